@@ -1,0 +1,64 @@
+"""dpest: how private is this code, really?
+
+Two-sided answers for functions that add noise to data: a lower bound with the inputs and the event
+that show it, an upper bound with a proof.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public name -> where it lives. Loaded on first use, so that `import dpest` stays light.
+_HOMES = {
+    "audit": "dpest.auditing",
+    "exact": "dpest.auditing",
+    "distribution": "dpest.auditing",
+    "attack": "dpest.auditing",
+    "prove": "dpest.auditing",
+    "calibrate": "dpest.auditing",
+    "assert_private": "dpest.auditing",
+    "Verdict": "dpest.verdict",
+    "Evidence": "dpest.evidence",
+    "Witness": "dpest.evidence",
+    "Measure": "dpest.evidence",
+    "Mechanism": "dpest.declaration",
+    "mechanism": "dpest.declaration",
+    "PureDP": "dpest.notions.claims",
+    "ApproxDP": "dpest.notions.claims",
+    "RenyiDP": "dpest.notions.claims",
+    "ZCDP": "dpest.notions.claims",
+    "GaussianDP": "dpest.notions.claims",
+    "TradeoffDP": "dpest.notions.claims",
+    "l1": "dpest.inputs.adjacency",
+    "linf": "dpest.inputs.adjacency",
+    "monotone": "dpest.inputs.adjacency",
+    "replace_one": "dpest.inputs.adjacency",
+    "add_remove_one": "dpest.inputs.adjacency",
+    "any_pair": "dpest.inputs.adjacency",
+    "reals": "dpest.inputs.domains",
+    "integers": "dpest.inputs.domains",
+    "finite": "dpest.inputs.domains",
+    "records": "dpest.inputs.domains",
+    "ANY": "dpest.inputs.domains",
+    "DpestError": "dpest.errors",
+}
+_SUBPACKAGES = {"noise", "notions", "zoo", "stats", "program", "inputs"}
+
+__all__ = [*_HOMES, "__version__", "noise", "notions", "zoo"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    if name in _SUBPACKAGES:
+        return importlib.import_module(f"dpest.{name}")
+    raise AttributeError(f"module 'dpest' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,117 @@
+"""A mechanism together with what its author states about it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A plain function, its parameters, and, where its author states them, its claim.
+
+    `function(x, rng, **params)` is readable in every way. A function without a parameter called
+    `rng` is a black box: `function(x)` gives one output a call, `function(x, size)` many.
+    Calling the object calls the function, untouched.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    claim: Any = None
+    adjacency: Any = None
+    domain: Any = None
+    reference: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **{**self.params, **kwargs})
+
+    @property
+    def black_box(self) -> bool:
+        return "rng" not in parameters_of(self.function)
+
+    @property
+    def takes_size(self) -> bool:
+        """A black box that gives many outputs a call."""
+        return self.black_box and "size" in parameters_of(self.function)
+
+    @property
+    def all_params(self) -> dict[str, Any]:
+        """The defaults of the function's own signature, overridden by `params`."""
+        signature = parameters_of(self.function)
+        defaults = {
+            name: p.default
+            for name, p in list(signature.items())[1:]
+            if p.default is not inspect.Parameter.empty and name not in ("rng", "size")
+        }
+        return {**defaults, **self.params}
+
+    def with_params(self, params: Mapping[str, Any] | None) -> Mechanism:
+        if not params:
+            return self
+        known = parameters_of(self.function)
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in known.values())
+        for name in params:
+            if name not in known and not open_ended:
+                from dpest.errors import InputError
+
+                takes = ", ".join(list(known)[1:]) or "none"
+                raise InputError(f"{self.name} has no parameter {name!r}; it takes: {takes}")
+        return replace(self, params={**self.params, **params})
+
+
+def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # builtins and extension types may have no signature
+        return {}
+
+
+def mechanism(
+    claim: Any = None,
+    adjacency: Any = None,
+    domain: Any = None,
+    *,
+    reference: str = "",
+    **about: Any,
+) -> Callable[[Callable[..., Any]], Mechanism]:
+    """State a claim beside the code; the function itself is unchanged.
+
+    >>> @mechanism(adjacency="l1")
+    ... def noisy(x, rng, *, eps=0.1):
+    ...     return x[0] + rng.laplace(scale=1 / eps)
+    >>> noisy.name
+    'noisy'
+    """
+
+    def declare(function: Callable[..., Any]) -> Mechanism:
+        declared = Mechanism(
+            function,
+            function.__name__,
+            claim=claim,
+            adjacency=adjacency,
+            domain=domain,
+            reference=reference,
+            about=about,
+        )
+        for name in (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__"):
+            value = function if name == "__wrapped__" else getattr(function, name, None)
+            object.__setattr__(declared, name, value)  # the dataclass is frozen
+        return declared
+
+    return declare
+
+
+def as_mechanism(target: Callable[..., Any] | Mechanism) -> Mechanism:
+    """Any callable as a Mechanism; one that is declared already is returned as it is."""
+    if isinstance(target, Mechanism):
+        return target
+    if not callable(target):
+        from dpest.errors import TargetError
+
+        raise TargetError(f"a mechanism is a function f(x, rng, ...); got {target!r}")
+    return Mechanism(target, getattr(target, "__name__", type(target).__name__))

@@ -1,0 +1,124 @@
+"""Evidence: one bound on one measure of privacy, with its standing and its witness.
+
+Every engine returns just this; `verdict` puts several together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+Side = Literal["lower", "upper"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a bound is a bound on.
+
+    `epsilon`: the least ε such that (ε, `delta`)-DP holds (`delta` = 0: pure DP).
+    `renyi`: the Rényi divergence of order `alpha`.
+    `zcdp`: the least ρ. `gdp`: the least μ of Gaussian DP.
+    """
+
+    kind: Literal["epsilon", "renyi", "zcdp", "gdp"] = "epsilon"
+    delta: float = 0.0
+    alpha: float | None = None
+
+    def __str__(self) -> str:
+        if self.kind == "renyi":
+            return f"Rényi divergence of order {self.alpha:g}"
+        if self.kind == "zcdp":
+            return "zCDP ρ"
+        if self.kind == "gdp":
+            return "Gaussian DP μ"
+        return "ε" if self.delta == 0 else f"ε at δ = {self.delta:g}"
+
+
+EPSILON = Measure()
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a number can be trusted.
+
+    `proved`: for all inputs, by a certificate. `exact`: computed, with an error estimate near
+    rounding. `certified`: an enclosure in ball arithmetic. `confidence`: wrong with probability at
+    most `alpha` over the randomness of the run. `estimate`: no guarantee; never used as a bound.
+    """
+
+    name: Literal["proved", "exact", "certified", "confidence", "estimate"]
+    alpha: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.name == "confidence") != (self.alpha is not None):
+            raise ValueError(f"alpha goes with the standing 'confidence' alone: {self.name=}")
+
+    @property
+    def is_bound(self) -> bool:
+        return self.name != "estimate"
+
+    def __str__(self) -> str:
+        if self.alpha is not None:
+            return f"confidence {1 - self.alpha:.12g}"
+        return self.name
+
+
+PROVED = Standing("proved")
+EXACT = Standing("exact")
+CERTIFIED = Standing("certified")
+ESTIMATE = Standing("estimate")
+
+
+def confidence(alpha: float) -> Standing:
+    return Standing("confidence", alpha)
+
+
+@dataclass(frozen=True)
+class Witness:
+    """What shows a bound: the pair of inputs, the event, and its probability under each.
+
+    `p` belongs to `x`, `q` to `x2`; they are densities where `densities` is true. A proof has a
+    description of its coupling instead of a pair, or the ray along which its bound is approached.
+    """
+
+    x: Any = None
+    x2: Any = None
+    event: str = ""
+    p: float | None = None
+    q: float | None = None
+    densities: bool = False
+    replay: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One bound, from one engine.
+
+    `value` may be infinite. `method` names the engine and its variant ("exact: paths",
+    "sequential", "proof: potentials"). `runs` counts mechanism runs, of both inputs together.
+    `arithmetic` is "real" for the mathematics, "floating point" for the machine's doubles.
+    """
+
+    side: Side
+    value: float
+    standing: Standing
+    method: str
+    witness: Witness = field(default_factory=Witness)
+    runs: int = 0
+    seconds: float = 0.0
+    seed: int | None = None
+    measure: Measure = EPSILON
+    arithmetic: Literal["real", "floating point"] = "real"
+    error: float = 0.0
+    notes: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.value):
+            raise ValueError("evidence can't be NaN")
+
+    def with_(self, **changes: Any) -> Evidence:
+        return replace(self, **changes)
