@@ -99,14 +99,45 @@ class Form:
     def is_constant(self) -> bool:
         return not self.terms
 
+    @staticmethod
+    def _made(terms: dict[Symbol, Fraction], constant: Fraction) -> Form:
+        """Without a look for zeros, for callers that leave none."""
+        form = Form.__new__(Form)
+        form.terms = terms
+        form.constant = constant
+        form._hash = None
+        return form
+
     def plus(self, other: Form, factor: Fraction | int = 1) -> Form:
+        # The arithmetic of Fractions is the cost of a trace: skip what would not change.
+        same = factor == 1
         terms = dict(self.terms)
         for symbol, coefficient in other.terms.items():
-            terms[symbol] = terms.get(symbol, Fraction(0)) + factor * coefficient
-        return Form(terms, self.constant + factor * other.constant)
+            step = coefficient if same else factor * coefficient
+            found = terms.get(symbol)
+            if found is None:
+                if step:
+                    terms[symbol] = step
+            else:
+                total = found + step
+                if total:
+                    terms[symbol] = total
+                else:
+                    del terms[symbol]
+        constant = self.constant
+        if other.constant:
+            step = other.constant if same else factor * other.constant
+            constant = constant + step if constant else step
+        return Form._made(terms, constant)
 
     def times(self, factor: Fraction | int) -> Form:
-        return Form({k: v * factor for k, v in self.terms.items()}, self.constant * factor)
+        if factor == 1:
+            return self
+        if not factor:
+            return Form()
+        if factor == -1:
+            return Form._made({k: -v for k, v in self.terms.items()}, -self.constant)
+        return Form._made({k: v * factor for k, v in self.terms.items()}, self.constant * factor)
 
     def substitute(self, values: Mapping[Symbol, Form]) -> Form:
         result = Form(None, self.constant)
