@@ -1,0 +1,84 @@
+"""The command line. Each command lives in its own module and is loaded when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from dpest import __version__
+from dpest.errors import DpestError
+
+# command -> (module, one line of help): known without importing the command.
+COMMANDS = {
+    "audit": ("dpest.cli.audit", "How private is a mechanism? A two-sided answer."),
+    "exact": ("dpest.cli.exact", "The exact privacy loss of one pair of inputs."),
+    "attack": ("dpest.cli.attack", "A lower bound from runs alone, with its witness."),
+    "prove": ("dpest.cli.prove", "An upper bound for all inputs, with a certificate."),
+    "check": ("dpest.cli.check", "Check a certificate, without a solver."),
+    "calibrate": ("dpest.cli.calibrate", "The least noise at which a claim still holds."),
+    "convert": ("dpest.cli.convert", "From one guarantee to another, with the formula."),
+    "zoo": ("dpest.cli.zoo", "The literature's mechanisms, built in."),
+    "bench": ("dpest.cli.bench", "The literature's benchmark, side by side."),
+}
+
+EXIT_HOLDS, EXIT_VIOLATED, EXIT_UNANSWERED, EXIT_INTERRUPTED = 0, 1, 2, 130
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only when the command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _ = COMMANDS[cmd_name]
+        return getattr(importlib.import_module(module), cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="dpest")
+def dpest() -> None:
+    """How private is this code, really?
+
+    TARGET is a built-in mechanism (see `dpest zoo`), `file.py:function` or
+    `package.module:function`. Exit status: 0 the claim holds or nothing
+    contradicts it, 1 it is violated, 2 the question could not be answered,
+    130 interrupted.
+
+    \b
+    Example:
+      dpest audit SVT1
+      dpest audit my_code.py:noisy_mean --epsilon 1 --adjacency l1 --length 5
+    """
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line; the exit status says how the question was answered."""
+    try:
+        status = dpest.main(args=argv, standalone_mode=False)
+    except click.exceptions.Abort:
+        status = EXIT_INTERRUPTED
+    except click.exceptions.Exit as stop:
+        status = stop.exit_code
+    except click.ClickException as wrong:
+        wrong.show()
+        status = EXIT_UNANSWERED
+    except DpestError as wrong:
+        click.echo(f"dpest: {wrong}", err=True)
+        status = EXIT_UNANSWERED
+    except KeyboardInterrupt:
+        click.echo("dpest: interrupted", err=True)
+        status = EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away (`dpest zoo | head`).
+        sys.stderr.close()
+        status = EXIT_HOLDS
+    sys.exit(status if isinstance(status, int) else EXIT_HOLDS)

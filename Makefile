@@ -1,0 +1,59 @@
+# On a fresh machine with Python (3.11 or newer) and make, each target sets up what it needs.
+#   make audit       environment, install, and an audit of built-in mechanisms
+#   make test        environment, everything the tests need, the whole test-suite
+#   make test-slow   the tests marked slow
+#   make lint        ruff and mypy
+#   make validation  every script in validation/ (figures against oracles; long)
+#   make benchmarks  every script in benchmarks/ (ratios; long)
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# The torch device is tested on the CPU; a pinned version lets a local wheel serve.
+TORCH ?= torch==2.13.0
+WORKERS ?= 2
+
+.PHONY: audit test test-slow lint validation benchmarks browser clean
+
+audit: $(VENV)/.installed
+	@$(BIN)/dpest audit LaplaceMechanism ReportNoisyMax1 SVT1 SVT4 SVT5 SVT6 PrefixSum Rappor
+
+test: $(VENV)/.tests-installed browser
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" -q
+
+test-slow: $(VENV)/.tests-installed browser
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow -q
+
+lint: $(VENV)/.tests-installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+validation: $(VENV)/.tests-installed
+	@for script in validation/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+benchmarks: $(VENV)/.tests-installed
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.tests-installed: pyproject.toml | $(VENV)/bin/python
+	$(PIP) "$(TORCH)"
+	$(PIP) --editable ".[prove,ml,fast,report,dask,accounting,targets,zoo,test,lint]"
+	@touch $@ $(VENV)/.installed
+
+# The report's page is tested in a real browser. Where none can be had, those tests say so.
+browser:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	    apt-get update -qq >/dev/null && apt-get install -y -qq chromium >/dev/null; } || \
+	  echo "no Chromium found: the browser tests will be skipped"
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

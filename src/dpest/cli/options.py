@@ -1,0 +1,134 @@
+"""Options that several commands share, and how their words become values."""
+
+from __future__ import annotations
+
+import ast
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpest.errors import InputError
+
+
+def value_of(text: str) -> Any:
+    """A Python literal, or the text itself: `0.1`, `[1, 2]`, `True`, `name`."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def parameters(words: tuple[str, ...]) -> dict[str, Any]:
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name.isidentifier():
+            raise click.BadParameter(f"{word!r} is not of the form name=value", param_hint="--param")
+        found[name] = value_of(value)
+    return found
+
+
+def input_of(text: str) -> Any:
+    """One input of a pair, written as a Python literal."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        raise click.BadParameter(
+            f"{text!r} is not an input; write a number or a list, such as '[1, 1, 1]'",
+            param_hint="--pair",
+        ) from None
+
+
+def lengths(text: str | None) -> int | range | None:
+    """`10`, or `1..20` for a range that includes both ends."""
+    if text is None:
+        return None
+    first, dots, last = text.partition("..")
+    try:
+        if dots:
+            low, high = int(first), int(last)
+            if not 1 <= low <= high:
+                raise ValueError
+            return range(low, high + 1)
+        if int(text) < 1:
+            raise ValueError
+        return int(text)
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is not a length; write 10, or 1..20", param_hint="--length"
+        ) from None
+
+
+def budget_of(text: str | None) -> tuple[int | None, float | None]:
+    """(runs, seconds) from `30s`, `1e6runs` or a plain number of runs."""
+    if text is None:
+        return None, None
+    word = text.strip().lower()
+    try:
+        if word.endswith("runs"):
+            runs, seconds = int(float(word[:-4])), None
+        elif word.endswith("s"):
+            runs, seconds = None, float(word[:-1])
+        else:
+            runs, seconds = int(float(word)), None
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{text!r} is not a budget; write 30s or 1e6runs", param_hint="--budget"
+        ) from None
+    if (runs is not None and runs < 1) or (seconds is not None and not seconds > 0):
+        raise click.BadParameter(f"the budget {text!r} must be positive", param_hint="--budget")
+    return runs, seconds
+
+
+def check_writable(path: str | None) -> None:
+    """Refuse an output path before the work, not after it."""
+    if path is None or path == "-":
+        return
+    folder = Path(path).resolve().parent
+    if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"can't write {path}: {folder} is not a folder that can be written to")
+
+
+def write(path: str, text: str) -> None:
+    """Write whole or not at all; `-` is standard output."""
+    if path == "-":
+        click.echo(text)
+        return
+    target = Path(path)
+    handle, name = tempfile.mkstemp(dir=target.resolve().parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text if text.endswith("\n") else text + "\n")
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)  # mkstemp makes it private; a report is an ordinary file
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that state a question: adjacency, domain, parameters."""
+    for option in reversed(
+        [
+            click.option(
+                "--adjacency",
+                metavar="A",
+                help="Who is a neighbour: l1, linf, monotone, replace_one, add_remove_one, "
+                "any_pair; with a radius as in linf:2.",
+            ),
+            click.option(
+                "--domain", metavar="D", help="The inputs: reals, reals:-10,10, integers:0,10."
+            ),
+            click.option(
+                "--param", "params", multiple=True, metavar="K=V", help="A parameter's value."
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
