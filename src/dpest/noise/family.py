@@ -85,6 +85,14 @@ class Noise:
         raise NotImplementedError
 
     @property
+    def constant(self) -> Any:
+        """The value of a noise that can't vary (scale 0, p = 1), else None.
+
+        Such a noise has no density; a program that meets one has met a number.
+        """
+        return None
+
+    @property
     def mean(self) -> float:
         raise NotImplementedError
 
