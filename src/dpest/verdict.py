@@ -54,9 +54,7 @@ class Verdict:
         return [
             e
             for e in self.evidence
-            if e.standing.is_bound
-            and e.measure == self.question.measure
-            and e.arithmetic == "real"
+            if e.standing.is_bound and e.measure == self.question.measure and e.arithmetic == "real"
         ]
 
     @property
@@ -140,5 +138,7 @@ def exceeds(evidence: Evidence | None, limit: float | None) -> bool:
         return False
     if math.isinf(evidence.value):
         return not math.isinf(limit)
-    slack = evidence.error + (ROUNDING * max(limit, 1e-12) if evidence.standing.alpha is None else 0)
+    slack = evidence.error + (
+        ROUNDING * max(limit, 1e-12) if evidence.standing.alpha is None else 0
+    )
     return evidence.value > limit + slack

@@ -27,7 +27,9 @@ def parameters(words: tuple[str, ...]) -> dict[str, Any]:
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name.isidentifier():
-            raise click.BadParameter(f"{word!r} is not of the form name=value", param_hint="--param")
+            raise click.BadParameter(
+                f"{word!r} is not of the form name=value", param_hint="--param"
+            )
         found[name] = value_of(value)
     return found
 

@@ -1,0 +1,112 @@
+"""A verdict as JSON. The keys are part of the contract; ∞ is the string "inf"."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpest import __version__
+from dpest.evidence import Evidence, Measure, Witness
+from dpest.verdict import Verdict
+
+FORMAT = "dpest-verdict/1"
+
+
+def dumps(verdict: Verdict, indent: int | None = 2) -> str:
+    return json.dumps(as_dict(verdict), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def as_dict(verdict: Verdict) -> dict[str, Any]:
+    question = verdict.question
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "mechanism": question.mechanism,
+        "parameters": plain(question.parameters),
+        "adjacency": question.adjacency,
+        "domain": question.domain,
+        "length": question.length,
+        "claim": question.claim,
+        "limit": plain(question.limit),
+        "measure": measure(question.measure),
+        "status": verdict.status,
+        "lower": bound(verdict.lower),
+        "upper": bound(verdict.upper),
+        "floating_point": floating_point(verdict),
+        "evidence": [{"side": e.side, **(bound(e) or {})} for e in verdict.evidence],
+        "notes": list(verdict.notes),
+        "alpha": verdict.alpha,
+        "seed": verdict.seed,
+        "seconds": verdict.seconds,
+        "details": plain(verdict.details),
+    }
+
+
+def floating_point(verdict: Verdict) -> dict[str, Any] | None:
+    if verdict.floating_point is None:
+        return None
+    status = "violated" if verdict.floating_point_violated else "unsettled"
+    return {"status": status, "lower": bound(verdict.floating_point)}
+
+
+def bound(evidence: Evidence | None) -> dict[str, Any] | None:
+    if evidence is None:
+        return None
+    return {
+        "value": plain(evidence.value),
+        "standing": str(evidence.standing),
+        "method": evidence.method,
+        "measure": measure(evidence.measure),
+        "arithmetic": evidence.arithmetic,
+        "witness": witness(evidence.witness),
+        "runs": int(evidence.runs),
+        "seconds": float(evidence.seconds),
+        "seed": evidence.seed,
+        "error": plain(evidence.error),
+        "notes": list(evidence.notes),
+        "details": plain(evidence.details),
+    }
+
+
+def measure(value: Measure) -> dict[str, Any]:
+    return {"kind": value.kind, "delta": value.delta, "alpha": value.alpha}
+
+
+def witness(value: Witness) -> dict[str, Any]:
+    return {
+        "x": plain(value.x),
+        "x2": plain(value.x2),
+        "event": value.event,
+        "p": plain(value.p),
+        "q": plain(value.q),
+        "densities": value.densities,
+        "replay": value.replay,
+        "details": plain(value.details),
+    }
+
+
+def plain(value: Any) -> Any:
+    """Anything as JSON can hold it: infinities and rationals as strings, arrays as lists."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, (np.bool_, np.integer)):
+        return value.item()
+    if isinstance(value, int):
+        return value
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        if math.isnan(number):
+            return "nan"
+        return number if math.isfinite(number) else ("inf" if number > 0 else "-inf")
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, np.ndarray, range)):
+        return [plain(v) for v in value]
+    return str(value)
