@@ -1,0 +1,62 @@
+"""How an input is taken apart: numbers of a vector, or entries of a dataset."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from dpest.errors import InputError
+
+
+def is_real(value: Any) -> bool:
+    return isinstance(value, (numbers.Real, np.number, np.bool_)) and not isinstance(value, complex)
+
+
+def vector(x: Any) -> list[float]:
+    """A scalar or a sequence of numbers as a list of floats; a scalar has length 1."""
+    if is_real(x):
+        values = [float(x)]
+    else:
+        try:
+            values = [float(v) for v in np.asarray(x).ravel().tolist()]
+        except (TypeError, ValueError):
+            raise InputError(f"not a vector of numbers: {short(x)}") from None
+    if any(math.isnan(v) for v in values):
+        raise InputError(f"NaN in the input {short(x)}; a query must be a number")
+    return values
+
+
+def entries(x: Any) -> list[Any]:
+    """The entries of a dataset: numbers, records, or the rows of a table or a DataFrame."""
+    if hasattr(x, "itertuples"):
+        found = [tuple(row) for row in x.itertuples(index=False, name=None)]
+    elif isinstance(x, np.ndarray):
+        found = np.atleast_1d(x).tolist()
+    elif isinstance(x, (list, tuple)):
+        found = list(x)
+    else:
+        found = [x]
+    for entry in found:
+        parts = entry.values() if isinstance(entry, dict) else _parts(entry)
+        if any(isinstance(part, (float, np.floating)) and math.isnan(part) for part in parts):
+            raise InputError(f"NaN in the input: {short(entry)}")
+    return found
+
+
+def _parts(entry: Any) -> list[Any]:
+    return list(entry) if isinstance(entry, (list, tuple)) else [entry]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two entries are equal, arrays inside them included."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return bool(np.array_equal(a, b))
+    return bool(a == b)
+
+
+def short(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 60 else text[:57] + "..."
