@@ -1,0 +1,380 @@
+"""Algorithm 1 of StatDP: search on some samples, test once on fresh ones.
+
+Whatever chose the pair, the arguments, the event and the direction never sees the samples of the
+test, so one α pays for everything that was tried.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpest.attacks.sampler import FunctionSampler, Sampler, spawn_seeds
+from dpest.attacks.statdp.counterexample import Counterexample
+from dpest.attacks.statdp.features import leaves_of
+from dpest.attacks.statdp.hypothesis_test import coin_label_bound, hypothesis_test
+from dpest.attacks.statdp.replay import replay_code
+from dpest.attacks.statdp.selector import Choice, Search, select_events
+from dpest.declaration import Mechanism, as_mechanism
+from dpest.errors import InputError, ReadingError
+from dpest.evidence import Evidence, Witness, confidence
+from dpest.program.samples import Samples
+
+SELECTION_RUNS = 100_000
+TEST_RUNS = 500_000
+# All pairs are looked at with a fifth of the selection's runs; the best few with all of them.
+_FIRST_SHARE = 5
+_FINALISTS = 3
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two neighbouring inputs and the arguments that go with them."""
+
+    x: Any
+    x2: Any
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    pattern: str = ""
+
+    @property
+    def arguments_key(self) -> str:
+        return repr(sorted(self.arguments.items()))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the search chose: the larger side of the event is `case.x`."""
+
+    case: Case
+    choice: Choice
+
+
+def named_seed(seed: int, *names: Any) -> int:
+    """A seed that depends on the names only: independent streams, whatever the order of use."""
+    digest = hashlib.blake2b(repr((seed, names)).encode(), digest_size=16).digest()
+    return spawn_seeds(int.from_bytes(digest, "little"), 1)[0]
+
+
+class BatchSampler:
+    """Draws by the batch reading; if the mechanism can't be batched, run by run, and says so."""
+
+    def __init__(self, mechanism: Mechanism, params: Mapping[str, Any]) -> None:
+        self.mechanism, self.params = mechanism, dict(params)
+        self.slow: FunctionSampler | None = None
+        self.reason = ""
+        if mechanism.black_box:
+            self._fall_back("a black box is run as it is")
+
+    def _fall_back(self, reason: str) -> None:
+        self.reason = reason
+        merged = {**self.mechanism.params, **self.params}
+        self.slow = FunctionSampler(self.mechanism.function, merged)
+
+    def draw(self, x: Any, size: int, seed: int) -> Samples:
+        if self.slow is None:
+            from dpest.program.batch import batch
+
+            try:
+                return batch(self.mechanism, x, size, seed, params=self.params)
+            except ReadingError as error:
+                self._fall_back(f"run by run, the batch reading stopped: {error}")
+        assert self.slow is not None
+        return self.slow.draw(x, size, seed)
+
+    def notes(self) -> tuple[str, ...]:
+        own = (self.reason,) if self.reason else ()
+        return own + (self.slow.notes() if self.slow else ())
+
+
+class Laboratory:
+    """Runs the mechanism with any arguments, remembers the samples of the search."""
+
+    def __init__(self, target: Any, params: Mapping[str, Any] | None, seed: int) -> None:
+        self.mechanism: Mechanism | None = None
+        self.fixed: Sampler | None = None
+        if hasattr(target, "draw"):
+            self.fixed = target
+        else:
+            self.mechanism = as_mechanism(target).with_params(params)
+        self.samplers: dict[str, Sampler] = {}
+        self.memory: dict[tuple[str, str, int], Samples] = {}
+        self.seed = seed
+        self.runs = 0
+
+    def sampler(self, case: Case) -> Sampler:
+        if self.fixed is not None:
+            if case.arguments:
+                raise InputError("arguments can only be chosen for a mechanism, not for a sampler")
+            return self.fixed
+        assert self.mechanism is not None
+        key = case.arguments_key
+        if key not in self.samplers:
+            self.samplers[key] = BatchSampler(self.mechanism, case.arguments)
+        return self.samplers[key]
+
+    def search_samples(self, case: Case, x: Any, size: int) -> Samples:
+        """Samples for the search: the first `size` of a stream that belongs to this input."""
+        key = (case.arguments_key, repr(x), size)
+        if key not in self.memory:
+            self.memory[key] = self.draw(case, x, size, named_seed(self.seed, "search", *key))
+        return self.memory[key]
+
+    def draw(self, case: Case, x: Any, size: int, seed: int) -> Samples:
+        self.runs += size
+        return self.sampler(case).draw(x, size, seed)
+
+    def reference(self, case: Case, x: Any, samples: Samples) -> tuple[Any, ...] | None:
+        """ω0: the output without noise; for a black box the most frequent output."""
+        if self.mechanism is not None and not self.mechanism.black_box:
+            from dpest.program.symbolic import noise_free
+
+            try:
+                return leaves_of(noise_free(self.mechanism, x, dict(case.arguments)))
+            except ReadingError:
+                pass
+        from dpest.attacks.statdp.features import NUMBER, Discrete
+
+        codes, outputs = Discrete().keys(samples)
+        common = outputs[int(np.bincount(codes).argmax())] if outputs else ()
+        return None if any(v is NUMBER for v in common) else common
+
+    def notes(self) -> tuple[str, ...]:
+        samplers = [self.fixed] if self.fixed is not None else list(self.samplers.values())
+        return tuple(dict.fromkeys(note for s in samplers if s for note in s.notes()))
+
+
+def count_candidates(laboratory: Laboratory, case: Case, runs: int) -> Search:
+    """Every candidate event of one case, counted on `runs` outputs a side."""
+    first = laboratory.search_samples(case, case.x, runs)
+    second = laboratory.search_samples(case, case.x2, runs)
+    references = []
+    marks: set[float] = set()
+    for name, x, samples in (("D1", case.x, first), ("D2", case.x2, second)):
+        reference = laboratory.reference(case, x, samples)
+        if reference is not None:
+            references.append((name, reference))
+        for value in (*(reference or ()), *leaves_of(x)):
+            if isinstance(value, (int, float)) and math.isfinite(value):
+                marks.add(float(value))
+    return select_events(first, second, references, sorted(marks)[:24])
+
+
+def search(
+    laboratory: Laboratory,
+    cases: Sequence[Case],
+    epsilon: float | None,
+    runs: int,
+    progress: Progress | None = None,
+) -> tuple[list[tuple[Case, Search]], int]:
+    """The most promising cases with all their candidates counted, and how many were tried."""
+    tried = 0
+    small = max(1000, runs // _FIRST_SHARE)
+    if len(cases) > _FINALISTS:
+        ranked: list[tuple[float, int]] = []
+        for i, case in enumerate(cases):
+            if progress:
+                progress("selecting events", i / len(cases))
+            counted = count_candidates(laboratory, case, small)
+            tried += counted.size
+            best = counted.best(epsilon)
+            ranked.append((best.score if best else -math.inf, i))
+        ranked.sort(key=lambda entry: (-entry[0], entry[1]))
+        cases = [cases[i] for _, i in ranked[:_FINALISTS]]
+    finalists = []
+    for case in cases:
+        counted = count_candidates(laboratory, case, runs)
+        tried += counted.size
+        finalists.append((case, counted))
+    return finalists, tried
+
+
+def choose(finalists: Sequence[tuple[Case, Search]], epsilon: float | None) -> Found | None:
+    """The candidate to test: the one that promises the largest ε.
+
+    Where some candidate can refute the claim, this one does too. The least p-value at the claim,
+    the paper's criterion, would favour luck among the many candidates close to it.
+    """
+    best: Found | None = None
+    for case, counted in finalists:
+        choice = counted.best(epsilon)
+        if choice is not None and (best is None or choice.score > best.choice.score):
+            best = _oriented(case, choice)
+    return best
+
+
+def _oriented(case: Case, choice: Choice) -> Found:
+    if choice.swapped:
+        case = Case(case.x2, case.x, case.arguments, case.pattern)
+    return Found(case, choice)
+
+
+def fresh_counts(
+    laboratory: Laboratory, found: Found, runs: int, seed: int
+) -> tuple[int, int, int, int]:
+    """c1, n1, c2, n2 on new samples; a fair coin picks the input of each of the 2·`runs` runs."""
+    coin, first, second = spawn_seeds(seed, 3)
+    n1 = int(np.random.default_rng(coin).binomial(2 * runs, 0.5))
+    n2 = 2 * runs - n1
+    event = found.choice.event
+    c1 = event.count(laboratory.draw(found.case, found.case.x, n1, first)) if n1 else 0
+    c2 = event.count(laboratory.draw(found.case, found.case.x2, n2, second)) if n2 else 0
+    return c1, n1, c2, n2
+
+
+@dataclass(frozen=True)
+class Detection:
+    """The outcome of one complete detection. `violated` is None without a claim."""
+
+    epsilon: float | None
+    alpha: float
+    counterexample: Counterexample | None
+    candidates: int
+    cases: int
+    runs: int
+    seconds: float
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on ε, never below 0."""
+        return max(0.0, self.counterexample.bound) if self.counterexample else 0.0
+
+    @property
+    def violated(self) -> bool | None:
+        if self.epsilon is None:
+            return None
+        return self.counterexample is not None and self.counterexample.bound > self.epsilon
+
+    @property
+    def p_value(self) -> float:
+        """Of the exact test at the claim; 1 if there was nothing to test."""
+        found = self.counterexample
+        return found.p_values.exact if found and found.p_values else 1.0
+
+    def evidence(self) -> Evidence:
+        found = self.counterexample
+        witness = Witness()
+        if found is not None:
+            witness = Witness(
+                found.x,
+                found.x2,
+                found.event.words,
+                found.c1 / max(found.n1, 1),
+                found.c2 / max(found.n2, 1),
+                replay=found.replay,
+                details={"arguments": dict(found.arguments), "pattern": found.pattern},
+            )
+        details: dict[str, Any] = {"candidates": self.candidates, "cases": self.cases}
+        if found is not None:
+            details["counterexample"] = found.to_dict()
+        return Evidence(
+            "lower",
+            self.bound,
+            confidence(self.alpha),
+            "statdp",
+            witness,
+            self.runs,
+            self.seconds,
+            self.seed,
+            notes=self.notes,
+            details=details,
+        )
+
+
+def detect(
+    target: Any,
+    cases: Sequence[Case],
+    epsilon: float | None = None,
+    *,
+    params: Mapping[str, Any] | None = None,
+    alpha: float = 0.05,
+    selection_runs: int = SELECTION_RUNS,
+    test_runs: int = TEST_RUNS,
+    seed: int = 0,
+    thinnings: int = 10,
+    progress: Progress | None = None,
+) -> Detection:
+    """Search all cases for the event that tells most, and test it once on fresh samples.
+
+    Assumes independent runs. Guarantees, whatever the search did: if the mechanism is
+    `epsilon`-DP on the cases, `violated` is true with probability at most `alpha`; and `bound`
+    exceeds the true ε with probability at most `alpha`.
+    """
+    if not cases:
+        raise InputError("StatDP needs at least one pair of inputs")
+    started = time.perf_counter()
+    laboratory = Laboratory(target, params, seed)
+    finalists, tried = search(laboratory, cases, epsilon, selection_runs, progress)
+    found = choose(finalists, epsilon)
+    example = None
+    notes: tuple[str, ...] = ()
+    if found is None:
+        notes = ("no event was frequent enough to be tested",)
+    else:
+        if progress:
+            progress("testing the chosen event", 0.9)
+        c1, n1, c2, n2 = fresh_counts(laboratory, found, test_runs, named_seed(seed, "test"))
+        p_values = None
+        if epsilon is not None and n1 and n2:
+            rng = np.random.default_rng(named_seed(seed, "thinning"))
+            p_values = hypothesis_test(c1, n1, c2, n2, epsilon, rng, thinnings)
+        example = describe(laboratory, found, (c1, n1, c2, n2), alpha, p_values)
+    return Detection(
+        epsilon,
+        alpha,
+        example,
+        tried,
+        len(cases),
+        laboratory.runs,
+        time.perf_counter() - started,
+        seed,
+        notes + laboratory.notes(),
+    )
+
+
+def describe(
+    laboratory: Laboratory,
+    found: Found,
+    counts: tuple[int, int, int, int],
+    alpha: float,
+    p_values: Any,
+) -> Counterexample:
+    c1, n1, c2, n2 = counts
+    case, event = found.case, found.choice.event
+    code = ""
+    mechanism = laboratory.mechanism
+    if mechanism is not None:
+        code = replay_code(
+            mechanism.function,
+            case.x,
+            case.x2,
+            {**mechanism.params, **case.arguments},
+            event.source,
+            # Enough for some hundred hits on the likelier side, within seconds.
+            int(min(200_000, max(10_000, 300 * n1 / max(c1, 1)))),
+            not mechanism.black_box,
+        )
+    return Counterexample(
+        case.x,
+        case.x2,
+        case.arguments,
+        event,
+        c1,
+        n1,
+        c2,
+        n2,
+        coin_label_bound(c1, c2, alpha),
+        alpha,
+        p_values,
+        case.pattern,
+        code,
+    )

@@ -1,0 +1,119 @@
+"""Events: sets of outputs that a person can read, and Python can replay."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpest.attacks.statdp.features import ElementIs, Feature, OneOf
+from dpest.program.samples import Samples
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers between `low` and `high`, ends included where they are `closed`."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    low_closed: bool = False
+    high_closed: bool = False
+
+    def contains(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        above = values >= self.low if self.low_closed else values > self.low
+        below = values <= self.high if self.high_closed else values < self.high
+        # An unbounded end takes the infinities too; NaN is in no range.
+        if self.low == -math.inf:
+            above = ~np.isnan(values)
+        if self.high == math.inf:
+            below = ~np.isnan(values)
+        return above & below
+
+    @property
+    def everything(self) -> bool:
+        return self.low == -math.inf and self.high == math.inf
+
+    def words(self, subject: str, integral: bool) -> str:
+        low, high = _number(self.low), _number(self.high)
+        if self.low == self.high:
+            return f"{subject} is {low}"
+        if self.everything:
+            return f"{subject} is any number"
+        if self.low == -math.inf:
+            how = "at most" if self.high_closed else "below"
+            return f"{subject} is {how} {high}"
+        if self.high == math.inf:
+            how = "at least" if self.low_closed else "above"
+            return f"{subject} is {how} {low}"
+        if integral:
+            return f"{subject} is between {low} and {high}"
+        left, right = "[" if self.low_closed else "(", "]" if self.high_closed else ")"
+        return f"{subject} lies in {left}{low}, {high}{right}"
+
+    def source(self, subject: str) -> str:
+        low, high = _literal(self.low), _literal(self.high)
+        if self.low == self.high:
+            return f"{subject} == {low}"
+        if self.everything:
+            return f"{subject} == {subject}"
+        left = f"{low} {'<=' if self.low_closed else '<'} " if self.low != -math.inf else ""
+        right = f" {'<=' if self.high_closed else '<'} {high}" if self.high != math.inf else ""
+        return f"{left}{subject}{right}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}".replace("-", "−")
+
+
+def _literal(value: float) -> str:
+    return repr(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+@dataclass(frozen=True)
+class Event:
+    """Every feature lies in its range."""
+
+    parts: tuple[tuple[Feature, Range], ...]
+
+    def mask(self, samples: Samples) -> NDArray[np.bool_]:
+        """One boolean per output, in order."""
+        inside = np.ones(samples.size, dtype=bool)
+        for feature, wanted in self.parts:
+            inside &= wanted.contains(feature.values(samples))
+        return inside
+
+    def count(self, samples: Samples) -> int:
+        return int(np.count_nonzero(self.mask(samples)))
+
+    @property
+    def words(self) -> str:
+        texts = []
+        for feature, wanted in self.parts:
+            if isinstance(feature, (OneOf, ElementIs)):
+                yes = wanted.low == 1 or (wanted.low_closed and wanted.low > 0)
+                texts.append(feature.words if yes else feature.words.replace(" is ", " is not ", 1))
+            else:
+                texts.append(wanted.words(feature.words, feature.integral))
+        return " and ".join(texts)
+
+    @property
+    def source(self) -> str:
+        """A Python expression over `leaves`; the names in it are those of `statdp.replay`."""
+        return " and ".join(wanted.source(feature.source) for feature, wanted in self.parts)
+
+    @property
+    def complexity(self) -> int:
+        """How much there is to read: fewer features, fewer ends, fewer listed outputs."""
+        total = 0
+        for feature, wanted in self.parts:
+            total += 2
+            if isinstance(feature, OneOf):
+                total += len(feature.outputs) - 1
+            elif wanted.low != wanted.high:
+                total += (wanted.low != -math.inf) + (wanted.high != math.inf)
+        return total
+
+    def __str__(self) -> str:
+        return self.words

@@ -1,0 +1,117 @@
+"""Reading one output, slowly and plainly: what the replay code of a counterexample imports.
+
+Written apart from the columns of `features`, so that each checks the other.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from math import nan
+from typing import Any
+
+from dpest.attacks.statdp.features import leaves_of
+
+__all__ = ["hamming", "leaves_of", "nan", "number", "numbers", "one_of"]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if _is_number(a) and _is_number(b):
+        return bool(a == b)
+    return type(a) is type(b) and bool(a == b)
+
+
+def number(leaves: Sequence[Any], index: int) -> float:
+    """The number at a place, NaN if there is none."""
+    if not -len(leaves) <= index < len(leaves) or not _is_number(leaves[index]):
+        return nan
+    return float(leaves[index])
+
+
+def numbers(leaves: Sequence[Any], without: Sequence[Any] = ()) -> list[float]:
+    """All numbers, in order, but for those listed."""
+    return [float(v) for v in leaves if _is_number(v) and v not in without]
+
+
+def hamming(leaves: Sequence[Any], reference: Sequence[Any]) -> int:
+    """How many places differ; places that only one of the two has count."""
+    different = sum(not _same(a, b) for a, b in zip(leaves, reference, strict=False))
+    return different + abs(len(leaves) - len(reference))
+
+
+def one_of(
+    leaves: Sequence[Any],
+    outputs: Sequence[Sequence[Any]],
+    reals: Sequence[Sequence[int]],
+    atoms: Sequence[float] = (),
+) -> bool:
+    """Is the output one of a list? At the places in `reals` any real but an atom will do."""
+    for output, free in zip(outputs, reals, strict=True):
+        if len(output) == len(leaves) and all(
+            (isinstance(v, float) and v not in atoms) if i in free else _same(v, w)
+            for i, (v, w) in enumerate(zip(leaves, output, strict=True))
+        ):
+            return True
+    return False
+
+
+def import_lines(function: Callable[..., Any], rng: bool) -> list[str]:
+    """Python that brings the function back under the name `mechanism`, where that is possible."""
+    inner = inspect.unwrap(function)
+    module, name = getattr(inner, "__module__", None), getattr(inner, "__qualname__", "")
+    if not module or not name or "<" in name:
+        return ["# `mechanism` is the function that was tested: define it above this line."]
+    if module != "__main__" and _importable(module):
+        head, _, rest = name.partition(".")
+        return [f"from {module} import {head}", f"mechanism = {head}{'.' + rest if rest else ''}"]
+    try:
+        path = inspect.getfile(inner)
+    except (OSError, TypeError):
+        return ["# `mechanism` is the function that was tested: define it above this line."]
+    return ["import runpy", f"mechanism = runpy.run_path({path!r})[{name!r}]"]
+
+
+def _importable(module: str) -> bool:
+    import importlib.util
+
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError, AttributeError):
+        return False
+
+
+def replay_code(
+    function: Callable[..., Any],
+    x: Any,
+    x2: Any,
+    arguments: Mapping[str, Any],
+    event_source: str,
+    runs: int,
+    rng: bool,
+) -> str:
+    """A few lines that run the mechanism on both inputs and count the event.
+
+    They use the function as it is, one run at a time; nothing of dpest but the reading of outputs.
+    """
+    names = [n for n in ("hamming", "nan", "number", "numbers", "one_of") if n in event_source]
+    extra = "".join(f", {key}={value!r}" for key, value in arguments.items())
+    call = f"mechanism(x, rng{extra})" if rng else f"mechanism(x{extra})"
+    lines = [
+        "import numpy as np",
+        f"from dpest.attacks.statdp.replay import {', '.join(['leaves_of', *names])}",
+        *import_lines(function, rng),
+        "",
+        f"D1, D2 = {x!r}, {x2!r}",
+        f"runs, rng = {runs}, np.random.default_rng(0)",
+        "",
+        "def event(leaves):",
+        f"    return bool({event_source})",
+        "",
+        f"c1, c2 = (sum(event(leaves_of({call})) for _ in range(runs)) for x in (D1, D2))",
+        'print(f"the event happened {c1} times on D1 and {c2} times on D2, of {runs} runs each")',
+    ]
+    return "\n".join(lines) + "\n"
