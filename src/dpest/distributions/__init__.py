@@ -1,0 +1,1 @@
+"""Paths become exact output distributions, and those the exact privacy loss."""

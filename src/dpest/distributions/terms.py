@@ -1,0 +1,313 @@
+"""Log-densities as functions of parameters: what elimination leaves when outputs are real.
+
+A term is evaluated on arrays of parameter values and knows the lines (affine in the parameters)
+across which it is not smooth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from dpest.distributions.composites import Composite, DensityRow, log_masses
+from dpest.distributions.densities import Density, features, log_interval, reach, spread
+from dpest.distributions.quadrature import Floats, Ints, graded, integrate
+from dpest.program.linear import Form, Symbol
+
+Values = Mapping[Symbol, Floats]
+_CHUNK = 600_000  # quadrature nodes that are held at once
+
+
+@dataclass(frozen=True)
+class Affine:
+    """constant + Σ coefficient·parameter, in floating point; the exact form stays beside it."""
+
+    form: Form
+
+    def __call__(self, values: Values) -> Floats:
+        total: Floats = np.asarray(float(self.form.constant))
+        for symbol, coefficient in self.form.terms.items():
+            total = total + float(coefficient) * values[symbol]
+        return total
+
+    def slope(self, symbol: Symbol) -> float:
+        return float(self.form.terms.get(symbol, 0))
+
+
+class Term(Protocol):
+    """One factor of a density, in the log domain."""
+
+    def log_value(self, values: Values) -> Floats: ...
+
+    def lines(self) -> list[Form]: ...
+
+    def scale(self, symbol: Symbol) -> float:
+        """The shortest length in `symbol` over which the term changes."""
+        ...
+
+
+@dataclass(frozen=True)
+class KernelTerm:
+    """A density at an affine function of the parameters."""
+
+    density: Density
+    at: Affine
+
+    def log_value(self, values: Values) -> Floats:
+        return self.density.log_density(self.at(values))
+
+    def lines(self) -> list[Form]:
+        return [_minus(self.at.form, k) for k in features(self.density)]
+
+    def scale(self, symbol: Symbol) -> float:
+        slope = abs(self.at.slope(symbol))
+        return spread(self.density) / slope if slope else math.inf
+
+
+@dataclass(frozen=True)
+class GateTerm:
+    """1 where the affine function is positive (at least 0, if not strict), else 0."""
+
+    at: Affine
+    strict: bool = False
+
+    def log_value(self, values: Values) -> Floats:
+        inside = self.at(values) > 0 if self.strict else self.at(values) >= 0
+        return np.where(inside, 0.0, -np.inf)
+
+    def lines(self) -> list[Form]:
+        return [self.at.form]
+
+    def scale(self, symbol: Symbol) -> float:
+        return math.inf
+
+
+@dataclass(frozen=True)
+class IntervalTerm:
+    """The probability that a variable lies between bounds that move with the parameters."""
+
+    density: Density
+    lows: tuple[tuple[Affine, bool], ...]
+    highs: tuple[tuple[Affine, bool], ...]
+
+    def log_value(self, values: Values) -> Floats:
+        low, low_strict = _tightest(self.lows, values, np.maximum, -np.inf)
+        high, high_strict = _tightest(self.highs, values, np.minimum, np.inf)
+        return log_interval(self.density, low, high, low_strict, high_strict)
+
+    def lines(self) -> list[Form]:
+        forms = [a.form for a, _ in self.lows + self.highs]
+        found = [_minus(f, k) for f in forms for k in features(self.density)]
+        for i, one in enumerate(forms):
+            found += [one.plus(two, -1) for two in forms[i + 1 :]]
+        return found
+
+    def scale(self, symbol: Symbol) -> float:
+        slopes = [abs(a.slope(symbol)) for a, _ in self.lows + self.highs]
+        steepest = max(slopes, default=0.0)
+        return spread(self.density) / steepest if steepest else math.inf
+
+
+def _tightest(
+    bounds: tuple[tuple[Affine, bool], ...], values: Values, pick: np.ufunc, none: float
+) -> tuple[Floats | float, bool]:
+    if not bounds:
+        return none, False
+    if len({strict for _, strict in bounds}) > 1:
+        nudge = 1e-6 if pick is np.maximum else -1e-6
+        return pick.reduce([a(values) + nudge * s for a, s in bounds]), False
+    result = bounds[0][0](values)
+    for affine, _ in bounds[1:]:
+        result = pick(result, affine(values))
+    return result, bounds[0][1]
+
+
+@dataclass(frozen=True)
+class ConstantTerm:
+    """A factor that no parameter moves."""
+
+    log: float
+
+    def log_value(self, values: Values) -> Floats:
+        return np.asarray(self.log)
+
+    def lines(self) -> list[Form]:
+        return []
+
+    def scale(self, symbol: Symbol) -> float:
+        return math.inf
+
+
+class MassTerm:
+    """The mass of a composite; computed on first use, or in a batch by `settle`."""
+
+    def __init__(self, composite: Composite) -> None:
+        self.composite = composite
+        self.log: float | None = None
+        self.error = 0.0
+
+    def log_value(self, values: Values) -> Floats:
+        if self.log is None:
+            settle([self])
+        assert self.log is not None
+        return np.asarray(self.log)
+
+    def lines(self) -> list[Form]:
+        return []
+
+    def scale(self, symbol: Symbol) -> float:
+        return math.inf
+
+
+def settle(terms: Sequence[MassTerm]) -> None:
+    """Compute all masses in one batch, sharing nodes and rows."""
+    open_terms = [t for t in terms if t.log is None]
+    logs, errors = log_masses([t.composite for t in open_terms])
+    for term, log, error in zip(open_terms, logs, errors, strict=True):
+        term.log, term.error = float(log), float(error)
+
+
+class IntegralTerm:
+    """∫ composite(r) · Π inner terms(r, parameters) dr, or the sum over a lattice.
+
+    `composite` holds what depends on r alone. Values are computed for many parameter points at
+    once, each with panels between its own kinks.
+    """
+
+    def __init__(self, symbol: Symbol, composite: Composite, inner: Sequence[Term]) -> None:
+        self.symbol = symbol
+        self.composite = composite
+        self.inner = tuple(inner)
+        self.error = 0.0
+        self._lines = _distinct(line for term in self.inner for line in term.lines())
+        self._crossing = [line for line in self._lines if symbol in line.terms]
+        self._scale = min([composite.spread, *(t.scale(symbol) for t in self.inner)])
+
+    def lines(self) -> list[Form]:
+        found = [line for line in self._lines if self.symbol not in line.terms]
+        fixed = [Form({self.symbol: Fraction(1)}, -Fraction(k)) for k in self.composite.kinks()]
+        if self.composite.lattice:
+            return _distinct(found)
+        # The integral has a kink where two kinks of the integrand meet.
+        solved = [_solve_for(line, self.symbol) for line in self._crossing]
+        fixed_at = [_solve_for(line, self.symbol) for line in fixed]
+        for i, one in enumerate(solved):
+            found += [one.plus(two, -1) for two in solved[i + 1 :]]
+            found += [one.plus(two, -1) for two in fixed_at]
+        return _distinct(line for line in found if line.terms)
+
+    def scale(self, symbol: Symbol) -> float:
+        best = math.inf
+        for term in self.inner:
+            best = min(best, term.scale(symbol))
+        return best
+
+    def log_value(self, values: Values) -> Floats:
+        free = {s for line in self._lines for s in line.terms if s != self.symbol}
+        free |= {s for t in self.inner for s in _parameters(t) if s != self.symbol}
+        used = {s: np.asarray(values[s], dtype=float) for s in free}
+        shape = np.broadcast_shapes(*(v.shape for v in used.values()))
+        flat = {s: np.broadcast_to(v, shape).ravel() for s, v in used.items()}
+        count = math.prod(shape)
+        if self.composite.lattice:
+            result = self._sum(flat, count)
+        else:
+            panels = 4 * (len(self._crossing) + len(self.composite.kinks()) + 4)
+            step = max(1, _CHUNK // (panels * 16))
+            parts = [
+                self._integrate({s: v[i : i + step] for s, v in flat.items()})
+                for i in range(0, count, step)
+            ]
+            result = np.concatenate(parts) if parts else np.empty(0)
+        return result.reshape(shape)
+
+    def _sum(self, flat: dict[Symbol, Floats], count: int) -> Floats:
+        points = self.composite.lattice_points()
+        weights = self.composite.log_value(points)
+        step = max(1, _CHUNK // max(len(points), 1))
+        result = np.empty(count)
+        for i in range(0, count, step):
+            part = {s: v[i : i + step, None] for s, v in flat.items()}
+            part[self.symbol] = points[None, :]
+            total = np.zeros((min(step, count - i), len(points))) + weights
+            for term in self.inner:
+                total = total + term.log_value(part)
+            result[i : i + step] = np.logaddexp.reduce(total, axis=1)
+        return result
+
+    def _integrate(self, flat: dict[Symbol, Floats]) -> Floats:
+        count = len(next(iter(flat.values())))
+        at = {**flat, self.symbol: np.zeros(count)}
+        columns = [
+            np.broadcast_to(-Affine(line)(at) / float(line.terms[self.symbol]), (count,))
+            for line in self._crossing
+        ]
+        fixed = self.composite.kinks()
+        columns += [np.full(count, k) for k in fixed]
+        breaks = np.stack(columns, axis=1)
+        own = self.composite.rows[0]
+        assert isinstance(own, DensityRow)
+        left, right = reach(own.density)
+        slope = own.slope
+        if slope < 0:
+            left, right = right, left
+        low = np.maximum(breaks.min(axis=1) - left / abs(slope), self.composite.low)
+        high = np.minimum(breaks.max(axis=1) + right / abs(slope), self.composite.high)
+        breaks = np.concatenate([low[:, None], breaks, high[:, None]], axis=1)
+        breaks = np.sort(np.clip(breaks, low[:, None], high[:, None]), axis=1)
+
+        def log_integrand(x: Floats, owner: Ints) -> Floats:
+            here: dict[Symbol, Floats] = {s: v[owner] for s, v in flat.items()}
+            here[self.symbol] = x
+            total = self.composite.log_value(x)
+            for term in self.inner:
+                total = total + term.log_value(here)
+            return total[None, :]
+
+        panels = graded(breaks, np.full(count, 2 * self._scale))
+        if not len(panels[0]):
+            return np.full(count, -np.inf)
+        result = integrate(log_integrand, panels, count)
+        self.error = max(self.error, float(result.error.max()))
+        return result.log_total[0]
+
+
+def _parameters(term: Term) -> set[Symbol]:
+    if isinstance(term, (KernelTerm, GateTerm)):
+        return set(term.at.form.terms)
+    if isinstance(term, IntervalTerm):
+        return {s for a, _ in term.lows + term.highs for s in a.form.terms}
+    if isinstance(term, IntegralTerm):
+        return {s for t in term.inner for s in _parameters(t)} - {term.symbol}
+    return set()
+
+
+def parameters_of(terms: Sequence[Term]) -> set[Symbol]:
+    """The parameters that the terms depend on."""
+    return {s for term in terms for s in _parameters(term)}
+
+
+def _minus(form: Form, value: float) -> Form:
+    return Form(form.terms, form.constant - Fraction(value))
+
+
+def _solve_for(line: Form, symbol: Symbol) -> Form:
+    """line = 0 solved for the symbol."""
+    coefficient = line.terms[symbol]
+    rest = Form({s: c for s, c in line.terms.items() if s != symbol}, line.constant)
+    return rest.times(-1 / coefficient)
+
+
+def _distinct(lines: object) -> list[Form]:
+    found: dict[Form, None] = {}
+    for line in lines:  # type: ignore[attr-defined]
+        if not line.terms:
+            continue
+        lead = line.terms[min(line.terms)]
+        found[line if lead == 1 else line.times(1 / lead)] = None
+    return list(found)
