@@ -10,7 +10,7 @@ from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import DomainError, InputError
 from dpest.evidence import EPSILON, Measure
 from dpest.inputs.adjacency import Adjacency, linf, parse_adjacency
-from dpest.inputs.domains import ANY, Domain, parse_domain, reals
+from dpest.inputs.domains import Domain, parse_domain, reals
 from dpest.notions.claims import (
     ZCDP,
     ApproxDP,
@@ -44,7 +44,7 @@ class Resolved:
             mechanism=self.mechanism.name,
             parameters=self.mechanism.all_params,
             adjacency=self.adjacency.describe(),
-            domain=self.domain.describe(),
+            domain=str(self.domain),
             length=self.length,
             claim=str(self.claim) if self.claim is not None else None,
             measure=self.measure,
@@ -80,7 +80,7 @@ def resolve(
         notes.append(
             "no adjacency was given: assumed that every entry may move by at most 1 (linf)"
         )
-    if length is not None and length is not ANY and length < 1:
+    if length is not None and length < 1:
         raise InputError(f"the length must be at least 1; got {length=}")
     if isinstance(domain, str):
         domain = parse_domain(domain)
@@ -91,9 +91,9 @@ def resolve(
         domain = reals(n)
         if length is None:
             notes.append(f"no length was given: assumed vectors of {n} real numbers")
-    elif length is not None and length is not ANY:
+    elif length is not None:
         domain = domain.with_length(length)
-    n = domain.length if domain.length is not None else 1
+    n = domain.default_length(DEFAULT_LENGTH)
     return Resolved(
         mechanism=mechanism,
         adjacency=adjacency,

@@ -65,27 +65,6 @@ def lengths(text: str | None) -> int | range | None:
         ) from None
 
 
-def budget_of(text: str | None) -> tuple[int | None, float | None]:
-    """(runs, seconds) from `30s`, `1e6runs` or a plain number of runs."""
-    if text is None:
-        return None, None
-    word = text.strip().lower()
-    try:
-        if word.endswith("runs"):
-            runs, seconds = int(float(word[:-4])), None
-        elif word.endswith("s"):
-            runs, seconds = None, float(word[:-1])
-        else:
-            runs, seconds = int(float(word)), None
-    except (ValueError, OverflowError):
-        raise click.BadParameter(
-            f"{text!r} is not a budget; write 30s or 1e6runs", param_hint="--budget"
-        ) from None
-    if (runs is not None and runs < 1) or (seconds is not None and not seconds > 0):
-        raise click.BadParameter(f"the budget {text!r} must be positive", param_hint="--budget")
-    return runs, seconds
-
-
 def check_writable(path: str | None) -> None:
     """Refuse an output path before the work, not after it."""
     if path is None or path == "-":

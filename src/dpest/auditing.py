@@ -1,0 +1,222 @@
+"""The public verbs: audit, exact, distribution, attack, prove, calibrate, assert_private.
+
+Here the engines meet; none of them knows another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from dpest.attacks.budget import Budget, Report
+from dpest.campaign import Campaign
+from dpest.declaration import Mechanism, as_mechanism
+from dpest.errors import InputError
+from dpest.evidence import Evidence
+from dpest.inputs.adjacency import Adjacency, parse_adjacency
+from dpest.inputs.domains import ANY, Domain
+from dpest.notions.claims import Claim
+from dpest.questions import resolve
+from dpest.verdict import Verdict
+
+if TYPE_CHECKING:
+    from dpest.distributions.loss import ExactLoss
+    from dpest.distributions.output import OutputDistribution
+    from dpest.proofs.proof import Proof
+
+Target = Callable[..., Any] | Mechanism
+
+
+def audit(
+    target: Target,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    claim: Claim | str | None = None,
+    adjacency: Adjacency | str | None = None,
+    domain: Domain | str | None = None,
+    length: int | Sequence[int] | None = None,
+    params: Mapping[str, Any] | None = None,
+    alpha: float = 0.05,
+    budget: Budget | str | int | None = None,
+    seed: int = 0,
+    engines: Sequence[str] = ("proof", "exact", "attack"),
+    floating_point: bool = False,
+    progress: Report | None = None,
+) -> Verdict:
+    """How private is `target`? Two bounds with all the evidence.
+
+    What isn't given comes from the mechanism's own declaration; what was assumed is in the notes.
+    Proof and exact engines come first; runs are spent on what they leave open. `alpha` is the
+    chance, over the sampling, that the lower bound is too large: it pays for everything tried.
+    `length` may be a range: the verdict is then on the largest, with how ε grows in its details.
+    Interrupted with Ctrl-C, it returns what was established so far (`details["interrupted"]`).
+    """
+    lengths = [length] if length is None or isinstance(length, int) else list(length)
+
+    def at(n: int | None) -> Campaign:
+        question = resolve(
+            target,
+            epsilon=epsilon,
+            delta=delta,
+            claim=claim,
+            adjacency=adjacency,
+            domain=domain,
+            length=n,
+            params=params,
+        )
+        return Campaign(
+            question,
+            alpha=alpha,
+            budget=budget,
+            seed=seed,
+            engines=engines,
+            floating_point=floating_point,
+            progress=progress,
+        )
+
+    if len(lengths) == 1:
+        return at(lengths[0]).run()
+    from dpest.growth import growth
+
+    return growth([at(n) for n in lengths])
+
+
+def exact(
+    target: Target,
+    x: Any,
+    x2: Any,
+    *,
+    params: Mapping[str, Any] | None = None,
+    adjacency: Adjacency | str | None = None,
+    certify: bool = False,
+) -> ExactLoss:
+    """The exact privacy loss between two inputs; `certify=True` adds an enclosure.
+
+    The inputs must be neighbours under `adjacency` (default: the mechanism's own; any pair if it
+    states none). Raises an error that names the reason where the loss has no exact answer.
+    """
+    from dpest.distributions import exact_loss
+
+    mechanism = as_mechanism(target).with_params(params)
+    _neighbours(mechanism, x, x2, adjacency)
+    return exact_loss(mechanism, x, x2, certify=certify)
+
+
+def distribution(
+    target: Target, x: Any, *, params: Mapping[str, Any] | None = None
+) -> OutputDistribution:
+    """The whole output distribution on one input: to look at, evaluate, plot and sample."""
+    from dpest.distributions import output_distribution
+    from dpest.program.trace import trace
+
+    return output_distribution(trace(as_mechanism(target).with_params(params), x))
+
+
+def attack(
+    target: Target,
+    x: Any = None,
+    x2: Any = None,
+    *,
+    method: Literal["sequential", "sniper", "statdp", "finder"] = "sequential",
+    epsilon: float | None = None,
+    delta: float | None = None,
+    adjacency: Adjacency | str | None = None,
+    domain: Domain | str | None = None,
+    length: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    alpha: float = 0.05,
+    budget: Budget | str | int | None = None,
+    seed: int = 0,
+    progress: Report | None = None,
+    **options: Any,
+) -> Evidence:
+    """A lower bound from runs of the code, sound at confidence 1 − alpha.
+
+    Without a pair it searches one first, on samples that are not used again.
+    """
+    if (x is None) != (x2 is None):
+        raise InputError("give both inputs of the pair, or none")
+    question = resolve(
+        target,
+        epsilon=epsilon,
+        delta=delta,
+        adjacency=adjacency,
+        domain=domain,
+        length=length,
+        params=params,
+    )
+    if x is not None:
+        _neighbours(question.mechanism, x, x2, question.adjacency)
+    campaign = Campaign(question, alpha=alpha, budget=budget, seed=seed, progress=progress)
+    return campaign.attack(method, x, x2, **options)
+
+
+def prove(
+    target: Target,
+    *,
+    adjacency: Adjacency | str | None = None,
+    length: Any = ANY,
+    params: Mapping[str, Any] | None = None,
+    unit: str | None = None,
+    domain: Domain | str | None = None,
+) -> Proof:
+    """The least provable ε for all neighbouring inputs, as a rational multiple of the unit."""
+    from dpest.proofs import prove as engine
+
+    question = resolve(
+        target,
+        adjacency=adjacency,
+        domain=domain,
+        length=None if length is ANY else length,
+        params=params,
+        unit=unit,
+    )
+    return engine(
+        question.mechanism,
+        adjacency=question.adjacency,
+        length=length,
+        unit=question.unit,
+        domain=question.domain,
+    )
+
+
+def _neighbours(mechanism: Mechanism, x: Any, x2: Any, adjacency: Adjacency | str | None) -> None:
+    if isinstance(adjacency, str):
+        adjacency = parse_adjacency(adjacency)
+    if adjacency is None:
+        adjacency = mechanism.adjacency
+    if adjacency is not None:
+        adjacency.check(x, x2)
+    else:
+        from dpest.inputs.adjacency import any_pair
+
+        any_pair().check(x, x2)
+
+
+def assert_private(
+    target: Target,
+    *,
+    false_alarm: float = 1e-6,
+    **question: Any,
+) -> Verdict:
+    """Fail (AssertionError) if the claim is refuted; for a test-suite.
+
+    `false_alarm` is the chance that a mechanism that keeps its claim fails; it is zero where the
+    exact engine or a proof decides. The message is the counterexample, with lines to replay it.
+    Takes everything that `audit` takes.
+    """
+    verdict = audit(target, alpha=false_alarm, **question)
+    from dpest.assertions import check
+
+    return check(verdict)
+
+
+__all__ = [
+    "assert_private",
+    "attack",
+    "audit",
+    "distribution",
+    "exact",
+    "prove",
+]
