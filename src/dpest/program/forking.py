@@ -1,0 +1,453 @@
+"""All paths of a function, by running it again and again with other decisions.
+
+Each run follows the decisions of a prefix and then takes the first possible way at every open
+question, leaving the other ways for later runs. Ways that no noise can take are dropped, exactly.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from dpest.errors import DpestError, PathLimitError, ReplayError
+from dpest.noise.family import Noise
+from dpest.program.linear import Condition, Form, Symbol, distinct
+from dpest.program.masses import mass_bound
+from dpest.program.paths import Choice
+from dpest.program.places import Place, shown, source_line, user_place
+from dpest.program.regions import Point, Region, Supports
+from dpest.program.running import in_run
+from dpest.program.symbolic import Real, Truth
+from dpest.program.watchdog import TimeUp, watched
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where a trace gives up, or, for loops without a bound, stops.
+
+    `leftover` is the probability that may stay unexplored; `patience` how often one line may fork
+    on one path before it is taken for a loop without a bound.
+    """
+
+    paths: int = 100_000
+    seconds: float = 60.0
+    leftover: float = 1e-9
+    patience: int = 200
+
+
+@dataclass(frozen=True)
+class Explored:
+    """One path: its conditions and choices, the noises drawn on it in order, and how it ended.
+
+    `outcome` is what the function returned, or the exception that it raised (`raised`).
+    """
+
+    conditions: tuple[Condition, ...]
+    choices: tuple[Choice, ...]
+    noises: dict[Symbol, Noise]
+    outcome: Any
+    raised: bool = False
+
+
+@dataclass
+class Names:
+    """Symbols for draws and truths, the same on every path that makes the same draw.
+
+    `tag` is put before the names, to keep apart the pieces of one program.
+    """
+
+    tag: str = ""
+    supports: Supports = field(default_factory=Supports)
+    indicators: dict[Symbol, Truth] = field(default_factory=dict)
+    _draws: dict[tuple[int, Noise], Symbol] = field(default_factory=dict)
+    _taken: set[str] = field(default_factory=set)
+    _truths: dict[Any, Symbol] = field(default_factory=dict)
+
+    def drawn(self, index: int, noise: Noise) -> Symbol:
+        symbol = self._draws.get((index, noise))
+        if symbol is None:
+            stem = f"{self.tag}{noise.family}{index}"
+            name = stem
+            for other in itertools.count(2):
+                if name not in self._taken:
+                    break
+                name = f"{stem}_{other}"
+            self._taken.add(name)
+            symbol = self._draws[index, noise] = Symbol("noise", name)
+            self.supports.noises[symbol] = noise
+        return symbol
+
+    def indicator(self, truth: Truth) -> Symbol:
+        symbol = self._truths.get(truth.key)
+        if symbol is None:
+            symbol = Symbol("indicator", f"{self.tag}bit{len(self._truths)}")
+            self._truths[truth.key] = symbol
+            self.indicators[symbol] = truth
+        return symbol
+
+
+class _Turn:
+    """One decision of a path: what was asked, and which way this path went."""
+
+    __slots__ = ("choice", "conditions", "index", "mass", "place", "point", "question")
+
+    def __init__(
+        self,
+        question: Any,
+        index: int,
+        conditions: tuple[Condition, ...],
+        point: Point,
+        place: Place | None,
+        choice: Choice | None = None,
+    ) -> None:
+        self.question = question
+        self.index = index
+        self.conditions = conditions
+        self.point = point
+        self.place = place
+        self.choice = choice
+
+
+class _Suspended(BaseException):
+    """Leaves the user's function in a loop that seems to have no bound."""
+
+
+class Run:
+    """One run along one path; the `Decider` that symbolic values ask."""
+
+    def __init__(
+        self,
+        exploration: Exploration,
+        turns: Sequence[_Turn],
+        patience: int,
+    ) -> None:
+        self.exploration = exploration
+        self.names = exploration.names
+        self.turns = list(turns)
+        self.given = len(self.turns)
+        self.position = 0
+        self.open: list[list[_Turn]] = []
+        self.noises: dict[Symbol, Noise] = {}
+        self.draws = 0
+        self.patience = patience
+        self._region: Region | None = None
+        self._known: dict[Condition, bool] = {}
+        self._forks: Counter[Place | None] = Counter()
+
+    # Symbols
+
+    def draw(self, noise: Noise) -> Any:
+        """A value of a noise: a symbol, or the only value that it has."""
+        constant = getattr(noise, "constant", None)
+        if constant is not None:
+            return constant
+        symbol = self.names.drawn(self.draws, noise)
+        self.draws += 1
+        self.noises[symbol] = noise
+        return Real(Form.of(symbol), noise.discrete)
+
+    def indicator(self, truth: Truth) -> Symbol:
+        return self.names.indicator(truth)
+
+    def defined(self, indicator: Symbol) -> Truth:
+        return self.names.indicators[indicator]
+
+    def noise_of(self, symbol: Symbol) -> Noise | None:
+        return self.names.supports.noises.get(symbol)
+
+    def note(self, text: str) -> None:
+        self.exploration.notes.setdefault(text)
+
+    # Decisions
+
+    def decide(self, condition: Condition) -> bool:
+        if self.position < self.given:
+            return self._repeated(condition).index == 0
+        known = self._known_conditions().get(condition)
+        if known is not None:
+            self._take(_Turn(condition, 0 if known else 1, (), self._inner().point, None), [])
+            return known
+        region = self._inner()
+        other = condition.negated()
+        yes = region.meet((condition,))
+        no = region.meet((other,)) if yes is not None else region.point
+        self._fork(condition, [((condition,), yes, None), ((other,), no, None)])
+        return self.turns[-1].index == 0
+
+    def choose(self, cells: Sequence[Sequence[Condition] | None]) -> int:
+        question = tuple(None if cell is None else tuple(cell) for cell in cells)
+        if self.position < self.given:
+            return self._repeated(question).index
+        region = self._inner()
+        self._fork(
+            question,
+            [
+                ((), None, None) if cell is None else (cell, region.meet(cell), None)
+                for cell in question
+            ],
+        )
+        return self.turns[-1].index
+
+    def outcome(self, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
+        """One of finitely many outcomes of a draw, each on its own path."""
+        site = f"{self.names.tag}{noise.family}{self.draws}"
+        self.draws += 1
+        if self.position < self.given:
+            return outcomes[self._repeated((noise, site)).index][0]
+        point = self._inner().point
+        ways: list[Any] = [
+            ((), point, Choice(site, noise, value, probability)) for value, probability in outcomes
+        ]
+        self._fork((noise, site), ways)
+        return outcomes[self.turns[-1].index][0]
+
+    def _repeated(self, question: Any) -> _Turn:
+        turn = self.turns[self.position]
+        self.position += 1
+        if turn.question != question:
+            place = user_place()
+            raise ReplayError(
+                "the function decided differently when it was run again with the same noise",
+                "a mechanism must depend on its input, its parameters and `rng` alone: look for "
+                "global variables, default arguments that are changed, files, clocks, and random "
+                "numbers that don't come from `rng`",
+                shown(place),
+            )
+        if self.position == self.given:
+            self._region = None
+        return turn
+
+    def _fork(
+        self, question: Any, ways: list[tuple[Sequence[Condition], Point | None, Choice | None]]
+    ) -> None:
+        possible = [(i, way) for i, way in enumerate(ways) if way[1] is not None]
+        if len(possible) == 1:
+            # Nothing to say: the conditions follow from those before.
+            index, (_, point, choice) = possible[0]
+            self._take(_Turn(question, index, (), point or {}, None, choice), [])
+            return
+        place = user_place()
+        self.exploration.forks[place] += 1
+        self._forks[place] += 1
+        turns = [
+            _Turn(question, index, tuple(conditions), point or {}, place, choice)
+            for index, (conditions, point, choice) in possible
+        ]
+        if not turns:
+            raise AssertionError("the alternatives of a decision cover every case")
+        if self._forks[place] > self.patience:
+            raise _Suspended
+        self._take(turns[0], turns[1:])
+
+    def _take(self, turn: _Turn, others: Sequence[_Turn]) -> None:
+        for other in reversed(others):
+            self.open.append([*self.turns, other])
+        self.turns.append(turn)
+        self.position += 1
+        self._inner().add(turn.conditions, turn.point)
+        for condition in turn.conditions:
+            self._known[condition] = True
+            self._known[condition.negated()] = False
+
+    def _inner(self) -> Region:
+        if self._region is None:
+            point = self.turns[-1].point if self.turns else self.exploration.start
+            conditions = [*self.exploration.assume, *self.conditions]
+            self._region = Region(self.names.supports, conditions, point)
+        return self._region
+
+    def _known_conditions(self) -> dict[Condition, bool]:
+        if not self._known:
+            for condition in (*self.exploration.assume, *self.conditions):
+                self._known[condition] = True
+                self._known[condition.negated()] = False
+        return self._known
+
+    @property
+    def conditions(self) -> list[Condition]:
+        return [c for turn in self.turns for c in turn.conditions]
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        return tuple(turn.choice for turn in self.turns if turn.choice is not None)
+
+
+class Exploration:
+    """Iterate over it to get the paths; `leftover`, `notes` and `forks` are complete after that.
+
+    `run` is called with a `Run`, once a path and twice more for the first one, to see that it does
+    the same thing again. `assume` are conditions that hold from the start and are not repeated in
+    the paths.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[Run], Any],
+        *,
+        limits: Limits | None = None,
+        names: Names | None = None,
+        assume: Sequence[Condition] = (),
+        where: str | None = None,
+    ) -> None:
+        self.run = run
+        self.limits = limits or Limits()
+        self.names = names or Names()
+        self.assume = tuple(assume)
+        self.where = where
+        self.notes: dict[str, None] = {}
+        self.forks: Counter[Place | None] = Counter()
+        self.leftover: Fraction | float = Fraction(0)
+        self.start: Point = {}
+        self.runs = 0
+
+    @property
+    def indicators(self) -> dict[Symbol, Truth]:
+        return self.names.indicators
+
+    def __iter__(self) -> Iterator[Explored]:
+        if self.assume:
+            from dpest.program.polyhedra import feasible
+
+            tight = [self.names.supports.tightened(c) for c in self.assume]
+            symbols = {s for c in tight for s in c.form.terms}
+            start = feasible([*tight, *self.names.supports.conditions(symbols)])
+            if start is None:
+                return
+            self.start = start
+        deadline = time.monotonic() + self.limits.seconds
+        stack: list[list[_Turn]] = [[]]
+        suspended: list[tuple[float, int, list[_Turn], int]] = []
+        order = itertools.count()
+        first: tuple[list[_Turn], Explored] | None = None
+        found = 0
+        patience = self.limits.patience
+        while stack or suspended:
+            if not stack:
+                left = sum(-mass for mass, *_ in suspended)
+                if left <= self.limits.leftover:
+                    self.leftover = left
+                    break
+                _, _, turns, spent = heapq.heappop(suspended)
+                patience = 2 * spent
+            else:
+                turns = stack.pop()
+            run, result = self._attempt(turns, patience, deadline)
+            stack.extend(run.open)
+            if result is None:
+                mass = mass_bound(run.conditions, run.choices, self.names.supports.noises)
+                heapq.heappush(suspended, (-mass, next(order), run.turns, patience))
+                continue
+            found += 1
+            if found > self.limits.paths:
+                raise self._too_much(f"more than {self.limits.paths} paths")
+            if first is None:
+                first = (run.turns, result)
+                self._check_repeats(*first, deadline)
+            yield result
+        if first is not None and found > 1:
+            self._check_repeats(*first, deadline)
+
+    def _attempt(
+        self, turns: Sequence[_Turn], patience: int, deadline: float
+    ) -> tuple[Run, Explored | None]:
+        run = Run(self, turns, patience)
+        self.runs += 1
+        outcome: Any
+        raised = False
+        try:
+            with in_run(run), watched(deadline):
+                outcome = self.run(run)
+        except _Suspended:
+            return run, None
+        except TimeUp:
+            raise self._too_much(f"more than {self.limits.seconds:g} s") from None
+        except DpestError:
+            raise
+        except Exception as error:
+            outcome, raised = error, True
+        if run.position < run.given:
+            raise ReplayError(
+                "the function made fewer decisions when it was run again with the same noise",
+                "a mechanism must depend on its input, its parameters and `rng` alone",
+                self.where,
+            )
+        return run, Explored(
+            distinct(run.conditions), run.choices, run.noises, outcome, raised
+        )
+
+    def _check_repeats(self, turns: list[_Turn], before: Explored, deadline: float) -> None:
+        run, again = self._attempt(turns, 10**9, deadline)
+        same = (
+            again is not None
+            and len(run.turns) == len(turns)
+            and again.noises == before.noises
+            and again.raised == before.raised
+            and same_outcome(run, again.outcome, before.outcome)
+        )
+        if not same:
+            raise ReplayError(
+                "the function did something else when it was run again with the same noise",
+                "a mechanism must depend on its input, its parameters and `rng` alone: look for "
+                "global variables, default arguments that are changed, files, clocks, and random "
+                "numbers that don't come from `rng`",
+                self.where,
+            )
+
+    def _too_much(self, limit: str) -> PathLimitError:
+        place = max(self.forks, key=lambda p: self.forks[p], default=None)
+        text = source_line(place)
+        if place is None:
+            what = f"the trace took {limit} without coming to an end"
+            advice = (
+                "look for a loop that never ends, or raise the limits (max_paths=, seconds=)"
+            )
+        else:
+            what = f"the trace took {limit}; most of its {sum(self.forks.values())} forks are here"
+            what += f", in `{text}`" if text else ""
+            advice = (
+                "use np.max, np.argmax or np.where for whole vectors, a shorter input, or raise "
+                "the limits (max_paths=, seconds=)"
+            )
+        return PathLimitError(what, advice, shown(place) or self.where)
+
+
+def explore(
+    run: Callable[[Any], Any],
+    *,
+    limits: Limits | None = None,
+    names: Names | None = None,
+    assume: Sequence[Condition] = (),
+    where: str | None = None,
+) -> Exploration:
+    """The paths of `run(generator)`, where the generator stands in for NumPy's.
+
+    >>> for path in explore(lambda rng: bool(rng.laplace() > 1)):
+    ...     print(path.outcome, path.conditions)
+    True (laplace0 - 1 > 0,)
+    False (-laplace0 + 1 >= 0,)
+    """
+    from dpest.program.generator import SymbolicGenerator
+
+    return Exploration(
+        lambda inner: run(SymbolicGenerator(inner)),
+        limits=limits,
+        names=names,
+        assume=assume,
+        where=where,
+    )
+
+
+def same_outcome(run: Run, first: Any, second: Any) -> bool:
+    """Structural equality of outputs that may hold symbolic values."""
+    from dpest.program.release import released
+
+    if isinstance(first, BaseException) or isinstance(second, BaseException):
+        return type(first) is type(second)
+    with in_run(run):
+        return released(first) == released(second)

@@ -1,0 +1,66 @@
+"""An output of a traced function as its skeleton and leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dpest.program.linear import Form, Symbol
+from dpest.program.running import running
+from dpest.program.skeleton import Leaf, Nest, Skeleton, flatten, leaf_kind
+from dpest.program.symbolic import Real, Truth
+
+
+def released(value: Any) -> tuple[Skeleton, tuple[Any, ...]]:
+    """The skeleton and the leaves: plain constants and Forms.
+
+    A Form leaf has kind "real", or "int" where the function would release an integer, or "bool"
+    where it would release a truth value; the latter is the indicator of that truth.
+    """
+    skeleton, leaves = flatten(value)
+    plain = [_leaf(leaf) for leaf in leaves]
+    if all(a is b for a, b in zip(plain, leaves, strict=True)):
+        return skeleton, tuple(plain)
+    kinds = iter(
+        [
+            leaf_kind(new) if not isinstance(new, Form) else leaf_kind(old)
+            for new, old in zip(plain, leaves, strict=True)
+        ]
+    )
+    return _with_kinds(skeleton, kinds), tuple(plain)
+
+
+def _leaf(leaf: Any) -> Any:
+    if isinstance(leaf, Truth):
+        return Form.of(running().indicator(leaf))
+    if isinstance(leaf, Real):
+        return leaf.form if leaf.form.terms else leaf.plain
+    if isinstance(leaf, np.generic):
+        return leaf.item()
+    if isinstance(leaf, (set, frozenset)):
+        return frozenset(leaf)
+    return leaf
+
+
+def _with_kinds(skeleton: Skeleton, kinds: Any) -> Skeleton:
+    if isinstance(skeleton, Leaf):
+        return Leaf(next(kinds))
+    return Nest(
+        skeleton.container,
+        skeleton.keys,
+        tuple(_with_kinds(part, kinds) for part in skeleton.parts),
+    )
+
+
+def with_bits(leaf: Any, kind: str, bits: Mapping[Symbol, int]) -> Any:
+    """A leaf with its indicators replaced by their values."""
+    if not isinstance(leaf, Form):
+        return leaf
+    form = leaf.substitute({s: Form.number(bits[s]) for s in leaf.terms if s in bits})
+    if form.terms:
+        return form
+    if kind == "bool":
+        return bool(form.constant)
+    return Real(form, kind == "int").plain

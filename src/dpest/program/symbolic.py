@@ -1,0 +1,692 @@
+"""Values that a traced function computes with: reals linear in the noise, and truths about them.
+
+A `Real` wraps a linear form and behaves as the float (or int) would in its place. A comparison
+gives a `Truth`, a formula of conditions; only when Python needs to know it (`if`, `and`, `while`,
+`bool`, an index) does the run decide it, and fork. A Truth that is used as a number becomes an
+indicator symbol instead, so that twenty independent bits are one path and not 2^20.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import numbers
+import operator
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpest.program.linear import Condition, Form, Relation, Symbol, rational
+from dpest.program.running import refuse, running
+
+_NUMBERS = (int, float, Fraction, np.integer, np.floating, np.bool_)
+_INTEGERS = (int, np.integer, np.bool_)
+_MOST_EXPANDED = 4  # indicators inside one condition that are written out as a formula
+_ROUNDING = "rounding is not linear in the noise: round outside of the mechanism"
+
+
+def is_symbolic(value: Any) -> bool:
+    return isinstance(value, (Real, Truth))
+
+
+class Truth:
+    """A formula: a condition, or a conjunction or disjunction of formulas.
+
+    Negation is pushed to the conditions. Formulas with a known value are plain bools, never Truths.
+    """
+
+    __slots__ = ("condition", "conjunction", "key", "parts")
+    leaf_kind = "bool"
+    __array_priority__ = 1000
+
+    def __init__(
+        self,
+        condition: Condition | None,
+        parts: tuple[Truth, ...] = (),
+        conjunction: bool = True,
+    ) -> None:
+        self.condition = condition
+        self.parts = parts
+        self.conjunction = conjunction
+        # Equality of formulas, apart from `==`, which is the user's.
+        self.key: Any = (
+            condition if condition is not None else (conjunction, tuple(p.key for p in parts))
+        )
+
+    # Logic
+
+    def negated(self) -> Truth:
+        if self.condition is not None:
+            return Truth(self.condition.negated())
+        return Truth(None, tuple(p.negated() for p in self.parts), not self.conjunction)
+
+    def __and__(self, other: Any) -> Any:
+        return joined(self, other, True)
+
+    def __or__(self, other: Any) -> Any:
+        return joined(self, other, False)
+
+    def __xor__(self, other: Any) -> Any:
+        other = as_truth(other)
+        if other is NotImplemented:
+            return NotImplemented
+        if isinstance(other, bool):
+            return self.negated() if other else self
+        return (self & other.negated()) | (self.negated() & other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> Truth:
+        # NumPy's meaning: the comparison of NumPy scalars gives np.bool_, whose ~ is `not`.
+        return self.negated()
+
+    def __bool__(self) -> bool:
+        if self.condition is not None:
+            return running().decide(self.condition)
+        if self.conjunction:
+            return all(bool(p) for p in self.parts)
+        return any(bool(p) for p in self.parts)
+
+    def __hash__(self) -> int:
+        return hash(bool(self))
+
+    def __index__(self) -> int:
+        return int(bool(self))
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        return float(bool(self))
+
+    # As a number
+
+    def number(self) -> Real:
+        return Real(Form.of(running().indicator(self)), True)
+
+    def __eq__(self, other: Any) -> Any:
+        if isinstance(other, (bool, np.bool_)):
+            return self if other else self.negated()
+        if isinstance(other, Truth):
+            return True if self.key == other.key else (self ^ other.negated())
+        if isinstance(other, _NUMBERS) or isinstance(other, Real):
+            return self.number() == other
+        return NotImplemented
+
+    def __ne__(self, other: Any) -> Any:
+        same = self.__eq__(other)
+        return same if same is NotImplemented else opposite(same)
+
+    def __lt__(self, other: Any) -> Any:
+        return self.number() < other
+
+    def __le__(self, other: Any) -> Any:
+        return self.number() <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return self.number() > other
+
+    def __ge__(self, other: Any) -> Any:
+        return self.number() >= other
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        from dpest.program.symbolic_arrays import apply_ufunc
+
+        return apply_ufunc(ufunc, method, inputs, options)
+
+    def item(self) -> Truth:
+        return self
+
+    tolist = item
+
+    def astype(self, dtype: Any, **_: Any) -> Any:
+        return converted(self, np.dtype(dtype))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _SCALAR_ATTRIBUTES:
+            return _SCALAR_ATTRIBUTES[name]
+        raise AttributeError(f"a noisy truth value has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        if self.condition is not None:
+            return repr(self.condition)
+        return (" and " if self.conjunction else " or ").join(f"({p!r})" for p in self.parts)
+
+
+class Real:
+    """A number that is linear in the noise (and, in a symbolic trace, in the input).
+
+    `integer`: Python or NumPy would hold an int in its place.
+    """
+
+    __slots__ = ("form", "integer")
+    __array_priority__ = 1000
+
+    def __init__(self, form: Form, integer: bool = False) -> None:
+        self.form = form
+        self.integer = integer
+
+    @property
+    def leaf_kind(self) -> str:
+        return "int" if self.integer else "real"
+
+    @property
+    def plain(self) -> int | float:
+        """Its value, where it has no symbols."""
+        value = self.form.constant
+        return int(value) if self.integer and value.denominator == 1 else float(value)
+
+    # Arithmetic
+
+    def __add__(self, other: Any) -> Any:
+        return _sum(self, other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return _sum(self, other, -1)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _sum(-self, other, 1)
+
+    def __neg__(self) -> Real:
+        return Real(self.form.times(-1), self.integer)
+
+    def __pos__(self) -> Real:
+        return self
+
+    def __mul__(self, other: Any) -> Any:
+        found = as_real(other)
+        if found is NotImplemented:
+            return NotImplemented
+        if not isinstance(found, Real):  # ±inf and NaN
+            return _times_infinity(self, found)
+        first, second = self, found
+        if first.form.terms and second.form.terms:
+            # One factor must be a number; a factor of 0/1 symbols becomes one by a fork.
+            if all(s.kind == "indicator" for s in second.form.terms):
+                second = settled(second)
+            elif all(s.kind == "indicator" for s in first.form.terms):
+                first = settled(first)
+            else:
+                refuse(
+                    "two noisy values are multiplied",
+                    "the product is not linear in the noise: release the factors instead",
+                )
+        if second.form.terms:
+            first, second = second, first
+        return Real(first.form.times(second.form.constant), self.integer and found.integer)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        found = as_real(other)
+        if found is NotImplemented:
+            return NotImplemented
+        if not isinstance(found, Real):
+            return float(found) if math.isnan(found) else 0.0
+        divisor = _divisor(found)
+        if not divisor:
+            raise ZeroDivisionError("float division by zero")
+        return Real(self.form.times(1 / divisor))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        found = as_real(other)
+        if found is NotImplemented:
+            return NotImplemented
+        divisor = _divisor(self)
+        if not divisor:
+            raise ZeroDivisionError("float division by zero")
+        return found / float(divisor) if not isinstance(found, Real) else found / divisor
+
+    def __pow__(self, other: Any) -> Any:
+        if isinstance(other, _NUMBERS) and other in (0, 1):
+            return self if other == 1 else (1 if self.integer else 1.0)
+        if not self.form.terms and isinstance(other, _NUMBERS):
+            return self.plain**other
+        refuse("a power of a noisy value", "powers are not linear in the noise: release it plain")
+
+    def __rpow__(self, other: Any) -> Any:
+        refuse("a noisy value is an exponent", "exponentiate outside of the mechanism")
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _rounded(self, other, "//", operator.floordiv)
+
+    def __mod__(self, other: Any) -> Any:
+        return _rounded(self, other, "%", operator.mod)
+
+    def __divmod__(self, other: Any) -> Any:
+        return _rounded(self, other, "divmod()", divmod)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _rounded(other, self, "//", operator.floordiv)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _rounded(other, self, "%", operator.mod)
+
+    def __abs__(self) -> Any:
+        return self if self >= 0 else -self
+
+    # Comparisons
+
+    def __lt__(self, other: Any) -> Any:
+        return compared(other, self, ">", operator.lt, flipped=True)
+
+    def __le__(self, other: Any) -> Any:
+        return compared(other, self, ">=", operator.le, flipped=True)
+
+    def __gt__(self, other: Any) -> Any:
+        return compared(other, self, ">", operator.gt, flipped=False)
+
+    def __ge__(self, other: Any) -> Any:
+        return compared(other, self, ">=", operator.ge, flipped=False)
+
+    def __eq__(self, other: Any) -> Any:
+        return compared(other, self, "==", operator.eq, flipped=False)
+
+    def __ne__(self, other: Any) -> Any:
+        same = self.__eq__(other)
+        return same if same is NotImplemented else opposite(same)
+
+    def __bool__(self) -> bool:
+        return bool(self != 0)
+
+    def __hash__(self) -> int:
+        if self.form.terms:
+            refuse("a noisy value is a key of a dict or set", "keep noisy values in a list")
+        return hash(self.plain)
+
+    # Conversions to one number
+
+    def _number(self, operation: str, advice: str) -> int | float:
+        if self.form.terms and all(s.kind == "indicator" for s in self.form.terms):
+            return settled(self).plain
+        if self.form.terms:
+            refuse(operation, advice)
+        return self.plain
+
+    def __float__(self) -> float:
+        return float(
+            self._number(
+                "float() of a noisy value (math functions call it too)",
+                "NumPy arithmetic, comparisons, abs, clip, max and sums keep it symbolic",
+            )
+        )
+
+    def __int__(self) -> int:
+        return int(self._number("int() of a noisy value", _ROUNDING))
+
+    def __index__(self) -> int:
+        value = self._number(
+            "a noisy value is used as an index or a count", "compare it with numbers instead"
+        )
+        return operator.index(value)  # type: ignore[arg-type]
+
+    def __complex__(self) -> complex:
+        return complex(float(self))
+
+    def _whole(self, operation: str) -> Any:
+        if self.integer:
+            return self
+        return self._number(operation, _ROUNDING)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        value = self._whole("round() of a noisy value")
+        return value if isinstance(value, Real) else round(value, digits)
+
+    def __floor__(self) -> Any:
+        value = self._whole("floor() of a noisy value")
+        return value if isinstance(value, Real) else math.floor(value)
+
+    def __ceil__(self) -> Any:
+        value = self._whole("ceil() of a noisy value")
+        return value if isinstance(value, Real) else math.ceil(value)
+
+    def __trunc__(self) -> Any:
+        value = self._whole("trunc() of a noisy value")
+        return value if isinstance(value, Real) else math.trunc(value)
+
+    def __format__(self, spec: str) -> str:
+        if self.form.terms and spec:
+            refuse("a noisy value is formatted as text", "release the value itself")
+        return format(self.plain, spec) if not self.form.terms else repr(self)
+
+    def __str__(self) -> str:
+        if self.form.terms:
+            refuse("a noisy value is turned into text", "release the value itself")
+        return str(self.plain)
+
+    def __repr__(self) -> str:
+        return f"⟨{self.form}⟩"
+
+    # As NumPy's scalars have it
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        from dpest.program.symbolic_arrays import apply_ufunc
+
+        return apply_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, options: Any) -> Any:
+        from dpest.program.symbolic_arrays import apply_function
+
+        return apply_function(func, args, options)
+
+    @property
+    def real(self) -> Real:
+        return self
+
+    def item(self) -> Real:
+        return self
+
+    conjugate = tolist = item
+
+    def is_integer(self) -> bool:
+        return self.integer or bool(round(self) == self)
+
+    def astype(self, dtype: Any, **_: Any) -> Any:
+        return converted(self, np.dtype(dtype))
+
+    def clip(self, low: Any = None, high: Any = None) -> Any:
+        return clipped(self, low, high)
+
+    def round(self, digits: int = 0) -> Any:
+        return round(self, digits)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _SCALAR_ATTRIBUTES:
+            return _SCALAR_ATTRIBUTES[name]
+        raise AttributeError(f"a noisy value has no attribute {name!r}")
+
+
+_SCALAR_ATTRIBUTES = {"shape": (), "ndim": 0, "size": 1, "imag": 0.0}
+
+
+def as_real(value: Any) -> Any:
+    """A Real, a float (±inf or NaN), or NotImplemented."""
+    if isinstance(value, Real):
+        return value
+    if isinstance(value, Truth):
+        return value.number()
+    if isinstance(value, _NUMBERS):
+        if isinstance(value, (float, np.floating)) and not math.isfinite(value):
+            return float(value)
+        return Real(Form._made({}, rational(value)), isinstance(value, _INTEGERS))
+    if isinstance(value, np.ndarray) and value.ndim == 0 and type(value) is np.ndarray:
+        return as_real(value.item())
+    if isinstance(value, numbers.Number) and hasattr(value, "as_integer_ratio"):
+        return Real(Form.number(Fraction(*value.as_integer_ratio())))
+    return NotImplemented
+
+
+def as_truth(value: Any) -> Any:
+    """A Truth, a bool, or NotImplemented."""
+    if isinstance(value, Truth):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)) and value in (0, 1):
+        return bool(value)
+    if isinstance(value, Real) and value.integer:
+        return value != 0
+    return NotImplemented
+
+
+def opposite(value: Any) -> Any:
+    return value.negated() if isinstance(value, Truth) else not value
+
+
+def joined(first: Any, second: Any, conjunction: bool) -> Any:
+    first, second = as_truth(first), as_truth(second)
+    if first is NotImplemented or second is NotImplemented:
+        return NotImplemented
+    for known, other in ((first, second), (second, first)):
+        if isinstance(known, bool):
+            return other if known is conjunction else known
+    parts: dict[Any, Truth] = {}
+    for side in (first, second):
+        inside = side.condition is None and side.conjunction is conjunction
+        for part in side.parts if inside else (side,):
+            parts.setdefault(part.key, part)
+    if len(parts) == 1:
+        return first
+    for part in parts.values():
+        if part.negated().key in parts:
+            return not conjunction
+    return Truth(None, tuple(parts.values()), conjunction)
+
+
+def settled(value: Real) -> Real:
+    """The indicators in it decided on this path, by forks where they are open."""
+    run = running()
+    values: dict[Symbol, Form] = {}
+    for symbol in value.form.terms:
+        if symbol.kind == "indicator":
+            values[symbol] = Form.number(int(bool(run.defined(symbol))))
+    return Real(value.form.substitute(values), value.integer) if values else value
+
+
+def about(form: Form, relation: Relation) -> Any:
+    """The truth of `form relation 0`: a bool where it is known, else a Truth."""
+    if not form.terms:
+        return Condition(form, relation).decided()
+    indicators = [s for s in form.terms if s.kind == "indicator"]
+    if indicators:
+        if len(indicators) > _MOST_EXPANDED:
+            return about(settled(Real(form)).form, relation)
+        return _expanded(form, relation, indicators)
+    if relation in ("==", "!="):
+        return _equality(form, relation)
+    return Truth(Condition(form, relation))
+
+
+def _expanded(form: Form, relation: Relation, indicators: Sequence[Symbol]) -> Any:
+    """A condition on indicators, written out over their values: conditions stay on noises."""
+    run = running()
+    result: Any = False
+    for values in itertools.product((1, 0), repeat=len(indicators)):
+        case: Any = about(
+            form.substitute(
+                {s: Form.number(v) for s, v in zip(indicators, values, strict=True)}
+            ),
+            relation,
+        )
+        for symbol, value in zip(indicators, values, strict=True):
+            truth = run.defined(symbol)
+            case = joined(case, truth if value else truth.negated(), True)
+        result = joined(result, case, False)
+    return result
+
+
+def _equality(form: Form, relation: Relation) -> Any:
+    run = running()
+    for symbol in form.terms:
+        noise = run.noise_of(symbol) if symbol.kind == "noise" else None
+        if noise is not None and not noise.discrete:
+            if sum(s.kind == "noise" for s in form.terms) > 1:
+                # Two noisy values tie with probability zero: leaving the tie out changes no
+                # probability of any output.
+                run.note("ties between continuous noises have probability zero and are left out")
+                return relation == "!="
+            refuse(
+                "a continuous noisy value is compared for equality",
+                "this has probability zero in real arithmetic: use >= or <",
+            )
+    return Truth(Condition(form, relation))
+
+
+def compared(
+    other: Any,
+    value: Real,
+    relation: Relation,
+    plain: Callable[[Any, Any], bool],
+    *,
+    flipped: bool,
+) -> Any:
+    found = as_real(other)
+    if found is NotImplemented:
+        return NotImplemented
+    if not isinstance(found, Real):
+        return plain(0.0, found)
+    if flipped:
+        return about(found.form.plus(value.form, -1), relation)
+    return about(value.form.plus(found.form, -1), relation)
+
+
+def _sum(value: Real, other: Any, sign: int) -> Any:
+    found = as_real(other)
+    if found is NotImplemented:
+        return NotImplemented
+    if not isinstance(found, Real):
+        return sign * found
+    return Real(value.form.plus(found.form, sign), value.integer and found.integer)
+
+
+def _times_infinity(value: Real, infinity: float) -> float:
+    if math.isnan(infinity):
+        return infinity
+    return infinity if value > 0 else -infinity
+
+
+def _divisor(value: Real) -> Fraction:
+    value = settled(value)
+    if value.form.terms:
+        refuse("a division by a noisy value", "divide by a number, or release both values")
+    return value.form.constant
+
+
+def _rounded(first: Any, second: Any, name: str, plain: Callable[[Any, Any], Any]) -> Any:
+    numbers_ = []
+    for value in (first, second):
+        if isinstance(value, Truth):
+            value = int(value)
+        if isinstance(value, Real):
+            value = value._number(f"{name} of a noisy value", _ROUNDING)
+        elif not isinstance(value, _NUMBERS):
+            return NotImplemented
+        numbers_.append(value)
+    return plain(*numbers_)
+
+
+def chosen(truth: Any, yes: Any, no: Any) -> Any:
+    """`yes if truth else no`, without a fork where the answer stays linear."""
+    if not isinstance(truth, Truth):
+        return yes if truth else no
+    if isinstance(yes, (bool, np.bool_, Truth)) and isinstance(no, (bool, np.bool_, Truth)):
+        return joined(
+            joined(truth, yes, True), joined(truth.negated(), no, True), False
+        )
+    first, second = as_real(yes), as_real(no)
+    if isinstance(first, Real) and isinstance(second, Real):
+        gap = first.form.plus(second.form, -1)
+        if not gap.terms:
+            number = Form.of(running().indicator(truth))
+            return Real(
+                second.form.plus(number, gap.constant) if gap.constant else second.form,
+                first.integer and second.integer,
+            )
+    return yes if bool(truth) else no
+
+
+def clipped(value: Any, low: Any, high: Any) -> Any:
+    """np.clip: min(max(value, low), high)."""
+    if low is not None and value < low:
+        value = low
+    if high is not None and value > high:
+        value = high
+    return value
+
+
+def sign_of(value: Any) -> Any:
+    if value > 0:
+        return 1 if value.integer else 1.0
+    zero_possible = not isinstance(value, Real) or not _continuous(value.form)
+    if zero_possible and value == 0:
+        return 0 if value.integer else 0.0
+    return -1 if value.integer else -1.0
+
+
+def _continuous(form: Form) -> bool:
+    run = running()
+    noises = (run.noise_of(s) for s in form.terms if s.kind == "noise")
+    return any(noise is not None and not noise.discrete for noise in noises)
+
+
+def converted(value: Any, dtype: np.dtype[Any]) -> Any:
+    """`astype` of one element."""
+    if not is_symbolic(value):
+        return dtype.type(value)
+    if dtype.kind == "O":
+        return value
+    if dtype.kind == "b":
+        return value if isinstance(value, Truth) else value != 0
+    if isinstance(value, Truth):
+        number = value.number()
+        return Real(number.form, dtype.kind in "iu")
+    if dtype.kind == "f":
+        return Real(value.form)
+    if dtype.kind in "iu" and value.integer:
+        return value
+    if dtype.kind in "iu":
+        refuse(f"astype({dtype.name}) of a noisy value", _ROUNDING)
+    refuse(f"astype({dtype.name}) of a noisy value", "keep it a number")
+
+
+def extreme(values: Sequence[Any], *, least: bool = False) -> int:
+    """The place of the greatest (least) of the values, the first one where they tie.
+
+    n values are n cells: one fork, and n − 1 conditions in each.
+    """
+    if not any(is_symbolic(v) for v in values):
+        pick = min if least else max
+        return pick(range(len(values)), key=lambda i: values[i])
+    forms: list[Any] = []
+    for value in values:
+        found = as_real(value)
+        if found is NotImplemented:
+            raise TypeError(f"can't compare a noisy value with {value!r}")
+        forms.append(settled(found).form if isinstance(found, Real) else found)
+    for i, form in enumerate(forms):
+        if isinstance(form, float) and math.isnan(form):
+            return i  # NumPy: a NaN wins
+    best = -math.inf if least else math.inf
+    infinite = [i for i, form in enumerate(forms) if isinstance(form, float)]
+    for i in infinite:
+        if forms[i] == best:
+            return i
+    open_ = [i for i in range(len(forms)) if not isinstance(forms[i], float)]
+    cells: list[list[Condition] | None] = [_cell(forms, open_, k, least) for k in open_]
+    possible = [i for i, cell in enumerate(cells) if cell is not None]
+    if len(possible) == 1:
+        return open_[possible[0]]
+    return open_[running().choose(cells)]
+
+
+def _cell(forms: Sequence[Form], open_: Sequence[int], k: int, least: bool) -> Any:
+    cell: list[Condition] = []
+    for j in open_:
+        if j == k:
+            continue
+        gap = forms[j].plus(forms[k], -1) if least else forms[k].plus(forms[j], -1)
+        condition = Condition(gap, ">" if j < k else ">=")
+        known = condition.decided()
+        if known is False:
+            return None
+        if known is None:
+            cell.append(condition)
+    return cell
+
+
+def ordering(values: Sequence[Any]) -> list[int]:
+    """A stable ascending order of the values, decided on this path by binary insertion."""
+    order: list[int] = []
+    for i, value in enumerate(values):
+        low, high = 0, len(order)
+        while low < high:
+            middle = (low + high) // 2
+            if value < values[order[middle]]:
+                high = middle
+            else:
+                low = middle + 1
+        order.insert(low, i)
+    return order
