@@ -1,0 +1,124 @@
+"""From the outputs of paths to columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpest.program.batch_reading import Reading
+from dpest.program.batch_rows import Rows
+from dpest.program.batch_values import Batched
+from dpest.program.samples import Group, Samples, column_of
+from dpest.program.skeleton import Leaf, LeafKind, Nest, Skeleton, flatten, leaf_kind, leaf_kinds
+
+_KINDS: dict[str, LeafKind] = {"b": "bool", "i": "int", "u": "int", "f": "float"}
+
+
+def flatten_batched(reading: Reading, output: Any) -> tuple[Skeleton, list[Any]]:
+    """Skeleton and leaves of a path's output; a leaf is a constant or an array over the runs."""
+    leaves: list[Any] = []
+    return _flatten(reading, output, leaves), leaves
+
+
+def _flatten(reading: Reading, value: Any, leaves: list[Any]) -> Skeleton:
+    if isinstance(value, Batched):
+        data = value.data()
+        kind = _KINDS[reading.arrays.dtype(data).kind]
+        if not value.shape:
+            leaves.append(Column(data))
+            return Leaf(kind)
+        leaves.extend(Column(row) for row in data.reshape(-1, data.shape[-1]))
+        return Nest("array", value.shape, (Leaf(kind),) * value.size)
+    if isinstance(value, (list, tuple)):
+        name = "list" if isinstance(value, list) else "tuple"
+        return Nest(name, (), tuple(_flatten(reading, part, leaves) for part in value))
+    if isinstance(value, dict):
+        parts = tuple(_flatten(reading, part, leaves) for part in value.values())
+        return Nest("dict", tuple(value), parts)
+    if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            if value.ndim == 0:
+                return _flatten(reading, value.item(), leaves)
+            parts = tuple(_flatten(reading, part, leaves) for part in value.ravel())
+            return Nest("array", value.shape, parts)
+        skeleton, values = flatten(value)
+        leaves.extend(values)
+        return skeleton
+    leaves.append(value)
+    return Leaf(leaf_kind(value))
+
+
+class Column:
+    """A leaf that differs between runs."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+
+class SampleCollector:
+    """Builds the Samples of one block."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._pieces: dict[Skeleton, list[tuple[Any, int, list[Any]]]] = {}
+        self._notes: dict[str, None] = {}
+
+    def note(self, text: str) -> None:
+        self._notes[text] = None
+
+    def path(self, reading: Reading, output: Any) -> None:
+        skeleton, leaves = flatten_batched(reading, output)
+        arrays = reading.arrays
+        rows = reading.rows.absolute()
+        leaves = [
+            arrays.to_numpy(leaf.data) if isinstance(leaf, Column) else leaf for leaf in leaves
+        ]
+        where = None if rows is None else arrays.to_numpy(rows)
+        self._pieces.setdefault(skeleton, []).append((where, reading.rows.count, leaves))
+
+    def outputs(self, rows: Rows, outputs: list[Any]) -> None:
+        """Outputs of single runs, in the order of `rows`."""
+        positions = rows.absolute()
+        for group in Samples.from_outputs(outputs).groups:
+            where = group.rows if positions is None else _numpy(rows, positions)[group.rows]
+            self._pieces.setdefault(group.skeleton, []).append(
+                (where, len(where), list(group.columns))
+            )
+
+    def samples(self) -> Samples:
+        groups = []
+        for skeleton, pieces in self._pieces.items():
+            total = sum(count for _, count, _ in pieces)
+            rows = np.empty(total, dtype=np.int64)
+            position = 0
+            for where, count, _ in pieces:
+                rows[position : position + count] = np.arange(count) if where is None else where
+                position += count
+            columns = tuple(
+                _column(kind, [(count, leaves[i]) for _, count, leaves in pieces], total)
+                for i, kind in enumerate(leaf_kinds(skeleton))
+            )
+            groups.append(Group(skeleton, rows, columns))
+        return Samples(self.count, groups, tuple(self._notes))
+
+
+def _numpy(rows: Rows, data: Any) -> np.ndarray:
+    return rows._arrays.to_numpy(data)
+
+
+def _column(kind: str, pieces: list[tuple[int, Any]], total: int) -> np.ndarray:
+    if len(pieces) == 1 and isinstance(pieces[0][1], np.ndarray):
+        return pieces[0][1]
+    dtypes = {
+        piece.dtype if isinstance(piece, np.ndarray) else column_of(kind, [piece]).dtype
+        for _, piece in pieces
+    }
+    column = np.empty(total, dtype=np.result_type(*dtypes))
+    position = 0
+    for count, piece in pieces:
+        column[position : position + count] = 0 if kind == "none" else piece
+        position += count
+    return column
