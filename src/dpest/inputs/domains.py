@@ -144,7 +144,8 @@ class Reals(Domain):
         return [x] if is_real(x) else x
 
     def __str__(self) -> str:
-        where = "" if self.width == math.inf else f", {self.low:g}, {self.high:g}"
+        unbounded = self.low == -math.inf and self.high == math.inf
+        where = "" if unbounded else f", {self.low:g}, {self.high:g}"
         return f"reals({self.length}{where})"
 
 
@@ -355,7 +356,7 @@ def records(
 
 
 def parse_domain(text: str | Domain) -> Domain:
-    """A domain from text: "reals(10)", "integers(5, 0, 10)", "finite([1, 2, 3])", "records(5, 0, 1)".
+    """A domain from text: "reals(10)", "integers(5, 0, 10)", "finite([1, 2])", "records(5, 0, 1)".
 
     "reals:10" and "integers:5,0,10" are read alike. `inf` and `any` may stand for numbers.
 

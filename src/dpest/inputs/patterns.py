@@ -10,7 +10,7 @@ import itertools
 from typing import Any
 
 from dpest.errors import InputError
-from dpest.inputs.adjacency import AddRemoveOne, Adjacency, AnyPair, ReplaceOne
+from dpest.inputs.adjacency import L1, AddRemoveOne, Adjacency, AnyPair, ReplaceOne
 from dpest.inputs.domains import Domain, Reals, Records
 from dpest.inputs.entries import same
 
@@ -55,13 +55,15 @@ def all_pairs(adjacency: Adjacency, domain: Domain) -> list[Pattern]:
 
 def _vectors(adjacency: Adjacency, domain: Reals, n: int) -> list[Pattern]:
     radius = float(adjacency.radius) if adjacency.radius is not None else 1.0
-    found = _kept(_shapes(n, 1.0, radius), adjacency, domain)
-    if not found:  # the usual place lies outside the domain: move the shapes into it
-        low, high = domain.box
-        found = _kept(_shapes(n, (low + high) / 2, radius), adjacency, domain)
-    if not found and high > low:
-        found = _kept(_shapes(n, low, min(radius, high - low)), adjacency, domain)
-    return found
+    low, high = domain.box
+    # The usual place; where the domain has nothing of it, its middle; then its lower end.
+    for base, reach in ((1.0, radius), ((low + high) / 2, radius), (low, min(radius, high - low))):
+        shapes = _shapes(n, base, reach)
+        if isinstance(adjacency, L1):
+            shapes = shapes[:2]
+        if found := _kept(shapes, adjacency, domain):
+            return found
+    return []
 
 
 def _shapes(n: int, base: float, radius: float) -> list[tuple[str, list[float], list[float]]]:
@@ -87,7 +89,7 @@ def _kept(
         if not a:
             continue
         x, x2 = domain.clip(a), domain.clip(b)
-        new = not any(x == y and x2 == y2 for _, y, y2 in found)
+        new = not any((x, x2) in ((y, y2), (y2, y)) for _, y, y2 in found)
         if x != x2 and new and adjacency.holds(x, x2, domain.with_length(len(x))):
             found.append((name, x, x2))
     return found

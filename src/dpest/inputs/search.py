@@ -1,0 +1,185 @@
+"""The search for the worst pair of neighbours, given what one pair is worth.
+
+`value(x, x2)` is a black box, such as the exact ε of one pair. The search only chooses pairs: its
+answer is a lower bound on the supremum, as good as `value` is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpest.errors import DpestError, InputError
+from dpest.inputs.adjacency import AddRemoveOne, Adjacency, AnyPair, ReplaceOne
+from dpest.inputs.domains import Domain, Reals, Records
+from dpest.inputs.patterns import all_pairs, patterns
+
+Value = Callable[[Any, Any], float]
+
+
+@dataclass(frozen=True)
+class WorstPair:
+    """The best pair found.
+
+    `exhaustive`: every pair of the domain was tried, so that `value` is the maximum. `history` has
+    (evaluations so far, value, how) at each improvement. `refused` counts pairs without a value.
+    """
+
+    value: float
+    x: Any
+    x2: Any
+    how: str
+    evaluations: int
+    exhaustive: bool = False
+    history: tuple[tuple[int, float, str], ...] = ()
+    refused: int = 0
+
+
+class Spent(Exception):
+    """The budget is used up, or nothing can be better."""
+
+
+@dataclass
+class Ledger:
+    """Evaluations: counted, remembered, and the best of them."""
+
+    value: Value
+    adjacency: Adjacency
+    domain: Domain
+    budget: int
+    symmetric: bool
+    stop: Callable[[], bool] | None = None
+    best: float = -math.inf
+    pair: tuple[Any, Any, str] | None = None
+    evaluations: int = 0
+    refused: int = 0
+    error: DpestError | None = None
+    history: list[tuple[int, float, str]] = field(default_factory=list)
+    known: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def at(self, x: Any, x2: Any, how: str) -> float:
+        """The value of a pair; -inf if it is no pair of neighbours or has no value."""
+        key = (repr(x), repr(x2))
+        if key in self.known:
+            return self.known[key]
+        if x == x2 or not self.adjacency.holds(x, x2, self.domain):
+            return -math.inf
+        if self.evaluations >= self.budget or (self.stop is not None and self.stop()):
+            raise Spent
+        self.evaluations += 1
+        try:
+            found = float(self.value(x, x2))
+        except DpestError as error:
+            self.refused += 1
+            self.error = error
+            found = -math.inf
+        if math.isnan(found):
+            self.refused += 1
+            found = -math.inf
+        self.known[key] = found
+        if self.symmetric:
+            self.known[key[::-1]] = found
+        # Rounding must not pass for an improvement.
+        slack = 1e-9 * abs(self.best) if self.pair is not None else 0.0
+        if found > self.best + slack:
+            self.best, self.pair = found, (x, x2, how)
+            self.history.append((self.evaluations, found, how))
+        if found == math.inf:
+            raise Spent
+        return found
+
+    @property
+    def left(self) -> int:
+        return self.budget - self.evaluations
+
+
+def search(
+    value: Value,
+    adjacency: Adjacency,
+    domain: Domain,
+    *,
+    length: int | None = None,
+    budget: int = 200,
+    seed: int = 0,
+    symmetric: bool = True,
+    starts: Sequence[tuple[Any, Any]] = (),
+    stop: Callable[[], bool] | None = None,
+) -> WorstPair:
+    """Look for the neighbours x, x2 with the largest `value(x, x2)`.
+
+    At most `budget` evaluations; the same seed makes the same ones. `symmetric`: the value doesn't
+    depend on the order, so that one order is enough. `starts` are tried first. A domain that can
+    be listed is searched exhaustively if the budget covers it. `stop()` ends the search early.
+    """
+    from dpest.inputs.record_search import search_datasets
+    from dpest.inputs.vector_search import search_vectors
+
+    n = domain.default_length() if length is None else length
+    domain = domain.with_length(n)
+    ledger = Ledger(value, adjacency, domain, budget, symmetric, stop)
+    generator = np.random.default_rng(seed)
+    exhaustive = False
+    try:
+        for x, x2 in starts:
+            ledger.at(x, x2, "given")
+        every = _every_pair(adjacency, domain, budget, symmetric)
+        if every is not None:
+            for name, x, x2 in every:
+                ledger.at(x, x2, name)
+            exhaustive = ledger.refused == 0
+        else:
+            for name, x, x2 in patterns(adjacency, domain, n, both_orders=not symmetric):
+                ledger.at(x, x2, name)
+            datasets = isinstance(adjacency, (ReplaceOne, AddRemoveOne))
+            if isinstance(domain, Records) or datasets:
+                search_datasets(ledger, generator, n)
+            elif isinstance(domain, Reals):
+                search_vectors(ledger, generator, n)
+            else:
+                _at_random(ledger, generator)
+    except Spent:
+        # An infinite value can't be beaten: nothing is lost by stopping there.
+        exhaustive = ledger.best == math.inf
+    if ledger.pair is None:
+        if ledger.error is not None:
+            raise ledger.error
+        raise InputError(f"{domain} has no two different neighbours under {adjacency}")
+    x, x2, how = ledger.pair
+    return WorstPair(
+        ledger.best,
+        x,
+        x2,
+        how,
+        ledger.evaluations,
+        exhaustive,
+        tuple(ledger.history),
+        ledger.refused,
+    )
+
+
+def _every_pair(
+    adjacency: Adjacency, domain: Domain, budget: int, symmetric: bool
+) -> list[tuple[str, Any, Any]] | None:
+    """All pairs of a domain that can be listed, if the budget covers them."""
+    if domain.size is None or isinstance(adjacency, AddRemoveOne):
+        return None
+    if isinstance(adjacency, AnyPair) and domain.size * (domain.size - 1) > 2 * budget:
+        return None
+    if domain.size > 512:  # listing the neighbours themselves would take too long
+        return None
+    pairs = all_pairs(adjacency, domain)
+    if not symmetric:
+        pairs += [(f"{name}, swapped", x2, x) for name, x, x2 in pairs]
+    return pairs if len(pairs) <= budget else None
+
+
+def _at_random(ledger: Ledger, generator: np.random.Generator) -> None:
+    tries = 0
+    while tries < 20 * ledger.budget:
+        tries += 1
+        x, x2 = ledger.domain.random(generator), ledger.domain.random(generator)
+        ledger.at(x, x2, "random")
