@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -48,6 +48,8 @@ class Verdict:
     seconds: float = 0.0
     alpha: float = 0.05
     details: Mapping[str, Any] = field(default_factory=dict)
+    # What the report draws, computed when it is asked for.
+    curves: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False, compare=False)
 
     @property
     def _usable(self) -> list[Evidence]:

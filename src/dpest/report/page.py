@@ -46,7 +46,7 @@ def render(verdict: Verdict) -> str:
     return template.render(
         verdict=verdict,
         question=verdict.question,
-        headline=headline(verdict),
+        headline=headline(verdict).partition(": ")[2],
         interval=Markup(interval_chart(verdict)),
         interval_text=f"{symbol(verdict.question.measure)} {interval(verdict)}",
         advice=advice(verdict),
@@ -91,7 +91,7 @@ def interval_chart(verdict: Verdict) -> str:
 
 def figures(verdict: Verdict) -> list[tuple[str, str, str]]:
     """(title, SVG, caption) for each picture that the evidence has data for."""
-    data = verdict.details.get("curves") or {}
+    data = verdict.curves() if verdict.curves is not None else {}
     claim = claim_curves(verdict)
     pair = ""
     if "pair" in data:

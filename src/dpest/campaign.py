@@ -1,0 +1,294 @@
+"""One audit from start to end: which engines answer, in which order, at what cost.
+
+Proof and exact engines come first; they take milliseconds. Runs are spent on what they leave open.
+What was not done, and why, goes into the notes.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpest import measures
+from dpest.attacks.budget import Budget, Progress, Report
+from dpest.errors import DpestError, ReadingError
+from dpest.evidence import EXACT, Evidence, Measure, Witness
+from dpest.inputs.domains import ANY
+from dpest.inputs.search import WorstPair, search
+from dpest.questions import Resolved
+from dpest.verdict import MEET, Verdict, exceeds
+
+if TYPE_CHECKING:
+    from dpest.proofs.proof import Proof
+
+ENGINES = ("proof", "exact", "attack")
+# Exact evaluations of pairs: enough for the patterns, the corners and a local search.
+PAIRS = 160
+EXACT_SECONDS = 3.0
+DEFAULT_BUDGET = Budget(runs=400_000, seconds=4.0)
+
+
+class Campaign:
+    """The state of one audit: the question, the evidence so far, what is left to spend."""
+
+    def __init__(
+        self,
+        question: Resolved,
+        *,
+        alpha: float = 0.05,
+        budget: Budget | str | int | None = None,
+        seed: int = 0,
+        engines: Sequence[str] = ENGINES,
+        floating_point: bool = False,
+        progress: Report | None = None,
+    ) -> None:
+        from dpest.errors import DomainError, InputError
+
+        if not 0 < alpha < 1:
+            raise DomainError(f"alpha is a probability between 0 and 1; got {alpha=}")
+        unknown = [name for name in engines if name not in ENGINES]
+        if unknown:
+            raise InputError(f"no engine is called {unknown[0]!r}; there are {', '.join(ENGINES)}")
+        self.question = question
+        self.alpha = alpha
+        self.budget = Budget.of(budget, DEFAULT_BUDGET)
+        self.seed = seed
+        self.engines = tuple(engines)
+        self.floating_point = floating_point
+        self.progress = progress
+        self.evidence: list[Evidence] = []
+        self.notes: list[str] = list(question.notes)
+        self.details: dict[str, Any] = {}
+        self.proofs: list[Proof] = []
+        self.curves: Callable[[], Mapping[str, Any]] | None = None
+        self.started = time.monotonic()
+
+    # The whole audit -------------------------------------------------------------------------
+
+    def run(self) -> Verdict:
+        """All steps; an interrupt ends them with what was established so far."""
+        try:
+            if "proof" in self.engines:
+                self.prove()
+            if "exact" in self.engines:
+                self.follow_rays()
+                self.search_exactly()
+            if "attack" in self.engines and self.lower_is_open():
+                self.sample()
+            if self.floating_point or self.question.mechanism.about.get("floating_point"):
+                self.audit_doubles()
+        except KeyboardInterrupt:
+            self.details["interrupted"] = True
+            self.notes.append("interrupted: the bounds are valid, the search is not complete")
+        return self.verdict()
+
+    def verdict(self) -> Verdict:
+        return Verdict(
+            self.question.stated(),
+            tuple(self.evidence),
+            tuple(dict.fromkeys(self.notes)),
+            seed=self.seed,
+            seconds=time.monotonic() - self.started,
+            alpha=self.alpha,
+            details=self.details,
+            curves=self.curves,
+        )
+
+    def tell(self, stage: str, runs: int = 0) -> None:
+        if self.progress is not None:
+            lower = self.verdict().lower
+            bound = lower.value if lower is not None else 0.0
+            spent = time.monotonic() - self.started
+            self.progress(Progress("audit", runs, spent, bound, stage))
+
+    # Upper bounds ----------------------------------------------------------------------------
+
+    def prove(self) -> None:
+        """A proof for every length if there is one, and one for this length for its ray."""
+        question = self.question
+        if question.mechanism.black_box:
+            self.notes.append("no proof: a function without `rng` can only be run")
+            return
+        from dpest.proofs import prove
+
+        for length in (ANY, question.length):
+            self.tell(f"proof for {'every length' if length is ANY else f'n = {length}'}")
+            try:
+                proof = prove(
+                    question.mechanism,
+                    adjacency=question.adjacency,
+                    length=length,
+                    unit=question.unit,
+                    domain=question.domain,
+                )
+            except DpestError as reason:
+                where = "every length" if length is ANY else f"n = {length}"
+                self.notes.append(f"no proof for {where}: {reason}")
+                if isinstance(reason, ReadingError) and length is ANY:
+                    continue
+                continue
+            self.proofs.append(proof)
+            for evidence in proof.evidence(self.unit_value()):
+                self.add_guarantee(evidence)
+
+    def unit_value(self) -> float:
+        unit = self.question.unit
+        return 1.0 if unit is None else float(self.question.mechanism.all_params[unit])
+
+    def add_guarantee(self, evidence: Evidence) -> None:
+        """Keep a proved bound, and what follows from it for the measure that was asked."""
+        if evidence.measure == self.question.measure:
+            self.evidence.append(evidence)
+            return
+        followed = measures.follows(evidence, self.question.measure)
+        if followed is not None:
+            self.evidence.append(followed)
+
+    # Exact lower bounds ----------------------------------------------------------------------
+
+    def value(self) -> Callable[[Any, Any], float]:
+        """What one pair is worth, in the measure that was asked."""
+        from dpest.distributions import epsilon_only, exact_loss
+
+        mechanism, measure = self.question.mechanism, self.question.measure
+        if measure == Measure():
+            return lambda x, x2: epsilon_only(mechanism, x, x2)
+        return lambda x, x2: measures.of_loss(exact_loss(mechanism, x, x2), measure)
+
+    def follow_rays(self) -> None:
+        """The proof names a direction along which its bound is approached; go there.
+
+        The pairs (λd, (λ+1)d) come as close to the supremum as one likes on the real line.
+        """
+        rays = [proof.ray for proof in self.proofs if proof.ray is not None]
+        if not rays or self.question.measure != Measure():
+            return
+        value = self.value()
+        for ray in rays:
+            best: tuple[float, Any, Any] | None = None
+            scale = 1.0
+            while scale < 1e6 and not self.bounds_meet():
+                x, x2 = ray.pair(scale)
+                scale *= 4
+                if not self.question.adjacency.holds(x, x2, self.question.domain):
+                    break
+                self.tell("exact, along the proof's ray")
+                try:
+                    found = value(x, x2)
+                except DpestError as reason:
+                    self.notes.append(f"the proof's ray could not be followed: {reason}")
+                    break
+                if best is None or found > best[0]:
+                    improved = best is None or found > best[0] * (1 + 1e-4)
+                    best = (found, x, x2)
+                    if not improved:
+                        break
+                self.consider(best, "exact: along the proof's ray")
+            if self.bounds_meet():
+                return
+
+    def search_exactly(self) -> None:
+        """The literature's patterns, then a search over the domain."""
+        if self.bounds_meet() or self.question.mechanism.black_box:
+            return
+        value = self.value()
+        question = self.question
+        deadline = time.monotonic() + EXACT_SECONDS
+        refused: list[DpestError] = []
+
+        def one(x: Any, x2: Any) -> float:
+            self.tell("exact, searching pairs")
+            try:
+                return value(x, x2)
+            except DpestError as reason:
+                refused.append(reason)
+                raise
+
+        found: WorstPair | None = None
+        try:
+            found = search(
+                one,
+                question.adjacency,
+                question.domain,
+                length=question.length,
+                budget=PAIRS,
+                seed=self.seed,
+                stop=lambda: time.monotonic() > deadline or bool(refused and len(refused) > 3),
+            )
+        except DpestError as reason:
+            self.notes.append(f"no exact answer: {reason}")
+        if refused:
+            self.notes.append(f"no exact answer on some pairs: {refused[0]}")
+        if found is not None and found.value > -math.inf:
+            how = "exact: all pairs of the domain" if found.exhaustive else f"exact: {found.how}"
+            self.consider((found.value, found.x, found.x2), how)
+            if found.exhaustive:
+                self.exhausted(found)
+
+    def exhausted(self, found: WorstPair) -> None:
+        """Every pair of a finite domain was computed: the maximum is an upper bound too."""
+        best = max((e for e in self.evidence if e.side == "lower"), key=lambda e: e.value)
+        pairs = f"the largest of all {found.evaluations} pairs of neighbours of the domain"
+        self.evidence.append(best.with_(side="upper", witness=Witness(event=pairs), runs=0))
+
+    def consider(self, candidate: tuple[float, Any, Any], method: str) -> None:
+        """Turn the best pair so far into evidence, with its witness and the report's curves."""
+        value, x, x2 = candidate
+        lower = self.verdict().lower
+        if lower is not None and lower.value >= value:
+            return
+        from dpest.distributions import exact_loss
+
+        started = time.monotonic()
+        loss = exact_loss(self.question.mechanism, x, x2)
+        measured = measures.of_loss(loss, self.question.measure)
+        self.evidence = [e for e in self.evidence if not e.method.startswith("exact")]
+        self.evidence.append(
+            Evidence(
+                side="lower",
+                value=measured,
+                standing=EXACT,
+                method=method,
+                witness=measures.exact_witness(loss, x, x2, self.question.mechanism),
+                seconds=time.monotonic() - started,
+                measure=self.question.measure,
+                error=measures.error_of(loss),
+                notes=tuple(getattr(loss, "notes", ())),
+            )
+        )
+        self.curves = functools.partial(measures.curves, loss, x, x2)
+
+    # Statistical lower bounds ----------------------------------------------------------------
+
+    def lower_is_open(self) -> bool:
+        """Whether running the code could still change the answer."""
+        lower = self.verdict().lower
+        if self.bounds_meet() or exceeds(lower, self.question.limit):
+            return False
+        return lower is None or lower.standing.name == "confidence"
+
+    def bounds_meet(self) -> bool:
+        verdict = self.verdict()
+        lower = verdict.lower
+        if lower is not None and math.isinf(lower.value):
+            return True
+        return verdict.gap is not None and verdict.gap <= 0.2 * MEET
+
+    def sample(self) -> None:
+        """The sequential audit on the pair that looks worst, for code that can only be run."""
+        from dpest.attacking import statistical
+
+        self.evidence += statistical(self)
+
+    def attack(self, method: str, x: Any = None, x2: Any = None, **options: Any) -> Evidence:
+        from dpest.attacking import attack
+
+        return attack(self, method, x, x2, **options)
+
+    def audit_doubles(self) -> None:
+        from dpest.attacking import floating_point
+
+        self.evidence += floating_point(self)

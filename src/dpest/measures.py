@@ -1,0 +1,160 @@
+"""From an exact loss, or a proved bound, to the measure that a question asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dpest.declaration import Mechanism
+from dpest.evidence import Evidence, Measure, Witness
+from dpest.notions.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
+
+if TYPE_CHECKING:
+    from dpest.distributions.loss import ExactLoss
+
+# zCDP is a supremum over orders; these are enough to find it for a lower bound.
+_ORDERS = (1.01, 1.1, 1.5, 2.0, 3.0, 5.0, 8.0, 16.0, 32.0, 64.0)
+
+
+def of_loss(loss: ExactLoss, measure: Measure) -> float:
+    """The value of a measure for one pair, in the worse direction.
+
+    For zCDP and Gaussian DP, suprema over a continuum, it is a lower bound that is close to it.
+    """
+    if measure.kind == "renyi":
+        return float(loss.renyi(measure.alpha))
+    if measure.kind == "zcdp":
+        return max(float(loss.renyi(alpha)) / alpha for alpha in _ORDERS)
+    if measure.kind == "gdp":
+        return _gaussian_mu(loss)
+    return float(loss.epsilon if measure.delta == 0 else loss.epsilon_at(measure.delta))
+
+
+def _gaussian_mu(loss: ExactLoss) -> float:
+    """The least μ whose δ(ε) covers the pair's at every ε of a grid."""
+    top = loss.epsilon if math.isfinite(loss.epsilon) else 10.0
+    grid = [top * i / 24 for i in range(25)]
+    return max((_mu_covering(e, float(loss.delta(e))) for e in grid), default=0.0)
+
+
+def _mu_covering(epsilon: float, delta: float) -> float:
+    if delta <= 0:
+        return 0.0
+    if delta >= 1:
+        return math.inf
+    low, high = 0.0, 1.0
+    while GaussianDP(high).delta_at(epsilon) < delta and high < 1e3:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        if GaussianDP(middle).delta_at(epsilon) < delta:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def follows(evidence: Evidence, wanted: Measure) -> Evidence | None:
+    """What a proved bound on one measure says of another, if anything."""
+    known = _as_claim(evidence)
+    if known is None:
+        return None
+    if wanted.kind == "epsilon":
+        value = known.epsilon_at(wanted.delta)
+    elif wanted.kind == "renyi" and wanted.alpha is not None:
+        value = known.renyi_at(wanted.alpha)
+    elif wanted.kind == "zcdp" and isinstance(known, PureDP):
+        value = float(known.epsilon) ** 2 / 2
+    elif wanted.kind == "gdp" and isinstance(known, PureDP):
+        from scipy.special import log_ndtr, ndtri
+
+        epsilon = float(known.epsilon)
+        value = float(2 * ndtri(1 / (1 + math.exp(-epsilon)))) if epsilon < 30 else math.inf
+        del log_ndtr
+    else:
+        return None
+    if not math.isfinite(value):
+        return None
+    return evidence.with_(value=value, measure=wanted, method=f"{evidence.method}, converted")
+
+
+def _as_claim(evidence: Evidence) -> Claim | None:
+    measure = evidence.measure
+    if measure.kind == "epsilon" and measure.delta == 0:
+        return PureDP(evidence.value)
+    if measure.kind == "zcdp":
+        return ZCDP(evidence.value)
+    if measure.kind == "renyi" and measure.alpha is not None:
+        return RenyiDP(measure.alpha, evidence.value)
+    if measure.kind == "gdp":
+        return GaussianDP(evidence.value)
+    return None
+
+
+def error_of(loss: ExactLoss) -> float:
+    return float(getattr(loss, "error", 0.0))
+
+
+def exact_witness(loss: ExactLoss, x: Any, x2: Any, mechanism: Mechanism) -> Witness:
+    """The pair, the output and both probabilities, with the lines that compute them again."""
+    found = loss.witness
+    return Witness(
+        x=x,
+        x2=x2,
+        event=found.event,
+        p=found.p,
+        q=found.q,
+        densities=found.densities,
+        replay=exact_replay(mechanism, x, x2),
+        details=found.details,
+    )
+
+
+def exact_replay(mechanism: Mechanism, x: Any, x2: Any) -> str:
+    params = {k: v for k, v in mechanism.params.items() if _plain(v)}
+    return "\n".join(
+        [
+            "import dpest",
+            *_import_lines(mechanism),
+            f"x, x2 = {x!r}, {x2!r}",
+            f"loss = dpest.exact({_name(mechanism)}, x, x2, params={params!r}, "
+            "adjacency=dpest.any_pair())",
+            "print(loss.epsilon, loss.witness)",
+        ]
+    )
+
+
+def _plain(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, str, list, tuple, type(None)))
+
+
+def _import_lines(mechanism: Mechanism) -> list[str]:
+    module = getattr(mechanism.function, "__module__", "") or ""
+    if module.startswith("dpest.zoo"):
+        return [f"mechanism = dpest.zoo.get({mechanism.name!r})"]
+    if module in ("__main__", "") or module.startswith("dpest_target_"):
+        path = getattr(getattr(mechanism.function, "__code__", None), "co_filename", "your file")
+        return [f"# run this where {mechanism.name} of {path} is defined"]
+    return [f"from {module} import {mechanism.name}"]
+
+
+def _name(mechanism: Mechanism) -> str:
+    module = getattr(mechanism.function, "__module__", "") or ""
+    return "mechanism" if module.startswith("dpest.zoo") else mechanism.name
+
+
+def curves(loss: ExactLoss, x: Any, x2: Any, points: int = 81) -> Mapping[str, Any]:
+    """What a report draws of one pair; a curve that can't be had is left out."""
+    found: dict[str, Any] = {"pair": [x, x2]}
+    top = loss.epsilon if math.isfinite(loss.epsilon) else 5.0
+    grid = [max(top, 1e-6) * 1.1 * i / (points - 1) for i in range(points)]
+    for name, one, at in (
+        ("delta", loss.delta, grid),
+        ("tradeoff", loss.tradeoff, [i / (points - 1) for i in range(points)]),
+    ):
+        try:
+            found[name] = [(t, float(one(t))) for t in at]
+        except Exception:  # a picture is worth having, not worth failing for
+            continue
+    return found
