@@ -173,7 +173,9 @@ class _Region:
         p1 = ratio * ends + self.delta
         with np.errstate(divide="ignore"):
             # 1/(p(1-p)) is convex: its largest value is at an end.
-            information = self.n2 / (ends * (1.0 - ends)) + self.n1 * ratio * ratio / (p1 * (1.0 - p1))
+            information = self.n2 / (ends * (1.0 - ends)) + self.n1 * ratio * ratio / (
+                p1 * (1.0 - p1)
+            )
         if np.isfinite(information).all():
             step = math.sqrt(8.0 * _SLACK_SHARE * self.level / information.max())
             points = math.ceil((top - self.low) / step) + 1

@@ -1,0 +1,302 @@
+"""From outputs of any shape to a few small integers per run, which classifiers work on.
+
+An output splits into a *signature* and *numbers*. The signature is everything discrete: its
+skeleton, its booleans, strings and special values, and every number that comes up again and again
+(an atom: the 0 of a numerical SVT, an infinity, NaN). The numbers are what is left, in order. A
+`Coder` learns from unlabelled outputs which values are atoms and where the numbers' quantiles lie;
+it never sees which input an output came from.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpest.program.samples import Group, Samples
+from dpest.program.skeleton import Skeleton
+
+Codes = NDArray[np.intp]
+
+_MOST_ATOMS = 64
+_MOST_SIGNATURES = 1024
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+NAN_ATOM = -2
+NOT_ATOM = -1
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One small integer per run: its codes lie in [0, size); `ordered` codes have neighbours.
+
+    Code 0 of an ordered feature means "absent"; 1 to size - 1 are bins in increasing order.
+    """
+
+    name: str
+    size: int
+    ordered: bool
+
+
+def as_numbers(column: np.ndarray) -> NDArray[np.float64]:
+    """A column as floats. Strings and other objects become a checksum of their text."""
+    if column.dtype == object:
+        return np.array([_number(value) for value in column], dtype=np.float64)
+    return column.astype(np.float64, copy=False)
+
+
+def _number(value: object) -> float:
+    if isinstance(value, (int, float, np.number)):
+        try:
+            return float(value)
+        except OverflowError:
+            return np.inf if value > 0 else -np.inf  # type: ignore[operator]
+    return float(zlib.crc32(repr(value).encode()))
+
+
+def find_atoms(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values that hold a share of the probability of their own, sorted; NaN is not among them."""
+    numbers = values[~np.isnan(values)]
+    if len(numbers) == 0:
+        return np.empty(0)
+    distinct, counts = np.unique(numbers, return_counts=True)
+    if len(distinct) <= min(_MOST_ATOMS, len(numbers) // 4):
+        return distinct
+    often = counts > max(3.0, len(numbers) / 100)
+    kept = distinct[often]
+    if len(kept) > _MOST_ATOMS:
+        top = np.sort(np.argsort(counts[often])[-_MOST_ATOMS:])
+        kept = kept[top]
+    return np.union1d(kept, distinct[np.isinf(distinct)])
+
+
+def atom_codes(values: NDArray[np.float64], atoms: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Position of each value among the atoms, NOT_ATOM or NAN_ATOM."""
+    if len(atoms) == 0:
+        codes = np.full(len(values), NOT_ATOM, dtype=np.int64)
+    else:
+        place = np.minimum(np.searchsorted(atoms, values), len(atoms) - 1)
+        codes = np.where(atoms[place] == values, place, NOT_ATOM)
+    missing = np.isnan(values)
+    if missing.any():
+        codes[missing] = NAN_ATOM
+    return codes
+
+
+def quantile_edges(values: NDArray[np.float64], bins: int) -> NDArray[np.float64]:
+    """Inner edges of about `bins` bins of equal mass; fewer where values repeat."""
+    numbers = values[~np.isnan(values)]
+    if len(numbers) == 0 or bins < 2:
+        return np.empty(0)
+    inner = np.quantile(numbers, np.arange(1, bins) / bins, method="inverted_cdf")
+    return np.unique(inner)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Outputs taken apart: a signature code per run, and numbers by rank (NaN where absent)."""
+
+    size: int
+    signatures: NDArray[np.uint64]
+    numbers: list[NDArray[np.float64]]
+    discrete: list[NDArray[np.int64]]
+
+
+class Splitter:
+    """Takes outputs apart into signature and numbers, by atoms learnt from a first batch."""
+
+    def __init__(self, samples: Samples) -> None:
+        self._atoms: dict[tuple[Skeleton, int], NDArray[np.float64]] = {}
+        for group in samples.groups:
+            for leaf, column in enumerate(group.columns):
+                self._atoms[group.skeleton, leaf] = find_atoms(as_numbers(column))
+
+    def parts(self, samples: Samples) -> Parts:
+        size = samples.size
+        signatures = np.zeros(size, dtype=np.uint64)
+        numbers: list[NDArray[np.float64]] = []
+        discrete: list[NDArray[np.int64]] = []
+        for group in samples.groups:
+            whole = len(samples.groups) == 1
+            rows: slice | NDArray[np.int64] = (
+                slice(None) if whole and _in_order(group.rows) else group.rows
+            )
+            self._split(group, rows, size, signatures, numbers, discrete)
+        return Parts(size, signatures, numbers, discrete)
+
+    def _split(
+        self,
+        group: Group,
+        rows: slice | NDArray[np.int64],
+        size: int,
+        signatures: NDArray[np.uint64],
+        numbers: list[NDArray[np.float64]],
+        discrete: list[NDArray[np.int64]],
+    ) -> None:
+        count = len(group.rows)
+        key = np.full(count, zlib.crc32(repr(group.skeleton).encode()), dtype=np.uint64)
+        rank = np.zeros(count, dtype=np.int64)
+        fixed_rank: int | None = 0  # the common rank, while no column mixes atoms and numbers
+        for leaf, column in enumerate(group.columns):
+            values = as_numbers(column)
+            if column.dtype == np.float64 or column.dtype.kind in "iu" or column.dtype == object:
+                atoms = self._atoms.get((group.skeleton, leaf))
+                codes = atom_codes(values, np.empty(0) if atoms is None else atoms)
+            else:
+                codes = column.astype(np.int64)
+            loose = codes == NOT_ATOM
+            all_loose = bool(loose.all())
+            if not all_loose:
+                # Codes above the atoms' positions keep "absent" (0) and "a number" (1) apart.
+                while len(discrete) <= leaf:
+                    discrete.append(np.zeros(size, dtype=np.int64))
+                discrete[leaf][rows] = np.where(loose, 1, _value_code(values, codes))
+            key = (key ^ (codes + 3).astype(np.uint64)) * _GOLDEN
+            key ^= key >> np.uint64(29)
+            if not loose.any():
+                continue
+            if all_loose and fixed_rank is not None:
+                _slot(numbers, fixed_rank, size)[rows] = values
+                fixed_rank += 1
+                rank += 1
+                continue
+            fixed_rank = None
+            positions = np.arange(size)[rows]
+            for place in np.unique(rank[loose]):
+                chosen = loose & (rank == place)
+                _slot(numbers, int(place), size)[positions[chosen]] = values[chosen]
+            rank += loose
+        signatures[rows] = key
+
+
+def _value_code(values: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A code of an atom's value that does not depend on the skeleton it was seen in."""
+    finite = np.isfinite(values)
+    small = finite & (np.abs(values) < 2**40) & (values == np.floor(values))
+    coded = np.where(small, np.where(small, values, 0).astype(np.int64) + 2**41, 0)
+    other = ~small
+    if other.any():
+        coded[other] = values[other].view(np.int64) | (1 << 62)
+        coded[np.isnan(values)] = 2
+    return coded
+
+
+def _slot(numbers: list[NDArray[np.float64]], rank: int, size: int) -> NDArray[np.float64]:
+    while len(numbers) <= rank:
+        numbers.append(np.full(size, np.nan))
+    return numbers[rank]
+
+
+def _in_order(rows: NDArray[np.int64]) -> bool:
+    return len(rows) == 0 or (
+        rows[0] == 0 and rows[-1] == len(rows) - 1 and bool(np.all(rows[1:] > rows[:-1]))
+    )
+
+
+@dataclass(frozen=True)
+class Family:
+    """Which features a coder makes.
+
+    `bins` per number; `differences` of neighbouring numbers; `crossed` bins of the numbers within
+    each frequent signature.
+    """
+
+    bins: int = 16
+    differences: bool = False
+    crossed: bool = False
+
+
+class Coder:
+    """Feature codes for outputs, fitted on unlabelled ones."""
+
+    def __init__(self, splitter: Splitter, parts: Parts, family: Family) -> None:
+        self.splitter = splitter
+        self.family = family
+        self.features: list[Feature] = []
+        distinct, counts = np.unique(parts.signatures, return_counts=True)
+        frequent = counts >= max(20, parts.size // 20_000)
+        kept = np.flatnonzero(frequent)
+        if len(kept) > _MOST_SIGNATURES:
+            kept = kept[np.argsort(counts[kept])[-_MOST_SIGNATURES:]]
+        self._signatures = np.sort(distinct[kept])
+        if len(distinct) > 1:
+            self.features.append(Feature("signature", len(kept) + 1, False))
+        self._has_signature = len(distinct) > 1
+        # A signature that covers nearly everything needs no separate look at its leaves.
+        rare = counts[~np.isin(np.arange(len(distinct)), kept)].sum()
+        self._leaves: list[tuple[int, NDArray[np.int64]]] = []
+        if rare > parts.size // 1000:
+            for leaf, codes in enumerate(parts.discrete):
+                values, number = np.unique(codes, return_counts=True)
+                values = np.sort(values[np.argsort(number)[-_MOST_ATOMS:]])
+                if len(values) > 1:
+                    self._leaves.append((leaf, values))
+                    self.features.append(Feature(f"leaf {leaf}", len(values) + 1, False))
+        self._edges: list[tuple[str, int, NDArray[np.float64]]] = []
+        for rank, values in enumerate(parts.numbers):
+            self._add("number", rank, values)
+        if family.differences:
+            for rank in range(1, len(parts.numbers)):
+                self._add("difference", rank, parts.numbers[rank] - parts.numbers[rank - 1])
+        self._crossed: list[tuple[int, NDArray[np.float64]]] = []
+        if family.crossed and len(self._signatures) > 1:
+            for rank, values in enumerate(parts.numbers):
+                edges = quantile_edges(values, max(4, family.bins // 2))
+                if len(edges):
+                    self._crossed.append((rank, edges))
+                    size = (len(self._signatures) + 1) * (len(edges) + 1) + 1
+                    self.features.append(Feature(f"crossed {rank}", size, False))
+
+    def _add(self, kind: str, rank: int, values: NDArray[np.float64]) -> None:
+        edges = quantile_edges(values, self.family.bins)
+        if len(edges):
+            self._edges.append((kind, rank, edges))
+            self.features.append(Feature(f"{kind} {rank}", len(edges) + 2, True))
+
+    def codes(self, samples: Samples) -> list[Codes]:
+        return self.codes_of(self.splitter.parts(samples))
+
+    def codes_of(self, parts: Parts) -> list[Codes]:
+        """One array of codes per feature, in the order of `features`."""
+        found: list[Codes] = []
+        place: Codes = np.zeros(parts.size, dtype=np.intp)
+        if self._has_signature:
+            if len(self._signatures):
+                near = np.minimum(
+                    np.searchsorted(self._signatures, parts.signatures), len(self._signatures) - 1
+                )
+                place = np.where(self._signatures[near] == parts.signatures, near + 1, 0)
+            found.append(place)
+        for leaf, values in self._leaves:
+            if leaf < len(parts.discrete):
+                codes = parts.discrete[leaf]
+                near = np.minimum(np.searchsorted(values, codes), len(values) - 1)
+                found.append(np.where(values[near] == codes, near + 1, 0))
+            else:
+                found.append(np.zeros(parts.size, dtype=np.intp))
+        for kind, rank, edges in self._edges:
+            found.append(_bin(_number_of(parts, kind, rank), edges, parts.size))
+        for rank, edges in self._crossed:
+            bins = _bin(_number_of(parts, "number", rank), edges, parts.size)
+            found.append(np.where(bins > 0, place * (len(edges) + 1) + bins, 0))
+        return found
+
+
+def _number_of(parts: Parts, kind: str, rank: int) -> NDArray[np.float64] | None:
+    if rank >= len(parts.numbers):
+        return None
+    if kind == "difference":
+        return parts.numbers[rank] - parts.numbers[rank - 1]
+    return parts.numbers[rank]
+
+
+def _bin(values: NDArray[np.float64] | None, edges: NDArray[np.float64], size: int) -> Codes:
+    """0 where the value is absent, else 1 + the number of edges at or below it."""
+    if values is None:
+        return np.zeros(size, dtype=np.intp)
+    codes = np.searchsorted(edges, values, side="right") + 1
+    absent = np.isnan(values)
+    if absent.any():
+        codes[absent] = 0
+    return codes

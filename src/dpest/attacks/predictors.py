@@ -1,0 +1,233 @@
+"""Online predictors of the label of an output: which of the two inputs did it come from?
+
+Each one gives, for every output of a batch, the probability that the label is 1, from earlier
+labels only. They are weighed against each other by how well they predicted so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln
+
+from dpest.attacks import additive
+from dpest.attacks.features import Coder, Family, Parts, Splitter, quantile_edges
+from dpest.program.samples import Samples
+
+Floats = NDArray[np.float64]
+
+#: Strengths of the Beta(k, k) priors on a label's probability. The weak one learns a large leak at
+#: once, the strong ones do not bet on noise when the leak is small.
+_STRENGTHS = np.array([0.5, 4.0, 32.0, 256.0])
+_DEEPEST = 9
+
+
+def tree_predictions(ones: Floats, zeros: Floats) -> tuple[Floats, float]:
+    """Context-tree weighting over 2^d ordered leaves: predictions per leaf, and log evidence.
+
+    Every node either stops (one Beta-Bernoulli for all its outputs) or splits in two, with equal
+    prior weight; the prediction averages over all prunings of the tree and over the strengths of
+    the priors. `ones` and `zeros` have shape (..., leaves); leading axes are separate trees that
+    share one choice of strength.
+    """
+    leaves = ones.shape[-1]
+    depth = leaves.bit_length() - 1
+    levels = [(ones, zeros)]
+    for _ in range(depth):
+        up, down = levels[-1]
+        levels.append((up[..., ::2] + up[..., 1::2], down[..., ::2] + down[..., 1::2]))
+    evidence = np.empty(len(_STRENGTHS))
+    predictions = np.empty((len(_STRENGTHS), *ones.shape))
+    for i, k in enumerate(_STRENGTHS):
+        base = betaln(k, k)
+        stops, means = [], []
+        weight: Floats | None = None
+        for n1, n0 in levels:
+            stop = betaln(n1 + k, n0 + k) - base
+            means.append((n1 + k) / (n1 + n0 + 2.0 * k))
+            if weight is None:
+                weight = stop
+                stops.append(np.ones_like(stop))
+            else:
+                split = weight[..., ::2] + weight[..., 1::2]
+                weight = np.logaddexp(stop, split) - np.log(2.0)
+                stops.append(np.exp(stop - np.log(2.0) - weight))
+        assert weight is not None
+        evidence[i] = float(weight.sum())
+        left = np.ones_like(stops[-1])
+        guess = np.zeros_like(stops[-1])
+        for level in range(depth, -1, -1):
+            guess = guess + left * stops[level] * means[level]
+            left = left * (1.0 - stops[level])
+            if level:
+                guess, left = np.repeat(guess, 2, axis=-1), np.repeat(left, 2, axis=-1)
+        predictions[i] = guess
+    shares = np.exp(evidence - evidence.max())
+    shares /= shares.sum()
+    return np.einsum("s,s...->...", shares, predictions), float(np.logaddexp.reduce(evidence))
+
+
+@dataclass
+class Table:
+    """Counts of labels by cell, and the predictions that follow from them."""
+
+    ones: Floats
+    zeros: Floats
+    guess: Floats
+
+    @staticmethod
+    def empty(shape: tuple[int, ...]) -> Table:
+        return Table(np.zeros(shape), np.zeros(shape), np.full(shape, 0.5))
+
+    def add(self, cells: NDArray[np.intp], labels: NDArray[np.bool_]) -> None:
+        size = self.ones.size
+        counts = np.bincount(cells[labels], minlength=size)
+        self.ones += counts.reshape(self.ones.shape)
+        self.zeros += np.bincount(cells[~labels], minlength=size).reshape(self.ones.shape)
+
+    def refresh(self) -> None:
+        self.guess = tree_predictions(self.ones, self.zeros)[0]
+
+
+class TreePredictor:
+    """Cells: bins of a score, within each frequent signature if `crossed`."""
+
+    def __init__(self, crossed: bool, scored: bool) -> None:
+        self.crossed, self.scored = crossed, scored
+        self.name = " and ".join(n for n, on in (("signature", crossed), ("score", scored)) if on)
+        self.loss = 0.0
+        self._signatures: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
+        self._edges = np.empty(0)
+        self.table = Table.empty((1, 1))
+
+    def fit(
+        self,
+        signatures: NDArray[np.uint64],
+        score: Floats,
+        labels: NDArray[np.bool_],
+        counted: NDArray[np.bool_],
+    ) -> None:
+        """Choose cells from all outputs (without their labels), then count the labels.
+
+        Only rows where `counted` is true give labels: the others trained the score.
+        """
+        cells = 1
+        if self.crossed:
+            distinct, counts = np.unique(signatures, return_counts=True)
+            kept = distinct[counts >= 2]
+            if len(kept) > 4096:
+                kept = distinct[np.argsort(counts)[-4096:]]
+            self._signatures = np.sort(kept)
+            cells = len(kept) + 1
+        depth = 0
+        if self.scored:
+            per_cell = len(score) / cells
+            depth = int(np.clip(np.log2(max(per_cell / 6.0, 1.0)), 0, _DEEPEST))
+            edges = quantile_edges(score, 2**depth)
+            # Repeated values give fewer edges; infinite ones keep the tree complete.
+            self._edges = np.concatenate([edges, np.full(2**depth - 1 - len(edges), np.inf)])
+        self.table = Table.empty((cells, 2**depth))
+        self.table.add(self._cells(signatures, score)[counted], labels[counted])
+        self.table.refresh()
+
+    def _cells(self, signatures: NDArray[np.uint64], score: Floats) -> NDArray[np.intp]:
+        place = np.zeros(len(score), dtype=np.intp)
+        if self.crossed and len(self._signatures):
+            near = np.minimum(
+                np.searchsorted(self._signatures, signatures), len(self._signatures) - 1
+            )
+            place = np.where(self._signatures[near] == signatures, near + 1, 0)
+        if not self.scored:
+            return place
+        leaves = self.table.ones.shape[1]
+        return place * leaves + np.searchsorted(self._edges, score, side="right")
+
+    def predict(self, signatures: NDArray[np.uint64], score: Floats) -> Floats:
+        self._last = self._cells(signatures, score)
+        return self.table.guess.ravel()[self._last]
+
+    def learn(self, labels: NDArray[np.bool_]) -> None:
+        """Count the labels of the outputs that were predicted last."""
+        self.table.add(self._last, labels)
+        self.table.refresh()
+
+
+class Score:
+    """One number per output that orders outputs by how much they speak for label 1.
+
+    An output with a single number is its own score. Otherwise an additive model is trained on
+    half of the history; the other half is left to count labels on.
+    """
+
+    def __init__(self, history: Samples, labels: NDArray[np.bool_]) -> None:
+        self.splitter = Splitter(history)
+        parts = self.splitter.parts(history)
+        self.parts = parts
+        self.trained = len(parts.numbers) > 1 or (
+            len(parts.numbers) == 0 and len(np.unique(parts.signatures)) > parts.size // 8
+        )
+        self.counted = np.ones(parts.size, dtype=bool)
+        self._model: additive.AdditiveModel | None = None
+        if self.trained and parts.size >= 64:
+            family = Family(bins=8, differences=len(parts.numbers) > 1)
+            self._coder = Coder(self.splitter, parts, family)
+            if self._coder.features:
+                codes = self._coder.codes_of(parts)
+                half = np.arange(parts.size) % 2 == 0
+                self._model = additive.fit(
+                    self._coder.features, [c[half] for c in codes], labels[half], step=0.1
+                )
+                self.counted = ~half
+
+    def __call__(self, parts: Parts) -> Floats:
+        if self._model is not None:
+            return self._model.scores(self._coder.codes_of(parts), parts.size)
+        if parts.numbers:
+            score = parts.numbers[0]
+            return np.where(np.isnan(score), np.inf, score)
+        return np.zeros(parts.size)
+
+
+class Ensemble:
+    """All predictors, averaged by how well each has predicted so far."""
+
+    def __init__(self) -> None:
+        self._members = [
+            TreePredictor(crossed=False, scored=True),
+            TreePredictor(crossed=True, scored=False),
+            TreePredictor(crossed=True, scored=True),
+        ]
+        self._score: Score | None = None
+
+    def refit(self, history: Samples, labels: NDArray[np.bool_]) -> None:
+        self._score = Score(history, labels)
+        parts = self._score.parts
+        score = self._score(parts)
+        for member in self._members:
+            member.fit(parts.signatures, score, labels, self._score.counted)
+
+    def predict(self, samples: Samples) -> Floats:
+        """P(label 1) for each output; 1/2 before anything was seen."""
+        if self._score is None:
+            return np.full(samples.size, 0.5)
+        parts = self._score.splitter.parts(samples)
+        score = self._score(parts)
+        self._guesses = [m.predict(parts.signatures, score) for m in self._members]
+        losses = np.array([m.loss for m in self._members])
+        shares = np.exp(losses.min() - losses)
+        return np.einsum("m,mn->n", shares / shares.sum(), np.array(self._guesses))
+
+    def learn(self, labels: NDArray[np.bool_]) -> None:
+        """Labels of the outputs that were predicted last."""
+        if self._score is None:
+            return
+        for member, guess in zip(self._members, self._guesses, strict=True):
+            likelihood = np.where(labels, guess, 1.0 - guess)
+            member.loss -= float(np.log(likelihood).sum())
+            member.learn(labels)
+
+    @property
+    def best(self) -> str:
+        return min(self._members, key=lambda m: m.loss).name
