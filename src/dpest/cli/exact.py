@@ -1,0 +1,90 @@
+"""dpest exact: the privacy loss of one pair."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from dpest.cli.options import check_writable, input_of, parameters, write
+from dpest.cli.targets import load
+
+
+@click.command()
+@click.argument("target")
+@click.option("--pair", nargs=2, required=True, metavar="X X2", help="The two inputs.")
+@click.option("--adjacency", metavar="A", help="Refuse the pair unless it is one of neighbours.")
+@click.option("--param", "params", multiple=True, metavar="K=V", help="A parameter's value.")
+@click.option("--certify", is_flag=True, help="Also an enclosure in ball arithmetic.")
+@click.option("--delta", type=float, help="Also the least ε at this δ.")
+@click.option("--alpha", type=float, help="Also the Rényi divergence of this order.")
+@click.option("--json", "json_path", metavar="F", help="Write the answer as JSON; - for stdout.")
+def exact(
+    target: str,
+    pair: tuple[str, str],
+    adjacency: str | None,
+    params: tuple[str, ...],
+    certify: bool,
+    delta: float | None,
+    alpha: float | None,
+    json_path: str | None,
+) -> int:
+    """The exact privacy loss of TARGET between two inputs.
+
+    \b
+    Example:
+      dpest exact SVT1 --pair '[1,1,1,1,1,1,1,1,1,1]' '[2,2,2,2,2,0,0,0,0,0]'
+      dpest exact LaplaceMechanism --pair '[0]' '[1]' --certify --delta 1e-5
+    """
+    from dpest.auditing import exact as ask
+    from dpest.report.json_report import plain
+    from dpest.report.text import number
+
+    check_writable(json_path)
+    mechanism = load(target)
+    x, x2 = (input_of(text) for text in pair)
+    loss = ask(mechanism, x, x2, params=parameters(params), adjacency=adjacency, certify=certify)
+    answer: dict[str, Any] = {
+        "mechanism": mechanism.name,
+        "x": x,
+        "x2": x2,
+        "epsilon": loss.epsilon,
+        "epsilon_forward": loss.epsilon_forward,
+        "epsilon_backward": loss.epsilon_backward,
+        "error": loss.error,
+        "mode": loss.mode,
+        "witness": {
+            "event": loss.witness.event,
+            "p": loss.witness.p,
+            "q": loss.witness.q,
+            "densities": loss.witness.densities,
+        },
+        "total_variation": loss.total_variation,
+    }
+    if certify:
+        answer["enclosure"] = loss.enclosure
+    if delta is not None:
+        answer["epsilon_at_delta"] = {"delta": delta, "epsilon": loss.epsilon_at(delta)}
+    if alpha is not None:
+        answer["renyi"] = {"alpha": alpha, "divergence": loss.renyi(alpha)}
+    if json_path:
+        write(json_path, json.dumps(plain(answer), indent=2, ensure_ascii=False))
+    if json_path != "-":
+        click.echo(
+            f"ε = {number(loss.epsilon)} (exact, {loss.mode}; error about {loss.error:.1g}); "
+            f"x against x2 {number(loss.epsilon_forward)}, x2 against x "
+            f"{number(loss.epsilon_backward)}"
+        )
+        kind = "density" if loss.witness.densities else "probability"
+        click.echo(f"witness: {loss.witness.event}")
+        if loss.witness.p is not None and loss.witness.q is not None:
+            click.echo(f"{kind} {loss.witness.p:.12g} on x, {loss.witness.q:.12g} on x2")
+        if certify:
+            low, high = loss.enclosure
+            click.echo(f"enclosure: [{low!r}, {high!r}]")
+        if delta is not None:
+            click.echo(f"ε at δ = {delta:g}: {number(answer['epsilon_at_delta']['epsilon'])}")
+        if alpha is not None:
+            click.echo(f"Rényi divergence of order {alpha:g}: {number(loss.renyi(alpha))}")
+    return 0
