@@ -18,7 +18,7 @@ _HOMES = {
     "distribution": "dpest.auditing",
     "attack": "dpest.auditing",
     "prove": "dpest.auditing",
-    "calibrate": "dpest.auditing",
+    "calibrate": "dpest.calibration",
     "assert_private": "dpest.auditing",
     "Verdict": "dpest.verdict",
     "Evidence": "dpest.evidence",

@@ -1,0 +1,65 @@
+"""dpest calibrate: the least noise at which a claim still holds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from dpest.cli.options import check_writable, parameters, write
+from dpest.cli.targets import load
+
+
+@click.command()
+@click.argument("target")
+@click.option("--epsilon", type=float, required=True, help="The ε that must hold.")
+@click.option("--param", "param", required=True, metavar="P", help="The noise parameter to set.")
+@click.option("--length", type=click.IntRange(min=1), help="Entries of an input.")
+@click.option("--set", "params", multiple=True, metavar="K=V", help="Another parameter's value.")
+@click.option("--adjacency", metavar="A", help="Who is a neighbour, as in `dpest audit`.")
+@click.option("--domain", metavar="D", help="The inputs, as in `dpest audit`.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--json", "json_path", metavar="F", help="Write the answer as JSON; - for stdout.")
+def calibrate(
+    target: str, param: str, params: tuple[str, ...], json_path: str | None, **question: Any
+) -> int:
+    """The value of P with the least noise at which ε ≤ E is proved or holds exactly.
+
+    \b
+    Example:
+      dpest calibrate SVT4 --epsilon 0.1 --param eps
+    """
+    from dpest.calibration import calibrate as ask
+    from dpest.report.json_report import bound, plain
+    from dpest.report.text import number, show_input
+
+    check_writable(json_path)
+    mechanism = load(target)
+    found = ask(mechanism, param=param, params=parameters(params), **question)
+    if json_path:
+        answer = {
+            "mechanism": mechanism.name,
+            "parameter": found.parameter,
+            "value": found.value,
+            "epsilon": found.limit,
+            "bound": bound(found.bound),
+            "error": plain(found.error),
+            "input": plain(found.input),
+        }
+        write(json_path, json.dumps(answer, indent=2, ensure_ascii=False))
+    if json_path != "-":
+        click.echo(
+            f"{found.parameter} = {found.value:.6g}: ε ≤ {number(found.bound.value)} "
+            f"({found.bound.standing}, {found.bound.method})"
+        )
+        words = {
+            "root_mean_square": "root mean square error",
+            "mean_absolute": "mean absolute error",
+            "differs": "share of outputs that differ from the noise-free one",
+        }
+        for name, value in found.error.items():
+            click.echo(f"{words[name]} {value:.4g} on {show_input(found.input)} (estimate)")
+        for note in found.notes:
+            click.echo(f"note: {note}")
+    return 0
