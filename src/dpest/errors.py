@@ -5,8 +5,9 @@ A message says what was wrong, where in the user's function, and what to do inst
 
 from __future__ import annotations
 
-import traceback
+import sys
 from pathlib import Path
+from types import FrameType
 
 _PACKAGE = str(Path(__file__).resolve().parent)
 
@@ -61,22 +62,38 @@ class PathLimitError(ReadingError):
     """Too many paths, or too much time, before the trace was complete."""
 
 
+class TimeLimitError(ReadingError):
+    """One call of the user's function took longer than a run may take."""
+
+
 class ReplayError(ReadingError):
     """The function behaved differently when it was run again with the same noise."""
+
+
+class WorkerError(DpestError):
+    """A task could not travel to a worker, or ended every worker that it was given to."""
+
+
+class StateError(DpestError):
+    """A state file belongs to other work, or can't be used."""
 
 
 class RefusedError(DpestError):
     """A proof or an exact answer was refused, with the reason."""
 
 
-def user_line() -> str | None:
+def user_line(frame: FrameType | None = None) -> str | None:
     """The innermost "file:line" of the running code that belongs to the user, if there is one.
 
-    The zoo counts as user code: it is written as a user would write it.
+    The zoo counts as user code: it is written as a user would write it. `frame` is where to start
+    from, the caller if it isn't given.
     """
-    for frame in reversed(traceback.extract_stack()):
-        inside = frame.filename.startswith(_PACKAGE) and "/zoo/" not in frame.filename
-        library = "site-packages" in frame.filename or "/lib/python" in frame.filename
-        if not inside and not library and not frame.filename.startswith("<frozen"):
-            return f"{frame.filename}:{frame.lineno}"
+    frame = frame if frame is not None else sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        inside = name.startswith(_PACKAGE) and "/zoo/" not in name
+        library = "site-packages" in name or "/lib/python" in name
+        if not inside and not library and not name.startswith("<frozen"):
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back
     return None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from dpest.program.batch_reading import Reading
-from dpest.program.batch_values import Batched
+from dpest.program.batch_values import Batched, TooMuchKept
 
 
 class Draw:
@@ -28,10 +29,6 @@ class Draw:
         return self if self.data is not None else Draw(self.key, self.shape, self.standard)
 
 
-class TooMuchKept(BaseException):  # noqa: N818
-    """The draws of one block don't fit in memory: the block is run again in smaller parts."""
-
-
 def draw(
     reading: Reading,
     key: Any,
@@ -45,11 +42,12 @@ def draw(
 
     def values(*data: Any) -> Any:
         if record.data is None:
-            record.data = make((*shape, reading.rows.count), *data)
-            record.rows = reading.rows
-            reading.kept_bytes += reading.arrays.nbytes(record.data)
+            full = (*shape, reading.rows.count)
+            reading.kept_bytes += 8 * math.prod(full)
             if reading.kept_bytes > reading.arrays.kept_limit:
                 raise TooMuchKept
+            record.data = make(full, *data)
+            record.rows = reading.rows
         if record.rows is reading.rows:
             return record.data
         return reading.arrays.take(record.data, reading.rows.positions_in(record.rows))

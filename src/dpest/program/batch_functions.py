@@ -109,9 +109,10 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return shape[:axis] + shape[axis + 1 :]
 
 
-for _name in "sum prod max min mean std var median argmax argmin any all ptp count_nonzero".split():
-    _along(_name, _without)
-for _name in ("quantile", "percentile"):
+for _name in (
+    *("sum", "prod", "max", "min", "mean", "std", "var", "median", "argmax", "argmin"),
+    *("any", "all", "ptp", "count_nonzero", "quantile", "percentile"),
+):
     _along(_name, _without)
 for _name in ("cumsum", "cumprod", "sort", "argsort", "partition"):
     _along(_name, lambda shape, axis: shape)
@@ -143,7 +144,13 @@ def _where(reading: Reading, condition: Any, *choices: Any) -> Any:
 
 @_named("clip")
 def _clip(
-    reading: Reading, a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+    reading: Reading,
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
 ) -> Any:
     low = a_min if a_min is not None else min
     high = a_max if a_max is not None else max
@@ -168,7 +175,12 @@ def _fix(reading: Reading, a: Any) -> Any:
 
 @_named("isclose")
 def _isclose(
-    reading: Reading, a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+    reading: Reading,
+    a: Any,
+    b: Any,
+    rtol: float = 1e-5,
+    atol: float = 1e-8,
+    equal_nan: bool = False,
 ) -> Any:
     return abs(a - b) <= atol + rtol * abs(b)
 
@@ -209,9 +221,7 @@ def _dot(reading: Reading, a: Any, b: Any) -> Any:
     if left.ndim == 2 and right.ndim == 2:
         rows, inner = left.shape
         columns = right.shape[1]
-        return np.sum(
-            left.reshape(rows, inner, 1) * right.reshape(1, inner, columns), axis=1
-        )
+        return np.sum(left.reshape(rows, inner, 1) * right.reshape(1, inner, columns), axis=1)
     reading.need_scalar("a product of noisy arrays of more than two dimensions")
 
 
@@ -429,9 +439,7 @@ def _item(reading: Reading, value: Batched, key: Any) -> Any:
     positions = _positions(value.shape)[key]
     if isinstance(positions, (int, np.integer)):
         flat = int(positions)
-        return Batched(
-            reading, (), lambda d: d.reshape(-1, d.shape[-1])[flat], (value.node,)
-        )
+        return Batched(reading, (), lambda d: d.reshape(-1, d.shape[-1])[flat], (value.node,))
     return _pick(reading, value, positions)
 
 

@@ -45,12 +45,7 @@ PARAMETERS: dict[str, tuple[tuple[str, Any], ...]] = {
     "wald": (("mean", None), ("scale", None)),
     "weibull": (("a", None),),
 }
-_LOCATION_SCALE = {
-    "laplace": "laplace",
-    "normal": "standard_normal",
-    "gumbel": "gumbel",
-    "logistic": "logistic",
-}
+_LOCATION_SCALE = frozenset({"laplace", "normal", "gumbel", "logistic", "exponential"})
 _CHECK = np.random.default_rng(0)  # asked for NumPy's own errors; its values are thrown away
 
 
@@ -86,12 +81,15 @@ class BatchGenerator:
             self._reading.need_scalar(f"{noise.family} noise whose parameter is noisy")
         shape = shape_of_size(size)
         arrays = self._reading.arrays
-        return draw(
-            self._reading, ("noise", noise), shape, lambda full: arrays.noise(noise, full)
-        )
+        return draw(self._reading, ("noise", noise), shape, lambda full: arrays.noise(noise, full))
 
     def integers(
-        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: Any = False
+        self,
+        low: Any,
+        high: Any = None,
+        size: Any = None,
+        dtype: Any = np.int64,
+        endpoint: Any = False,
     ) -> Any:
         if high is None:
             low, high = 0, low
@@ -178,26 +176,27 @@ class BatchGenerator:
         else:
             shape = np.shape(getattr(_CHECK, name)(*params, size=size))
         spread = tuple(v if np.ndim(v) == 0 else np.asarray(v)[..., None] for v in params)
-        return draw(
-            reading, (name, None), shape, lambda full: arrays.draw(name, full, spread)
-        )
+        return draw(reading, (name, None), shape, lambda full: arrays.draw(name, full, spread))
 
     def _draw_with_noisy_parameters(self, name: str, params: tuple[Any, ...], size: Any) -> Any:
         reading = self._reading
         arrays = reading.arrays
-        shapes = np.broadcast_shapes(*[np.shape(v) if not isinstance(v, Batched) else v.shape for v in params])
+        shapes = np.broadcast_shapes(
+            *[np.shape(v) if not isinstance(v, Batched) else v.shape for v in params]
+        )
         shape = shapes if size is None else shape_of_size(size)
         if np.broadcast_shapes(shape, shapes) != shape:
             raise ValueError(
                 f"Output size {shape} is not compatible with broadcast dimensions of inputs "
                 f"{shapes}."
             )
-        if name in _LOCATION_SCALE or name == "exponential":
+        if name in _LOCATION_SCALE:
+            plain = (1.0,) if name == "exponential" else (0.0, 1.0)
             standard = draw(
                 reading,
                 (name, "standard"),
                 shape,
-                lambda full: arrays.draw(name, full, (1.0,) if name == "exponential" else (0.0, 1.0)),
+                lambda full: arrays.draw(name, full, plain),
                 standard=True,
             )
             scale = self._checked_scale(params[-1])
@@ -205,7 +204,10 @@ class BatchGenerator:
         if name == "uniform":
             low, high = params
             standard = draw(
-                reading, (name, "standard"), shape, lambda full: arrays.draw("random", full, ()),
+                reading,
+                (name, "standard"),
+                shape,
+                lambda full: arrays.draw("random", full, ()),
                 standard=True,
             )
             return low + (high - low) * standard

@@ -9,12 +9,6 @@ import numpy as np
 
 from dpest.program.seeds import generator_of
 
-AXIS_FUNCTIONS = frozenset(
-    "sum prod max min amax amin mean std var median argmax argmin cumsum cumprod sort argsort any "
-    "all diff ptp count_nonzero flip nansum nanmax nanmin nanmean quantile percentile partition "
-    "average".split()
-)
-
 
 class NumpyArrays:
     """What the reading asks of an array library; `TorchArrays` answers the same questions."""
@@ -24,7 +18,8 @@ class NumpyArrays:
     kept_limit = 1 << 28  # bytes of draws that one block may keep
 
     def __init__(self, seed: np.random.SeedSequence) -> None:
-        self.generator = generator_of(seed)
+        self.generator: Any = generator_of(seed)
+        self.pools: Any = None  # draws for runs that are made one by one
 
     def scalar_generator(self) -> np.random.Generator:
         return self.generator

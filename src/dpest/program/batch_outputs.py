@@ -9,7 +9,7 @@ import numpy as np
 from dpest.program.batch_reading import Reading
 from dpest.program.batch_rows import Rows
 from dpest.program.batch_values import Batched
-from dpest.program.samples import Group, Samples, column_of
+from dpest.program.samples import Group, RaisedRuns, Samples, column_of
 from dpest.program.skeleton import Leaf, LeafKind, Nest, Skeleton, flatten, leaf_kind, leaf_kinds
 
 _KINDS: dict[str, LeafKind] = {"b": "bool", "i": "int", "u": "int", "f": "float"}
@@ -65,6 +65,7 @@ class SampleCollector:
         self.count = count
         self._pieces: dict[Skeleton, list[tuple[Any, int, list[Any]]]] = {}
         self._notes: dict[str, None] = {}
+        self._raised: RaisedRuns | None = None
 
     def note(self, text: str) -> None:
         self._notes[text] = None
@@ -78,6 +79,16 @@ class SampleCollector:
         ]
         where = None if rows is None else arrays.to_numpy(rows)
         self._pieces.setdefault(skeleton, []).append((where, reading.rows.count, leaves))
+
+    def constant(self, rows: Rows, output: Any) -> None:
+        """One output for all of these runs."""
+        skeleton, leaves = flatten(output)
+        positions = rows.absolute()
+        where = None if positions is None else _numpy(rows, positions)
+        self._pieces.setdefault(skeleton, []).append((where, rows.count, leaves))
+
+    def raised(self, error: Exception, count: int) -> None:
+        self._raised = RaisedRuns.joined(self._raised, RaisedRuns(error, count))
 
     def outputs(self, rows: Rows, outputs: list[Any]) -> None:
         """Outputs of single runs, in the order of `rows`."""
@@ -102,7 +113,7 @@ class SampleCollector:
                 for i, kind in enumerate(leaf_kinds(skeleton))
             )
             groups.append(Group(skeleton, rows, columns))
-        return Samples(self.count, groups, tuple(self._notes))
+        return Samples(self.count, groups, tuple(self._notes), self._raised)
 
 
 def _numpy(rows: Rows, data: Any) -> np.ndarray:

@@ -54,6 +54,13 @@ class Reading:
         self.cursor = 0
         self.draw_cursor = 0
         self.failure = None
+        self.kept_bytes = sum(
+            self.arrays.nbytes(draw.data) for draw in path.draws if draw.data is not None
+        )
+
+    def path(self) -> Pending:
+        """The path that is being read, as far as it has come."""
+        return Pending(self.rows, self.decisions, self.draws)
 
     # Decisions
 
@@ -255,7 +262,7 @@ class Reading:
         return FUNCTIONS["_with_item"](self, value, key, new)
 
     def astype(self, value: Batched, dtype: np.dtype[Any]) -> Batched:
-        if dtype == object or dtype.kind not in "fiub":
+        if dtype.kind not in "fiub":
             self.need_scalar(f"astype({dtype})")
         return self.wrap(
             Batched(self, value.shape, lambda d: self.arrays.astype(d, dtype), (value.node,))
@@ -273,8 +280,8 @@ class Reading:
 
     def python_round(self, value: Batched, digits: int | None) -> Batched:
         if digits is None:
-            return self.to_integer(np.rint(value))
-        return np.round(value, digits)  # type: ignore[call-overload]
+            return self.to_integer(value.rint())
+        return value.round(digits)
 
 
 _REDUCTIONS = {

@@ -89,7 +89,7 @@ class ScalarGenerator:
                 return value
             if value is not None and key == ("laplace", "standard"):
                 return loc + scale * value
-        if size is None and type(scale) is float and 0.0 < scale:
+        if size is None and type(scale) is float and scale > 0.0:
             return loc + scale * self._pools.laplace()
         return self._generator.laplace(loc, scale, size)
 
@@ -103,7 +103,7 @@ class ScalarGenerator:
                 kept = self._values[position]
                 if kept is not None:
                     return scale * kept
-        if size is None and type(scale) is float and 0.0 < scale:
+        if size is None and type(scale) is float and scale > 0.0:
             return scale * self._pools.exponential()
         return self._generator.exponential(scale, size)
 
@@ -124,7 +124,7 @@ class ScalarGenerator:
             kept = self._values[position]
             if kept is not None:
                 return loc + scale * kept
-        if size is None and type(scale) is float and 0.0 < scale:
+        if size is None and type(scale) is float and scale > 0.0:
             return loc + scale * self._pools.normal()
         return self._generator.normal(loc, scale, size)
 

@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 # The methods of an ndarray that are NumPy functions of the same name, and those that NumPy calls
 # on the elements of an array of objects (np.exp of an array of noisy values calls .exp()).
 _METHODS = (
-    "all any argmax argmin argsort clip copy cumprod cumsum dot max mean min prod ravel repeat "
-    "round squeeze std sum swapaxes take transpose var "
-    "exp exp2 expm1 log log2 log10 log1p sqrt cbrt square sin cos tan arctan sinh cosh tanh "
-    "floor ceil trunc rint fabs sign isfinite isinf isnan"
-).split()
+    *("all", "any", "argmax", "argmin", "argsort", "clip", "copy", "cumprod", "cumsum", "dot"),
+    *("max", "mean", "min", "prod", "ravel", "repeat", "round", "squeeze", "std", "sum"),
+    *("swapaxes", "take", "transpose", "var", "exp", "exp2", "expm1", "log", "log2", "log10"),
+    *("log1p", "sqrt", "cbrt", "square", "sin", "cos", "tan", "arctan", "sinh", "cosh", "tanh"),
+    *("floor", "ceil", "trunc", "rint", "fabs", "sign", "isfinite", "isinf", "isnan"),
+)
 
 _DEEP = 100  # operations waiting on one another, before they are carried out (recursion)
 
 
-class NeedsScalar(BaseException):  # noqa: N818
+class NeedsScalar(BaseException):
     """The path met an operation that needs one number at a time.
 
     Not an Exception, so that `except Exception` in a mechanism doesn't swallow it.
@@ -38,6 +39,10 @@ class NeedsScalar(BaseException):  # noqa: N818
         super().__init__(operation)
         self.operation = operation
         self.where = where
+
+
+class TooMuchKept(BaseException):
+    """A block doesn't fit in memory: it is read again in smaller parts."""
 
 
 class Batched:
@@ -88,6 +93,11 @@ class Batched:
         return self._data
 
     def _compute(self) -> None:
+        if (
+            self.shape
+            and 8 * self.size * self._reading.rows.count > self._reading.arrays.kept_limit
+        ):
+            raise TooMuchKept
         args = [arg.data() if isinstance(arg, Batched) else arg for arg in self._args]
         self._data = self._function(*args)  # type: ignore[misc]
         self._args = ()
@@ -121,7 +131,7 @@ class Batched:
         return self._reading.arrays.dtype(self.data())
 
     @property
-    def T(self) -> Any:  # noqa: N802
+    def T(self) -> Any:
         return self.transpose()
 
     @property
@@ -161,7 +171,12 @@ class Batched:
         return int(self._reading.concrete(self, "int() of a noisy value"))
 
     def __float__(self) -> float:
-        return float(self._reading.concrete(self, "float() of a noisy value"))
+        return float(
+            self._reading.concrete(
+                self,
+                "float() or a function of `math` on a noisy value (np.log and the like work on batches)",
+            )
+        )
 
     def __complex__(self) -> complex:
         return complex(self._reading.concrete(self, "complex() of a noisy value"))
@@ -191,17 +206,17 @@ class Batched:
     def __round__(self, digits: int | None = None) -> Batched:
         return self._reading.python_round(self, digits)
 
-    def __floor__(self) -> Batched:
-        return self._reading.to_integer(np.floor(self))
+    def __floor__(self) -> Any:
+        return self._reading.to_integer(self.floor())
 
-    def __ceil__(self) -> Batched:
-        return self._reading.to_integer(np.ceil(self))
+    def __ceil__(self) -> Any:
+        return self._reading.to_integer(self.ceil())
 
-    def __trunc__(self) -> Batched:
-        return self._reading.to_integer(np.trunc(self))
+    def __trunc__(self) -> Any:
+        return self._reading.to_integer(self.trunc())
 
-    def is_integer(self) -> Batched:
-        return np.equal(np.floor(self), self)
+    def is_integer(self) -> Any:
+        return self.floor() == self
 
     # Arrays
 
@@ -221,14 +236,6 @@ class Batched:
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return self._reading.function(function, args, kwargs)
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.shape:
-            elements = np.empty(self.shape, dtype=object)
-            for position in np.ndindex(self.shape):
-                elements[position] = self[position]
-            return elements
-        return np.array(self._reading.concrete(self, "an array made of a noisy value"))
 
     def __add__(self, other: Any) -> Any:
         return self._reading.elementwise(np.add, (self, other))
@@ -400,7 +407,7 @@ class BatchedArray(Batched):
         self.become(self._reading.with_item(self, key, value))
 
     def sort(self, axis: int = -1, **_: Any) -> None:
-        self.become(np.sort(self, axis=axis))  # type: ignore[call-overload]
+        self.become(np.sort(self, axis=axis))
 
     def __iadd__(self, other: Any) -> Any:
         return self.become(self + other)

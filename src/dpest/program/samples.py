@@ -6,7 +6,7 @@ are a few arrays of booleans, not ten million lists.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,13 +45,56 @@ class Group:
         return unflatten(self.skeleton, leaves)
 
 
-class Samples:
-    """`size` outputs in order. No two groups have the same skeleton; every row is in one group."""
+@dataclass(frozen=True)
+class RaisedRuns:
+    """How many runs raised, and the first error. Their outputs are "raises ValueError" and such."""
 
-    def __init__(self, size: int, groups: Sequence[Group], notes: Sequence[str] = ()) -> None:
+    error: Exception
+    count: int
+
+    @staticmethod
+    def joined(first: RaisedRuns | None, second: RaisedRuns | None) -> RaisedRuns | None:
+        if first is None or second is None:
+            return first or second
+        return RaisedRuns(first.error, first.count + second.count)
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Outputs by what is discrete in them.
+
+    `values[i]` is the code of output i. Code k has the hashable `keys[k]` (the skeleton, and the
+    leaves without the floats), equal for equal outputs of any Samples; `table[k]` is an output
+    with that code. Codes are numbered in an order that depends on the keys alone. A float leaf is
+    not part of the code: outputs that differ only there have one code.
+    """
+
+    values: np.ndarray
+    keys: tuple[Hashable, ...]
+    table: tuple[Any, ...]
+
+    @property
+    def counts(self) -> np.ndarray:
+        return np.bincount(self.values, minlength=len(self.keys))
+
+
+class Samples:
+    """`size` outputs in order. No two groups have the same skeleton; every row is in one group.
+
+    `notes` say what a reader of a result should know; `raised` counts the runs that raised.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        groups: Sequence[Group],
+        notes: Sequence[str] = (),
+        raised: RaisedRuns | None = None,
+    ) -> None:
         self.size = size
         self.groups = tuple(groups)
         self.notes = tuple(notes)
+        self.raised = raised
 
     @staticmethod
     def from_outputs(outputs: Sequence[Any]) -> Samples:
@@ -74,6 +117,9 @@ class Samples:
 
     @staticmethod
     def concatenate(parts: Sequence[Samples]) -> Samples:
+        if len(parts) == 1:
+            return parts[0]
+        raised: RaisedRuns | None = None
         pieces: dict[Skeleton, list[tuple[np.ndarray, tuple[np.ndarray, ...]]]] = {}
         offset = 0
         notes: dict[str, None] = {}
@@ -82,6 +128,7 @@ class Samples:
                 pieces.setdefault(group.skeleton, []).append((group.rows + offset, group.columns))
             offset += part.size
             notes.update(dict.fromkeys(part.notes))
+            raised = RaisedRuns.joined(raised, part.raised)
         groups = [
             Group(
                 skeleton,
@@ -93,7 +140,56 @@ class Samples:
             )
             for skeleton, found in pieces.items()
         ]
-        return Samples(offset, groups, tuple(notes))
+        return Samples(offset, groups, tuple(notes), raised)
+
+    def take(self, rows: Any) -> Samples:
+        """The outputs at these positions (integers, or a mask), in this order."""
+        wanted = np.asarray(rows)
+        if wanted.dtype == np.bool_:
+            wanted = np.flatnonzero(wanted)
+        wanted = np.where(wanted < 0, wanted + self.size, wanted).astype(np.int64)
+        if wanted.size and not (wanted.min() >= 0 and wanted.max() < self.size):
+            raise IndexError(f"rows are positions among {self.size} outputs")
+        group_of = np.empty(self.size, dtype=np.int32)
+        position_of = np.empty(self.size, dtype=np.int64)
+        for i, group in enumerate(self.groups):
+            group_of[group.rows] = i
+            position_of[group.rows] = np.arange(len(group.rows))
+        groups = []
+        for i, group in enumerate(self.groups):
+            new_rows = np.flatnonzero(group_of[wanted] == i)
+            if len(new_rows):
+                old = position_of[wanted[new_rows]]
+                columns = tuple(column[old] for column in group.columns)
+                groups.append(Group(group.skeleton, new_rows, columns))
+        return Samples(len(wanted), groups, self.notes)
+
+    def codes(self) -> Codes:
+        """A code for every output, by what is discrete in it."""
+        found: list[tuple[Hashable, Any, np.ndarray]] = []
+        local: list[tuple[Group, np.ndarray, int]] = []
+        for group in self.groups:
+            codes, first = _discrete_codes(group)
+            local.append((group, codes, len(found)))
+            for position in first.tolist():
+                found.append((_key(group, position), group.output(position), codes))
+        order = sorted(range(len(found)), key=lambda k: repr(found[k][0]))
+        rank = np.empty(len(found), dtype=np.int64)
+        rank[order] = np.arange(len(found))
+        values = np.empty(self.size, dtype=np.int64)
+        for group, codes, start in local:
+            values[group.rows] = rank[codes + start]
+        return Codes(values, tuple(found[k][0] for k in order), tuple(found[k][1] for k in order))
+
+    @property
+    def nan_count(self) -> int:
+        """How many numbers of the outputs are NaN."""
+        return sum(
+            int(np.count_nonzero(np.isnan(column)))
+            for group in self.groups
+            for column in group.columns
+            if column.dtype.kind == "f" and np.isnan(np.sum(column))
+        )
 
     def where(self, mask: Callable[[Group], np.ndarray]) -> np.ndarray:
         """One boolean per output, in order, from a function that marks the rows of a group."""
@@ -124,6 +220,56 @@ class Samples:
             for position, row in enumerate(group.rows.tolist()):
                 outputs[row] = group.output(position)
         return outputs
+
+
+def _discrete_codes(group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """Codes 0, 1, ... of a group's rows by their discrete columns, and a position of each."""
+    codes = np.zeros(len(group.rows), dtype=np.int64)
+    span = 1
+    for kind, column in zip(group.kinds, group.columns, strict=True):
+        if kind in ("float", "none"):
+            continue
+        if column.dtype == object:
+            # equal strings, whatever type of text, have one code
+            numbers: dict[Any, int] = {}
+            column = np.fromiter(
+                (numbers.setdefault(value, len(numbers)) for value in column),
+                dtype=np.int64,
+                count=len(column),
+            )
+        low = int(column.min()) if len(column) else 0
+        width = int(column.max()) - low + 1 if len(column) else 1
+        if width > 2**31:
+            column = np.unique(column, return_inverse=True)[1]
+            low, width = 0, int(column.max()) + 1
+        if span * width > 2**62:
+            codes = np.unique(codes, return_inverse=True)[1]
+            span = int(codes.max()) + 1
+        codes = codes * width + (column.astype(np.int64) - low)
+        span *= width
+    if span > max(1 << 16, 4 * len(codes)):
+        _, first, dense = np.unique(codes, return_index=True, return_inverse=True)
+        return dense, first
+    present = np.bincount(codes, minlength=1)
+    used = np.flatnonzero(present)
+    dense_of = np.zeros(len(present), dtype=np.int64)
+    dense_of[used] = np.arange(len(used))
+    dense = dense_of[codes]
+    first = np.empty(len(used), dtype=np.int64)
+    first[dense[::-1]] = np.arange(len(codes))[::-1]
+    return dense, first
+
+
+def _key(group: Group, position: int) -> Hashable:
+    leaves = tuple(
+        None
+        if kind in ("none", "float")
+        else getattr(column[position], "item", column.item)()
+        if kind != "str" and kind != "object"
+        else column[position]
+        for kind, column in zip(group.kinds, group.columns, strict=True)
+    )
+    return group.skeleton, leaves
 
 
 def column_of(kind: str, values: Sequence[Any]) -> np.ndarray:

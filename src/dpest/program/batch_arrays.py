@@ -1,0 +1,30 @@
+"""Which array library a device means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpest.errors import InputError
+from dpest.program.batch_numpy import NumpyArrays
+
+
+def block_rows(device: str) -> int:
+    """Runs in one block: fixed for a kind of device, so that a seed means the same everywhere."""
+    return _kind(device).block
+
+
+def arrays_for(device: str, seed: np.random.SeedSequence) -> Any:
+    kind = _kind(device)
+    return kind(seed) if kind is NumpyArrays else kind(seed, device)
+
+
+def _kind(device: str) -> Any:
+    if device in ("numpy", "cpu"):
+        return NumpyArrays
+    if device.startswith(("cuda", "torch")):
+        from dpest.program.batch_torch import TorchArrays, TorchCpuArrays
+
+        return TorchCpuArrays if device == "torch:cpu" else TorchArrays
+    raise InputError(f"a device is 'numpy', 'cuda' or 'torch:cpu'; got {device!r}")

@@ -1,0 +1,199 @@
+"""One block of runs: the function is entered once for every path that its runs take."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpest.declaration import Mechanism
+from dpest.program.batch_draws import TooMuchKept
+from dpest.program.batch_generator import BatchGenerator
+from dpest.program.batch_reading import Pending, Reading
+from dpest.program.batch_scalar import Pools, ScalarGenerator
+from dpest.program.batch_values import NeedsScalar
+from dpest.program.black_box import global_randomness
+from dpest.program.seeds import block_seed, generator_of
+from dpest.program.skeleton import flatten
+from dpest.program.time_limit import Clock, where_defined
+
+_SMALL = 12  # runs on a path that are finished one by one: array operations no longer pay
+_PARTS = 8  # a block whose draws don't fit in memory is read in so many parts
+_PROBE = 64  # blocks of fewer runs are not worth a test of repeatability
+
+
+class BlockReader:
+    """Reads blocks of one mechanism on one input and hands its outputs to collectors."""
+
+    def __init__(
+        self,
+        target: Mechanism,
+        x: Any,
+        make_arrays: Callable[[np.random.SeedSequence], Any],
+        make_collector: Callable[[int], Any],
+        clock: Clock,
+    ) -> None:
+        self.target = target
+        self.x = x
+        self.make_arrays = make_arrays
+        self.make_collector = make_collector
+        self.clock = clock
+
+    def read(self, count: int, seed: np.random.SeedSequence) -> list[Any]:
+        """The collectors of a block's parts, in order; one, unless memory was short."""
+        collector = self.make_collector(count)
+        arrays = self.make_arrays(seed)
+        with np.errstate(all="ignore"):
+            if count >= _PROBE and not self._repeatable(seed):
+                collector.note(
+                    f"{where_defined(self.target.function)}: {self.target.name} gave different "
+                    "outputs for the same rng: it has randomness or memory of its own "
+                    "(np.random, random, a global). Its runs were made one by one. Draw from "
+                    "the rng that is handed in"
+                )
+                with global_randomness(seed):
+                    rows = Reading(arrays, count).rows
+                    self._one_by_one(Pending(rows, [], []), arrays, collector)
+                return [collector]
+            try:
+                self._read_paths(count, arrays, collector)
+                return [collector]
+            except (TooMuchKept, MemoryError):
+                if count <= _SMALL:
+                    raise
+        parts = -(-count // max(_SMALL - 1, -(-count // _PARTS)))
+        edges = [count * i // parts for i in range(parts + 1)]
+        found: list[Any] = []
+        for i in range(parts):
+            found.extend(self.read(edges[i + 1] - edges[i], block_seed(seed, i)))
+        return found
+
+    def _call(self, rng: Any) -> Any:
+        self.clock.start()
+        try:
+            return self.target(fresh(self.x), rng)
+        finally:
+            self.clock.stop()
+
+    def _repeatable(self, seed: np.random.SeedSequence) -> bool:
+        """Whether two runs with the same randomness give the same output."""
+        found: list[tuple[Any, list[Any]]] = []
+        for _ in range(2):
+            try:
+                found.append(flatten(self._call(generator_of(block_seed(seed, 0)))))
+            except Exception as error:  # it may raise for some draws; so must the second run
+                found.append((type(error), []))
+        (shape, leaves), (again, others) = found
+        return shape == again and all(
+            a == b or (a != a and b != b) for a, b in zip(leaves, others, strict=True)
+        )
+
+    def _read_paths(self, count: int, arrays: Any, collector: Any) -> None:
+        reading = Reading(arrays, count)
+        generator = BatchGenerator(reading)
+        reading.pending.append(Pending(reading.rows, [], []))
+        while reading.pending:
+            path = reading.pending.pop()
+            if path.rows.count < _SMALL:
+                self._one_by_one(path, arrays, collector)
+                continue
+            reading.enter(path)
+            try:
+                reading.active = True
+                output = self._call(generator)
+                if reading.failure is not None:  # the function swallowed it
+                    raise reading.failure
+                collector.path(reading, output)
+            except NeedsScalar as need:
+                place = f"{need.where}: " if need.where else ""
+                collector.note(
+                    f"{place}{need.operation} needs one number at a time; these runs were made "
+                    "one by one, which is slower"
+                )
+                self._one_by_one(reading.path(), arrays, collector)
+            except Exception as error:
+                self._raised(reading.path(), error, arrays, collector)
+            finally:
+                reading.active = False
+
+    def _raised(self, path: Pending, error: Exception, arrays: Any, collector: Any) -> None:
+        """All runs of a path raise alike, unless it was the batch that the code can't bear."""
+        single = self._outputs(path, arrays, 1)[0]
+        if (
+            isinstance(single, Raised)
+            and type(single.error) is type(error)
+            and str(single.error) == str(error)
+        ):
+            collector.raised(single.error, path.rows.count)
+            collector.constant(path.rows, single.output)
+            return
+        collector.note(
+            f"{where_defined(self.target.function)}: {self.target.name} can't be batched "
+            f"({type(error).__name__}: {error}); these runs were made one by one, which is slower"
+        )
+        self._one_by_one(path, arrays, collector)
+
+    def _one_by_one(self, path: Pending, arrays: Any, collector: Any) -> None:
+        """Finish the runs of a path, with the draws that led them there."""
+        outputs = self._outputs(path, arrays, path.rows.count)
+        for i, output in enumerate(outputs):
+            if isinstance(output, Raised):
+                collector.raised(output.error, 1)
+                outputs[i] = output.output
+        collector.outputs(path.rows, outputs)
+
+    def _outputs(self, path: Pending, arrays: Any, count: int) -> list[Any]:
+        if arrays.pools is None:
+            arrays.pools = Pools(arrays.scalar_generator())
+        pools = arrays.pools
+        if not path.decisions:
+            # nothing was decided by the draws so far, so that they may be thrown away
+            return [self._run(pools.generator) for _ in range(count)]
+        keys = [record.key for record in path.draws]
+        columns = [_values_of(record, path.rows, arrays) for record in path.draws]
+        outputs = []
+        for row in range(count):
+            values = [column[row] if column is not None else None for column in columns]
+            outputs.append(self._run(ScalarGenerator(pools, keys, values)))
+        return outputs
+
+    def _run(self, rng: Any) -> Any:
+        try:
+            return self._call(rng)
+        except Exception as error:
+            return Raised(error)
+
+
+class Raised:
+    """A run that ended in an exception: an output like any other, for an observer sees it."""
+
+    __slots__ = ("error", "output")
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        self.output = f"raises {type(error).__name__}"
+
+
+def _values_of(record: Any, rows: Any, arrays: Any) -> Any:
+    """What a draw was in each of these runs: numbers, or arrays for a draw with a shape."""
+    if record.data is None:
+        return None
+    data = record.data
+    if record.rows is not rows:
+        data = arrays.take(data, rows.positions_in(record.rows))
+    data = arrays.to_numpy(data)
+    return data.tolist() if not record.shape else list(np.moveaxis(data, -1, 0))
+
+
+def fresh(x: Any) -> Any:
+    """The input as a function may spoil it: every call gets its own."""
+    kind = type(x)
+    if kind is list:
+        if all(type(v) is float or type(v) is int for v in x):
+            return x.copy()
+        return copy.deepcopy(x)
+    if kind in (int, float, str, bool, type(None)) or isinstance(x, np.generic):
+        return x
+    return x.copy() if kind is np.ndarray and x.dtype != object else copy.deepcopy(x)
