@@ -1,0 +1,8 @@
+"""Test modules import each other's makers by folder name (`report.verdicts`)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
