@@ -294,7 +294,8 @@ _FORMS = {
 def parse_claim(text: str) -> Claim:
     """A claim from its short form, such as "pure:0.1" or "approx:1,1e-5".
 
-    The others are "renyi:2,0.1", "zcdp:0.05" and "gdp:1". A number may be an expression in the mechanism's parameters, as in "pure:2*eps".
+    The others are "renyi:2,0.1", "zcdp:0.05" and "gdp:1".
+    A number may be an expression in the mechanism's parameters, as in "pure:2*eps".
     """
     forms = ", ".join(form for _, form in _FORMS.values())
     keyword, colon, rest = text.partition(":")

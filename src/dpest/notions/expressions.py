@@ -18,7 +18,7 @@ from typing import Any
 from dpest.errors import DomainError
 from dpest.notions.domain import Number, real
 
-_FUNCTIONS: dict[str, Callable[..., Number]] = {
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sqrt": math.sqrt,
     "exp": math.exp,
     "log": math.log,
@@ -116,7 +116,7 @@ def _evaluate(node: ast.expr, params: Mapping[str, Any]) -> Number:
     raise AssertionError(ast.dump(node))
 
 
-def _apply(op: ast.operator, a: Number, b: Number) -> Number:
+def _apply(op: ast.operator, a: Any, b: Any) -> Any:
     match op:
         case ast.Add():
             return a + b
