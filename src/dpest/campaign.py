@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpest import measures
 from dpest.attacks.budget import Budget, Progress, Report
-from dpest.errors import DpestError, ReadingError
+from dpest.errors import DomainError, DpestError, InputError
 from dpest.evidence import EXACT, Evidence, Measure, Witness
 from dpest.inputs.domains import ANY
 from dpest.inputs.search import WorstPair, search
@@ -45,8 +45,6 @@ class Campaign:
         floating_point: bool = False,
         progress: Report | None = None,
     ) -> None:
-        from dpest.errors import DomainError, InputError
-
         if not 0 < alpha < 1:
             raise DomainError(f"alpha is a probability between 0 and 1; got {alpha=}")
         unknown = [name for name in engines if name not in ENGINES]
@@ -54,7 +52,8 @@ class Campaign:
             raise InputError(f"no engine is called {unknown[0]!r}; there are {', '.join(ENGINES)}")
         self.question = question
         self.alpha = alpha
-        self.budget = Budget.of(budget, DEFAULT_BUDGET)
+        self.given_budget = None if budget is None else Budget.of(budget)
+        self.attack_budget = Budget.of(budget, DEFAULT_BUDGET)
         self.seed = seed
         self.engines = tuple(engines)
         self.floating_point = floating_point
@@ -127,8 +126,6 @@ class Campaign:
             except DpestError as reason:
                 where = "every length" if length is ANY else f"n = {length}"
                 self.notes.append(f"no proof for {where}: {reason}")
-                if isinstance(reason, ReadingError) and length is ANY:
-                    continue
                 continue
             self.proofs.append(proof)
             for evidence in proof.evidence(self.unit_value()):

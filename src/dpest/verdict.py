@@ -140,6 +140,8 @@ def exceeds(evidence: Evidence | None, limit: float | None) -> bool:
         return False
     if math.isinf(evidence.value):
         return not math.isinf(limit)
+    if evidence.details.get("refuted_claim") and evidence.value >= limit:
+        return True  # a test of this very value rejected it
     slack = evidence.error + (
         ROUNDING * max(limit, 1e-12) if evidence.standing.alpha is None else 0
     )

@@ -1,0 +1,215 @@
+"""Where the statistical attacks are chosen, handed their pairs and their share of alpha."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpest.attacks.budget import Budget
+from dpest.attacks.sampler import MechanismSampler, Sampler
+from dpest.errors import DpestError, InputError
+from dpest.evidence import Evidence
+from dpest.inputs.patterns import patterns
+
+if TYPE_CHECKING:
+    from dpest.campaign import Campaign
+
+Pair = tuple[Any, Any]
+
+# The search for a pair and an event gets this share of the runs; the sequential audit the rest.
+SEARCH_SHARE = 0.5
+_TRIAL = 64
+_LEAST = 400
+
+
+def attack(
+    campaign: Campaign, method: str, x: Any = None, x2: Any = None, **options: Any
+) -> Evidence:
+    """One attack by name, on a given pair or on the pairs of the question."""
+    question = campaign.question
+    settings: dict[str, Any] = {
+        "alpha": campaign.alpha,
+        "seed": campaign.seed,
+        "progress": campaign.progress,
+        **options,
+    }
+    delta = question.measure.delta
+    if question.measure.kind != "epsilon":
+        raise InputError("an attack bounds ε, or ε at a δ; give --epsilon and --delta")
+    if method == "sequential":
+        from dpest.attacks.sequential import sequential_attack
+
+        sampler = MechanismSampler(question.mechanism)
+        budget = campaign.attack_budget
+        if x is None:
+            found = search_pair(campaign, sampler, SEARCH_SHARE)
+            x, x2 = found.witness.x, found.witness.x2
+            budget = left(budget, found)
+        return sequential_attack(
+            sampler, x, x2, claim=question.limit, delta=delta, budget=budget, **settings
+        )
+    if method == "sniper":
+        from dpest.attacks.sniper import sniper_attack
+
+        sampler = MechanismSampler(question.mechanism)
+        pairs = [(x, x2)] if x is not None else pairs_of(campaign)
+        budget = in_runs(sampler, pairs[0][0], campaign.attack_budget)
+        return sniper_attack(sampler, pairs, budget=budget, delta=delta, **settings)
+    if method == "statdp":
+        from dpest.attacks.statdp.attack import statdp_attack
+
+        if delta:
+            raise InputError("StatDP tests pure ε; use sequential or sniper for a δ")
+        return statdp_attack(
+            question.mechanism,
+            x,
+            x2,
+            adjacency=question.adjacency,
+            domain=question.domain,
+            length=question.length,
+            epsilon=question.limit,
+            budget=campaign.given_budget,
+            **settings,
+        )
+    if method == "finder":
+        from dpest.attacks.finder import finder_attack
+
+        return finder_attack(
+            question.mechanism,
+            adjacency=question.adjacency,
+            domain=question.domain,
+            length=question.length,
+            confirm=confirmer(campaign),
+            **settings,
+        )
+    raise InputError(
+        f"no attack is called {method!r}; there are sequential, sniper, statdp, finder"
+    )
+
+
+def pairs_of(campaign: Campaign) -> list[Pair]:
+    question = campaign.question
+    found = patterns(question.adjacency, question.domain, question.length, both_orders=False)
+    if not found:
+        raise InputError(
+            f"no pair of neighbours is known for {question.domain} under {question.adjacency}; "
+            "give one with --pair"
+        )
+    return [(x, x2) for _, x, x2 in found[:32]]
+
+
+def search_pair(campaign: Campaign, sampler: Sampler, share: float, alpha: float = 0.5) -> Evidence:
+    """The pair that looks worst on a share of the budget; its runs are not used again."""
+    from dpest.attacks.sniper import sniper_attack
+
+    pairs = pairs_of(campaign)
+    budget = in_runs(sampler, pairs[0][0], campaign.attack_budget, share)
+    return sniper_attack(
+        sampler,
+        pairs,
+        alpha=alpha,
+        budget=budget,
+        seed=campaign.seed + 1,
+        progress=campaign.progress,
+        delta=campaign.question.measure.delta,
+    )
+
+
+def in_runs(sampler: Sampler, x: Any, budget: Budget, share: float = 1.0) -> Budget:
+    """A share of the budget; seconds become runs by the speed of a short trial."""
+    if budget.seconds is None:
+        return replace(budget, runs=None if budget.runs is None else int(share * budget.runs))
+    started = time.monotonic()
+    size = _TRIAL
+    sampler.draw(x, size, 0)
+    spent = time.monotonic() - started
+    while spent < 0.02 and size < 1 << 18:
+        size *= 8
+        started = time.monotonic()
+        sampler.draw(x, size, 0)
+        spent = time.monotonic() - started
+    # Learning and counting cost about as much as drawing.
+    fits = int(0.4 * share * budget.seconds * size / max(spent, 1e-9))
+    if budget.runs is not None:
+        fits = min(fits, int(share * budget.runs))
+    return Budget(runs=max(fits, _LEAST), seconds=budget.seconds * share)
+
+
+def left(budget: Budget, spent: Evidence) -> Budget:
+    return Budget(
+        runs=None if budget.runs is None else max(budget.runs - spent.runs, _LEAST),
+        seconds=None if budget.seconds is None else max(budget.seconds - spent.seconds, 0.1),
+    )
+
+
+def statistical(campaign: Campaign) -> list[Evidence]:
+    """Search with half of alpha and of the runs, then the sequential audit with the rest."""
+    from dpest.attacks.sequential import sequential_attack
+
+    question = campaign.question
+    if question.measure.kind != "epsilon":
+        campaign.notes.append("no sampling: attacks bound ε and ε at a δ only")
+        return []
+    sampler = MechanismSampler(question.mechanism)
+    try:
+        found = search_pair(campaign, sampler, SEARCH_SHARE, campaign.alpha / 2)
+    except DpestError as reason:
+        campaign.notes.append(f"no sampling: {reason}")
+        return []
+    if found.details.get("interrupted"):
+        campaign.details["interrupted"] = True
+        return [found]
+    evidence = sequential_attack(
+        sampler,
+        found.witness.x,
+        found.witness.x2,
+        claim=question.limit,
+        alpha=campaign.alpha / 2,
+        budget=left(campaign.attack_budget, found),
+        seed=campaign.seed,
+        progress=campaign.progress,
+        delta=question.measure.delta,
+    )
+    if evidence.details.get("interrupted"):
+        campaign.details["interrupted"] = True
+    return [found, evidence]
+
+
+def floating_point(campaign: Campaign) -> list[Evidence]:
+    """What the machine's doubles leak beyond the mathematics, on the question's first pair."""
+    from dpest.attacks.floating import floating_attack
+
+    question = campaign.question
+    x, x2 = pairs_of(campaign)[0]
+    try:
+        return [
+            floating_attack(
+                MechanismSampler(question.mechanism),
+                x,
+                x2,
+                claim=question.limit,
+                alpha=campaign.alpha,
+                seed=campaign.seed,
+                progress=campaign.progress,
+            )
+        ]
+    except DpestError as reason:
+        campaign.notes.append(f"no audit of the machine's doubles: {reason}")
+        return []
+
+
+def confirmer(campaign: Campaign) -> Callable[..., Any]:
+    """DP-Finder's confirmation: the exact ε of a candidate pair, or None where there is none."""
+    from dpest.distributions import exact_loss
+
+    mechanism = campaign.question.mechanism
+
+    def confirm(x: Any, x2: Any, event: Any = None) -> Any:
+        try:
+            return exact_loss(mechanism, x, x2)
+        except DpestError:
+            return None
+
+    return confirm
