@@ -1,5 +1,7 @@
 """Noise added to numbers and histograms."""
 
+# mypy: disallow-untyped-defs=False
+# (written as users write them)
 from __future__ import annotations
 
 import math

@@ -1,5 +1,7 @@
 """CheckDP's mechanisms and their wrong variants."""
 
+# mypy: disallow-untyped-defs=False
+# (written as users write them)
 from __future__ import annotations
 
 from dpest import PureDP, l1, linf, mechanism, monotone, reals

@@ -4,6 +4,8 @@ The mean of salaries: a company publishes its average salary each month; who kno
 joined computes that person's salary from the difference.
 """
 
+# mypy: disallow-untyped-defs=False
+# (written as users write them)
 from __future__ import annotations
 
 import math

@@ -1,5 +1,7 @@
 """DP-Finder's nine: threshold 0, answers of full length, eps 0.1, n = 4."""
 
+# mypy: disallow-untyped-defs=False
+# (written as users write them)
 from __future__ import annotations
 
 from dpest import PureDP, add_remove_one, linf, mechanism, reals

@@ -4,6 +4,8 @@ Reference for the first six: Lyu, Su and Li, "Understanding the sparse vector te
 differential privacy", VLDB 2017, algorithms 1 to 6, as DP-Sniper ran them.
 """
 
+# mypy: disallow-untyped-defs=False
+# (written as users write them)
 from __future__ import annotations
 
 from dpest import PureDP, linf, mechanism, reals
