@@ -20,6 +20,7 @@ from dpest.noise.family import Noise
 from dpest.program.linear import Condition, Form, Symbol, distinct
 from dpest.program.masses import mass_bound
 from dpest.program.paths import Choice
+from dpest.program.patches import patched
 from dpest.program.places import Place, shown, source_line, user_place
 from dpest.program.regions import Point, Region, Supports
 from dpest.program.running import in_run
@@ -45,7 +46,8 @@ class Limits:
 class Explored:
     """One path: its conditions and choices, the noises drawn on it in order, and how it ended.
 
-    `outcome` is what the function returned, or the exception that it raised (`raised`).
+    `outcome` is what the function returned, or the exception that it raised (`raised`). `point` is
+    a place inside the region, for the symbols that its conditions speak of.
     """
 
     conditions: tuple[Condition, ...]
@@ -53,6 +55,7 @@ class Explored:
     noises: dict[Symbol, Noise]
     outcome: Any
     raised: bool = False
+    point: Point = field(default_factory=dict)
 
 
 @dataclass
@@ -136,6 +139,7 @@ class Run:
         self.noises: dict[Symbol, Noise] = {}
         self.draws = 0
         self.patience = patience
+        self.lenient = exploration.lenient
         self._region: Region | None = None
         self._known: dict[Condition, bool] = {}
         self._forks: Counter[Place | None] = Counter()
@@ -294,8 +298,10 @@ class Exploration:
         names: Names | None = None,
         assume: Sequence[Condition] = (),
         where: str | None = None,
+        lenient: bool = False,
     ) -> None:
         self.run = run
+        self.lenient = lenient
         self.limits = limits or Limits()
         self.names = names or Names()
         self.assume = tuple(assume)
@@ -361,7 +367,7 @@ class Exploration:
         outcome: Any
         raised = False
         try:
-            with in_run(run), watched(deadline):
+            with in_run(run), patched(), watched(deadline):
                 outcome = self.run(run)
         except _Suspended:
             return run, None
@@ -378,7 +384,12 @@ class Exploration:
                 self.where,
             )
         return run, Explored(
-            distinct(run.conditions), run.choices, run.noises, outcome, raised
+            distinct(run.conditions),
+            run.choices,
+            run.noises,
+            outcome,
+            raised,
+            run.turns[-1].point if run.turns else self.start,
         )
 
     def _check_repeats(self, turns: list[_Turn], before: Explored, deadline: float) -> None:
@@ -424,6 +435,7 @@ def explore(
     names: Names | None = None,
     assume: Sequence[Condition] = (),
     where: str | None = None,
+    lenient: bool = False,
 ) -> Exploration:
     """The paths of `run(generator)`, where the generator stands in for NumPy's.
 
@@ -440,6 +452,7 @@ def explore(
         names=names,
         assume=assume,
         where=where,
+        lenient=lenient,
     )
 
 

@@ -18,6 +18,8 @@ SAMPLING = "dpest audit falls back to sampling for this mechanism"
 class Decider(Protocol):
     """What a symbolic value needs of the run it belongs to."""
 
+    lenient: bool
+
     def decide(self, condition: Condition) -> bool:
         """Whether the condition holds on this path; forks where both are possible."""
 
@@ -60,6 +62,11 @@ def running() -> Decider:
 
 def has_run() -> bool:
     return _local.run is not None
+
+
+def lenient() -> bool:
+    """Whether arrays of plain numbers are handed out in a form that can hold noisy values."""
+    return _local.run is not None and _local.run.lenient
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dpest.program.linear import Condition, Form, Relation, Symbol, rational
-from dpest.program.running import refuse, running
+from dpest.program.running import has_run, refuse, running
 
 _NUMBERS = (int, float, Fraction, np.integer, np.floating, np.bool_)
 _INTEGERS = (int, np.integer, np.bool_)
@@ -88,6 +88,16 @@ class Truth:
         if self.conjunction:
             return all(bool(p) for p in self.parts)
         return any(bool(p) for p in self.parts)
+
+    def at(self, values: dict[Symbol, Fraction], inside: Callable[[Symbol], Fraction]) -> bool:
+        """Its truth at a point; symbols without a place there are put where `inside` says."""
+        if self.condition is not None:
+            for symbol in self.condition.form.terms:
+                if symbol not in values:
+                    values[symbol] = inside(symbol)
+            return self.condition.holds(values)
+        answers = [p.at(values, inside) for p in self.parts]
+        return all(answers) if self.conjunction else any(answers)
 
     def __hash__(self) -> int:
         return hash(bool(self))
@@ -399,6 +409,21 @@ class Real:
         raise AttributeError(f"a noisy value has no attribute {name!r}")
 
 
+def _number_operator(name: str) -> Callable[..., Any]:
+    def apply(self: Truth, *others: Any) -> Any:
+        return getattr(self.number(), name)(*others)
+
+    apply.__name__ = name
+    return apply
+
+
+# A truth value in arithmetic is 0 or 1.
+for _name in (
+    "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "neg", "pos", "abs",
+    "floordiv", "rfloordiv", "mod", "rmod", "pow", "rpow", "round",
+):  # fmt: skip
+    setattr(Truth, f"__{_name}__", _number_operator(f"__{_name}__"))
+
 _SCALAR_ATTRIBUTES = {"shape": (), "ndim": 0, "size": 1, "imag": 0.0}
 
 
@@ -590,6 +615,14 @@ def chosen(truth: Any, yes: Any, no: Any) -> Any:
 
 def clipped(value: Any, low: Any, high: Any) -> Any:
     """np.clip: min(max(value, low), high)."""
+    if isinstance(value, Real) and value.form.terms and has_run():
+        # A proof knows how far clipped data can move, without a branch on them.
+        derive = getattr(running(), "clip", None)
+        ends = [None if v is None else as_real(v) for v in (low, high)]
+        if derive is not None and all(e is None or not _open_end(e) for e in ends):
+            symbol = derive(value.form, *(None if e is None else e.form.constant for e in ends))
+            if symbol is not None:
+                return Real(Form.of(symbol), value.integer)
     if low is not None and value < low:
         value = low
     if high is not None and value > high:
@@ -597,16 +630,21 @@ def clipped(value: Any, low: Any, high: Any) -> Any:
     return value
 
 
+def _open_end(end: Any) -> bool:
+    return not isinstance(end, Real) or bool(end.form.terms)
+
+
 def sign_of(value: Any) -> Any:
     if value > 0:
         return 1 if value.integer else 1.0
-    zero_possible = not isinstance(value, Real) or not _continuous(value.form)
+    zero_possible = not isinstance(value, Real) or not continuous(value.form)
     if zero_possible and value == 0:
         return 0 if value.integer else 0.0
     return -1 if value.integer else -1.0
 
 
-def _continuous(form: Form) -> bool:
+def continuous(form: Form) -> bool:
+    """Whether it holds a continuous noise, so that it equals a given number with probability 0."""
     run = running()
     noises = (run.noise_of(s) for s in form.terms if s.kind == "noise")
     return any(noise is not None and not noise.discrete for noise in noises)
