@@ -61,7 +61,7 @@ class Counterexample:
             p = self.p_values
             lines.append(
                 f"at the claim ε = {p.epsilon:g}: p = {p.exact:.3g} (exact test); "
-                f"StatDP's p⊤ = {p.top_drawn:.3g}, p⊥ = {p.bottom_drawn:.3g}"
+                f"StatDP's p⊤ = {p.top:.3g}, p⊥ = {p.bottom:.3g}"
             )
         return "\n".join(lines)
 
@@ -83,10 +83,8 @@ class Counterexample:
             else {
                 "epsilon": p.epsilon,
                 "exact": p.exact,
-                "top": p.top_drawn,
-                "bottom": p.bottom_drawn,
-                "top_expected": p.top,
-                "bottom_expected": p.bottom,
+                "top": p.top,
+                "bottom": p.bottom,
             },
             "replay": self.replay,
         }

@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from dpest.attacks.sampler import FunctionSampler, Sampler, spawn_seeds
+from dpest.attacks.budget import Progress, Report
+from dpest.attacks.sampler import MechanismSampler, Sampler
 from dpest.attacks.statdp.counterexample import Counterexample
 from dpest.attacks.statdp.features import leaves_of
 from dpest.attacks.statdp.hypothesis_test import coin_label_bound, hypothesis_test
@@ -31,8 +32,6 @@ TEST_RUNS = 500_000
 # All pairs are looked at with a fifth of the selection's runs; the best few with all of them.
 _FIRST_SHARE = 5
 _FINALISTS = 3
-
-Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
@@ -59,45 +58,20 @@ class Found:
 
 def named_seed(seed: int, *names: Any) -> int:
     """A seed that depends on the names only: independent streams, whatever the order of use."""
-    digest = hashlib.blake2b(repr((seed, names)).encode(), digest_size=16).digest()
-    return spawn_seeds(int.from_bytes(digest, "little"), 1)[0]
-
-
-class BatchSampler:
-    """Draws by the batch reading; if the mechanism can't be batched, run by run, and says so."""
-
-    def __init__(self, mechanism: Mechanism, params: Mapping[str, Any]) -> None:
-        self.mechanism, self.params = mechanism, dict(params)
-        self.slow: FunctionSampler | None = None
-        self.reason = ""
-        if mechanism.black_box:
-            self._fall_back("a black box is run as it is")
-
-    def _fall_back(self, reason: str) -> None:
-        self.reason = reason
-        merged = {**self.mechanism.params, **self.params}
-        self.slow = FunctionSampler(self.mechanism.function, merged)
-
-    def draw(self, x: Any, size: int, seed: int) -> Samples:
-        if self.slow is None:
-            from dpest.program.batch import batch
-
-            try:
-                return batch(self.mechanism, x, size, seed, params=self.params)
-            except ReadingError as error:
-                self._fall_back(f"run by run, the batch reading stopped: {error}")
-        assert self.slow is not None
-        return self.slow.draw(x, size, seed)
-
-    def notes(self) -> tuple[str, ...]:
-        own = (self.reason,) if self.reason else ()
-        return own + (self.slow.notes() if self.slow else ())
+    digest = hashlib.blake2b(repr((seed, names)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1
 
 
 class Laboratory:
     """Runs the mechanism with any arguments, remembers the samples of the search."""
 
-    def __init__(self, target: Any, params: Mapping[str, Any] | None, seed: int) -> None:
+    def __init__(
+        self,
+        target: Any,
+        params: Mapping[str, Any] | None,
+        seed: int,
+        progress: Report | None = None,
+    ) -> None:
         self.mechanism: Mechanism | None = None
         self.fixed: Sampler | None = None
         if hasattr(target, "draw"):
@@ -108,6 +82,13 @@ class Laboratory:
         self.memory: dict[tuple[str, str, int], Samples] = {}
         self.seed = seed
         self.runs = 0
+        self._progress = progress
+        self._started = time.perf_counter()
+
+    def report(self, stage: str) -> None:
+        if self._progress is not None:
+            seconds = time.perf_counter() - self._started
+            self._progress(Progress("statdp", self.runs, seconds, 0.0, stage))
 
     def sampler(self, case: Case) -> Sampler:
         if self.fixed is not None:
@@ -117,7 +98,7 @@ class Laboratory:
         assert self.mechanism is not None
         key = case.arguments_key
         if key not in self.samplers:
-            self.samplers[key] = BatchSampler(self.mechanism, case.arguments)
+            self.samplers[key] = MechanismSampler(self.mechanism, case.arguments)
         return self.samplers[key]
 
     def search_samples(self, case: Case, x: Any, size: int) -> Samples:
@@ -134,10 +115,10 @@ class Laboratory:
     def reference(self, case: Case, x: Any, samples: Samples) -> tuple[Any, ...] | None:
         """ω0: the output without noise; for a black box the most frequent output."""
         if self.mechanism is not None and not self.mechanism.black_box:
-            from dpest.program.symbolic import noise_free
+            from dpest.program.trace import noise_free
 
             try:
-                return leaves_of(noise_free(self.mechanism, x, dict(case.arguments)))
+                return leaves_of(noise_free(self.mechanism.with_params(case.arguments), x))
             except ReadingError:
                 pass
         from dpest.attacks.statdp.features import NUMBER, Discrete
@@ -172,7 +153,6 @@ def search(
     cases: Sequence[Case],
     epsilon: float | None,
     runs: int,
-    progress: Progress | None = None,
 ) -> tuple[list[tuple[Case, Search]], int]:
     """The most promising cases with all their candidates counted, and how many were tried."""
     tried = 0
@@ -180,8 +160,7 @@ def search(
     if len(cases) > _FINALISTS:
         ranked: list[tuple[float, int]] = []
         for i, case in enumerate(cases):
-            if progress:
-                progress("selecting events", i / len(cases))
+            laboratory.report(f"selecting events, pair {i + 1} of {len(cases)}")
             counted = count_candidates(laboratory, case, small)
             tried += counted.size
             best = counted.best(epsilon)
@@ -220,7 +199,7 @@ def fresh_counts(
     laboratory: Laboratory, found: Found, runs: int, seed: int
 ) -> tuple[int, int, int, int]:
     """c1, n1, c2, n2 on new samples; a fair coin picks the input of each of the 2·`runs` runs."""
-    coin, first, second = spawn_seeds(seed, 3)
+    coin, first, second = (named_seed(seed, name) for name in ("coin", "first", "second"))
     n1 = int(np.random.default_rng(coin).binomial(2 * runs, 0.5))
     n2 = 2 * runs - n1
     event = found.choice.event
@@ -301,7 +280,7 @@ def detect(
     test_runs: int = TEST_RUNS,
     seed: int = 0,
     thinnings: int = 10,
-    progress: Progress | None = None,
+    progress: Report | None = None,
 ) -> Detection:
     """Search all cases for the event that tells most, and test it once on fresh samples.
 
@@ -312,16 +291,15 @@ def detect(
     if not cases:
         raise InputError("StatDP needs at least one pair of inputs")
     started = time.perf_counter()
-    laboratory = Laboratory(target, params, seed)
-    finalists, tried = search(laboratory, cases, epsilon, selection_runs, progress)
+    laboratory = Laboratory(target, params, seed, progress)
+    finalists, tried = search(laboratory, cases, epsilon, selection_runs)
     found = choose(finalists, epsilon)
     example = None
     notes: tuple[str, ...] = ()
     if found is None:
         notes = ("no event was frequent enough to be tested",)
     else:
-        if progress:
-            progress("testing the chosen event", 0.9)
+        laboratory.report("testing the chosen event on fresh samples")
         c1, n1, c2, n2 = fresh_counts(laboratory, found, test_runs, named_seed(seed, "test"))
         p_values = None
         if epsilon is not None and n1 and n2:

@@ -1,0 +1,154 @@
+"""StatDP as an attack: a mechanism in, a lower bound with its counterexample out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dpest.attacks.budget import Budget, Report
+from dpest.attacks.statdp.detection import (
+    SELECTION_RUNS,
+    TEST_RUNS,
+    Case,
+    Detection,
+    Laboratory,
+    detect,
+)
+from dpest.attacks.statdp.inputs import generate_cases
+from dpest.errors import InputError
+from dpest.evidence import Evidence
+
+# Shares of a budget: the test gets this much of the runs, the search the rest.
+_TEST_SHARE = 0.6
+
+
+def statdp_attack(
+    target: Any,
+    x: Any = None,
+    x2: Any = None,
+    *,
+    cases: Sequence[Case] | None = None,
+    adjacency: Any = None,
+    domain: Any = None,
+    length: int | Sequence[int] | None = None,
+    params: Mapping[str, Any] | None = None,
+    free: Sequence[str] = (),
+    epsilon: float | None = None,
+    alpha: float = 0.05,
+    budget: Budget | int | str | None = None,
+    selection_runs: int = SELECTION_RUNS,
+    test_runs: int = TEST_RUNS,
+    seed: int = 0,
+    progress: Report | None = None,
+) -> Evidence:
+    """A lower bound on ε from the event that tells two inputs apart best.
+
+    `target` is a mechanism or a sampler. The pair is given, or the literature's patterns under
+    `adjacency` and `domain` are tried at every `length`. `free` names parameters that StatDP may
+    choose: those of the noise get their least noise, the others a value that sends the two inputs
+    down different branches. A required parameter that nobody gave is free too.
+
+    Guarantees that the value exceeds the true ε, over the pairs and arguments tried, with
+    probability at most `alpha`. Interrupted with Ctrl-C before the test, the bound is 0.
+    """
+    return statdp_detection(
+        target,
+        x,
+        x2,
+        cases=cases,
+        adjacency=adjacency,
+        domain=domain,
+        length=length,
+        params=params,
+        free=free,
+        epsilon=epsilon,
+        alpha=alpha,
+        budget=budget,
+        selection_runs=selection_runs,
+        test_runs=test_runs,
+        seed=seed,
+        progress=progress,
+    ).evidence()
+
+
+def statdp_detection(
+    target: Any,
+    x: Any = None,
+    x2: Any = None,
+    *,
+    cases: Sequence[Case] | None = None,
+    adjacency: Any = None,
+    domain: Any = None,
+    length: int | Sequence[int] | None = None,
+    params: Mapping[str, Any] | None = None,
+    free: Sequence[str] = (),
+    epsilon: float | None = None,
+    alpha: float = 0.05,
+    budget: Budget | int | str | None = None,
+    selection_runs: int = SELECTION_RUNS,
+    test_runs: int = TEST_RUNS,
+    seed: int = 0,
+    progress: Report | None = None,
+) -> Detection:
+    """As `statdp_attack`, with the counterexample as an object."""
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha is an error probability in (0, 1), got {alpha=}")
+    started = time.perf_counter()
+    try:
+        if cases is None:
+            cases = generate_cases(
+                target,
+                x,
+                x2,
+                adjacency=adjacency,
+                domain=domain,
+                length=length,
+                params=params,
+                free=free,
+            )
+        limit = Budget.of(budget)
+        if limit.runs is not None or limit.seconds is not None:
+            selection_runs, test_runs = _spread(target, params, cases, limit, seed)
+        return detect(
+            target,
+            cases,
+            epsilon,
+            params=params,
+            alpha=alpha,
+            selection_runs=selection_runs,
+            test_runs=test_runs,
+            seed=seed,
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        notes = ("interrupted before the test: no bound above 0 is established",)
+        seconds = time.perf_counter() - started
+        return Detection(epsilon, alpha, None, 0, len(cases or ()), 0, seconds, seed, notes)
+
+
+def _spread(
+    target: Any,
+    params: Mapping[str, Any] | None,
+    cases: Sequence[Case],
+    limit: Budget,
+    seed: int,
+) -> tuple[int, int]:
+    """Runs a side for selection and test, so that all of them fit the budget."""
+    total = limit.runs
+    if limit.seconds is not None:
+        probe, case = 2000, cases[0]
+        started = time.perf_counter()
+        Laboratory(target, params, seed).draw(case, case.x, probe, seed)
+        rate = probe / max(time.perf_counter() - started, 1e-4)
+        # Small draws are slow per run: the estimate errs on the safe side. Counting costs as
+        # much again as drawing.
+        affordable = int(0.5 * rate * limit.seconds)
+        total = affordable if total is None else min(total, affordable)
+    assert total is not None
+    test = max(1, int(total * _TEST_SHARE / 2))
+    sides = {repr((sorted(c.arguments.items()), x)) for c in cases for x in (c.x, c.x2)}
+    # All sides are drawn once with a fifth of the runs, up to three pairs with all of them.
+    weight = len(sides) / 5 + 6 if len(cases) > 3 else len(sides)
+    selection = max(1, int((total - 2 * test) / weight))
+    return min(selection, SELECTION_RUNS), test
