@@ -155,6 +155,7 @@ class PieceRun:
         self.options: list[list[int]] = []
         self.blocks: list[Block] = []
         self.draws: list[Symbol] = []
+        self.count = 0
         self.dead: list[tuple[Block, ...]] = []
         self.given: list[Any] = []
 
@@ -223,7 +224,8 @@ class PieceRun:
         return outcomes[-1][0]
 
     def _symbol(self, noise: Noise) -> Symbol:
-        symbol = self.world.noise_symbol(f"{self.site}_{len(self.draws)}", noise)
+        symbol = self.world.noise_symbol(f"{self.site}_{self.count}", noise)
+        self.count += 1
         self.draws.append(symbol)
         return symbol
 
@@ -289,8 +291,13 @@ def outcomes(
     *,
     limit: int,
     finish: Callable[[Outcome], None] | None = None,
+    make_run: Callable[..., PieceRun] = PieceRun,
+    drawn: Sequence[Symbol] = (),
 ) -> Iterator[Outcome]:
-    """All paths of a piece from one state. `finish` may decide more, inside the run."""
+    """All paths of a piece from one state. `finish` may decide more, inside the run.
+
+    `drawn` are noises that were drawn for this piece before it starts.
+    """
     pending: list[list[int]] = [[]]
     count = 0
     while pending:
@@ -302,7 +309,8 @@ def outcomes(
                 "Use a smaller length, or release less.",
                 f"{cut.file}:{piece.line}",
             )
-        run = PieceRun(world, site, known, point, prefix)
+        run = make_run(world, site, known, point, prefix)
+        run.draws = list(drawn)
         names = scope(cut, copied(dict(variables)), replacements)
         names["rng"] = make_generator(run)
         names[GIVEN] = run.given

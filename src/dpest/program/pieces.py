@@ -18,6 +18,7 @@ from types import CodeType
 from typing import Any, Literal
 
 from dpest.errors import UntraceableError
+from dpest.program.tail_calls import replace_tail_call
 
 ITEM = "__dpest_item__"
 GIVEN = "__dpest_given__"
@@ -99,10 +100,17 @@ def cut(function: Callable[..., Any]) -> Cut:
                 "Keep the state of a run in local variables.",
                 f"{file}:{node.lineno}",
             )
-    statements = _expand(definition.body)
     closure = inspect.getclosurevars(function)
     names = {**function.__globals__, **closure.nonlocals}
-    pieces = tuple(_with_liveness(_segments(statements), file))
+    segments: list[_Segment] = []
+    body, inner_file = definition.body, file
+    while True:
+        body, called, names, next_file = replace_tail_call(body, names, len(segments))
+        segments += _segments(_expand(body), inner_file)
+        if next_file is None:
+            break
+        body, inner_file = called, next_file
+    pieces = tuple(_with_liveness(segments))
     generator = inspect.isgeneratorfunction(function)
     return Cut(definition.name, file, pieces, names, generator)
 
@@ -159,16 +167,17 @@ class _Segment:
     body: list[ast.stmt]
     iterable: ast.expr | None
     line: int
+    file: str
 
 
-def _segments(statements: list[ast.stmt]) -> list[_Segment]:
+def _segments(statements: list[ast.stmt], file: str) -> list[_Segment]:
     segments: list[_Segment] = []
     block: list[ast.stmt] = []
 
     def close() -> None:
         nonlocal block
         if block:
-            segments.append(_Segment("block", block, None, block[0].lineno))
+            segments.append(_Segment("block", block, None, block[0].lineno, file))
             block = []
 
     for statement in statements:
@@ -176,13 +185,13 @@ def _segments(statements: list[ast.stmt]) -> list[_Segment]:
             close()
             take = ast.copy_location(ast.Assign([statement.target], _load(ITEM)), statement)
             body = [_Leaving(True).visit(s) for s in [take, *statement.body]]
-            segments.append(_Segment("loop", body, statement.iter, statement.lineno))
+            segments.append(_Segment("loop", body, statement.iter, statement.lineno, file))
         elif isinstance(statement, ast.While) and not statement.orelse:
             close()
             leave: ast.stmt = ast.If(ast.UnaryOp(ast.Not(), statement.test), [ast.Break()], [])
             ast.copy_location(leave, statement)
             body = [_Leaving(True).visit(s) for s in [leave, *statement.body]]
-            segments.append(_Segment("loop", body, None, statement.lineno))
+            segments.append(_Segment("loop", body, None, statement.lineno, file))
         else:
             block.append(_Leaving(False).visit(statement))
     close()
@@ -232,7 +241,7 @@ class _Leaving(ast.NodeTransformer):
         return ast.copy_location(call, node)
 
 
-def _with_liveness(segments: list[_Segment], file: str) -> list[Piece]:
+def _with_liveness(segments: list[_Segment]) -> list[Piece]:
     pieces: list[Piece] = []
     needed: set[str] = set()
     for segment in reversed(segments):
@@ -247,10 +256,10 @@ def _with_liveness(segments: list[_Segment], file: str) -> list[Piece]:
                     break
                 head = wider
             needed = head | (_read(segment.iterable) if segment.iterable is not None else set())
-        code = _compiled(ast.Module(body=segment.body, type_ignores=[]), file, "exec")
+        code = _compiled(ast.Module(body=segment.body, type_ignores=[]), segment.file, "exec")
         iterable = None
         if segment.iterable is not None:
-            iterable = _compiled(ast.Expression(segment.iterable), file, "eval")
+            iterable = _compiled(ast.Expression(segment.iterable), segment.file, "eval")
         before = frozenset(needed)
         pieces.append(Piece(segment.kind, code, iterable, before, after, segment.line))
     return pieces[::-1]

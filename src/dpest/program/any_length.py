@@ -1,0 +1,579 @@
+"""A private vector of unknown length, and what a function may do with it in one pass.
+
+Every element is the same expression of its own datum `q` and of its own draws; sums over, and
+choices among, the elements are only taken where a proof has a rule for them. What has no rule says
+so, and names a length as the way out.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NoReturn
+
+import numpy as np
+
+from dpest.program.linear import Form, Symbol
+from dpest.program.running import refuse, running
+from dpest.program.symbolic import Real, Truth, clipped, extreme, is_symbolic
+
+ELEMENT = Symbol("input", "q")
+"""The datum of the current element."""
+
+_ONE_PASS = (
+    "a proof for every length follows one pass over the data, sums of it, and np.argmax; "
+    "give a length (length=10) for anything else"
+)
+
+
+def unsupported(what: str) -> NoReturn:
+    refuse(f"{what} of a vector of any length", _ONE_PASS)
+
+
+class NeedsPositionError(BaseException):
+    """The function looks at the number of the current element: track it this far, and modulo."""
+
+    def __init__(self, exact: int = 0, modulus: int = 1) -> None:
+        self.exact = exact
+        self.modulus = modulus
+
+
+@dataclass(frozen=True)
+class Count:
+    """The unknown length, plus a number."""
+
+    offset: int = 0
+
+    def __add__(self, other: Any) -> Any:
+        return Count(self.offset + other) if isinstance(other, int) else NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return Count(self.offset - other) if isinstance(other, int) else NotImplemented
+
+    def _unknown(self, *_: Any) -> Any:
+        unsupported("arithmetic with the length")
+
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = _unknown
+    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __float__ = __int__ = __bool__ = _unknown
+
+    def dpest_signature(self) -> Any:
+        return ("count", self.offset)
+
+
+@dataclass(frozen=True)
+class Position:
+    """The number of the current element plus an offset: exact below a limit, else its residue.
+
+    Both runs are at the same element, so that it is public.
+    """
+
+    value: int
+    exact: bool
+    limit: int
+    modulus: int
+    offset: int = 0
+
+    def next(self) -> Position:
+        value = self.value + 1
+        if self.exact and value < self.limit:
+            return Position(value, True, self.limit, self.modulus)
+        return Position(value % self.modulus, False, self.limit, self.modulus)
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, (int, np.integer)):
+            return Position(
+                self.value, self.exact, self.limit, self.modulus, self.offset + int(other)
+            )
+        return NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other) if isinstance(other, (int, np.integer)) else NotImplemented
+
+    def __mod__(self, modulus: Any) -> Any:
+        if not isinstance(modulus, (int, np.integer)) or modulus <= 0:
+            return NotImplemented
+        if self.exact:
+            return (self.value + self.offset) % int(modulus)
+        if self.modulus % modulus:
+            raise NeedsPositionError(modulus=int(modulus))
+        return (self.value + self.offset) % int(modulus)
+
+    def _compare(self, other: Any, how: Callable[[Any, Any], bool]) -> Any:
+        if not isinstance(other, (int, float, Fraction, np.integer, np.floating)):
+            if isinstance(other, Position):
+                return how(self.offset, other.offset)
+            return NotImplemented
+        if self.exact:
+            return how(self.value + self.offset, other)
+        least = self.limit + self.offset  # the position is at least this, and has no upper bound
+        if least <= other:
+            raise NeedsPositionError(exact=int(math.ceil(other)) - self.offset + 1)
+        return how(math.inf, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compare(other, operator.lt)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compare(other, operator.le)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compare(other, operator.gt)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compare(other, operator.ge)
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, (Position, int, float, Fraction, np.integer, np.floating)):
+            return self._compare(other, operator.eq)
+        return False
+
+    def __hash__(self) -> int:
+        return hash((self.value, self.exact, self.offset))
+
+    def _unknown(self, *_: Any) -> Any:
+        unsupported("arithmetic with the position in a vector")
+
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __index__ = _unknown
+    __float__ = __int__ = __rsub__ = _unknown
+
+    def __bool__(self) -> bool:
+        return bool(self != 0)
+
+    def dpest_signature(self) -> Any:
+        return ("position", self.value, self.exact, self.offset)
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The place of the greatest (or least) element: np.argmax. It can only be released."""
+
+    element: Real
+    least: bool
+
+    def _unknown(self, *_: Any) -> Any:
+        unsupported("anything but the release of the argmax")
+
+    __index__ = __int__ = __float__ = __bool__ = __add__ = __lt__ = __gt__ = _unknown
+
+    def item(self) -> Selected:
+        return self
+
+    def dpest_signature(self) -> Any:
+        return ("selected", self.element.form, self.least)
+
+
+class Vector:
+    """A vector of any length whose elements are all the same expression."""
+
+    __array_priority__ = 3000
+    __array_ufunc__ = None
+
+    def __init__(self, element: Any, own: frozenset[Symbol] = frozenset()) -> None:
+        self.element = element
+        self.own = own
+        """The noises that each element has its own copy of."""
+
+    def _with(self, other: Any, how: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, Vector):
+            return Vector(how(self.element, other.element), self.own | other.own)
+        if isinstance(other, (np.ndarray, list, tuple)) and np.ndim(other) > 0:
+            unsupported("arithmetic with a vector of known length")
+        return Vector(how(self.element, other), self.own)
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, operator.add)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b + a)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, operator.sub)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b - a)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(other, operator.mul)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with(other, operator.truediv)
+
+    def __neg__(self) -> Any:
+        return Vector(-self.element, self.own)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._with(other, operator.lt)
+
+    def __le__(self, other: Any) -> Any:
+        return self._with(other, operator.le)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._with(other, operator.gt)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._with(other, operator.ge)
+
+    def __invert__(self) -> Any:
+        return Vector(~self.element, self.own)
+
+    def __iter__(self) -> Any:
+        unsupported("a loop inside of an expression, or a second loop, over the elements")
+
+    def __len__(self) -> int:
+        unsupported("len() inside of another function")
+
+    def __bool__(self) -> bool:
+        unsupported("the truth value")
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        unsupported("this NumPy function")
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, Position) and key.offset == 0:
+            return self.element
+        if isinstance(key, slice) and key == slice(None):
+            return self
+        unsupported("an entry")
+
+    @property
+    def shape(self) -> tuple[Count]:
+        return (Count(),)
+
+    @property
+    def size(self) -> Count:
+        return Count()
+
+    ndim = 1
+
+    def argmax(self, axis: Any = None) -> Any:
+        return Selected(self.element, False)
+
+    def argmin(self, axis: Any = None) -> Any:
+        return Selected(self.element, True)
+
+    def sum(self, axis: Any = None) -> Any:
+        return total(self)
+
+    def mean(self, axis: Any = None) -> Any:
+        unsupported("the mean")
+
+    def max(self, axis: Any = None) -> Any:
+        unsupported("the maximum's value")
+
+    min = max
+
+    def clip(self, low: Any = None, high: Any = None) -> Any:
+        return Vector(clipped(self.element, low, high), self.own)
+
+    def cumsum(self, axis: Any = None) -> Any:
+        return PrefixSums(self)
+
+    def copy(self) -> Vector:
+        return self
+
+    def astype(self, dtype: Any, **_: Any) -> Any:
+        element = self.element
+        return Vector(element.astype(dtype) if is_symbolic(element) else element, self.own)
+
+    def tolist(self) -> Vector:
+        return self
+
+    flatten = ravel = tolist
+
+    def dpest_signature(self) -> Any:
+        from dpest.program.states import signature
+
+        return ("vector", signature(self.element), tuple(sorted(self.own)))
+
+
+@dataclass(frozen=True)
+class PrefixSums:
+    """np.cumsum: to release it is to release the elements."""
+
+    vector: Vector
+
+    def tolist(self) -> PrefixSums:
+        return self
+
+    def dpest_signature(self) -> Any:
+        return ("prefix", self.vector.dpest_signature())
+
+
+def total(vector: Vector) -> Any:
+    """The sum of all elements, as a slot that a loop over them would fill."""
+    return running().total(vector)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What a loop runs over: for each position and element, the loop's item."""
+
+    item: Callable[[Position], Any]
+    own: frozenset[Symbol] = frozenset()
+    numbered: bool = False
+
+
+def pass_over(value: Any) -> Pass | None:
+    """A pass over the elements, if the value is one; None for an ordinary iterable."""
+    if isinstance(value, Pass):
+        return value
+    if isinstance(value, Vector):
+        return Pass(lambda position: value.element, value.own)
+    return None
+
+
+class Output:
+    """A list (or array) that the function fills and releases, but never reads."""
+
+    def __init__(self, name: str, items: Iterable[Any] = ()) -> None:
+        self.name = name
+        self.items = list(items)
+
+    def append(self, value: Any) -> None:
+        self.items.append(value)
+
+    def extend(self, values: Iterable[Any]) -> None:
+        self.items.extend(values)
+
+    def __iadd__(self, values: Iterable[Any]) -> Output:
+        self.items.extend(values)
+        return self
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not (isinstance(key, Position) and key.offset == 0):
+            raise ReadsOutputError(self.name)
+        self.items.append(value)
+
+    def tolist(self) -> Output:
+        return self
+
+    copy = tolist
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("symbolic_elements", "leaf_kind"):
+            raise AttributeError(name)
+        raise ReadsOutputError(self.name)
+
+    def _read(self, *_: Any) -> Any:
+        raise ReadsOutputError(self.name)
+
+    __len__ = __iter__ = __getitem__ = __bool__ = __contains__ = __add__ = __array__ = _read
+
+    def __deepcopy__(self, memo: Any) -> Output:
+        from dpest.program.states import copied
+
+        return Output(self.name, copied(self.items, memo))
+
+    def dpest_signature(self) -> Any:
+        return ("output", self.name)
+
+
+class ReadsOutputError(BaseException):
+    """A list that was taken for an output is read."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+@dataclass
+class VectorGenerator:
+    """The symbolic generator, with draws of any size."""
+
+    inner: Any
+    own: Callable[[Any], frozenset[Symbol]]
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.inner, name)
+
+        def draw(*args: Any, **options: Any) -> Any:
+            sizes = [v for v in (*args, *options.values()) if _is_size(v)]
+            vectors = [v for v in (*args, *options.values()) if isinstance(v, Vector)]
+            if not sizes and not vectors:
+                return method(*args, **options)
+            plain = [_element(v) for v in args if not _is_size(v)]
+            named = {k: _element(v) for k, v in options.items() if not _is_size(v)}
+            value = method(*plain, **named)
+            inherited = frozenset().union(*(v.own for v in vectors)) if vectors else frozenset()
+            return Vector(value, self.own(value) | inherited)
+
+        return draw
+
+
+def _is_size(value: Any) -> bool:
+    if isinstance(value, Count):
+        return True
+    return isinstance(value, tuple) and len(value) == 1 and isinstance(value[0], Count)
+
+
+def _element(value: Any) -> Any:
+    return value.element if isinstance(value, Vector) else value
+
+
+# Builtins and NumPy functions, as the pieces see them
+
+
+def symbolic_max(*args: Any, **options: Any) -> Any:
+    return _extreme(builtins.max, False, args, options)
+
+
+def symbolic_min(*args: Any, **options: Any) -> Any:
+    return _extreme(builtins.min, True, args, options)
+
+
+def _extreme(plain: Any, least: bool, args: tuple[Any, ...], options: Any) -> Any:
+    """max() and min() by one decision among n, instead of n − 1 comparisons in a row."""
+    if len(args) == 1 and isinstance(args[0], Vector):
+        return args[0].max()
+    key = options.get("key")
+    values = list(args[0]) if len(args) == 1 else list(args)
+    keys = [key(v) for v in values] if key is not None else values
+    if not values or not any(isinstance(k, Real) for k in keys):
+        return plain(values, **options) if values or "default" in options else plain(*args)
+    return values[extreme(keys, least=least)]
+
+
+LISTS: dict[str, Any] = {"max": symbolic_max, "min": symbolic_min}
+"""The builtins that pieces use in place of Python's, at any length, known or not."""
+
+
+def _len(value: Any) -> Any:
+    return Count() if isinstance(value, Vector) else builtins.len(value)
+
+
+def _enumerate(value: Any, start: int = 0) -> Any:
+    over = pass_over(value)
+    if over is None:
+        return builtins.enumerate(value, start)
+    return Pass(lambda p: (p + start, over.item(p)), over.own, True)
+
+
+def _range(*args: Any) -> Any:
+    if any(isinstance(a, Count) for a in args):
+        if (len(args) == 1 or (len(args) == 2 and args[0] == 0)) and args[-1] == Count():
+            return Pass(lambda p: p, frozenset(), True)
+        unsupported("this range over the length")
+    return builtins.range(*args)
+
+
+def _zip(*values: Any, **options: Any) -> Any:
+    overs = [pass_over(v) for v in values]
+    if not any(overs):
+        return builtins.zip(*values, **options)
+    if not all(overs):
+        unsupported("zip() with a sequence of known length")
+    own = frozenset().union(*(o.own for o in overs if o))
+    return Pass(lambda p: tuple(o.item(p) for o in overs if o), own)
+
+
+def _list(*values: Any) -> Any:
+    if values and isinstance(values[0], (Vector, Output, PrefixSums)):
+        return values[0]
+    return builtins.list(*values)
+
+
+def _tuple(*values: Any) -> Any:
+    if values and isinstance(values[0], (Vector, Output, PrefixSums)):
+        return values[0]
+    return builtins.tuple(*values)
+
+
+def _sum(values: Any, start: Any = 0) -> Any:
+    return start + total(values) if isinstance(values, Vector) else builtins.sum(values, start)
+
+
+ANY_LENGTH: dict[str, Any] = {
+    **LISTS,
+    "len": _len,
+    "enumerate": _enumerate,
+    "range": _range,
+    "zip": _zip,
+    "list": _list,
+    "tuple": _tuple,
+    "sum": _sum,
+}
+
+
+def _same(value: Any, *_: Any, **__: Any) -> Any:
+    return value
+
+
+def _filled(shape: Any, *_: Any, **__: Any) -> Any:
+    return Output("array")
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "asarray": _same,
+    "array": _same,
+    "atleast_1d": _same,
+    "ravel": _same,
+    "argmax": lambda v, *_, **__: v.argmax(),
+    "argmin": lambda v, *_, **__: v.argmin(),
+    "sum": lambda v, *_, **__: v.sum(),
+    "cumsum": lambda v, *_, **__: v.cumsum(),
+    "clip": lambda v, low=None, high=None, **__: v.clip(low, high),
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "negative": operator.neg,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "size": lambda v, *_: v.size,
+    "shape": lambda v: v.shape,
+}
+
+
+class NumpyForVectors:
+    """NumPy as the function sees it: its own functions, but for vectors of any length."""
+
+    def __init__(self, module: Any = np) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        if not callable(found) or isinstance(found, type):
+            return found
+
+        def call(*args: Any, **options: Any) -> Any:
+            every = (*args, *options.values())
+            if name in ("zeros", "empty", "ones", "full") and any(_is_size(v) for v in every):
+                return _filled(*args)
+            if any(isinstance(v, (Vector, Output, Count, PrefixSums)) for v in every):
+                own = _FUNCTIONS.get(name)
+                if own is None:
+                    unsupported(f"np.{name}")
+                return own(*args, **options)
+            return found(*args, **options)
+
+        return call
+
+
+def with_vectors(names: Mapping[str, Any]) -> dict[str, Any]:
+    """The globals of a function, NumPy replaced by the one that knows vectors of any length."""
+    return {k: NumpyForVectors() if v is np else v for k, v in names.items()}
+
+
+@dataclass
+class Totals:
+    """Sums over all elements that a run asked for: slots that a pass over the data fills."""
+
+    vectors: list[tuple[Symbol, Vector]] = field(default_factory=list)
+
+    def total(self, vector: Vector) -> Real:
+        if isinstance(vector.element, Truth):
+            vector = Vector(vector.element.number(), vector.own)
+        symbol = Symbol("state", f"total{len(self.vectors)}")
+        self.vectors.append((symbol, vector))
+        return Real(Form.of(symbol), getattr(vector.element, "integer", False))

@@ -1,0 +1,629 @@
+"""A function that passes once over data of any length, as a finite graph.
+
+Nodes are the discrete live variables (SVT: the count of hits); real live variables are slots.
+An edge is one path of one piece: for a loop over the data, of one turn. What the function appends
+to a list that it only fills counts as released at that moment.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from dpest.errors import RefusedError, UntraceableError
+from dpest.noise.family import Noise
+from dpest.program.any_length import (
+    ANY_LENGTH,
+    ELEMENT,
+    NeedsPositionError,
+    Output,
+    Pass,
+    Position,
+    PrefixSums,
+    ReadsOutputError,
+    Selected,
+    Totals,
+    Vector,
+    VectorGenerator,
+    pass_over,
+    with_vectors,
+)
+from dpest.program.linear import Form, Symbol
+from dpest.program.merging import decided
+from dpest.program.piece_runs import Block, Outcome, PieceRun, World, kept, outcomes
+from dpest.program.pieces import ITEM, Cut, Piece, cut, scope
+from dpest.program.running import in_run
+from dpest.program.skeleton import flatten
+from dpest.program.states import copied, signature
+from dpest.program.symbolic import Real
+
+END = -1
+_MOST_NODES = 400
+_MOST_PATHS = 2_000
+_MOST_POSITIONS = 64
+
+
+@dataclass(frozen=True)
+class LoopNode:
+    index: int
+    slots: tuple[Symbol, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class LoopEdge:
+    """One path of one piece. `reads` tells that it consumes an element of the data."""
+
+    source: int
+    target: int
+    reads: bool
+    blocks: tuple[Block, ...]
+    draws: tuple[Symbol, ...]
+    updates: Mapping[Symbol, Form]
+    released: tuple[Any, ...]
+
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        return tuple(v for v in self.released if isinstance(v, Form))
+
+
+@dataclass
+class Graph:
+    """Start at node 0, end at END. `selection` is set where an argmax is what is released."""
+
+    nodes: list[LoopNode]
+    edges: list[LoopEdge]
+    dead: list[tuple[int, bool, tuple[Block, ...], tuple[Symbol, ...]]]
+    world: World
+    faithful: bool = True
+    """Whether all that is counted as released is released in the end: then bounds can be exact."""
+    selections: list[Selected] = field(default_factory=list)
+
+    @property
+    def noises(self) -> dict[Symbol, Noise]:
+        return self.world.noises
+
+
+def graph(
+    function: Callable[..., Any],
+    argument: str,
+    variables: Mapping[str, Any],
+    world: Callable[[], World],
+    length: int | None = None,
+) -> Graph:
+    """The graph for every length (or, unrolled, for one length) of the named argument."""
+    parts = cut(function)
+    exact, modulus = 0, 1
+    kept_lists: set[str] = set()
+    while True:
+        builder = _Builder(parts, argument, world(), exact, modulus, kept_lists, length)
+        try:
+            return builder.build(variables)
+        except NeedsPositionError as need:
+            exact = max(exact, need.exact)
+            modulus = math.lcm(modulus, need.modulus)
+            if exact + modulus > _MOST_POSITIONS:
+                raise RefusedError(
+                    "the function looks at the position of an element beyond "
+                    f"{_MOST_POSITIONS}: give a length instead of ANY"
+                ) from None
+        except ReadsOutputError as read:
+            if read.name in kept_lists:
+                raise RefusedError(
+                    f"the list {read.name!r} is filled and read in a loop over data of any "
+                    "length: give a length instead of ANY"
+                ) from None
+            kept_lists.add(read.name)
+
+
+class _Run(PieceRun):
+    """A run that may also ask for a sum over all elements."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.totals = Totals()
+        self.vector_draws: set[Symbol] = set()
+
+    def total(self, vector: Vector) -> Real:
+        return self.totals.total(vector)
+
+    def own(self, value: Any) -> frozenset[Symbol]:
+        """The noises of a drawn vector are not this piece's: each element has its own."""
+        if not isinstance(value, Real):
+            return frozenset()
+        new = frozenset(s for s in value.form.terms if s in self.draws)
+        self.vector_draws |= new
+        return new
+
+
+@dataclass
+class _State:
+    node: LoopNode
+    piece: int
+    turn: int | None
+    position: Position
+    variables: dict[str, Any]
+
+
+class _Builder:
+    def __init__(
+        self,
+        parts: Cut,
+        argument: str,
+        world: World,
+        exact: int,
+        modulus: int,
+        kept_lists: set[str],
+        length: int | None,
+    ) -> None:
+        self.parts = Cut(
+            parts.name, parts.file, parts.pieces, with_vectors(parts.names), parts.is_generator
+        )
+        self.argument = argument
+        self.world = world
+        self.first = Position(0, exact > 0, exact, modulus)
+        self.kept_lists = kept_lists
+        self.length = length
+        self.nodes: list[LoopNode] = []
+        self.edges: list[LoopEdge] = []
+        self.dead: dict[Any, None] = {}
+        self.table: dict[Any, LoopNode] = {}
+        self.todo: list[_State] = []
+        self.passes: dict[int, int] = {}
+        self.used_own: dict[Symbol, int] = {}
+        self.faithful = True
+        self.selections: list[Selected] = []
+
+    def build(self, variables: Mapping[str, Any]) -> Graph:
+        start = dict(variables)
+        start[self.argument] = Vector(Real(Form.of(ELEMENT)))
+        self._node(0, None, self.first, start, frozenset(start), Outcome(self._still(), "next", None))
+        while self.todo:
+            self._expand(self.todo.pop())
+        return Graph(
+            self.nodes, self.edges, list(self.dead), self.world, self.faithful, self.selections
+        )
+
+    # States
+
+    def _still(self) -> _Run:
+        return _Run(self.world, "", (), {}, ())
+
+    def _node(
+        self,
+        piece: int,
+        turn: int | None,
+        position: Position,
+        variables: Mapping[str, Any],
+        names: frozenset[str],
+        outcome: Outcome,
+        extra: Sequence[Symbol] = (),
+    ) -> tuple[LoopNode, dict[Symbol, Form], list[Any]]:
+        """The node of a state, what its slots are set to, and what is released on the way."""
+        updates: dict[Symbol, Form] = {}
+        released: list[Any] = []
+        abstract: dict[str, Any] = {}
+        memo: dict[int, Any] = {}
+        for name in sorted(k for k in variables if k in names):
+            abstract[name] = self._abstract(variables[name], name, updates, released, memo)
+        slots = tuple(sorted({*updates, *extra}))
+        key = (piece, turn, position.dpest_signature(), signature(abstract), slots)
+        node = self.table.get(key)
+        if node is None:
+            if len(self.nodes) >= _MOST_NODES:
+                line = self.parts.pieces[min(piece, len(self.parts.pieces) - 1)].line
+                raise RefusedError(
+                    f"{self.parts.file}:{line}: the discrete variables of this loop take more than "
+                    f"{_MOST_NODES} values as the data get longer (a counter without a bound?). "
+                    "Give a length instead of ANY."
+                )
+            node = self.table[key] = LoopNode(len(self.nodes), slots)
+            self.nodes.append(node)
+            self.todo.append(_State(node, piece, turn, position, abstract))
+        return node, updates, released
+
+    def _abstract(
+        self,
+        value: Any,
+        path: str,
+        updates: dict[Symbol, Form],
+        released: list[Any],
+        memo: dict[int, Any],
+    ) -> Any:
+        if isinstance(value, Real):
+            if not value.form.terms:
+                return value.plain
+            return Real(self._slot(value.form, path, updates), value.integer)
+        if isinstance(value, Vector):
+            return self._abstract_vector(value, path, updates)
+        if isinstance(value, PrefixSums):
+            return PrefixSums(self._abstract_vector(value.vector, path, updates))
+        if isinstance(value, Selected):
+            raise RefusedError(
+                f"{self.parts.name}: the place of the greatest element is kept over a loop: give "
+                "a length instead of ANY"
+            )
+        if isinstance(value, Output):
+            if id(value) not in memo:
+                released.extend(_leaves(value.items))
+                memo[id(value)] = Output(value.name)
+            return memo[id(value)]
+        if type(value) is list:
+            if id(value) in memo:
+                return memo[id(value)]
+            if path not in self.kept_lists:
+                released.extend(_leaves(value))
+                memo[id(value)] = Output(path)
+                return memo[id(value)]
+            fresh: list[Any] = []
+            memo[id(value)] = fresh
+            for i, v in enumerate(value):
+                fresh.append(self._abstract(v, f"{path}.{i}", updates, released, memo))
+            return fresh
+        if type(value) is tuple:
+            return tuple(
+                self._abstract(v, f"{path}.{i}", updates, released, memo)
+                for i, v in enumerate(value)
+            )
+        return copied(value)
+
+    def _slot(self, form: Form, path: str, updates: dict[Symbol, Form]) -> Form:
+        symbol = Symbol("state", path)
+        updates[symbol] = form
+        return Form.of(symbol)
+
+    def _abstract_vector(self, vector: Vector, path: str, updates: dict[Symbol, Form]) -> Vector:
+        """The shared part of the elements goes to a slot; their own part stays an expression."""
+        if not isinstance(vector.element, Real):
+            return vector
+        form = vector.element.form
+        own = {s: c for s, c in form.terms.items() if s in vector.own or s.kind == "input"}
+        shared = Form({s: c for s, c in form.terms.items() if s not in own})
+        mine = Form(own, form.constant)
+        if shared.terms:
+            mine = mine.plus(self._slot(shared, path, updates))
+        return Vector(Real(mine, vector.element.integer), vector.own)
+
+    # Steps
+
+    def _expand(self, state: _State) -> None:
+        if state.piece >= len(self.parts.pieces):
+            self._leave(state, Outcome(self._still(), "next", None, dict(state.variables)), state.node)
+            return
+        piece = self.parts.pieces[state.piece]
+        if piece.kind == "block":
+            self._block(state, piece)
+            return
+        over = self._iterable(state, piece)
+        if isinstance(over, Pass):
+            self._pass(state, piece, over)
+        else:
+            self._plain_loop(state, piece, over)
+
+    def _iterable(self, state: _State, piece: Piece) -> Pass | list[Any] | None:
+        if piece.iterable is None:
+            return None
+        run = self._still()
+        with in_run(run):
+            names = scope(self.parts, copied(state.variables), ANY_LENGTH)
+            found = eval(piece.iterable, names)
+            over = pass_over(found)
+            return over if over is not None else list(found)
+
+    def _run(
+        self,
+        state: _State,
+        piece: Piece,
+        variables: Mapping[str, Any],
+        own: frozenset[Symbol],
+    ) -> Iterator[Outcome]:
+        from dpest.program.generator import SymbolicGenerator
+
+        def prepare(run: PieceRun) -> Any:
+            return VectorGenerator(SymbolicGenerator(run), run.own)  # type: ignore[attr-defined]
+
+        def finish(outcome: Outcome) -> None:
+            outcome.value = decided(outcome.value)
+            for name, value in outcome.variables.items():
+                if name in piece.after or name in piece.before:
+                    outcome.variables[name] = _decided_variable(value)
+
+        return outcomes(
+            self.parts,
+            piece,
+            self.world,
+            f"{state.piece}",
+            (),
+            {},
+            variables,
+            prepare,
+            ANY_LENGTH,
+            limit=_MOST_PATHS,
+            finish=finish,
+            make_run=_Run,
+            drawn=sorted(own),
+        )
+
+    def _block(self, state: _State, piece: Piece) -> None:
+        found = list(self._run(state, piece, state.variables, frozenset()))
+        totals = [o.run.totals.vectors for o in found]  # type: ignore[attr-defined]
+        source = state.node
+        asked = max(totals, key=len)
+        if asked:
+            source = self._sums(state, asked)
+        for outcome in found:
+            self._go(state, source, outcome, False, state.piece + 1, None, self.first, piece.after)
+
+    def _sums(self, state: _State, totals: Sequence[tuple[Symbol, Vector]]) -> LoopNode:
+        """A pass over the data that fills the sums, put before a block that uses them."""
+        self._count_pass(state.piece, "a sum")
+        slots = tuple(sorted({*state.node.slots, *(s for s, _ in totals)}))
+        node = LoopNode(len(self.nodes), slots, "sums")
+        self.nodes.append(node)
+        still = {s: Form.of(s) for s in slots}
+        empty = {**still, **{s: Form() for s, _ in totals}}
+        self.edges.append(LoopEdge(state.node.index, node.index, False, (), (), empty, ()))
+        step = dict(still)
+        own: set[Symbol] = set()
+        for symbol, vector in totals:
+            self._use_own(vector.own, state.piece)
+            own |= vector.own
+            element = vector.element
+            form = element.form if isinstance(element, Real) else Form.number(element)
+            step[symbol] = Form.of(symbol).plus(form)
+        draws = tuple(sorted(own))
+        self.edges.append(LoopEdge(node.index, node.index, True, (), draws, step, ()))
+        return node
+
+    def _pass(self, state: _State, piece: Piece, over: Pass) -> None:
+        if state.turn is None:
+            state.turn = 0
+        self._count_pass(state.piece, "a loop")
+        self._use_own(over.own, state.piece)
+        over_now = self.length is not None and state.turn >= self.length
+        if self.length is None or over_now:
+            outcome = Outcome(self._still(), "next", None, dict(state.variables))
+            self._go(
+                state, state.node, outcome, False, state.piece + 1, None, self.first, piece.after
+            )
+        if over_now:
+            return
+        turn = 0 if self.length is None else state.turn + 1
+        variables = dict(state.variables)
+        variables[ITEM] = over.item(state.position)
+        for outcome in self._run(state, piece, variables, over.own):
+            if outcome.how == "break":
+                self._go(
+                    state, state.node, outcome, True, state.piece + 1, None, self.first, piece.after
+                )
+            else:
+                self._go(
+                    state,
+                    state.node,
+                    outcome,
+                    True,
+                    state.piece,
+                    turn,
+                    state.position.next(),
+                    piece.before,
+                )
+
+    def _plain_loop(self, state: _State, piece: Piece, items: list[Any] | None) -> None:
+        turn = state.turn or 0
+        if items is not None and turn >= len(items):
+            outcome = Outcome(self._still(), "next", None, dict(state.variables))
+            self._go(
+                state, state.node, outcome, False, state.piece + 1, None, self.first, piece.after
+            )
+            return
+        variables = dict(state.variables)
+        if items is not None:
+            variables[ITEM] = items[turn]
+        for outcome in self._run(state, piece, variables, frozenset()):
+            here = outcome.how != "break"
+            self._go(
+                state,
+                state.node,
+                outcome,
+                False,
+                state.piece if here else state.piece + 1,
+                turn + 1 if here else None,
+                self.first,
+                piece.before if here else piece.after,
+            )
+
+    def _count_pass(self, piece: int, what: str) -> None:
+        self.passes.setdefault(piece, len(self.passes))
+        if len(self.passes) > 1:
+            line = self.parts.pieces[piece].line
+            raise RefusedError(
+                f"{self.parts.file}:{line}: {what} that is the second pass over data of any length. "
+                "A proof for every length follows one pass: join the loops, or give a length."
+            )
+
+    def _use_own(self, own: frozenset[Symbol], piece: int) -> None:
+        for symbol in own:
+            if self.used_own.setdefault(symbol, piece) != piece:
+                raise RefusedError(
+                    f"{self.parts.name}: the noise of a vector of any length is used twice: give "
+                    "a length instead of ANY"
+                )
+
+    def _go(
+        self,
+        state: _State,
+        source: LoopNode,
+        outcome: Outcome,
+        reads: bool,
+        piece: int,
+        turn: int | None,
+        position: Position,
+        names: frozenset[str],
+    ) -> None:
+        run = outcome.run
+        for blocks in run.dead:
+            self.dead[source.index, reads, blocks, tuple(run.draws)] = None
+        if outcome.how == "return":
+            self._leave(state, outcome, source, reads)
+            return
+        target, updates, released = self._node(
+            piece, turn, position, kept(outcome, names), names, outcome
+        )
+        given = _leaves(decided(run.given))
+        self._edge(source, target.index, outcome, reads, updates, [*given, *released])
+
+    def _edge(
+        self,
+        source: LoopNode,
+        target: int,
+        outcome: Outcome,
+        reads: bool,
+        updates: Mapping[Symbol, Form],
+        released: Sequence[Any],
+    ) -> None:
+        run = outcome.run
+        hidden = getattr(run, "vector_draws", set())
+        draws = tuple(s for s in run.draws if s not in hidden)
+        for value in released:
+            if isinstance(value, Position) and not value.exact:
+                continue  # the same in both runs
+        self.edges.append(
+            LoopEdge(
+                source.index,
+                target,
+                reads,
+                tuple(run.blocks),
+                draws,
+                dict(updates),
+                tuple("position" if isinstance(v, Position) else v for v in released),
+            )
+        )
+
+    def _leave(
+        self, state: _State, outcome: Outcome, source: LoopNode, reads: bool = False
+    ) -> None:
+        """An edge to the end, releasing what is returned."""
+        value = outcome.value
+        if self.parts.is_generator:
+            value = None
+        vectors: list[Vector] = []
+        plain: list[Any] = []
+        returned: set[str] = set()
+        for leaf in _leaves(decided(outcome.run.given)) + _leaves([value]):
+            if isinstance(leaf, PrefixSums):
+                vectors.append(leaf.vector)
+            elif isinstance(leaf, Vector):
+                vectors.append(leaf)
+            elif isinstance(leaf, Output):
+                returned.add(leaf.name)
+                plain.extend(_leaves(leaf.items))
+            elif isinstance(leaf, Selected):
+                self.selections.append(leaf)
+            else:
+                plain.append(leaf)
+        lists = {v.name for v in state.variables.values() if isinstance(v, Output)}
+        if lists - returned:
+            self.faithful = False
+        if self.selections and (vectors or len(self.nodes) > 1 + 2 * len(self.parts.pieces)):
+            raise RefusedError(
+                f"{self.parts.name}: an argmax over data of any length together with other "
+                "releases of the data: give a length instead of ANY"
+            )
+        if vectors:
+            self._release_vectors(state, outcome, source, plain, vectors)
+        else:
+            self._edge(source, END, outcome, reads, {}, plain)
+
+    def _release_vectors(
+        self,
+        state: _State,
+        outcome: Outcome,
+        source: LoopNode,
+        plain: Sequence[Any],
+        vectors: Sequence[Vector],
+    ) -> None:
+        """A last pass that releases the elements one by one."""
+        self._count_pass(len(self.parts.pieces) - 1, "a release of the elements")
+        updates: dict[Symbol, Form] = {}
+        shared = [self._abstract_element(v, f"release{i}", updates) for i, v in enumerate(vectors)]
+        node = LoopNode(len(self.nodes), tuple(sorted(updates)), "release")
+        self.nodes.append(node)
+        own = frozenset().union(*(v.own for v in vectors))
+        self._use_own(own, len(self.parts.pieces) + 1)
+        self._edge(source, node.index, outcome, False, updates, plain)
+        self.edges.append(LoopEdge(node.index, END, False, (), (), {}, ()))
+        still = {s: Form.of(s) for s in updates}
+        pending: list[list[int]] = [[]]
+        while pending:
+            prefix = pending.pop()
+            run = _Run(self.world, "release", (), {}, prefix)
+            run.draws = sorted(own)
+            with in_run(run):
+                values = [decided(v.element) for v in shared]
+            for at in range(len(prefix), len(run.taken)):
+                pending += [
+                    [*run.taken[:at], other] for other in run.options[at] if other != run.taken[at]
+                ]
+            for blocks in run.dead:
+                self.dead[node.index, True, blocks, tuple(run.draws)] = None
+            self._edge(node, node.index, Outcome(run, "next", None), True, still, _leaves(values))
+
+    def _abstract_element(self, vector: Vector, path: str, updates: dict[Symbol, Form]) -> Vector:
+        if isinstance(vector.element, Real):
+            return self._abstract_vector(vector, path, updates)
+        element = vector.element
+        shared: dict[Symbol, Form] = {}
+        from dpest.program.piece_runs import conditions_of
+        from dpest.program.symbolic import Truth
+
+        if not isinstance(element, Truth):
+            return vector
+        for condition in conditions_of(element):
+            for symbol in condition.form.terms:
+                if symbol not in vector.own and symbol.kind in ("noise", "state"):
+                    slot = Symbol("state", f"{path}.{symbol.name}")
+                    updates[slot] = Form.of(symbol)
+                    shared[symbol] = Form.of(slot)
+        return Vector(_substituted(element, shared), vector.own)
+
+
+def _substituted(truth: Any, values: Mapping[Symbol, Form]) -> Any:
+    from dpest.program.linear import Condition
+    from dpest.program.symbolic import Truth
+
+    if truth.condition is not None:
+        form = truth.condition.form.substitute(values)
+        return Truth(Condition(form, truth.condition.relation))
+    return Truth(None, tuple(_substituted(p, values) for p in truth.parts), truth.conjunction)
+
+
+def _decided_variable(value: Any) -> Any:
+    if isinstance(value, Output):
+        value.items = decided(value.items)
+        return value
+    if isinstance(value, (Vector, Position, PrefixSums, Selected)):
+        return value
+    return decided(value)
+
+
+def _leaves(value: Any) -> list[Any]:
+    """What an observer sees: forms of noise and data, or plain values with their nesting."""
+    skeleton, leaves = flatten(value)
+    found: list[Any] = []
+    for leaf in leaves:
+        if isinstance(leaf, Real):
+            found.append(leaf.form if leaf.form.terms else leaf.plain)
+        else:
+            found.append(leaf)
+    return found
+
+
+def unread(graph_: Graph) -> bool:
+    return not any(edge.reads for edge in graph_.edges)
+
+
+__all__ = ["END", "Graph", "LoopEdge", "LoopNode", "UntraceableError", "graph"]
+_ = Fraction

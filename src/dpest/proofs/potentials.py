@@ -1,0 +1,248 @@
+"""A proof for every length: a budget for each state of the loop that no step overdraws.
+
+State = (node of the loop graph, phase of the adjacency). V(state) bounds what the rest of the run
+can cost; slots have one difference D per state. One linear program finds V, D and the shifts of
+every step with V(state) ≥ cost(step) + V(next state), for every difference of that step's datum.
+A proof for one step is then a proof for every length.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpest.errors import RefusedError
+from dpest.program.any_length import ELEMENT
+from dpest.program.linear import Form, Symbol
+from dpest.program.loops import END, Graph, LoopEdge
+from dpest.proofs.adjacency_faces import faces
+from dpest.proofs.alignment import Draw
+from dpest.proofs.linear_program import Affine, InfeasibleError, LinearProgram, combine, constant
+
+_MOST_STATES = 5_000
+Corner = dict[Symbol, Fraction]
+
+
+@dataclass(frozen=True)
+class Phase:
+    """While in phase `before` the datum may move by a corner; then the phase is `after`."""
+
+    before: int
+    corner: Corner
+    after: int
+
+
+@dataclass(frozen=True)
+class State:
+    """`known` are the differences of slots without noise: they follow from the data alone."""
+
+    node: int
+    phase: int
+    known: tuple[tuple[Symbol, Fraction], ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    source: State
+    edge: int
+    corner: Corner
+    target: State
+    shifts: Mapping[Symbol, Fraction]
+    weight: float = 0.0
+    """How often the worst run takes it, as the solver sees it (a hint for the lower bound)."""
+
+
+@dataclass(frozen=True)
+class Potential:
+    """One component of the adjacency: budgets, slot differences and steps."""
+
+    epsilon: Fraction
+    budgets: Mapping[State, Fraction]
+    differences: Mapping[tuple[State, Symbol], Fraction]
+    steps: Sequence[Step]
+    start: State
+
+
+def automata(adjacency: Any, graph: Graph, domain: Any = None) -> list[list[Phase]]:
+    """The adjacency as phases, one list per component.
+
+    linf, monotone: each datum moves within a box, on its own. l1, replace_one: nothing moves until
+    one datum moves by a corner of its face, then nothing again.
+    """
+    components = faces(adjacency, [ELEMENT], graph.world.derived, domain)
+    if adjacency.name in ("linf", "monotone", "any_pair"):
+        return [[Phase(0, c, 0) for c in _corners(face, graph)] for (face,) in components]
+    moves = [c for group in components for face in group for c in _corners(face, graph)]
+    phases = [Phase(0, {}, 0)]
+    for number, corner in enumerate(moves, start=1):
+        phases += [Phase(0, corner, number), Phase(number, {}, number)]
+    return [phases]
+
+
+def _corners(face: Mapping[Symbol, tuple[Any, Any]], graph: Graph) -> list[Corner]:
+    used = {s for e in graph.edges if e.reads for form in _forms(e) for s in form.terms}
+    names = sorted(s for s in face if s in used)
+    for name in names:
+        if any(abs(end) == float("inf") for end in face[name]):
+            raise RefusedError(
+                "an entry may be replaced by anything, and it is used as it is: no noise hides "
+                "that. Clip the data first (np.clip), or bound the adjacency (radius) or the domain"
+            )
+    ends = [sorted({*face[name]}) for name in names]
+    return [dict(zip(names, values, strict=True)) for values in itertools.product(*ends)]
+
+
+def _forms(edge: LoopEdge) -> list[Form]:
+    return [
+        *(c.form for block in edge.blocks for c in block),
+        *edge.updates.values(),
+        *edge.forms,
+    ]
+
+
+def steps_of(graph: Graph, phases: Sequence[Phase]) -> tuple[State, list[State], list[Any]]:
+    """All states that can be reached, and the steps between them."""
+    leaving: dict[int, list[int]] = {}
+    for number, edge in enumerate(graph.edges):
+        leaving.setdefault(edge.source, []).append(number)
+    one_move = any(p.after != p.before for p in phases)
+    start = State(0, 0)
+    seen = {start: None}
+    todo = [start]
+    steps: list[tuple[State, int, Corner, State]] = []
+    while todo:
+        state = todo.pop()
+        known = dict(state.known)
+        for number in leaving.get(state.node, []):
+            edge = graph.edges[number]
+            moves = (
+                [p for p in phases if p.before == state.phase]
+                if edge.reads
+                else [Phase(state.phase, {}, state.phase)]
+            )
+            for move in moves:
+                if edge.target == END:
+                    target = State(END, 0)
+                else:
+                    fixed = _known_after(edge, known, move.corner) if one_move else ()
+                    target = State(edge.target, move.after, fixed)
+                steps.append((state, number, move.corner, target))
+                if target not in seen:
+                    if len(seen) > _MOST_STATES:
+                        raise RefusedError(
+                            "the differences of the loop's variables take too many values: give a "
+                            "length instead of ANY"
+                        )
+                    seen[target] = None
+                    if target.node != END:
+                        todo.append(target)
+    return start, list(seen), steps
+
+
+def _known_after(
+    edge: LoopEdge, known: Mapping[Symbol, Fraction], corner: Corner
+) -> tuple[tuple[Symbol, Fraction], ...]:
+    found = []
+    for slot, form in sorted(edge.updates.items()):
+        if all(s.kind == "input" or s in known for s in form.terms):
+            moved = sum(
+                (
+                    c * (corner.get(s, Fraction(0)) if s.kind == "input" else known[s])
+                    for s, c in form.terms.items()
+                ),
+                Fraction(0),
+            )
+            found.append((slot, moved))
+    return tuple(found)
+
+
+def potential(
+    graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase]
+) -> Potential:
+    """The least budget of the start; raises InfeasibleError if no budget is enough."""
+    start, states, steps = steps_of(graph, phases)
+    slots = {node.index: node.slots for node in graph.nodes}
+    program = LinearProgram()
+    budgets: dict[State, Affine] = {}
+    differences: dict[tuple[State, Symbol], Affine] = {}
+    for state in states:
+        if state.node == END:
+            budgets[state] = constant(0)
+            continue
+        budgets[state] = program.variable(0)
+        known = dict(state.known)
+        for slot in slots[state.node]:
+            differences[state, slot] = (
+                constant(known[slot]) if slot in known else program.variable()
+            )
+    shifts: list[dict[Symbol, Affine]] = []
+    balances: list[int] = []
+    for source, number, corner, target in steps:
+        edge = graph.edges[number]
+        here: dict[Symbol, Affine] = {}
+        for symbol in edge.draws:
+            draw = draws[symbol]
+            if not draw.rate:
+                here[symbol] = constant(0)
+            else:
+                lower = None if draw.kind == "absolute" else 0
+                here[symbol] = program.variable(lower, draw.integral)
+        shifts.append(here)
+
+        def moved(form: Form) -> Affine:
+            parts: list[tuple[Fraction, Affine]] = []
+            for symbol, coefficient in form.terms.items():
+                if symbol.kind == "noise":
+                    parts.append((coefficient, here[symbol]))
+                elif symbol.kind == "state":
+                    parts.append((coefficient, differences[source, symbol]))
+                else:
+                    parts.append((coefficient, constant(corner.get(symbol, Fraction(0)))))
+            return combine(*parts)
+
+        for block in edge.blocks:
+            for condition in block:
+                program.require_non_negative(moved(condition.form))
+        for form in edge.forms:
+            program.require_zero(moved(form))
+        for slot, form in edge.updates.items():
+            program.require_zero(combine((1, differences[target, slot]), (-1, moved(form))))
+        balance = combine((1, budgets[source]), (-1, budgets[target]))
+        for symbol, shift in here.items():
+            draw = draws[symbol]
+            if not draw.rate:
+                continue
+            size = shift
+            if draw.kind == "absolute":
+                size = program.variable(0)
+                program.require_non_negative(combine((1, size), (1, shift)))
+                program.require_non_negative(combine((1, size), (-1, shift)))
+            balance = combine((1, balance), (-draw.rate, size))
+        balances.append(program.require_non_negative(balance))
+    solution = program.minimise(budgets[start])
+    found = [
+        Step(
+            source,
+            number,
+            corner,
+            target,
+            {s: solution.at(x) for s, x in here.items()},
+            abs(solution.inequality_multipliers[row]),
+        )
+        for (source, number, corner, target), here, row in zip(
+            steps, shifts, balances, strict=True
+        )
+    ]
+    return Potential(
+        solution.at(budgets[start]),
+        {state: solution.at(x) for state, x in budgets.items()},
+        {key: solution.at(x) for key, x in differences.items()},
+        found,
+        start,
+    )
+
+
+__all__ = ["InfeasibleError", "Phase", "Potential", "State", "Step", "automata", "potential"]
