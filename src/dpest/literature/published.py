@@ -140,7 +140,8 @@ ERRORS: dict[str, str] = {
     "ReportNoisyMax3": "The older dpest's .8477 exceeds n·eps/2 = 0.25.",
     "SVT1": "StatDP claimed .216 for a mechanism that is 0.1-DP.",
     "SVT2": "StatDP claimed .187 for a mechanism that is 0.1-DP.",
-    "SVT3": "The older dpest's ∞ comes from empty bins; at n = 10 the truth is 0.5. It grows with n.",
+    "SVT3": "The older dpest's ∞ comes from empty bins; at n = 10 the truth is 0.5, growing "
+    "with n.",
     "SVT4": "The older dpest's .1761 and StatDP's claim .191 exceed the worst case 0.175.",
     "NumericalSVT": "The older dpest's ∞ is false: the mechanism is 0.1-DP.",
     "SVT34Parallel": "The older dpest's ∞ is false: at most 0.575.",
