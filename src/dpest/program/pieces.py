@@ -14,14 +14,16 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Literal
 
 from dpest.errors import UntraceableError
-from dpest.program.tail_calls import replace_tail_call
+from dpest.program.places import is_user_file
+from dpest.program.tail_calls import unfold
 
 ITEM = "__dpest_item__"
 GIVEN = "__dpest_given__"
+BOUND, BIND = "__dpest_bound__", "__dpest_bind__"
 _RETURN, _BREAK, _CONTINUE = "__dpest_return__", "__dpest_break__", "__dpest_continue__"
 
 
@@ -56,28 +58,60 @@ class Piece:
     at its head too), `after` those needed after it.
     """
 
-    kind: Literal["block", "loop"]
+    kind: Literal["block", "loop", "enter"]
     code: CodeType
     iterable: CodeType | None
     before: frozenset[str]
     after: frozenset[str]
     line: int
+    names: Mapping[str, Any]
+    """The globals of its function, with what that closes over."""
+    rng: str
+    """What its function calls the generator."""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A function in pieces: its globals (with what it closes over), its file and its pieces."""
+    """A function in pieces.
+
+    Where it ends in `return other(...)`, the pieces of the other function follow, after a piece
+    of kind "enter" that leaves the other one's arguments as the only variables.
+    """
 
     name: str
     file: str
     pieces: tuple[Piece, ...]
-    names: Mapping[str, Any]
     is_generator: bool
 
 
-def cut(function: Callable[..., Any]) -> Cut:
+def cut(function: Callable[..., Any], rng: str = "rng") -> Cut:
     """Cut a function at its top-level loops; raises UntraceableError where that can't be done."""
+    return _cut(function, rng, ())
+
+
+def _cut(function: Callable[..., Any], rng: str, inside: tuple[Any, ...]) -> Cut:
     function = inspect.unwrap(function)
+    definition, file = _definition(function)
+    statements = _expand(definition.body)
+    closure = inspect.getclosurevars(function)
+    names = {**function.__globals__, **closure.nonlocals}
+    rest: tuple[Piece, ...] = ()
+    entered = _tail_call(statements, names, rng, (*inside, function))
+    if entered is not None:
+        other, its_rng, call = entered
+        rest = _cut(other, its_rng, (*inside, function)).pieces
+        statements = [*statements[:-1]]
+        enter = _Segment("enter", [_bound(call)], None, call.lineno)
+        segments = [*_segments(statements), enter]
+    else:
+        segments = _segments(statements)
+    needed = rest[0].before if rest else frozenset()
+    pieces = tuple(_with_liveness(segments, file, names, rng, needed))
+    generator = inspect.isgeneratorfunction(function)
+    return Cut(definition.name, file, (*pieces, *rest), generator)
+
+
+def _definition(function: Callable[..., Any]) -> tuple[ast.FunctionDef, str]:
     try:
         lines, first = inspect.getsourcelines(function)
         file = inspect.getsourcefile(function) or "<unknown>"
@@ -100,27 +134,65 @@ def cut(function: Callable[..., Any]) -> Cut:
                 "Keep the state of a run in local variables.",
                 f"{file}:{node.lineno}",
             )
-    closure = inspect.getclosurevars(function)
-    names = {**function.__globals__, **closure.nonlocals}
-    segments: list[_Segment] = []
-    body, inner_file = definition.body, file
-    while True:
-        body, called, names, next_file = replace_tail_call(body, names, len(segments))
-        segments += _segments(_expand(body), inner_file)
-        if next_file is None:
-            break
-        body, inner_file = called, next_file
-    pieces = tuple(_with_liveness(segments))
-    generator = inspect.isgeneratorfunction(function)
-    return Cut(definition.name, file, pieces, names, generator)
+    return definition, file
+
+
+def _tail_call(
+    statements: list[ast.stmt], names: Mapping[str, Any], rng: str, inside: tuple[Any, ...]
+) -> tuple[Any, str, ast.Call] | None:
+    """The function that a last `return other(...)` hands over to, and its name for the generator."""
+    last = statements[-1] if statements else None
+    if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Call):
+        return None
+    call = last.value
+    if not isinstance(call.func, ast.Name) or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    other = names.get(call.func.id)
+    if (
+        not isinstance(other, FunctionType)
+        or other in inside
+        or hasattr(other, "__wrapped__")
+        or inspect.isgeneratorfunction(other)
+        or not is_user_file(other.__code__.co_filename)
+        or any(k.arg is None for k in call.keywords)
+    ):
+        return None
+    parameters = list(inspect.signature(other).parameters.values())
+    its_rng = ""
+    for position, argument in enumerate(call.args):
+        if isinstance(argument, ast.Name) and argument.id == rng and position < len(parameters):
+            its_rng = parameters[position].name
+    for keyword in call.keywords:
+        if isinstance(keyword.value, ast.Name) and keyword.value.id == rng:
+            its_rng = keyword.arg or ""
+    try:
+        _definition(other)
+    except UntraceableError:
+        return None
+    return other, its_rng, call
+
+
+def _bound(call: ast.Call) -> ast.stmt:
+    """`__dpest_bound__ = __dpest_bind__(other, …)`: the other function's variables, as a dict."""
+    bind = ast.Call(_load(BIND), [call.func, *call.args], call.keywords)
+    statement = ast.Assign([ast.Name(BOUND, ast.Store())], bind)
+    for node in (bind, statement):
+        ast.copy_location(node, call)
+    return ast.fix_missing_locations(statement)
+
+
+def _bind(function: Callable[..., Any], *args: Any, **options: Any) -> dict[str, Any]:
+    bound = inspect.signature(function).bind(*args, **options)
+    bound.apply_defaults()
+    return dict(bound.arguments)
 
 
 def scope(
-    cut_: Cut, variables: Mapping[str, Any], replacements: Mapping[str, Any]
+    piece: Piece, variables: Mapping[str, Any], replacements: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The names that a piece runs with: globals, then replacements of builtins, then variables."""
     inner = {**vars(builtins), **replacements}
-    return {**cut_.names, "__builtins__": inner, **CONTROL, **variables}
+    return {**piece.names, "__builtins__": inner, **CONTROL, BIND: _bind, **variables}
 
 
 def _expand(statements: list[ast.stmt]) -> list[ast.stmt]:
@@ -163,7 +235,7 @@ def _load(name: str) -> ast.Name:
 
 @dataclass
 class _Segment:
-    kind: Literal["block", "loop"]
+    kind: Literal["block", "loop", "enter"]
     body: list[ast.stmt]
     iterable: ast.expr | None
     line: int
@@ -261,7 +333,9 @@ def _with_liveness(segments: list[_Segment]) -> list[Piece]:
         if segment.iterable is not None:
             iterable = _compiled(ast.Expression(segment.iterable), segment.file, "eval")
         before = frozenset(needed)
-        pieces.append(Piece(segment.kind, code, iterable, before, after, segment.line))
+        pieces.append(
+            Piece(segment.kind, code, iterable, before, after, segment.line, names, rng)
+        )
     return pieces[::-1]
 
 
