@@ -105,7 +105,7 @@ class Campaign:
 
     # Upper bounds ----------------------------------------------------------------------------
 
-    def prove(self) -> None:
+    def prove(self, lengths: Sequence[Any] | None = None) -> None:
         """A proof for every length if there is one, and one for this length for its ray."""
         question = self.question
         if question.mechanism.black_box:
@@ -113,7 +113,7 @@ class Campaign:
             return
         from dpest.proofs import prove
 
-        for length in (ANY, question.length):
+        for length in lengths or (ANY, question.length):
             self.tell(f"proof for {'every length' if length is ANY else f'n = {length}'}")
             try:
                 proof = prove(
