@@ -19,7 +19,8 @@ import numpy as np
 
 from dpest.program.linear import Form, Symbol
 from dpest.program.running import refuse, running
-from dpest.program.symbolic import Real, Truth, clipped, extreme, is_symbolic
+from dpest.program.selections import clipped, extreme
+from dpest.program.symbolic import Real, Truth, is_symbolic
 
 ELEMENT = Symbol("input", "q")
 """The datum of the current element."""
@@ -391,6 +392,7 @@ class VectorGenerator:
 
     inner: Any
     own: Callable[[Any], frozenset[Symbol]]
+    dpest_generator: bool = True
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self.inner, name)

@@ -19,9 +19,9 @@ from dpest.errors import DpestError, PathLimitError, ReplayError
 from dpest.noise.family import Noise
 from dpest.program.linear import Condition, Form, Symbol, distinct
 from dpest.program.masses import mass_bound
-from dpest.program.paths import Choice
 from dpest.program.patches import patched
-from dpest.program.places import Place, shown, source_line, user_place
+from dpest.program.paths import Choice
+from dpest.program.places import Place, innermost, inside_while, shown, source_line, user_place
 from dpest.program.regions import Point, Region, Supports
 from dpest.program.running import in_run
 from dpest.program.symbolic import Real, Truth
@@ -32,14 +32,16 @@ from dpest.program.watchdog import TimeUp, watched
 class Limits:
     """Where a trace gives up, or, for loops without a bound, stops.
 
-    `leftover` is the probability that may stay unexplored; `patience` how often one line may fork
-    on one path before it is taken for a loop without a bound.
+    `leftover` is the probability that may stay unexplored. `patience`: how often one line may fork
+    on one path before it is taken for a loop without a bound; in a `while` loop, as soon as it has
+    forked more often than there are data (`data_size`) and what it goes on with is improbable.
     """
 
     paths: int = 100_000
     seconds: float = 60.0
     leftover: float = 1e-9
     patience: int = 200
+    data_size: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,15 +98,19 @@ class Names:
 
 
 class _Turn:
-    """One decision of a path: what was asked, and which way this path went."""
+    """One decision of a path: what was asked, and which way this path went.
 
-    __slots__ = ("choice", "conditions", "index", "mass", "place", "point", "question")
+    `tight` are the conditions as the region holds them.
+    """
+
+    __slots__ = ("choice", "conditions", "index", "place", "point", "question", "tight")
 
     def __init__(
         self,
         question: Any,
         index: int,
         conditions: tuple[Condition, ...],
+        tight: tuple[Condition, ...],
         point: Point,
         place: Place | None,
         choice: Choice | None = None,
@@ -112,6 +118,7 @@ class _Turn:
         self.question = question
         self.index = index
         self.conditions = conditions
+        self.tight = tight
         self.point = point
         self.place = place
         self.choice = choice
@@ -141,7 +148,6 @@ class Run:
         self.patience = patience
         self.lenient = exploration.lenient
         self._region: Region | None = None
-        self._known: dict[Condition, bool] = {}
         self._forks: Counter[Place | None] = Counter()
 
     # Symbols
@@ -173,10 +179,6 @@ class Run:
     def decide(self, condition: Condition) -> bool:
         if self.position < self.given:
             return self._repeated(condition).index == 0
-        known = self._known_conditions().get(condition)
-        if known is not None:
-            self._take(_Turn(condition, 0 if known else 1, (), self._inner().point, None), [])
-            return known
         region = self._inner()
         other = condition.negated()
         yes = region.meet((condition,))
@@ -223,8 +225,6 @@ class Run:
                 "numbers that don't come from `rng`",
                 shown(place),
             )
-        if self.position == self.given:
-            self._region = None
         return turn
 
     def _fork(
@@ -234,44 +234,58 @@ class Run:
         if len(possible) == 1:
             # Nothing to say: the conditions follow from those before.
             index, (_, point, choice) = possible[0]
-            self._take(_Turn(question, index, (), point or {}, None, choice), [])
+            self._take(_Turn(question, index, (), (), point or {}, None, choice), [])
             return
+        if not possible:
+            raise AssertionError("the alternatives of a decision cover every case")
         place = user_place()
-        self.exploration.forks[place] += 1
         self._forks[place] += 1
+        if self._too_deep(place):
+            raise _Suspended
+        self.exploration.forks[place] += 1
+        tightened = self.names.supports.tightened
         turns = [
-            _Turn(question, index, tuple(conditions), point or {}, place, choice)
+            _Turn(
+                question,
+                index,
+                tuple(conditions),
+                tuple(tightened(c) for c in conditions),
+                point or {},
+                place,
+                choice,
+            )
             for index, (conditions, point, choice) in possible
         ]
-        if not turns:
-            raise AssertionError("the alternatives of a decision cover every case")
-        if self._forks[place] > self.patience:
-            raise _Suspended
         self._take(turns[0], turns[1:])
+
+    def _too_deep(self, place: Place | None) -> bool:
+        """Whether this looks like a loop without a bound that is better left for later."""
+        count = self._forks[place]
+        if count > self.patience:
+            return True
+        limits = self.exploration.limits
+        if count <= limits.data_size + 3 or place is None or not inside_while(*place):
+            return False
+        mass = mass_bound(self.conditions, self.choices, self.names.supports.noises)
+        return mass < limits.leftover / 100
 
     def _take(self, turn: _Turn, others: Sequence[_Turn]) -> None:
         for other in reversed(others):
             self.open.append([*self.turns, other])
         self.turns.append(turn)
         self.position += 1
-        self._inner().add(turn.conditions, turn.point)
-        for condition in turn.conditions:
-            self._known[condition] = True
-            self._known[condition.negated()] = False
+        self._inner().add(turn.tight, turn.point)
 
     def _inner(self) -> Region:
         if self._region is None:
+            if self.given:
+                for turn in self.turns:
+                    if turn.place is not None:
+                        self._forks[turn.place] += 1
             point = self.turns[-1].point if self.turns else self.exploration.start
-            conditions = [*self.exploration.assume, *self.conditions]
-            self._region = Region(self.names.supports, conditions, point)
+            tight = [*self.exploration.tight, *(c for turn in self.turns for c in turn.tight)]
+            self._region = Region(self.names.supports, tight, point)
         return self._region
-
-    def _known_conditions(self) -> dict[Condition, bool]:
-        if not self._known:
-            for condition in (*self.exploration.assume, *self.conditions):
-                self._known[condition] = True
-                self._known[condition.negated()] = False
-        return self._known
 
     @property
     def conditions(self) -> list[Condition]:
@@ -310,6 +324,7 @@ class Exploration:
         self.forks: Counter[Place | None] = Counter()
         self.leftover: Fraction | float = Fraction(0)
         self.start: Point = {}
+        self.tight = [self.names.supports.tightened(c) for c in self.assume]
         self.runs = 0
 
     @property
@@ -320,9 +335,8 @@ class Exploration:
         if self.assume:
             from dpest.program.polyhedra import feasible
 
-            tight = [self.names.supports.tightened(c) for c in self.assume]
-            symbols = {s for c in tight for s in c.form.terms}
-            start = feasible([*tight, *self.names.supports.conditions(symbols)])
+            symbols = {s for c in self.tight for s in c.form.terms}
+            start = feasible([*self.tight, *self.names.supports.conditions(symbols)])
             if start is None:
                 return
             self.start = start
@@ -347,6 +361,8 @@ class Exploration:
             stack.extend(run.open)
             if result is None:
                 mass = mass_bound(run.conditions, run.choices, self.names.supports.noises)
+                if mass == 0:
+                    continue
                 heapq.heappush(suspended, (-mass, next(order), run.turns, patience))
                 continue
             found += 1
@@ -371,8 +387,10 @@ class Exploration:
                 outcome = self.run(run)
         except _Suspended:
             return run, None
-        except TimeUp:
-            raise self._too_much(f"more than {self.limits.seconds:g} s") from None
+        except TimeUp as stop:
+            raise self._too_much(
+                f"more than {self.limits.seconds:g} s", innermost(stop.__traceback__)
+            ) from None
         except DpestError:
             raise
         except Exception as error:
@@ -410,15 +428,16 @@ class Exploration:
                 self.where,
             )
 
-    def _too_much(self, limit: str) -> PathLimitError:
+    def _too_much(self, limit: str, stopped: Place | None = None) -> PathLimitError:
         place = max(self.forks, key=lambda p: self.forks[p], default=None)
-        text = source_line(place)
         if place is None:
-            what = f"the trace took {limit} without coming to an end"
-            advice = (
-                "look for a loop that never ends, or raise the limits (max_paths=, seconds=)"
-            )
+            place = stopped
+            text = source_line(place)
+            what = f"the function took {limit} without coming to an end"
+            what += f", in `{text}`" if text else ""
+            advice = "look for a loop that never ends, or raise the limits (max_paths=, seconds=)"
         else:
+            text = source_line(place)
             what = f"the trace took {limit}; most of its {sum(self.forks.values())} forks are here"
             what += f", in `{text}`" if text else ""
             advice = (
@@ -458,9 +477,9 @@ def explore(
 
 def same_outcome(run: Run, first: Any, second: Any) -> bool:
     """Structural equality of outputs that may hold symbolic values."""
-    from dpest.program.release import released
+    from dpest.program.release import released, same_release
 
     if isinstance(first, BaseException) or isinstance(second, BaseException):
         return type(first) is type(second)
     with in_run(run):
-        return released(first) == released(second)
+        return same_release(released(first), released(second))

@@ -31,7 +31,8 @@ from dpest.noise.family import Noise
 from dpest.noise.parameters import exact, is_number
 from dpest.program.linear import Condition, Form
 from dpest.program.running import refuse
-from dpest.program.symbolic import Real, Truth, as_real, chosen, is_symbolic, settled
+from dpest.program.selections import chosen
+from dpest.program.symbolic import Real, Truth, as_real, is_symbolic, settled
 from dpest.program.symbolic_arrays import SymbolicArray, symbolic_array, wrapped
 
 _MOST_OUTCOMES = 32  # finite integer draws with more outcomes stay symbols
@@ -195,9 +196,7 @@ class SymbolicGenerator:
 
     def _outcome(self, values: Sequence[Any], chances: Sequence[Any]) -> Any:
         pairs = [
-            (v, c)
-            for v, c in zip(values, chances, strict=True)
-            if not (is_number(c) and c == 0)
+            (v, c) for v, c in zip(values, chances, strict=True) if not (is_number(c) and c == 0)
         ]
         if len(pairs) == 1:
             return pairs[0][0]
@@ -413,4 +412,3 @@ def _arranged(values: Sequence[Any], shape: tuple[int, ...]) -> Any:
         found[i] = value
     found = found.reshape(shape)
     return wrapped(found) if found.ndim else found.item()
-

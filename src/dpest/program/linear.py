@@ -47,9 +47,18 @@ class Symbol:
         return Symbol, (self.kind, self.name)
 
 
+_ONE = Fraction(1)
+_ZERO = Fraction(0)
+
+
 @functools.lru_cache(maxsize=65536)
 def _from_float(value: float) -> Fraction:
     return Fraction(repr(value))
+
+
+@functools.lru_cache(maxsize=65536)
+def _from_int(value: int) -> Fraction:
+    return Fraction(value)
 
 
 def rational(value: Any) -> Fraction:
@@ -60,8 +69,8 @@ def rational(value: Any) -> Fraction:
     """
     if isinstance(value, Fraction):
         return value
-    if isinstance(value, (bool, np.bool_, int, np.integer)):
-        return Fraction(int(value))
+    if isinstance(value, (int, np.integer, np.bool_)):
+        return _from_int(int(value))
     if isinstance(value, (float, np.floating)):
         number = float(value)
         if not np.isfinite(number):
@@ -89,7 +98,7 @@ class Form:
 
     @staticmethod
     def of(symbol: Symbol) -> Form:
-        return Form({symbol: Fraction(1)})
+        return Form._made({symbol: _ONE}, _ZERO)
 
     @staticmethod
     def number(value: Any) -> Form:
@@ -110,6 +119,8 @@ class Form:
 
     def plus(self, other: Form, factor: Fraction | int = 1) -> Form:
         # The arithmetic of Fractions is the cost of a trace: skip what would not change.
+        if factor == -1:
+            return self.minus(other)
         same = factor == 1
         terms = dict(self.terms)
         for symbol, coefficient in other.terms.items():
@@ -128,6 +139,21 @@ class Form:
         if other.constant:
             step = other.constant if same else factor * other.constant
             constant = constant + step if constant else step
+        return Form._made(terms, constant)
+
+    def minus(self, other: Form) -> Form:
+        terms = dict(self.terms)
+        for symbol, coefficient in other.terms.items():
+            found = terms.get(symbol)
+            if found is None:
+                terms[symbol] = -coefficient
+            elif found == coefficient:
+                del terms[symbol]
+            else:
+                terms[symbol] = found - coefficient
+        constant = self.constant
+        if other.constant:
+            constant = constant - other.constant if constant else -other.constant
         return Form._made(terms, constant)
 
     def times(self, factor: Fraction | int) -> Form:

@@ -19,7 +19,8 @@ import numpy as np
 
 from dpest.program.places import is_user_file
 from dpest.program.running import has_run, lenient
-from dpest.program.symbolic import Real, continuous, converted, extreme, is_symbolic
+from dpest.program.selections import continuous, converted, extreme
+from dpest.program.symbolic import Real, is_symbolic
 from dpest.program.symbolic_arrays import SymbolicArray, _objects, symbolic_inside
 
 _MISSING = object()

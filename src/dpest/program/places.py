@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import linecache
 import sys
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
@@ -40,3 +41,44 @@ def shown(place: Place | None) -> str | None:
 def source_line(place: Place | None) -> str:
     """The text of the line, or nothing."""
     return "" if place is None else linecache.getline(*place).strip()
+
+
+def innermost(step: TracebackType | None) -> Place | None:
+    """The innermost place of the user's in a traceback."""
+    found = None
+    while step is not None:
+        if is_user_file(step.tb_frame.f_code.co_filename):
+            found = (step.tb_frame.f_code.co_filename, step.tb_lineno)
+        step = step.tb_next
+    return found
+
+
+@functools.lru_cache(maxsize=4096)
+def inside_while(filename: str, line: int) -> bool:
+    """Whether the line belongs to a `while` loop, or to a loop over an endless iterator."""
+    return any(first <= line <= last for first, last in _whiles(filename))
+
+
+@functools.lru_cache(maxsize=256)
+def _whiles(filename: str) -> tuple[tuple[int, int], ...]:
+    try:
+        tree = ast.parse("".join(linecache.getlines(filename)))
+    except (SyntaxError, ValueError):
+        return ()
+    found = []
+    for node in ast.walk(tree):
+        endless = isinstance(node, ast.For) and any(
+            isinstance(n, (ast.Name, ast.Attribute))
+            and (n.id if isinstance(n, ast.Name) else n.attr)
+            in ("count", "repeat", "cycle", "iter")
+            for n in ast.walk(node.iter)
+        )
+        if isinstance(node, ast.While) or endless:
+            found.append((node.lineno, node.end_lineno or node.lineno))  # type: ignore[attr-defined]
+    return tuple(found)
+
+
+def _endless(iterable: ast.expr) -> bool:
+    names = {n.id for n in ast.walk(iterable) if isinstance(n, ast.Name)}
+    names |= {n.attr for n in ast.walk(iterable) if isinstance(n, ast.Attribute)}
+    return bool(names & {"count", "repeat", "cycle", "iter"})

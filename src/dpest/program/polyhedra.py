@@ -153,13 +153,13 @@ class Premises:
         if goal.relation == "==":
             sides = [Condition(goal.form, ">="), Condition(goal.form.times(-1), ">=")]
             return all(self.entails(side) for side in sides)
-        point = feasible([*self.conditions, goal.negated()])
-        if point is None:
+        found = feasible([*self.conditions, goal.negated()])
+        if found is None:
             return True
         for condition in (*self.conditions, goal):
             for symbol in condition.form.terms:
-                point.setdefault(symbol, _ZERO)
-        self._points.append(point)
+                found.setdefault(symbol, _ZERO)
+        self._points.append(found)
         return False
 
 
@@ -259,14 +259,14 @@ def _eliminate(rows: list[_Row]) -> Point:
                 side[symbol] = side.get(symbol, 0) + 1
         one_sided = {s for s in lower if s not in upper} | {s for s in upper if s not in lower}
         if one_sided:
-            kept = []
+            kept: list[_Row] = []
             gone: dict[Symbol, list[_Row]] = {}
             for row in rows:
-                symbol = next((s for s in row.terms if s in one_sided), None)
-                if symbol is None:
+                free = next((s for s in row.terms if s in one_sided), None)
+                if free is None:
                     kept.append(row)
                 else:
-                    gone.setdefault(symbol, []).append(row)
+                    gone.setdefault(free, []).append(row)
             # A row that goes with one symbol may hold another one-sided symbol of this round,
             # taken as 0 until it is placed: `_place` then moves it only the way that all its
             # rows like.

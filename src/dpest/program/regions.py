@@ -105,11 +105,11 @@ class Supports:
 
 
 class Region:
-    """A conjunction of conditions (tightened) with a point in it."""
+    """A conjunction of conditions with a point in it."""
 
     def __init__(self, supports: Supports, conditions: Sequence[Condition], point: Point) -> None:
         self.supports = supports
-        self.conditions = [supports.tightened(c) for c in conditions]
+        self.conditions = list(conditions)
         self.point = point
 
     def meet(self, conditions: Sequence[Condition]) -> Point | None:
@@ -132,7 +132,7 @@ class Region:
         return self._search(tight)
 
     def add(self, conditions: Sequence[Condition], point: Point) -> None:
-        self.conditions.extend(self.supports.tightened(c) for c in conditions)
+        self.conditions.extend(conditions)
         self.point = point
 
     def _steered(self, condition: Condition, symbol: Symbol, point: Point) -> Fraction | None:
@@ -174,5 +174,6 @@ class Region:
                     reached.update(condition.form.terms)
                     grown = True
             pending = rest
-        found = feasible([*connected, *conditions, *self.supports.conditions(reached)])
+        tight = [self.supports.tightened(c) for c in connected]
+        found = feasible([*tight, *conditions, *self.supports.conditions(reached)])
         return None if found is None else {**self.point, **found}

@@ -32,6 +32,15 @@ def released(value: Any) -> tuple[Skeleton, tuple[Any, ...]]:
     return _with_kinds(skeleton, kinds), tuple(plain)
 
 
+def same_release(
+    first: tuple[Skeleton, tuple[Any, ...]], second: tuple[Skeleton, tuple[Any, ...]]
+) -> bool:
+    return first[0] == second[0] and all(
+        a is b or a == b or (a != a and b != b)  # NaN is released alike
+        for a, b in zip(first[1], second[1], strict=True)
+    )
+
+
 def _leaf(leaf: Any) -> Any:
     if isinstance(leaf, Truth):
         return Form.of(running().indicator(leaf))

@@ -18,8 +18,6 @@ SAMPLING = "dpest audit falls back to sampling for this mechanism"
 class Decider(Protocol):
     """What a symbolic value needs of the run it belongs to."""
 
-    lenient: bool
-
     def decide(self, condition: Condition) -> bool:
         """Whether the condition holds on this path; forks where both are possible."""
 
@@ -66,7 +64,7 @@ def has_run() -> bool:
 
 def lenient() -> bool:
     """Whether arrays of plain numbers are handed out in a form that can hold noisy values."""
-    return _local.run is not None and _local.run.lenient
+    return getattr(_local.run, "lenient", False)
 
 
 @contextmanager
@@ -83,5 +81,6 @@ def refuse(operation: str, advice: str = "") -> NoReturn:
     place = user_place()
     text = source_line(place)
     what = f"{operation}, in `{text}`" if text else operation
-    raise UntraceableError(what, f"{advice}; or leave it: {SAMPLING}" if advice else SAMPLING,
-                           shown(place))
+    raise UntraceableError(
+        what, f"{advice}; or leave it: {SAMPLING}" if advice else SAMPLING, shown(place)
+    )

@@ -8,6 +8,7 @@ indicator symbol instead, so that twenty independent bits are one path and not 2
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import numbers
@@ -19,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from dpest.program.linear import Condition, Form, Relation, Symbol, rational
-from dpest.program.running import has_run, refuse, running
+from dpest.program.running import refuse, running
 
 _NUMBERS = (int, float, Fraction, np.integer, np.floating, np.bool_)
 _INTEGERS = (int, np.integer, np.bool_)
 _MOST_EXPANDED = 4  # indicators inside one condition that are written out as a formula
-_ROUNDING = "rounding is not linear in the noise: round outside of the mechanism"
+ROUNDING = "rounding is not linear in the noise: round outside of the mechanism"
 
 
 def is_symbolic(value: Any) -> bool:
@@ -120,7 +121,7 @@ class Truth:
             return self if other else self.negated()
         if isinstance(other, Truth):
             return True if self.key == other.key else (self ^ other.negated())
-        if isinstance(other, _NUMBERS) or isinstance(other, Real):
+        if isinstance(other, (*_NUMBERS, Real)):
             return self.number() == other
         return NotImplemented
 
@@ -151,6 +152,8 @@ class Truth:
     tolist = item
 
     def astype(self, dtype: Any, **_: Any) -> Any:
+        from dpest.program.selections import converted
+
         return converted(self, np.dtype(dtype))
 
     def __getattr__(self, name: str) -> Any:
@@ -325,7 +328,7 @@ class Real:
         )
 
     def __int__(self) -> int:
-        return int(self._number("int() of a noisy value", _ROUNDING))
+        return int(self._number("int() of a noisy value", ROUNDING))
 
     def __index__(self) -> int:
         value = self._number(
@@ -339,7 +342,7 @@ class Real:
     def _whole(self, operation: str) -> Any:
         if self.integer:
             return self
-        return self._number(operation, _ROUNDING)
+        return self._number(operation, ROUNDING)
 
     def __round__(self, digits: int | None = None) -> Any:
         value = self._whole("round() of a noisy value")
@@ -395,9 +398,13 @@ class Real:
         return self.integer or bool(round(self) == self)
 
     def astype(self, dtype: Any, **_: Any) -> Any:
+        from dpest.program.selections import converted
+
         return converted(self, np.dtype(dtype))
 
     def clip(self, low: Any = None, high: Any = None) -> Any:
+        from dpest.program.selections import clipped
+
         return clipped(self, low, high)
 
     def round(self, digits: int = 0) -> Any:
@@ -427,10 +434,18 @@ for _name in (
 _SCALAR_ATTRIBUTES = {"shape": (), "ndim": 0, "size": 1, "imag": 0.0}
 
 
+@functools.lru_cache(maxsize=65536, typed=True)
+def _constant(value: int | float) -> Real:
+    return Real(Form._made({}, rational(value)), not isinstance(value, float))
+
+
 def as_real(value: Any) -> Any:
     """A Real, a float (±inf or NaN), or NotImplemented."""
-    if isinstance(value, Real):
+    kind = type(value)
+    if kind is Real:
         return value
+    if kind is int or (kind is float and math.isfinite(value)):
+        return _constant(value)
     if isinstance(value, Truth):
         return value.number()
     if isinstance(value, _NUMBERS):
@@ -511,9 +526,7 @@ def _expanded(form: Form, relation: Relation, indicators: Sequence[Symbol]) -> A
     result: Any = False
     for values in itertools.product((1, 0), repeat=len(indicators)):
         case: Any = about(
-            form.substitute(
-                {s: Form.number(v) for s, v in zip(indicators, values, strict=True)}
-            ),
+            form.substitute({s: Form.number(v) for s, v in zip(indicators, values, strict=True)}),
             relation,
         )
         for symbol, value in zip(indicators, values, strict=True):
@@ -554,8 +567,8 @@ def compared(
     if not isinstance(found, Real):
         return plain(0.0, found)
     if flipped:
-        return about(found.form.plus(value.form, -1), relation)
-    return about(value.form.plus(found.form, -1), relation)
+        return about(found.form.minus(value.form), relation)
+    return about(value.form.minus(found.form), relation)
 
 
 def _sum(value: Real, other: Any, sign: int) -> Any:
@@ -586,145 +599,8 @@ def _rounded(first: Any, second: Any, name: str, plain: Callable[[Any, Any], Any
         if isinstance(value, Truth):
             value = int(value)
         if isinstance(value, Real):
-            value = value._number(f"{name} of a noisy value", _ROUNDING)
+            value = value._number(f"{name} of a noisy value", ROUNDING)
         elif not isinstance(value, _NUMBERS):
             return NotImplemented
         numbers_.append(value)
     return plain(*numbers_)
-
-
-def chosen(truth: Any, yes: Any, no: Any) -> Any:
-    """`yes if truth else no`, without a fork where the answer stays linear."""
-    if not isinstance(truth, Truth):
-        return yes if truth else no
-    if isinstance(yes, (bool, np.bool_, Truth)) and isinstance(no, (bool, np.bool_, Truth)):
-        return joined(
-            joined(truth, yes, True), joined(truth.negated(), no, True), False
-        )
-    first, second = as_real(yes), as_real(no)
-    if isinstance(first, Real) and isinstance(second, Real):
-        gap = first.form.plus(second.form, -1)
-        if not gap.terms:
-            number = Form.of(running().indicator(truth))
-            return Real(
-                second.form.plus(number, gap.constant) if gap.constant else second.form,
-                first.integer and second.integer,
-            )
-    return yes if bool(truth) else no
-
-
-def clipped(value: Any, low: Any, high: Any) -> Any:
-    """np.clip: min(max(value, low), high)."""
-    if isinstance(value, Real) and value.form.terms and has_run():
-        # A proof knows how far clipped data can move, without a branch on them.
-        derive = getattr(running(), "clip", None)
-        ends = [None if v is None else as_real(v) for v in (low, high)]
-        if derive is not None and all(e is None or not _open_end(e) for e in ends):
-            symbol = derive(value.form, *(None if e is None else e.form.constant for e in ends))
-            if symbol is not None:
-                return Real(Form.of(symbol), value.integer)
-    if low is not None and value < low:
-        value = low
-    if high is not None and value > high:
-        value = high
-    return value
-
-
-def _open_end(end: Any) -> bool:
-    return not isinstance(end, Real) or bool(end.form.terms)
-
-
-def sign_of(value: Any) -> Any:
-    if value > 0:
-        return 1 if value.integer else 1.0
-    zero_possible = not isinstance(value, Real) or not continuous(value.form)
-    if zero_possible and value == 0:
-        return 0 if value.integer else 0.0
-    return -1 if value.integer else -1.0
-
-
-def continuous(form: Form) -> bool:
-    """Whether it holds a continuous noise, so that it equals a given number with probability 0."""
-    run = running()
-    noises = (run.noise_of(s) for s in form.terms if s.kind == "noise")
-    return any(noise is not None and not noise.discrete for noise in noises)
-
-
-def converted(value: Any, dtype: np.dtype[Any]) -> Any:
-    """`astype` of one element."""
-    if not is_symbolic(value):
-        return dtype.type(value)
-    if dtype.kind == "O":
-        return value
-    if dtype.kind == "b":
-        return value if isinstance(value, Truth) else value != 0
-    if isinstance(value, Truth):
-        number = value.number()
-        return Real(number.form, dtype.kind in "iu")
-    if dtype.kind == "f":
-        return Real(value.form)
-    if dtype.kind in "iu" and value.integer:
-        return value
-    if dtype.kind in "iu":
-        refuse(f"astype({dtype.name}) of a noisy value", _ROUNDING)
-    refuse(f"astype({dtype.name}) of a noisy value", "keep it a number")
-
-
-def extreme(values: Sequence[Any], *, least: bool = False) -> int:
-    """The place of the greatest (least) of the values, the first one where they tie.
-
-    n values are n cells: one fork, and n − 1 conditions in each.
-    """
-    if not any(is_symbolic(v) for v in values):
-        pick = min if least else max
-        return pick(range(len(values)), key=lambda i: values[i])
-    forms: list[Any] = []
-    for value in values:
-        found = as_real(value)
-        if found is NotImplemented:
-            raise TypeError(f"can't compare a noisy value with {value!r}")
-        forms.append(settled(found).form if isinstance(found, Real) else found)
-    for i, form in enumerate(forms):
-        if isinstance(form, float) and math.isnan(form):
-            return i  # NumPy: a NaN wins
-    best = -math.inf if least else math.inf
-    infinite = [i for i, form in enumerate(forms) if isinstance(form, float)]
-    for i in infinite:
-        if forms[i] == best:
-            return i
-    open_ = [i for i in range(len(forms)) if not isinstance(forms[i], float)]
-    cells: list[list[Condition] | None] = [_cell(forms, open_, k, least) for k in open_]
-    possible = [i for i, cell in enumerate(cells) if cell is not None]
-    if len(possible) == 1:
-        return open_[possible[0]]
-    return open_[running().choose(cells)]
-
-
-def _cell(forms: Sequence[Form], open_: Sequence[int], k: int, least: bool) -> Any:
-    cell: list[Condition] = []
-    for j in open_:
-        if j == k:
-            continue
-        gap = forms[j].plus(forms[k], -1) if least else forms[k].plus(forms[j], -1)
-        condition = Condition(gap, ">" if j < k else ">=")
-        known = condition.decided()
-        if known is False:
-            return None
-        if known is None:
-            cell.append(condition)
-    return cell
-
-
-def ordering(values: Sequence[Any]) -> list[int]:
-    """A stable ascending order of the values, decided on this path by binary insertion."""
-    order: list[int] = []
-    for i, value in enumerate(values):
-        low, high = 0, len(order)
-        while low < high:
-            middle = (low + high) // 2
-            if value < values[order[middle]]:
-                high = middle
-            else:
-                low = middle + 1
-        order.insert(low, i)
-    return order

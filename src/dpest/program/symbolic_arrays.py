@@ -17,20 +17,8 @@ import numpy as np
 
 from dpest.program.linear import Form, Symbol
 from dpest.program.running import refuse
-from dpest.program.symbolic import (
-    Real,
-    Truth,
-    as_real,
-    chosen,
-    clipped,
-    converted,
-    extreme,
-    is_symbolic,
-    joined,
-    opposite,
-    ordering,
-    sign_of,
-)
+from dpest.program.selections import chosen, clipped, converted, extreme, sign_of
+from dpest.program.symbolic import Real, Truth, as_real, is_symbolic, joined, opposite
 
 Objects = np.ndarray[Any, np.dtype[np.object_]]
 
@@ -38,7 +26,7 @@ Objects = np.ndarray[Any, np.dtype[np.object_]]
 class SymbolicArray(np.ndarray):
     """An ndarray whose elements are Reals, Truths and numbers."""
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:  # type: ignore[override]
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return apply_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -65,22 +53,22 @@ class SymbolicArray(np.ndarray):
 
     # The methods that NumPy would carry out by comparing one by one, or by conversion.
 
-    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:  # type: ignore[override]
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:
         return np.sum(self, axis=axis, **options)
 
-    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:  # type: ignore[override]
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:
         return np.mean(self, axis=axis, **options)
 
-    def max(self, axis: Any = None, out: Any = None, **options: Any) -> Any:  # type: ignore[override]
+    def max(self, axis: Any = None, out: Any = None, **options: Any) -> Any:
         return np.max(self, axis=axis, **options)
 
-    def min(self, axis: Any = None, out: Any = None, **options: Any) -> Any:  # type: ignore[override]
+    def min(self, axis: Any = None, out: Any = None, **options: Any) -> Any:
         return np.min(self, axis=axis, **options)
 
-    def argmax(self, axis: Any = None, out: Any = None, **options: Any) -> Any:  # type: ignore[override]
+    def argmax(self, axis: Any = None, out: Any = None, **options: Any) -> Any:
         return np.argmax(self, axis=axis, **options)
 
-    def argmin(self, axis: Any = None, out: Any = None, **options: Any) -> Any:  # type: ignore[override]
+    def argmin(self, axis: Any = None, out: Any = None, **options: Any) -> Any:
         return np.argmin(self, axis=axis, **options)
 
     def any(self, axis: Any = None, out: Any = None, **options: Any) -> Any:  # type: ignore[override]
@@ -89,34 +77,34 @@ class SymbolicArray(np.ndarray):
     def all(self, axis: Any = None, out: Any = None, **options: Any) -> Any:  # type: ignore[override]
         return np.all(self, axis=axis, **options)
 
-    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:  # type: ignore[override]
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         return np.cumsum(self, axis=axis)
 
-    def argsort(self, axis: Any = -1, *args: Any, **options: Any) -> Any:  # type: ignore[override]
+    def argsort(self, axis: Any = -1, *args: Any, **options: Any) -> Any:
         return np.argsort(self, axis=axis)
 
-    def sort(self, axis: Any = -1, *args: Any, **options: Any) -> None:  # type: ignore[override]
+    def sort(self, axis: Any = -1, *args: Any, **options: Any) -> None:
         self[...] = np.sort(self, axis=axis)
 
-    def clip(self, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:  # type: ignore[override]
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
         return np.clip(self, min, max)
 
     def round(self, decimals: int = 0, out: Any = None) -> Any:  # type: ignore[override]
         return np.round(self, decimals)
 
-    def nonzero(self) -> Any:  # type: ignore[override]
+    def nonzero(self) -> Any:
         return np.nonzero(self)
 
-    def std(self, *args: Any, **options: Any) -> Any:  # type: ignore[override]
+    def std(self, *args: Any, **options: Any) -> Any:
         return np.std(self, *args, **options)
 
-    def var(self, *args: Any, **options: Any) -> Any:  # type: ignore[override]
+    def var(self, *args: Any, **options: Any) -> Any:
         return np.var(self, *args, **options)
 
     def ptp(self, axis: Any = None, **options: Any) -> Any:
         return np.ptp(self, axis=axis)
 
-    def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:  # type: ignore[override]
+    def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
         kind = np.dtype(dtype)
         if not symbolic_inside(self):
             return natural(self).astype(kind)
@@ -301,6 +289,8 @@ def _elementwise(ufunc: Any) -> Callable[..., Any]:
     def apply(*values: Any) -> Any:
         if not any(is_symbolic(v) for v in values):
             return ufunc(*values)
+        # NumPy's scalars would send their operators back here.
+        values = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
         if function is None:
             refuse(
                 f"np.{ufunc.__name__} of a noisy value",
@@ -341,7 +331,8 @@ def apply_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: dict[st
         result = _mapped(_elementwise(ufunc), first.reshape(shape), second)
     else:
         refuse(
-            f"np.{ufunc.__name__}.{method} on noisy values" if method != "__call__"
+            f"np.{ufunc.__name__}.{method} on noisy values"
+            if method != "__call__"
             else f"np.{ufunc.__name__} of a noisy value",
             "write it with arithmetic and comparisons",
         )
@@ -371,8 +362,8 @@ def _reduced(
     axis = options.get("axis", 0)
     if where is not True:
         refuse(f"np.{ufunc.__name__} with where=", "use np.where")
-    initial = options.get("initial", None)
-    first: list[Any] = [] if initial is None or initial is np._NoValue else [initial]  # type: ignore[attr-defined]
+    initial = options.get("initial")
+    first: list[Any] = [] if initial is None or initial is np._NoValue else [initial]
     if ufunc is np.add:
         fold: Callable[[list[Any]], Any] = total
     elif ufunc in (np.maximum, np.fmax):

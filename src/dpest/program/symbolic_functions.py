@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dpest.program.running import refuse
-from dpest.program.symbolic import Real, Truth, chosen, extreme, is_symbolic, joined, ordering
+from dpest.program.selections import chosen, extreme, ordering
+from dpest.program.symbolic import Real, Truth, is_symbolic, joined
 from dpest.program.symbolic_arrays import (
     SymbolicArray,
     _along,
@@ -25,7 +27,7 @@ from dpest.program.symbolic_arrays import (
     wrapped,
 )
 
-_MISSING: Any = np._NoValue  # type: ignore[attr-defined]
+_MISSING: Any = np._NoValue
 
 
 def _reduction(ufunc: Any) -> Callable[..., Any]:
@@ -73,7 +75,9 @@ def _mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims
     )
 
 
-def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, **_: Any) -> Any:
+def _average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, **_: Any
+) -> Any:
     if weights is None:
         return _mean(a, axis)
     weights = np.asarray(weights)
@@ -116,9 +120,7 @@ def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
 def _where(condition: Any, *arms: Any) -> Any:
     if not arms:
         return _nonzero(condition)
-    return wrapped(
-        _mapped(lambda c, yes, no: chosen(_as_condition(c), yes, no), condition, *arms)
-    )
+    return wrapped(_mapped(lambda c, yes, no: chosen(_as_condition(c), yes, no), condition, *arms))
 
 
 def _select(conditions: Any, choices: Any, default: Any = 0) -> Any:
@@ -209,7 +211,7 @@ def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any
 
 def _digitize(x: Any, bins: Any, right: bool = False) -> Any:
     edges = list(np.asarray(bins))
-    if any(later < earlier for earlier, later in zip(edges, edges[1:], strict=False)):
+    if any(later < earlier for earlier, later in itertools.pairwise(edges)):
         refuse("np.digitize with decreasing bins", "give the bins in increasing order")
     return _searchsorted(edges, x, side="left" if right else "right")
 

@@ -18,6 +18,7 @@ from dpest.program.fixed import at_centre, at_point
 from dpest.program.forking import Explored, Limits, Names, explore
 from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.paths import Path, Trace
+from dpest.program.places import innermost, shown
 from dpest.program.release import released, with_bits
 from dpest.program.running import SAMPLING
 from dpest.program.skeleton import flatten, leaf_kinds
@@ -58,7 +59,8 @@ def trace(
             place_of(target.function),
         )
     given = symbols_for(x) if symbolic else x
-    limits = Limits(max_paths, seconds, leftover, _patience(x))
+    size = _count(x)
+    limits = Limits(max_paths, seconds, leftover, 200 + 8 * size + min(size**2, 10_000), size)
     try:
         return _traced(target, given, limits, assume, lenient=False)
     except UntraceableError as error:
@@ -84,7 +86,7 @@ def noise_free(
     target = as_mechanism(mechanism).with_params(params)
     try:
         with watched(time.monotonic() + seconds):
-            return call(target, fresh(x, lenient=False), at_centre())
+            return caller(target)(fresh(x, lenient=False), at_centre())
     except TimeUp:
         raise PathLimitError(
             f"the run without noise took more than {seconds:g} s",
@@ -120,12 +122,8 @@ def expand_indicators(trace: Trace, *, max_paths: int = 100_000, seconds: float 
                 for leaf, kind in zip(path.leaves, kinds, strict=True)
             )
             skeleton, plain = released(unflattened(path, leaves))
-            paths.append(
-                Path((*path.conditions, *found.conditions), skeleton, plain, path.choices)
-            )
-    return Trace(
-        tuple(paths), trace.noises, {}, trace.leftover, trace.inputs, trace.notes
-    )
+            paths.append(Path((*path.conditions, *found.conditions), skeleton, plain, path.choices))
+    return Trace(tuple(paths), trace.noises, {}, trace.leftover, trace.inputs, trace.notes)
 
 
 def unflattened(path: Path, leaves: Sequence[Any]) -> Any:
@@ -146,24 +144,25 @@ def _traced(
 ) -> Trace:
     where = place_of(target.function)
     names = Names()
+    call = caller(target)
     first = True
 
     def run(rng: Any) -> Any:
         nonlocal first
         inner = fresh(x, lenient=lenient)
         if not first:
-            return released(call(target, inner, rng))
+            return released(call(inner, rng))
         first = False
         before = _global_randomness()
         try:
-            return released(call(target, inner, rng))
+            return released(call(inner, rng))
         finally:
             if _global_randomness() != before:
                 raise ReplayError(
                     "the function draws from a global random generator (np.random.… or random.…)",
                     "draw from the parameter `rng` instead: rng.laplace(…)",
                     _global_draw_line(target.function) or where,
-                )
+                ) from None
 
     exploration = explore(
         run, limits=limits, names=names, assume=assume, where=where, lenient=lenient
@@ -211,7 +210,7 @@ def _check(target: Mechanism, x: Any, found: Explored, names: Names) -> None:
     if any(isinstance(v, (Real, Symbol, Form)) for v in target.params.values()):
         changed = target.with_params({k: number(as_value(v)) for k, v in target.params.items()})
     try:
-        output: Any = call(changed, concrete(fresh(x, lenient=False), number), generator)
+        output: Any = caller(changed)(concrete(fresh(x, lenient=False), number), generator)
     except Exception as error:
         if found.raised and type(error) is type(found.outcome):
             return
@@ -243,18 +242,10 @@ def _check(target: Mechanism, x: Any, found: Explored, names: Names) -> None:
 
 def _not_the_users(error: BaseException) -> None:
     """An exception that only symbolic values cause: not an output, but an untraceable line."""
-    where = None
-    step = error.__traceback__
-    from dpest.program.places import is_user_file, shown
-
-    while step is not None:
-        if is_user_file(step.tb_frame.f_code.co_filename):
-            where = shown((step.tb_frame.f_code.co_filename, step.tb_lineno))
-        step = step.tb_next
     raise UntraceableError(
         f"a noisy value can't be used here ({type(error).__name__}: {error})",
         f"write it with NumPy arithmetic, comparisons, sums, max, argmax or where; {SAMPLING}",
-        where,
+        shown(innermost(error.__traceback__)),
     ) from error
 
 
@@ -271,18 +262,22 @@ def _agrees(expected: Any, actual: Any) -> bool:
     return bool(expected == actual)
 
 
-def call(target: Mechanism, x: Any, rng: Any) -> Any:
-    """`mechanism(x, rng, **params)`, with Symbols among the parameters as values."""
-    parameters = parameters_of(target.function)
+def caller(target: Mechanism) -> Callable[[Any, Any], Any]:
+    """`mechanism(x, rng, **params)` as a function of x and rng, Symbols among params as values."""
+    found = parameters_of(target.function).get("rng")
+    by_name = found is not None and found.kind is not inspect.Parameter.POSITIONAL_ONLY
     params = {k: as_value(v) for k, v in target.params.items()}
-    found = parameters.get("rng")
-    if found is not None and found.kind is not inspect.Parameter.POSITIONAL_ONLY:
-        result = target.function(x, rng=rng, **params)
-    else:
-        result = target.function(x, rng, **params)
-    if inspect.isgenerator(result) or isinstance(result, (map, filter, zip)):
-        return list(result)
-    return result
+
+    def call(x: Any, rng: Any) -> Any:
+        if by_name:
+            result = target.function(x, rng=rng, **params)
+        else:
+            result = target.function(x, rng, **params)
+        if inspect.isgenerator(result) or isinstance(result, (map, filter, zip)):
+            return list(result)
+        return result
+
+    return call
 
 
 def as_value(value: Any) -> Any:
@@ -348,13 +343,10 @@ def _has_arrays(x: Any) -> bool:
     return isinstance(x, np.ndarray) and not isinstance(x, SymbolicArray)
 
 
-def _patience(x: Any) -> int:
-    """Loops over the data, even nested ones, are no loops without a bound."""
-    size = int(np.size(x)) if isinstance(x, np.ndarray) else _count(x)
-    return 200 + 8 * size + min(size * size, 10_000)
-
-
 def _count(x: Any) -> int:
+    """How many data there are: loops over them are not without a bound."""
+    if isinstance(x, np.ndarray):
+        return int(x.size)
     if isinstance(x, (list, tuple)):
         return sum(_count(v) for v in x)
     if isinstance(x, dict):
@@ -368,7 +360,7 @@ def place_of(function: Callable[..., Any]) -> str | None:
 
 
 def _global_randomness() -> Any:
-    legacy = np.random.get_state(legacy=False)
+    legacy = np.random.get_state(legacy=False)  # noqa: NPY002
     assert isinstance(legacy, dict)
     state = legacy["state"]
     return legacy["has_gauss"], state["pos"], state["key"][:4].tobytes(), random.getstate()
