@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -159,9 +159,8 @@ class _Builder:
         kept_lists: set[str],
         length: int | None,
     ) -> None:
-        self.parts = Cut(
-            parts.name, parts.file, parts.pieces, with_vectors(parts.names), parts.is_generator
-        )
+        pieces = tuple(replace(p, names=with_vectors(p.names)) for p in parts.pieces)
+        self.parts = replace(parts, pieces=pieces)
         self.argument = argument
         self.world = world
         self.first = Position(0, exact > 0, exact, modulus)
@@ -294,7 +293,7 @@ class _Builder:
             self._leave(state, Outcome(self._still(), "next", None, dict(state.variables)), state.node)
             return
         piece = self.parts.pieces[state.piece]
-        if piece.kind == "block":
+        if piece.kind != "loop":
             self._block(state, piece)
             return
         over = self._iterable(state, piece)
@@ -308,7 +307,7 @@ class _Builder:
             return None
         run = self._still()
         with in_run(run):
-            names = scope(self.parts, copied(state.variables), ANY_LENGTH)
+            names = scope(piece, copied(state.variables), ANY_LENGTH)
             found = eval(piece.iterable, names)
             over = pass_over(found)
             return over if over is not None else list(found)

@@ -117,7 +117,7 @@ class _Builder:
         layer = [root]
         for number, piece in enumerate(self.parts.pieces):
             after: dict[Any, Node] = {}
-            if piece.kind == "block":
+            if piece.kind != "loop":
                 for node in layer:
                     for outcome in self._run(node, number, str(number), node.variables):
                         self._arrive(node, outcome, after, piece.after)
@@ -169,7 +169,10 @@ class _Builder:
             return None
         run = self._still(node)
         with in_run(run):
-            found = eval(code, scope(self.parts, copied(dict(node.variables)), self.replacements))
+            found = eval(
+                code,
+                scope(self.parts.pieces[number], copied(dict(node.variables)), self.replacements),
+            )
             items = list(found)
         if run.taken:
             raise UntraceableError(

@@ -15,6 +15,7 @@ from dpest.errors import PathLimitError, RefusedError
 from dpest.noise.family import Noise
 from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.pieces import (
+    BOUND,
     GIVEN,
     ITEM,
     Cut,
@@ -311,8 +312,9 @@ def outcomes(
             )
         run = make_run(world, site, known, point, prefix)
         run.draws = list(drawn)
-        names = scope(cut, copied(dict(variables)), replacements)
-        names["rng"] = make_generator(run)
+        names = scope(piece, copied(dict(variables)), replacements)
+        if piece.rng:
+            names[piece.rng] = make_generator(run)
         names[GIVEN] = run.given
         outcome = Outcome(run, "next", None, names)
         with in_run(run):
@@ -324,6 +326,8 @@ def outcomes(
                 outcome.how = "break"
             except PieceContinue:
                 outcome.how = "next"
+            if piece.kind == "enter":
+                outcome.variables = names[BOUND]
             if finish is not None:
                 finish(outcome)
         for at in range(len(prefix), len(run.taken)):
@@ -334,5 +338,13 @@ def outcomes(
 
 
 def kept(outcome: Outcome, names: frozenset[str]) -> dict[str, Any]:
-    """The variables that are still needed."""
-    return {k: v for k, v in outcome.variables.items() if k in names and k not in ("rng", ITEM)}
+    """The variables that are still needed; the generator is handed out anew."""
+    return {
+        k: v
+        for k, v in outcome.variables.items()
+        if k in names and k != ITEM and not is_generator(v)
+    }
+
+
+def is_generator(value: Any) -> bool:
+    return hasattr(type(value), "draw_noise") or hasattr(type(value), "dpest_generator")

@@ -19,7 +19,6 @@ from typing import Any, Literal
 
 from dpest.errors import UntraceableError
 from dpest.program.places import is_user_file
-from dpest.program.tail_calls import unfold
 
 ITEM = "__dpest_item__"
 GIVEN = "__dpest_given__"
@@ -101,12 +100,12 @@ def _cut(function: Callable[..., Any], rng: str, inside: tuple[Any, ...]) -> Cut
         other, its_rng, call = entered
         rest = _cut(other, its_rng, (*inside, function)).pieces
         statements = [*statements[:-1]]
-        enter = _Segment("enter", [_bound(call)], None, call.lineno)
-        segments = [*_segments(statements), enter]
+        enter = _Segment("enter", [_bound(call)], None, call.lineno, file)
+        segments = [*_segments(statements, file), enter]
     else:
-        segments = _segments(statements)
+        segments = _segments(statements, file)
     needed = rest[0].before if rest else frozenset()
-    pieces = tuple(_with_liveness(segments, file, names, rng, needed))
+    pieces = tuple(_with_liveness(segments, names, rng, needed))
     generator = inspect.isgeneratorfunction(function)
     return Cut(definition.name, file, (*pieces, *rest), generator)
 
@@ -313,12 +312,14 @@ class _Leaving(ast.NodeTransformer):
         return ast.copy_location(call, node)
 
 
-def _with_liveness(segments: list[_Segment]) -> list[Piece]:
+def _with_liveness(
+    segments: list[_Segment], names: Mapping[str, Any], rng: str, entered: frozenset[str]
+) -> list[Piece]:
     pieces: list[Piece] = []
     needed: set[str] = set()
     for segment in reversed(segments):
-        after = frozenset(needed)
-        if segment.kind == "block":
+        after = entered if segment.kind == "enter" else frozenset(needed)
+        if segment.kind != "loop":
             needed = live(segment.body, needed, needed)
         else:
             head = set(needed)
