@@ -7,7 +7,7 @@ What is left is conditioned on, one variable at a time, by a nested integral; at
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -131,12 +131,29 @@ class _Variable:
         return self.composite(aligned=False).tabulated(), [], []
 
 
+class Latents:
+    """The noises that are integrated out, in the order in which they were drawn."""
+
+    def __init__(self, densities: Mapping[Symbol, Density]) -> None:
+        self._known = {s: (density, order) for order, (s, density) in enumerate(densities.items())}
+        self._pinned: frozenset[Symbol] = frozenset()
+
+    def __contains__(self, symbol: Symbol) -> bool:
+        return symbol in self._known and symbol not in self._pinned
+
+    def without(self, pinned: Iterable[Symbol]) -> Latents:
+        """The same, with noises that an output pins taken out."""
+        copy = Latents({})
+        copy._known, copy._pinned = self._known, self._pinned | frozenset(pinned)
+        return copy
+
+    def variable(self, symbol: Symbol) -> _Variable:
+        density, order = self._known[symbol]
+        return _Variable(symbol, density, order)
+
+
 def eliminate(
-    latents: Mapping[Symbol, Density],
-    kernels: Sequence[Kernel],
-    inequalities: Sequence[Inequality],
-    *,
-    depth: int = 0,
+    latents: Latents, kernels: Sequence[Kernel], inequalities: Sequence[Inequality]
 ) -> list[Term]:
     """The integral over all latents, as a product of terms in what is left: the parameters.
 
@@ -144,36 +161,40 @@ def eliminate(
     integrals would be needed.
     """
     terms: list[Term] = []
-    variables = {
-        s: _Variable(s, density, order) for order, (s, density) in enumerate(latents.items())
-    }
     touched: dict[Symbol, _Variable] = {}
+
+    def touch(symbol: Symbol) -> _Variable:
+        variable = touched.get(symbol)
+        if variable is None:
+            variable = touched[symbol] = latents.variable(symbol)
+        return variable
+
     for inequality in inequalities:
-        found = [s for s in inequality.form.terms if s in variables]
+        found = [s for s in inequality.form.terms if s in latents]
         if not found:
             terms.append(GateTerm(Affine(inequality.form), inequality.strict))
         elif len(inequality.form.terms) == 1:
-            variable = touched.setdefault(found[0], variables[found[0]])
+            variable = touch(found[0])
             variable.bound(
                 inequality.form.constant, inequality.form.terms[found[0]], inequality.strict
             )
         else:
             for s in found:
-                touched.setdefault(s, variables[s]).inequalities.append(inequality)
+                touch(s).inequalities.append(inequality)
     for kernel in kernels:
-        found = [s for s in kernel.form.terms if s in variables]
+        found = [s for s in kernel.form.terms if s in latents]
         if not found:
             terms.append(KernelTerm(kernel.density, Affine(kernel.form)))
         elif len(kernel.form.terms) == 1:
-            variable = touched.setdefault(found[0], variables[found[0]])
+            variable = touch(found[0])
             variable.own_kernels.append(
                 (kernel.density, kernel.form.terms[found[0]], kernel.form.constant)
             )
         else:
             for s in found:
-                touched.setdefault(s, variables[s]).kernels.append(kernel)
+                touch(s).kernels.append(kernel)
     for component in _components(touched):
-        terms += _component(component, depth)
+        terms += _component(component, 0)
     return terms
 
 

@@ -59,7 +59,11 @@ class KernelTerm:
     at: Affine
 
     def log_value(self, values: Values) -> Floats:
-        return self.density.log_density(self.at(values))
+        at = self.at(values)
+        if not self.density.discrete:
+            return self.density.log_density(at)
+        near = np.rint(at)  # offsets are rational: what should be an integer is one up to rounding
+        return np.where(np.abs(at - near) < 1e-9, self.density.log_density(near), -np.inf)
 
     def lines(self) -> list[Form]:
         return [_minus(self.at.form, k) for k in features(self.density)]

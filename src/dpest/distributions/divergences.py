@@ -1,0 +1,10 @@
+"""δ(ε), Rényi divergences and trade-offs of a pair of distributions cut into cells."""
+
+from __future__ import annotations
+
+from dpest.distributions.pairs import GroupPair
+
+
+class LossMeasure:
+    def __init__(self, groups: list[GroupPair]) -> None:
+        self.groups = groups

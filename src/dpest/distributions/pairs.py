@@ -1,0 +1,331 @@
+"""Two distributions side by side: their common cells as products of small factors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpest.distributions import support
+from dpest.distributions.cells import Cell, Coordinate, blocks_of, build_cells
+from dpest.distributions.densities import spread
+from dpest.distributions.factors import groups_of
+from dpest.distributions.quadrature import Floats
+from dpest.distributions.ratio import NOTHING, Extreme, scan, scan_lattice
+from dpest.distributions.summit import climb
+from dpest.distributions.terms import IntegralTerm, Term, parameters_of
+from dpest.noise.family import Noise
+from dpest.program.linear import Form, Symbol
+from dpest.program.paths import Trace
+from dpest.program.skeleton import Skeleton
+
+Noises = tuple[Mapping[Symbol, Noise], Mapping[Symbol, Noise]]
+Values = Mapping[Symbol, Floats]
+
+
+@dataclass
+class Factor:
+    """An independent part of a cell's two densities, in some of its coordinates."""
+
+    coordinates: tuple[Coordinate, ...]
+    functions: tuple[Callable[[Values], Floats], Callable[[Values], Floats]]
+    lines: list[Form]
+    scale: float
+    widest: float
+    _extremes: tuple[Extreme, Extreme] | None = None
+
+    @property
+    def symbols(self) -> tuple[Symbol, ...]:
+        return tuple(c.symbol for c in self.coordinates)
+
+    def pair(self, x: Floats) -> tuple[Floats, Floats]:
+        """Both log-densities at points (N,) for one coordinate, (N, d) for several."""
+        columns = x[:, None] if x.ndim == 1 else x
+        values = {s: columns[:, i] for i, s in enumerate(self.symbols)}
+        shape = (len(columns),)
+        return (
+            np.broadcast_to(self.functions[0](values), shape),
+            np.broadcast_to(self.functions[1](values), shape),
+        )
+
+    def kinks(self) -> list[float]:
+        """For one coordinate: where the densities are not smooth."""
+        (symbol,) = self.symbols
+        found = {float(-f.constant / f.terms[symbol]) for f in self.lines if symbol in f.terms}
+        return sorted(found)
+
+    def extremes(self) -> tuple[Extreme, Extreme]:
+        if self._extremes is None:
+            self._extremes = self._find()
+        return self._extremes
+
+    def finite_extremes(self) -> tuple[Extreme, Extreme]:
+        """The extremes without outputs that only one side seems to have.
+
+        For where a density underflows although the conditions allow the output.
+        """
+
+        def pair(x: Floats) -> tuple[Floats, Floats]:
+            p, q = self.pair(x)
+            both = np.isfinite(p) & np.isfinite(q)
+            return np.where(both, p, -np.inf), np.where(both, q, -np.inf)
+
+        return Factor(self.coordinates, self.functions, self.lines, self.scale, self.widest)._find(
+            pair
+        )
+
+    def _find(
+        self, pair: Callable[[Floats], tuple[Floats, Floats]] | None = None
+    ) -> tuple[Extreme, Extreme]:
+        pair = pair or self.pair
+        if len(self.coordinates) > 1:
+            return climb(pair, self.lines, self.symbols, self.scale, self.widest)
+        (coordinate,) = self.coordinates
+        kinks = self.kinks() or [0.0]
+        if coordinate.lattice:
+            offsets = [float(o) for o in coordinate.offsets]
+            return scan_lattice(pair, offsets, float(coordinate.step), kinks, self.widest)
+        return scan(pair, kinks, self.scale, self.widest)
+
+
+@dataclass
+class CellPair:
+    """A cell under both inputs: constant log-masses and independent factors."""
+
+    cell: Cell
+    noises: Noises
+    log_constant: tuple[float, float]
+    factors: list[Factor]
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.factors
+
+    def exists(self, side: int) -> bool:
+        """Whether the cell has positive probability on a side, decided exactly."""
+        return any(support.has_mass(r, self.noises[side]) for r in self.cell.regions[side])
+
+    def extremes(self) -> tuple[CellExtreme, CellExtreme]:
+        p, q = self.log_constant
+        if p == -math.inf or q == -math.inf:
+            return self._lopsided()
+        both = [f.extremes() for f in self.factors]
+        found = []
+        for side in (0, 1):
+            base = p - q if side == 0 else q - p
+            parts = [pair[side] for pair in both]
+            parts = [self._confirmed(i, e, side) for i, e in enumerate(parts)]
+            if any(e.value == -math.inf for e in parts):
+                found.append(CellExtreme(-math.inf, self, ()))
+                continue
+            found.append(CellExtreme(base + sum(e.value for e in parts), self, tuple(parts)))
+        return found[0], found[1]
+
+    def _lopsided(self) -> tuple[CellExtreme, CellExtreme]:
+        here, there = self.exists(0), self.exists(1)
+        infinite = Extreme(math.inf, (), "support")
+        return (
+            CellExtreme(math.inf if here and not there else -math.inf, self, (infinite,)),
+            CellExtreme(math.inf if there and not here else -math.inf, self, (infinite,)),
+        )
+
+    def _confirmed(self, index: int, extreme: Extreme, side: int) -> Extreme:
+        """A difference of supports counts only if the conditions show it."""
+        if extreme.how != "support":
+            return extreme
+        factor = self.factors[index]
+        if any(c.lattice for c in self.cell.coordinates):
+            return extreme
+        point = self._typical(side)
+        point.update(zip(factor.symbols, extreme.at, strict=True))
+        if support.only_one_side(self.cell, self.noises, point, side):
+            return extreme
+        finite = factor.finite_extremes()[side]
+        return finite
+
+    def _typical(self, side: int) -> dict[Symbol, float]:
+        """Some coordinates that the side can release, for the factors that are not in question."""
+        point = {c.symbol: 0.0 for c in self.cell.coordinates}
+        region = self.cell.regions[side][0]
+        inner = [support._opened(c, self.noises[side]) for c in region.conditions]
+        symbols = {s for c in inner for s in c.form.terms}
+        forms = []
+        for coordinate in self.cell.coordinates:
+            form = Form()
+            for c, j in zip(coordinate.combination, self.cell.shape.free, strict=True):
+                if c:
+                    leaf = region.leaves[self.cell.real[j]]
+                    form = form.plus(leaf if isinstance(leaf, Form) else Form.number(leaf), c)
+            forms.append(form)
+            symbols |= set(form.terms)
+        found = support.feasible(
+            [*inner, *support.support_conditions(symbols, self.noises[side], inner=True)]
+        )
+        if found is not None:
+            for symbol in symbols:
+                found.setdefault(symbol, Fraction(0))
+            for coordinate, form in zip(self.cell.coordinates, forms, strict=True):
+                point[coordinate.symbol] = float(form.at(found))
+        return point
+
+
+@dataclass(frozen=True)
+class CellExtreme:
+    """The supremum of one direction's loss over a cell."""
+
+    value: float
+    pair: CellPair
+    parts: tuple[Extreme, ...]
+
+
+@dataclass
+class BlockPair:
+    positions: tuple[int, ...]
+    cells: list[CellPair]
+
+    def extremes(self) -> tuple[CellExtreme, CellExtreme]:
+        both = [c.extremes() for c in self.cells]
+        return (
+            max((b[0] for b in both), key=lambda e: e.value),
+            max((b[1] for b in both), key=lambda e: e.value),
+        )
+
+
+@dataclass
+class GroupPair:
+    """Outputs of one skeleton: independent blocks, whose losses add."""
+
+    skeleton: Skeleton
+    blocks: list[BlockPair]
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def compare(first: Trace, second: Trace) -> list[GroupPair]:
+    """The two traces' distributions, cut into groups, blocks and cells."""
+    noises: Noises = (first.noises, second.noises)
+    found = []
+    for group in groups_of([first, second]):
+        blocks = []
+        for block in group.blocks:
+            cells = build_cells(block.regions, noises)
+            blocks.append(BlockPair(block.positions, [cell_pair(c, noises) for c in cells]))
+        found.append(GroupPair(group.skeleton, blocks))
+    return found
+
+
+def cell_pair(cell: Cell, noises: Noises) -> CellPair:
+    if not cell.coordinates:
+        logs = tuple(
+            float(cell.log_density(side, {})) if cell.pieces[side] else -math.inf for side in (0, 1)
+        )
+        return CellPair(cell, noises, (logs[0], logs[1]), [])
+    if not cell.pieces[0] or not cell.pieces[1]:
+        return CellPair(
+            cell,
+            noises,
+            (0.0 if cell.pieces[0] else -math.inf, 0.0 if cell.pieces[1] else -math.inf),
+            [_whole(cell, noises)],
+        )
+    if len(cell.pieces[0]) == 1 and len(cell.pieces[1]) == 1:
+        return _split(cell, noises)
+    return CellPair(cell, noises, (0.0, 0.0), [_whole(cell, noises)])
+
+
+def _widest(cell: Cell, noises: Noises) -> float:
+    longest = 1e-12
+    for side in (0, 1):
+        for region in cell.regions[side]:
+            forms = [c.form for c in region.conditions]
+            forms += [leaf for leaf in region.leaves if isinstance(leaf, Form)]
+            for form in forms:
+                for symbol, c in form.terms.items():
+                    longest = max(longest, _length(noises[side][symbol]) * abs(float(c)))
+    return longest
+
+
+def _length(noise: Noise) -> float:
+    rates = [r for r in noise.tail_rates if 0 < r < math.inf]
+    return max([1 / r for r in rates] + [spread(noise)])
+
+
+def _factor(
+    cell: Cell,
+    coordinates: Sequence[Coordinate],
+    functions: tuple[Callable[[Values], Floats], Callable[[Values], Floats]],
+    terms: Sequence[Term],
+    widest: float,
+) -> Factor:
+    lines = list(dict.fromkeys(line for t in terms for line in t.lines()))
+    scale = min([widest, *(t.scale(c.symbol) for t in terms for c in coordinates)])
+    return Factor(tuple(coordinates), functions, lines, scale, widest)
+
+
+def _whole(cell: Cell, noises: Noises) -> Factor:
+    terms = [t for pieces in cell.pieces for piece in pieces for t in piece.terms]
+    return _factor(
+        cell,
+        cell.coordinates,
+        (lambda v: cell.log_density(0, v), lambda v: cell.log_density(1, v)),
+        terms,
+        _widest(cell, noises),
+    )
+
+
+def _split(cell: Cell, noises: Noises) -> CellPair:
+    """One piece on each side: the terms fall into independent blocks of coordinates."""
+    (first,), (second,) = cell.pieces
+    constants = [first.constant, second.constant]
+    shared: list[list[Term]] = [[], []]
+    for side, piece in enumerate((first, second)):
+        for term in piece.terms:
+            if parameters_of([term]):
+                shared[side].append(term)
+            else:
+                constants[side] += float(term.log_value({}))
+    widest = _widest(cell, noises)
+    factors = []
+    for symbols in blocks_of(cell.coordinates, shared):
+        inside = set(symbols)
+        mine = [[t for t in shared[s] if parameters_of([t]) <= inside] for s in (0, 1)]
+        coordinates = [c for c in cell.coordinates if c.symbol in inside]
+        factors.append(
+            _factor(
+                cell,
+                coordinates,
+                (_product(mine[0]), _product(mine[1])),
+                [*mine[0], *mine[1]],
+                widest,
+            )
+        )
+    return CellPair(cell, noises, (constants[0], constants[1]), factors)
+
+
+def _product(terms: Sequence[Term]) -> Callable[[Values], Floats]:
+    def log_density(values: Values) -> Floats:
+        total: Floats = np.zeros(np.broadcast_shapes(*(np.shape(v) for v in values.values())))
+        for term in terms:
+            total = total + term.log_value(values)
+        return total
+
+    return log_density
+
+
+def quadrature_error(cells: Sequence[CellPair]) -> float:
+    """The largest relative error estimate of any integral in the cells."""
+    worst = 1e-15
+    for pair in cells:
+        for pieces in pair.cell.pieces:
+            for piece in pieces:
+                for term in piece.terms:
+                    worst = max(worst, getattr(term, "error", 0.0))
+                    if isinstance(term, IntegralTerm):
+                        for inner in term.inner:
+                            worst = max(worst, getattr(inner, "error", 0.0))
+    return worst
+
+
+__all__ = ["NOTHING", "BlockPair", "CellExtreme", "CellPair", "Factor", "GroupPair", "compare"]

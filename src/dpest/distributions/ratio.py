@@ -1,0 +1,208 @@
+"""The supremum of a log-density ratio over real outputs.
+
+Between kinks the ratio is smooth: its largest value lies at a kink (from one side), at a stationary
+point inside a piece, or is approached at infinity. The limit at infinity is followed outwards until
+it has settled; it is called infinite only if it keeps growing in proportion to the distance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpest.distributions.quadrature import Floats, graded
+
+LogPair = Callable[[Floats], tuple[Floats, Floats]]
+_OFFSETS = np.array([0.06, 0.28, 0.5, 0.72, 0.94])
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """A supremum of ±(log p - log q): the value, where, and how it is reached."""
+
+    value: float
+    at: tuple[float, ...] = ()
+    how: str = "at"  # "at", "limit" (approached at infinity), "unbounded", "support"
+    log_p: float = math.nan
+    log_q: float = math.nan
+
+
+NOTHING = Extreme(-math.inf)
+
+
+def scan(
+    pair: LogPair, kinks: Sequence[float], scale: float, widest: float
+) -> tuple[Extreme, Extreme]:
+    """The suprema of log p - log q and of log q - log p over a real line.
+
+    `scale` is the shortest length over which the densities change, `widest` the longest. Points
+    where both densities are 0 are no outputs; where just one is 0 the supremum is infinite
+    ("support", to be confirmed exactly by the caller).
+    """
+    spots = np.array(sorted(kinks)) if len(kinks) else np.zeros(1)
+    low, high = spots[0] - 8 * widest, spots[-1] + 8 * widest
+    starts, ends, _ = graded(np.array([[low, *spots, high]]), np.array([2 * scale]))
+    inner = (starts[:, None] + (ends - starts)[:, None] * _OFFSETS).ravel()
+    nudge = 1e-12 * np.maximum(np.abs(spots), scale)
+    outward = widest * np.exp2(np.arange(4, 14))
+    points = np.concatenate(
+        [
+            spots[0] - outward[::-1],
+            np.sort(np.concatenate([inner, spots - nudge, spots + nudge])),
+            spots[-1] + outward,
+        ]
+    )
+    log_p, log_q = pair(points)
+    ratio = _ratio(log_p, log_q)
+    doubt = _doubt(log_p, log_q)
+    first, second = (
+        _sup(pair, points, sign * ratio, doubt, sign, len(outward)) for sign in (1.0, -1.0)
+    )
+    return first, second
+
+
+def _doubt(log_p: Floats, log_q: Floats) -> Floats:
+    """Rounding error of a ratio: far out, where the logs are large, it has fewer digits."""
+    with np.errstate(invalid="ignore"):
+        return 4e-16 * (np.abs(log_p) + np.abs(log_q))
+
+
+def _ratio(log_p: Floats, log_q: Floats) -> Floats:
+    """log p - log q; NaN where both are 0."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(log_p - log_q)
+
+
+def _sup(
+    pair: LogPair, points: Floats, here: Floats, doubt: Floats, sign: float, tail: int
+) -> Extreme:
+    alive = ~np.isnan(here)
+    if not alive.any():
+        return NOTHING
+    x, y = points[alive], here[alive]
+    top = int(np.argmax(y))
+    if y[top] == math.inf:
+        log_p, log_q = pair(x[[top]])
+        return Extreme(math.inf, (float(x[top]),), "support", float(log_p[0]), float(log_q[0]))
+    best = _peak(pair, x, y, doubt[alive], sign)
+    for end in _tails(points, here, doubt, tail):
+        # Of equal values the one at a definite place is the better witness.
+        if end.value > best.value + 1e-12 * max(1.0, abs(best.value)):
+            best = end
+    return best
+
+
+def _peak(pair: LogPair, x: Floats, y: Floats, doubt: Floats, sign: float) -> Extreme:
+    """The best sampled point, refined where it lies inside a smooth piece."""
+    sure = y - doubt
+    top = float(sure.max())
+    slack = 1e-3 * max(float(np.ptp(y)), 1e-12)
+    first = int(np.argmax(sure))
+    best, where = top, float(x[first])
+    inside = (
+        np.flatnonzero((y[1:-1] >= y[:-2]) & (y[1:-1] >= y[2:]) & (sure[1:-1] > top - slack)) + 1
+    )
+    if len(inside) > 16:
+        inside = inside[np.argsort(-sure[inside])[:16]]
+    if len(inside):
+        low, high = x[inside - 1].copy(), x[inside + 1].copy()
+        fractions = np.linspace(0, 1, 9)
+        rows = np.arange(len(inside))
+        for _ in range(14):
+            grid = low[:, None] + (high - low)[:, None] * fractions
+            log_p, log_q = pair(grid.ravel())
+            with np.errstate(invalid="ignore"):
+                values = sign * _ratio(log_p, log_q) - _doubt(log_p, log_q)
+            values = np.where(np.isfinite(values), values, -np.inf).reshape(grid.shape)
+            pick = np.argmax(values, axis=1)
+            most = int(np.argmax(values[rows, pick]))
+            gain = values[most, pick[most]] - best
+            if gain > 0:
+                best, where = float(values[most, pick[most]]), float(grid[most, pick[most]])
+            low = grid[rows, np.maximum(pick - 1, 0)]
+            high = grid[rows, np.minimum(pick + 1, 8)]
+            # Near a smooth top, a bracket of width h is wrong by h²: no need to go further.
+            if (high - low).max() <= 1e-7 * max(1.0, float(np.abs(grid).max())):
+                break
+    log_p, log_q = pair(np.array([where]))
+    value = sign * float(log_p[0] - log_q[0])
+    return Extreme(value, (where,), "at", float(log_p[0]), float(log_q[0]))
+
+
+def _tails(points: Floats, here: Floats, doubt: Floats, count: int) -> list[Extreme]:
+    """What the ratio does at both ends: a limit, or growth without bound."""
+    found = []
+    for end, part in ((-math.inf, slice(count - 1, None, -1)), (math.inf, slice(-count, None))):
+        values, unsure = here[part], doubt[part]
+        alive = np.isfinite(values)
+        if not alive.any():
+            continue
+        values, unsure = values[alive], unsure[alive]
+        if len(values) >= 4:
+            steps = np.diff(values)
+            # The distances double: growth in proportion to the distance doubles the steps too.
+            if steps[-1] > 1e-6 and steps[-1] > 1.5 * steps[-2] > 1.5 * 1.5 * steps[-3] > 0:
+                found.append(Extreme(math.inf, (end,), "unbounded"))
+                continue
+        # The nearest point from which on nothing changes any more: it has the most digits.
+        settled = np.abs(values - values[-1]) <= unsure + unsure[-1] + 1e-15
+        place = int(np.argmax(settled))
+        found.append(Extreme(float(values[place]), (end,), "limit"))
+    return found
+
+
+def scan_lattice(
+    pair: LogPair, offsets: Sequence[float], step: float, spots: Sequence[float], widest: float
+) -> tuple[Extreme, Extreme]:
+    """The same over lattice points offset + step·k."""
+    points = lattice_points(offsets, step, spots, widest)
+    reach = 60 * widest
+    outward = np.exp2(np.arange(1, 9)) * reach
+    base = float(offsets[0])
+    far = []
+    for side in (-1.0, 1.0):
+        edge = min(spots) if side < 0 else max(spots)
+        raw = edge + side * outward
+        far.append(base + step * np.rint((raw - base) / step))
+    everything = np.concatenate([far[0][::-1], points, far[1]])
+    log_p, log_q = pair(everything)
+    ratio = _ratio(log_p, log_q)
+    doubt = _doubt(log_p, log_q)
+    results = []
+    for sign in (1.0, -1.0):
+        here = sign * ratio
+        alive = ~np.isnan(here)
+        if not alive.any():
+            results.append(NOTHING)
+            continue
+        masked = np.where(alive, here - np.where(np.isfinite(here), doubt, 0.0), -np.inf)
+        top = int(np.argmax(masked))
+        value = float(here[top])
+        how = "support" if value == math.inf else "at"
+        at = (float(everything[top]),)
+        best = Extreme(value, at, how, float(log_p[top]), float(log_q[top]))
+        for end in _tails(everything, here, doubt, len(outward)) if how == "at" else ():
+            if end.value > best.value + 1e-12 * max(1.0, abs(best.value)):
+                best = end
+        results.append(best)
+    return results[0], results[1]
+
+
+def lattice_points(
+    offsets: Sequence[float], step: float, spots: Sequence[float], widest: float
+) -> Floats:
+    """All lattice points within the reach of the densities."""
+    reach = 60 * widest
+    low, high = min(spots) - reach, max(spots) + reach
+    parts = []
+    for offset in offsets:
+        first, last = math.ceil((low - offset) / step), math.floor((high - offset) / step)
+        if last - first > 4_000_000:
+            from dpest.errors import RefusedError
+
+            raise RefusedError("a lattice output with more than four million likely values")
+        parts.append(offset + step * np.arange(first, last + 1))
+    return np.unique(np.concatenate(parts))
