@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from dpest.errors import InputError
 from dpest.literature.cache import CellCache
-from dpest.literature.cells import ATTACKS, ENGINES, Cell, Settings, compute
+from dpest.literature.cells import ATTACKS, ENGINES, PICTURES, Cell, Settings, compute
 
 TOOLS = ("DP-Sniper", "StatDP", "DP-Finder", "CheckDP", "dpest")
 BIT_LEVEL = "NumPy Laplace (bit level)"
@@ -71,6 +70,7 @@ def run(
     rows: Sequence[Row],
     *,
     engines: Sequence[str] = ENGINES,
+    pictures: Sequence[tuple[str, str]] = (),
     settings: Settings | None = None,
     cache: Path | None = None,
     workers: int = 2,
@@ -83,6 +83,7 @@ def run(
     settings = settings or Settings()
     kept = CellCache(cache, settings)
     wanted = [(row.name, engine) for row in rows for engine in engines_for(row, engines)]
+    wanted += pictures
     found: dict[tuple[str, str], Cell] = {}
     for name, engine in wanted:
         known = kept.get(name, engine)
@@ -90,7 +91,7 @@ def run(
             found[name, engine] = known
     missing = [key for key in wanted if key not in found]
     # The long ones first: the pool then ends evenly.
-    missing.sort(key=lambda key: key[1] not in ATTACKS)
+    missing.sort(key=lambda key: key[1] not in (*PICTURES, *ATTACKS))
 
     def finished(cell: Cell) -> None:
         kept.put(cell)
@@ -137,10 +138,11 @@ def disagreements(cells: Sequence[Cell]) -> list[str]:
                     )
         worst = next((c for c in found if c.engine == "worst"), None)
         pattern = next((c for c in found if c.engine == "patterns"), None)
-        if worst and pattern and worst.value is not None and pattern.value is not None:
-            if not math.isinf(worst.value) and pattern.value > worst.value * (1 + AGREEMENT):
-                problems.append(
-                    f"{row}: a pattern has {pattern.value:.8g}, the search for the worst pair "
-                    f"only {worst.value:.8g}"
-                )
+        if worst is None or pattern is None or worst.value is None or pattern.value is None:
+            continue
+        if pattern.value > worst.value * (1 + AGREEMENT):
+            problems.append(
+                f"{row}: a pattern has {pattern.value:.8g}, the search for the worst pair "
+                f"only {worst.value:.8g}"
+            )
     return problems

@@ -19,6 +19,8 @@ ALPHA = 1e-4
 ENGINES = ("patterns", "worst", "proved", "proved_any", "sequential", "sniper", "statdp", "finder")
 EXACT_ENGINES = ("patterns", "worst", "proved", "proved_any")
 ATTACKS = ("sequential", "sniper", "statdp", "finder")
+# Not bounds but data for a picture.
+PICTURES = ("growth", "by_runs", "p_values")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Cell:
     runs: int = 0
     seconds: float = 0.0
     pair: list[Any] = field(default_factory=list)
+    points: list[list[Any]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         found = asdict(self)
@@ -82,6 +85,10 @@ def mechanism_of(row: str) -> Mechanism:
 
 
 def _compute(row: str, mechanism: Mechanism, engine: str, settings: Settings) -> Cell:
+    if engine in PICTURES:
+        from dpest.literature import pictures
+
+        return Cell(row, engine, "none", None, points=pictures.points(engine, mechanism, settings))
     if engine == "patterns":
         return _patterns(row, mechanism)
     if engine == "worst":

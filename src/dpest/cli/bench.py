@@ -1,0 +1,117 @@
+"""dpest bench: the literature's benchmark."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from dpest.cli import EXIT_HOLDS, EXIT_VIOLATED
+from dpest.cli.options import check_writable, write
+
+BENCHMARKS = ("literature",)
+
+
+@click.command()
+@click.argument("name", type=click.Choice(BENCHMARKS))
+@click.option("--only", multiple=True, metavar="ROW|TOOL", help="Some rows, or a tool's rows.")
+@click.option("--engines", metavar="A,B", help="Some engines; `exact` stands for the quick ones.")
+@click.option("--runs", type=float, default=2e6, show_default=True, help="Runs of an attack.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--workers", type=click.IntRange(min=1), help="Processes; all cores by default.")
+@click.option("--json", "json_path", metavar="F", help="Write the cells as JSON; - for stdout.")
+@click.option("--html", "html_path", metavar="F", help="Write the page.")
+@click.option("--markdown", "markdown_path", metavar="F", help="Write docs/results.md.")
+@click.option("--cache", metavar="F", default=".dpest-cache/literature.jsonl", show_default=True)
+@click.option("--no-cache", is_flag=True, help="Compute everything anew.")
+def bench(
+    name: str,
+    only: tuple[str, ...],
+    engines: str | None,
+    runs: float,
+    seed: int,
+    workers: int | None,
+    json_path: str | None,
+    html_path: str | None,
+    markdown_path: str | None,
+    cache: str,
+    no_cache: bool,
+) -> int:
+    """Every mechanism of the literature, by every engine, beside what was published.
+
+    Two of our engines that contradict each other on any row fail the command.
+
+    \b
+    Example:
+      dpest bench literature --engines exact
+      dpest bench literature --html results.html --markdown docs/results.md
+    """
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+    from dpest.literature import bench as benchmark
+    from dpest.literature import pictures, table
+    from dpest.literature.cells import ENGINES, EXACT_ENGINES, PICTURES, Settings
+
+    for path in (json_path, html_path, markdown_path):
+        check_writable(path)
+    words = engines.split(",") if engines else list(ENGINES)
+    chosen = [e for w in words for e in (EXACT_ENGINES if w == "exact" else (w,))]
+    settings = Settings(seed=seed, runs=int(runs))
+    rows = benchmark.select(only)
+    cores = workers or os.cpu_count() or 1
+    started = time.monotonic()
+    console = Console(stderr=True)
+
+    def done(cell: object, finished: int, total: int) -> None:
+        if sys.stderr.isatty():
+            console.print(f"[{finished}/{total}] {cell.row} {cell.engine}", end="\r")  # type: ignore[attr-defined]
+
+    extra = [p for p in pictures.wanted() if p[0] in {r.name for r in rows}] if html_path else []
+    cells = benchmark.run(
+        rows,
+        engines=chosen,
+        pictures=extra,
+        settings=settings,
+        cache=None if no_cache else Path(cache),
+        workers=cores,
+        done=done,
+    )
+    seconds = time.monotonic() - started
+    problems = benchmark.disagreements(cells)
+    result = table.Table(rows, cells)
+    command = (
+        "dpest bench literature"
+        + "".join(
+            [f" --only {o}" for o in only],
+        )
+        + (f" --engines {engines}" if engines else "")
+    )
+    about = {"command": command, "cores": cores, "seconds": seconds}
+    if json_path:
+        write(json_path, json.dumps(table.as_json(cells, settings, problems), indent=1))
+    if html_path:
+        write(html_path, table.page(result, settings, **about))  # type: ignore[arg-type]
+    if markdown_path:
+        write(markdown_path, table.markdown(result, settings, **about))  # type: ignore[arg-type]
+    if json_path != "-":
+        out = Console()
+        for head, lines in (
+            (table.EXACT_HEAD, result.exact_lines()),
+            (table.ATTACK_HEAD, result.attack_lines()),
+        ):
+            grid = Grid(*head, box=None)
+            for line in lines:
+                grid.add_row(*line)
+            out.print(grid)
+        for line in result.ratios():
+            out.print(line, soft_wrap=True, highlight=False)
+        spent = sum(c.seconds for c in cells if c.engine not in PICTURES)
+        out.print(f"{len(cells)} cells, {spent:.0f} s of work, {seconds:.0f} s by the clock")
+    for problem in problems:
+        click.echo(f"DISAGREEMENT: {problem}", err=True)
+    return EXIT_VIOLATED if problems else EXIT_HOLDS
