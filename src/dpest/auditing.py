@@ -13,7 +13,7 @@ from dpest.campaign import Campaign
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError
 from dpest.evidence import Evidence
-from dpest.inputs.adjacency import Adjacency, parse_adjacency
+from dpest.inputs.adjacency import Adjacency, any_pair, parse_adjacency
 from dpest.inputs.domains import ANY, Domain
 from dpest.notions.claims import Claim
 from dpest.questions import resolve
@@ -182,16 +182,8 @@ def prove(
 
 
 def _neighbours(mechanism: Mechanism, x: Any, x2: Any, adjacency: Adjacency | str | None) -> None:
-    if isinstance(adjacency, str):
-        adjacency = parse_adjacency(adjacency)
-    if adjacency is None:
-        adjacency = mechanism.adjacency
-    if adjacency is not None:
-        adjacency.check(x, x2)
-    else:
-        from dpest.inputs.adjacency import any_pair
-
-        any_pair().check(x, x2)
+    rule = parse_adjacency(adjacency) if isinstance(adjacency, str) else adjacency
+    (rule or mechanism.adjacency or any_pair()).check(x, x2)
 
 
 def assert_private(

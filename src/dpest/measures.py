@@ -22,7 +22,7 @@ def of_loss(loss: ExactLoss, measure: Measure) -> float:
 
     For zCDP and Gaussian DP, suprema over a continuum, it is a lower bound that is close to it.
     """
-    if measure.kind == "renyi":
+    if measure.alpha is not None:
         return float(loss.renyi(measure.alpha))
     if measure.kind == "zcdp":
         return max(float(loss.renyi(alpha)) / alpha for alpha in _ORDERS)
@@ -67,11 +67,10 @@ def follows(evidence: Evidence, wanted: Measure) -> Evidence | None:
     elif wanted.kind == "zcdp" and isinstance(known, PureDP):
         value = float(known.epsilon) ** 2 / 2
     elif wanted.kind == "gdp" and isinstance(known, PureDP):
-        from scipy.special import log_ndtr, ndtri
+        from scipy.special import ndtri
 
         epsilon = float(known.epsilon)
         value = float(2 * ndtri(1 / (1 + math.exp(-epsilon)))) if epsilon < 30 else math.inf
-        del log_ndtr
     else:
         return None
     if not math.isfinite(value):

@@ -71,33 +71,29 @@ def resolve(
     resolved_claim = stated.resolve(mechanism.all_params) if stated is not None else None
     measure, limit = measured(resolved_claim)
 
-    if isinstance(adjacency, str):
-        adjacency = parse_adjacency(adjacency)
-    if adjacency is None:
-        adjacency = mechanism.adjacency
-    if adjacency is None:
-        adjacency = linf(1)
+    rule = parse_adjacency(adjacency) if isinstance(adjacency, str) else adjacency
+    rule = rule if rule is not None else mechanism.adjacency
+    if rule is None:
+        rule = linf(1)
         notes.append(
             "no adjacency was given: assumed that every entry may move by at most 1 (linf)"
         )
     if length is not None and length < 1:
         raise InputError(f"the length must be at least 1; got {length=}")
-    if isinstance(domain, str):
-        domain = parse_domain(domain)
-    if domain is None:
-        domain = mechanism.domain
-    if domain is None:
+    inputs = parse_domain(domain) if isinstance(domain, str) else domain
+    inputs = inputs if inputs is not None else mechanism.domain
+    if inputs is None:
         n = length if length is not None else DEFAULT_LENGTH
-        domain = reals(n)
+        inputs = reals(n)
         if length is None:
             notes.append(f"no length was given: assumed vectors of {n} real numbers")
     elif length is not None:
-        domain = domain.with_length(length)
-    n = domain.default_length(DEFAULT_LENGTH)
+        inputs = inputs.with_length(length)
+    n = inputs.default_length(DEFAULT_LENGTH)
     return Resolved(
         mechanism=mechanism,
-        adjacency=adjacency,
-        domain=domain,
+        adjacency=rule,
+        domain=inputs,
         length=n,
         claim=resolved_claim,
         measure=measure,

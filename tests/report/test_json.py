@@ -9,9 +9,9 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
-from report.verdicts import EVERY, INFINITE
 
 from dpest.report.json_report import plain
+from report.verdicts import EVERY, INFINITE
 
 SCHEMA = json.loads(
     (Path(__file__).parents[2] / "docs" / "verdict.schema.json").read_text(encoding="utf-8")

@@ -8,9 +8,9 @@ import shutil
 import subprocess
 
 import pytest
-from report.verdicts import EVERY, VIOLATED, question
 
 from dpest.verdict import Verdict
+from report.verdicts import EVERY, VIOLATED, question
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
+
+from dpest.evidence import ESTIMATE, Evidence, Measure, Standing, confidence
+from dpest.verdict import Verdict
 from report.verdicts import (
     EVERY,
     INFINITE,
@@ -17,9 +20,6 @@ from report.verdicts import (
     question,
     upper,
 )
-
-from dpest.evidence import ESTIMATE, Evidence, Measure, Standing, confidence
-from dpest.verdict import Verdict
 
 
 @pytest.mark.parametrize(

@@ -137,8 +137,8 @@ class SequentialAudit:
 
     def event(self, epsilon: float) -> tuple[str, float, float]:
         """The event bet on, and how often it came up on each input (an estimate)."""
-        high = _LOGITS > epsilon
-        low = -_LOGITS > epsilon
+        high = epsilon < _LOGITS
+        low = epsilon < -_LOGITS
         total1, total0 = max(self._ones.sum(), 1.0), max(self._zeros.sum(), 1.0)
         flip = self._ones[low].sum() + self._zeros[low].sum() > (
             self._ones[high].sum() + self._zeros[high].sum()

@@ -80,9 +80,11 @@ def exact(
         click.echo(f"witness: {loss.witness.event}")
         if loss.witness.p is not None and loss.witness.q is not None:
             click.echo(f"{kind} {loss.witness.p:.12g} on x, {loss.witness.q:.12g} on x2")
-        if certify:
+        if loss.enclosure is not None:
             low, high = loss.enclosure
             click.echo(f"enclosure: [{low!r}, {high!r}]")
+        for note in loss.notes:
+            click.echo(f"note: {note}")
         if delta is not None:
             click.echo(f"ε at δ = {delta:g}: {number(answer['epsilon_at_delta']['epsilon'])}")
         if alpha is not None:

@@ -26,9 +26,7 @@ def load(target: str) -> Mechanism:
     try:
         found: Any = getattr(module, name)
     except AttributeError:
-        functions = [
-            n for n, v in vars(module).items() if callable(v) and _defined_in(v, module)
-        ]
+        functions = [n for n, v in vars(module).items() if callable(v) and _defined_in(v, module)]
         has = ", ".join(functions) if functions else "no function"
         raise TargetError(f"{place} has no function {name!r}; it has: {has}") from None
     if not callable(found):

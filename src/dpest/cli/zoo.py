@@ -68,7 +68,7 @@ def _claim(entry: Mechanism) -> str:
 
 
 def _holds(entry: Mechanism) -> str:
-    return "yes" if entry.about["right"] else f"no, from n = {entry.about['wrong_from']}"
+    return "yes" if entry.about["right"] else f"no (n ≥ {entry.about['wrong_from']})"
 
 
 def true_value(entry: Mechanism, n: int) -> float | None:

@@ -13,6 +13,7 @@ from dpest.noise.binomial import Binomial
 from dpest.noise.categorical import Categorical
 from dpest.noise.discrete_gaussian import DiscreteGaussian
 from dpest.noise.discrete_laplace import DiscreteLaplace
+from dpest.noise.discrete_uniform import DiscreteUniform
 from dpest.noise.exponential import Exponential
 from dpest.noise.family import Noise, ShiftCost
 from dpest.noise.gaussian import Gaussian
@@ -29,6 +30,7 @@ __all__ = [
     "Categorical",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "DiscreteUniform",
     "Exponential",
     "Gaussian",
     "Geometric",

@@ -286,6 +286,28 @@ class Inverse(Tradeoff):
         return self.f
 
 
+class Maximum(Tradeoff):
+    """The larger of two trade-off functions, everywhere: what holds when both do."""
+
+    def __init__(self, first: Tradeoff, second: Tradeoff) -> None:
+        self.first, self.second = first, second
+
+    def __repr__(self) -> str:
+        return f"Maximum({self.first!r}, {self.second!r})"
+
+    def _values(self, x: Array) -> Array:
+        return np.maximum(self.first._values(x), self.second._values(x))
+
+    @property
+    def inverse(self) -> Maximum:
+        return Maximum(self.first.inverse, self.second.inverse)
+
+
+def symmetrised(f: Tradeoff) -> Tradeoff:
+    """max(f, f⁻¹): f-DP speaks of both orders of every pair, so both bounds hold."""
+    return f if f.symmetric else Maximum(f, f.inverse)
+
+
 def as_tradeoff(f: Callable[[Any], Any]) -> Tradeoff:
     """A trade-off function as one of ours; a plain callable is checked on a grid."""
     return f if isinstance(f, Tradeoff) else FromFunction(f)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
+import heapq
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,14 +15,16 @@ from dpest.declaration import Mechanism
 from dpest.program.batch_draws import TooMuchKept
 from dpest.program.batch_generator import BatchGenerator
 from dpest.program.batch_reading import Pending, Reading
-from dpest.program.batch_scalar import Pools, ScalarGenerator
+from dpest.program.batch_scalar import ScalarGenerator
 from dpest.program.batch_values import NeedsScalar
 from dpest.program.black_box import global_randomness
 from dpest.program.seeds import block_seed, generator_of
 from dpest.program.skeleton import flatten
 from dpest.program.time_limit import Clock, where_defined
 
-_SMALL = 12  # runs on a path that are finished one by one: array operations no longer pay
+_SMALL = 8  # so few runs are finished one by one: array operations no longer pay
+_WORTHWHILE = 24  # runs that a path must finish on average, to cost less than one by one
+_CREDIT = 4  # paths that may fall short of it before the rest goes one by one
 _PARTS = 8  # a block whose draws don't fit in memory is read in so many parts
 _PROBE = 64  # blocks of fewer runs are not worth a test of repeatability
 
@@ -36,7 +41,8 @@ class BlockReader:
         clock: Clock,
     ) -> None:
         self.target = target
-        self.x = x
+        self._function = functools.partial(target.function, **target.params)
+        self._fresh = fresh(x)
         self.make_arrays = make_arrays
         self.make_collector = make_collector
         self.clock = clock
@@ -73,7 +79,7 @@ class BlockReader:
     def _call(self, rng: Any) -> Any:
         self.clock.start()
         try:
-            return self.target(fresh(self.x), rng)
+            return self._function(self._fresh(), rng)
         finally:
             self.clock.stop()
 
@@ -93,10 +99,14 @@ class BlockReader:
     def _read_paths(self, count: int, arrays: Any, collector: Any) -> None:
         reading = Reading(arrays, count)
         generator = BatchGenerator(reading)
-        reading.pending.append(Pending(reading.rows, [], []))
-        while reading.pending:
-            path = reading.pending.pop()
-            if path.rows.count < _SMALL:
+        waiting: list[tuple[int, int, Pending]] = [(-count, 0, Pending(reading.rows, [], []))]
+        entered = 0
+        credit = _CREDIT * _WORTHWHILE
+        while waiting:
+            # The largest first. Once paths finish few runs each, the rest goes one by one: with
+            # 2^20 paths, splitting would cost more than it saves.
+            _, _, path = heapq.heappop(waiting)
+            if path.rows.count < _SMALL or credit <= 0:
                 self._one_by_one(path, arrays, collector)
                 continue
             reading.enter(path)
@@ -117,6 +127,11 @@ class BlockReader:
                 self._raised(reading.path(), error, arrays, collector)
             finally:
                 reading.active = False
+            credit = min(credit + reading.rows.count - _WORTHWHILE, 4 * _CREDIT * _WORTHWHILE)
+            for aside in reading.aside:
+                entered += 1
+                heapq.heappush(waiting, (-aside.rows.count, entered, aside))
+            reading.aside.clear()
 
     def _raised(self, path: Pending, error: Exception, arrays: Any, collector: Any) -> None:
         """All runs of a path raise alike, unless it was the batch that the code can't bear."""
@@ -145,18 +160,18 @@ class BlockReader:
         collector.outputs(path.rows, outputs)
 
     def _outputs(self, path: Pending, arrays: Any, count: int) -> list[Any]:
-        if arrays.pools is None:
-            arrays.pools = Pools(arrays.scalar_generator())
-        pools = arrays.pools
+        if arrays.single is None:
+            arrays.single = ScalarGenerator(arrays.scalar_generator())
+        rng = arrays.single
         if not path.decisions:
             # nothing was decided by the draws so far, so that they may be thrown away
-            return [self._run(pools.generator) for _ in range(count)]
-        keys = [record.key for record in path.draws]
+            return [self._run(rng.generator) for _ in range(count)]
         columns = [_values_of(record, path.rows, arrays) for record in path.draws]
+        rng.follow([record.key for record in path.draws])
         outputs = []
-        for row in range(count):
-            values = [column[row] if column is not None else None for column in columns]
-            outputs.append(self._run(ScalarGenerator(pools, keys, values)))
+        for _, *values in zip(range(count), *columns, strict=False):
+            rng.restart(values)
+            outputs.append(self._run(rng))
         return outputs
 
     def _run(self, rng: Any) -> Any:
@@ -179,7 +194,7 @@ class Raised:
 def _values_of(record: Any, rows: Any, arrays: Any) -> Any:
     """What a draw was in each of these runs: numbers, or arrays for a draw with a shape."""
     if record.data is None:
-        return None
+        return itertools.repeat(None)
     data = record.data
     if record.rows is not rows:
         data = arrays.take(data, rows.positions_in(record.rows))
@@ -187,13 +202,12 @@ def _values_of(record: Any, rows: Any, arrays: Any) -> Any:
     return data.tolist() if not record.shape else list(np.moveaxis(data, -1, 0))
 
 
-def fresh(x: Any) -> Any:
-    """The input as a function may spoil it: every call gets its own."""
-    kind = type(x)
-    if kind is list:
-        if all(type(v) is float or type(v) is int for v in x):
-            return x.copy()
-        return copy.deepcopy(x)
-    if kind in (int, float, str, bool, type(None)) or isinstance(x, np.generic):
-        return x
-    return x.copy() if kind is np.ndarray and x.dtype != object else copy.deepcopy(x)
+def fresh(x: Any) -> Callable[[], Any]:
+    """A maker of the input as a function may spoil it: every call gets its own."""
+    if isinstance(x, list) and all(type(v) in (float, int, str, bool) for v in x):
+        return x.copy
+    if isinstance(x, np.ndarray) and x.dtype.kind in "fiub":
+        return x.copy
+    if isinstance(x, (int, float, str, np.generic)) or x is None:
+        return lambda: x
+    return lambda: copy.deepcopy(x)

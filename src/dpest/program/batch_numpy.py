@@ -19,7 +19,7 @@ class NumpyArrays:
 
     def __init__(self, seed: np.random.SeedSequence) -> None:
         self.generator: Any = generator_of(seed)
-        self.pools: Any = None  # draws for runs that are made one by one
+        self.single: Any = None  # the generator of runs that are made one by one
 
     def scalar_generator(self) -> np.random.Generator:
         return self.generator

@@ -66,6 +66,8 @@ class SampleCollector:
         self._pieces: dict[Skeleton, list[tuple[Any, int, list[Any]]]] = {}
         self._notes: dict[str, None] = {}
         self._raised: RaisedRuns | None = None
+        self._single: list[Any] = []
+        self._single_rows: list[np.ndarray] = []
 
     def note(self, text: str) -> None:
         self._notes[text] = None
@@ -93,13 +95,18 @@ class SampleCollector:
     def outputs(self, rows: Rows, outputs: list[Any]) -> None:
         """Outputs of single runs, in the order of `rows`."""
         positions = rows.absolute()
-        for group in Samples.from_outputs(outputs).groups:
-            where = group.rows if positions is None else _numpy(rows, positions)[group.rows]
-            self._pieces.setdefault(group.skeleton, []).append(
-                (where, len(where), list(group.columns))
-            )
+        where = np.arange(rows.count) if positions is None else _numpy(rows, positions)
+        self._single_rows.append(where)
+        self._single.extend(outputs)
 
     def samples(self) -> Samples:
+        if self._single:
+            positions = np.concatenate(self._single_rows)
+            for group in Samples.from_outputs(self._single).groups:
+                self._pieces.setdefault(group.skeleton, []).append(
+                    (positions[group.rows], len(group.rows), list(group.columns))
+                )
+            self._single, self._single_rows = [], []
         groups = []
         for skeleton, pieces in self._pieces.items():
             total = sum(count for _, count, _ in pieces)

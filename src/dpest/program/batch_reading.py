@@ -38,7 +38,7 @@ class Reading:
     def __init__(self, arrays: Any, count: int) -> None:
         self.arrays = arrays
         self.rows = Rows(arrays, count)
-        self.pending: list[Pending] = []
+        self.aside: list[Pending] = []
         self.decisions: list[Any] = []
         self.draws: list[Any] = []
         self.cursor = 0
@@ -113,7 +113,7 @@ class Reading:
 
     def _put_aside(self, rows: Rows, outcome: Any) -> None:
         draws = [draw.kept() for draw in self.draws]
-        self.pending.append(Pending(rows, [*self.decisions, outcome], draws))
+        self.aside.append(Pending(rows, [*self.decisions, outcome], draws))
 
     def need_scalar(self, operation: str) -> NoReturn:
         self.failure = NeedsScalar(operation, user_line())

@@ -171,12 +171,8 @@ class Batched:
         return int(self._reading.concrete(self, "int() of a noisy value"))
 
     def __float__(self) -> float:
-        return float(
-            self._reading.concrete(
-                self,
-                "float() or a function of `math` on a noisy value (np.log and the like work on batches)",
-            )
-        )
+        what = "float() or a function of `math` on noise (np.log and the like work on batches)"
+        return float(self._reading.concrete(self, what))
 
     def __complex__(self) -> complex:
         return complex(self._reading.concrete(self, "complex() of a noisy value"))

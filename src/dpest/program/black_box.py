@@ -70,11 +70,12 @@ def _single(target: Mechanism, x: Any, count: int, clock: Clock) -> Samples:
     from dpest.program.batch_block import Raised, fresh
 
     outputs: list[Any] = []
+    copied = fresh(x)
     raised: RaisedRuns | None = None
     for _ in range(count):
         clock.start()
         try:
-            outputs.append(target(fresh(x)))
+            outputs.append(target(copied()))
         except Exception as error:
             outputs.append(Raised(error).output)
             raised = RaisedRuns.joined(raised, RaisedRuns(error, 1))
@@ -89,7 +90,7 @@ def _many(target: Mechanism, x: Any, count: int, clock: Clock) -> Samples:
 
     clock.start()
     try:
-        result = target(fresh(x), size=count)
+        result = target(fresh(x)(), size=count)
     finally:
         clock.stop()
     return samples_of_columns(result, count, target.name)

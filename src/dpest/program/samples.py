@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dpest.program.skeleton import Skeleton, flatten, leaf_kinds, unflatten
+from dpest.program.skeleton import Leaf, Skeleton, flatten, leaf_kinds, unflatten
 
+_SCALARS = frozenset({bool, int, float, str, bytes, type(None)})
 _DTYPES: dict[str, Any] = {"bool": np.bool_, "int": np.int64, "float": np.float64}
 
 
@@ -99,20 +100,38 @@ class Samples:
     @staticmethod
     def from_outputs(outputs: Sequence[Any]) -> Samples:
         """Columns from Python outputs, as a black box returns them."""
-        rows: dict[Skeleton, list[int]] = {}
-        leaves: dict[Skeleton, list[list[Any]]] = {}
+        # Most outputs are a scalar or a flat list: the types of its parts then give the skeleton,
+        # and taking every output apart would cost more than many a mechanism.
+        by_types: dict[Any, list[int]] = {}
         for i, output in enumerate(outputs):
-            skeleton, values = flatten(output)
-            rows.setdefault(skeleton, []).append(i)
-            leaves.setdefault(skeleton, []).append(values)
+            kind = type(output)
+            types = (kind, *map(type, output)) if kind is list or kind is tuple else kind
+            found = by_types.get(types)
+            if found is None:
+                by_types[types] = [i]
+            else:
+                found.append(i)
+        pieces: dict[Skeleton, list[tuple[list[int], list[Any]]]] = {}
+        for types, positions in by_types.items():
+            if _flat(types):
+                skeleton, _ = flatten(outputs[positions[0]])
+                if isinstance(skeleton, Leaf):
+                    leaves: list[Any] = [[outputs[i] for i in positions]]
+                else:
+                    leaves = list(zip(*[outputs[i] for i in positions], strict=True))
+                pieces.setdefault(skeleton, []).append((positions, leaves))
+                continue
+            for i in positions:
+                skeleton, values = flatten(outputs[i])
+                pieces.setdefault(skeleton, []).append(([i], [[value] for value in values]))
         groups = []
-        for skeleton, positions in rows.items():
-            kinds = leaf_kinds(skeleton)
+        for skeleton, some in pieces.items():
             columns = tuple(
-                column_of(kind, values)
-                for kind, values in zip(kinds, zip(*leaves[skeleton], strict=True), strict=True)
+                column_of(kind, [value for _, leaves in some for value in leaves[j]])
+                for j, kind in enumerate(leaf_kinds(skeleton))
             )
-            groups.append(Group(skeleton, np.array(positions, dtype=np.int64), columns))
+            rows = np.array([i for positions, _ in some for i in positions], dtype=np.int64)
+            groups.append(Group(skeleton, rows, columns))
         return Samples(len(outputs), groups)
 
     @staticmethod
@@ -270,6 +289,12 @@ def _key(group: Group, position: int) -> Hashable:
         for kind, column in zip(group.kinds, group.columns, strict=True)
     )
     return group.skeleton, leaves
+
+
+def _flat(types: Any) -> bool:
+    """Whether outputs with these types are scalars, or lists or tuples of scalars."""
+    parts = types[1:] if isinstance(types, tuple) else (types,)
+    return all(part in _SCALARS or issubclass(part, np.generic) for part in parts)
 
 
 def column_of(kind: str, values: Sequence[Any]) -> np.ndarray:

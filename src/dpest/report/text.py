@@ -104,7 +104,8 @@ def advice(verdict: Verdict) -> str:
     if verdict.status == "violated":
         return (
             "Don't release this code under its claim. Replay the witness, mend the mechanism, or "
-            "state the larger bound" + (f" {number(upper.value)}." if _finite(upper) else ".")
+            "state the larger bound"
+            + (f" {number(upper.value)}." if upper and math.isfinite(upper.value) else ".")
         )
     if verdict.status in ("exact", "proved"):
         if claim is None:
@@ -124,10 +125,6 @@ def advice(verdict: Verdict) -> str:
     if lower is None or lower.value == 0:
         return "Give a larger --budget, or a pair that you suspect with `dpest exact --pair`."
     return "Give a larger --budget to close the gap, or look at the notes for what was not done."
-
-
-def _finite(evidence: Evidence | None) -> bool:
-    return evidence is not None and math.isfinite(evidence.value)
 
 
 def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[str]]]:

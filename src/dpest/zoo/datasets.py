@@ -89,7 +89,7 @@ def SalarySumAndCount(people, rng, *, eps=1.0, cap=10_000):
     note="Wrong: the scale tells how many people there are; the log-ratio has no bound in the "
     "tails.",
 )
-def SalaryMean_add_remove(people, rng, *, eps=1.0, cap=10_000):
+def JoiningMean(people, rng, *, eps=1.0, cap=10_000):
     """The replace-one mean, used where people come and go."""
     n = max(len(people), 1)
     return cap * (sum(_shares(people, cap)) / n + rng.laplace(scale=1 / (n * eps)))
@@ -107,7 +107,7 @@ def SalaryMean_add_remove(people, rng, *, eps=1.0, cap=10_000):
     truth=truths.infinite(0),
     note="Wrong: neither clipped nor of one scale.",
 )
-def SalaryMean_add_remove_unclipped(people, rng, *, eps=1.0, cap=10_000):
+def JoiningMean_unclipped(people, rng, *, eps=1.0, cap=10_000):
     """The mean of salaries as they are, where people come and go."""
     n = max(len(people), 1)
     total = sum(person["salary"] / cap for person in people)
