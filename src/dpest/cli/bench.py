@@ -84,13 +84,8 @@ def bench(
     seconds = time.monotonic() - started
     problems = benchmark.disagreements(cells)
     result = table.Table(rows, cells)
-    command = (
-        "dpest bench literature"
-        + "".join(
-            [f" --only {o}" for o in only],
-        )
-        + (f" --engines {engines}" if engines else "")
-    )
+    flags = [f" --only {o}" for o in only] + ([f" --engines {engines}"] if engines else [])
+    command = "dpest bench literature" + "".join(flags)
     about = {"command": command, "cores": cores, "seconds": seconds}
     if json_path:
         write(json_path, json.dumps(table.as_json(cells, settings, problems), indent=1))
@@ -105,8 +100,8 @@ def bench(
             (table.ATTACK_HEAD, result.attack_lines()),
         ):
             grid = Grid(*head, box=None)
-            for line in lines:
-                grid.add_row(*line)
+            for texts in lines:
+                grid.add_row(*texts)
             out.print(grid)
         for line in result.ratios():
             out.print(line, soft_wrap=True, highlight=False)

@@ -49,7 +49,7 @@ def _from_file(place: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, str(path.resolve().parent))  # the file's neighbours, as `python file` would
-    return _execute(lambda: spec.loader.exec_module(module), module, place)  # type: ignore[union-attr]
+    return _execute(lambda: spec.loader.exec_module(module), module, place)
 
 
 def _from_package(place: str) -> ModuleType:
