@@ -70,8 +70,8 @@ class LatticeNoise(Noise):
             k = start[active][:, None] + step * np.arange(at, at + chunk)
             masses = self.log_density(k)
             total[active] = np.logaddexp(total[active], np.logaddexp.reduce(masses, axis=1))
-            last, ratio = masses[:, -1], masses[:, -1] - masses[:, -2]
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                last, ratio = masses[:, -1], masses[:, -1] - masses[:, -2]
                 rest = last + ratio - np.log(-np.expm1(ratio))
             done = np.isneginf(last) | (rest < total[active] + _NEGLIGIBLE)
             active[np.flatnonzero(active)[done]] = False

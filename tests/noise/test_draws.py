@@ -1,0 +1,158 @@
+"""The functions that mechanisms call, the errors they share with NumPy, and costs for proofs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpest import noise
+from dpest.noise import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    Gaussian,
+    Geometric,
+    Gumbel,
+    Laplace,
+    Poisson,
+    TwoSidedGeometric,
+    Uniform,
+)
+
+NAN, INF = float("nan"), float("inf")
+
+
+class Recorder:
+    def draw_noise(self, family, size):
+        return family, size
+
+
+@pytest.mark.parametrize(
+    ("draw", "parameter", "family"),
+    [
+        (noise.discrete_laplace, 2.0, DiscreteLaplace(2.0)),
+        (noise.discrete_gaussian, 2.0, DiscreteGaussian(2.0)),
+        (noise.two_sided_geometric, 0.5, TwoSidedGeometric(0.5)),
+        (noise.bernoulli, 0.5, Bernoulli(0.5)),
+    ],
+)
+def test_draws_reach_every_reading(draw, parameter, family):
+    assert draw(Recorder(), parameter, size=3) == (family, 3)
+    rng = np.random.default_rng(0)
+    assert isinstance(draw(rng, parameter), (int, bool))
+    assert draw(rng, parameter, size=(2, 3)).shape == (2, 3)
+    assert draw(rng, parameter, size=0).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("ours", "numpys"),
+    [
+        (lambda: Laplace(-1), lambda rng: rng.laplace(0, -1)),
+        (lambda: Laplace(-0.0), lambda rng: rng.laplace(0, -0.0)),
+        (lambda: Exponential(-1), lambda rng: rng.exponential(-1)),
+        (lambda: Gaussian(-1), lambda rng: rng.normal(0, -1)),
+        (lambda: Gumbel(-1), lambda rng: rng.gumbel(0, -1)),
+        (lambda: Geometric(0), lambda rng: rng.geometric(0)),
+        (lambda: Geometric(NAN), lambda rng: rng.geometric(NAN)),
+        (lambda: Binomial(3, 1.5), lambda rng: rng.binomial(3, 1.5)),
+        (lambda: Binomial(3, NAN), lambda rng: rng.binomial(3, NAN)),
+        (lambda: Binomial(-3, 0.5), lambda rng: rng.binomial(-3, 0.5)),
+        (lambda: Poisson(-1), lambda rng: rng.poisson(-1)),
+        (lambda: Poisson(NAN), lambda rng: rng.poisson(NAN)),
+        (lambda: Poisson(1e30), lambda rng: rng.poisson(1e30)),
+        (lambda: Uniform(1, 0), lambda rng: rng.uniform(1, 0)),
+        (lambda: Uniform(0, INF), lambda rng: rng.uniform(0, INF)),
+        (lambda: Categorical((1, 2), (0.5,)), lambda rng: rng.choice([1, 2], p=[0.5])),
+        (lambda: Categorical((1, 2), (1.5, -0.5)), lambda rng: rng.choice(2, p=[1.5, -0.5])),
+        (lambda: Categorical((1, 2), (0.5, NAN)), lambda rng: rng.choice(2, p=[0.5, NAN])),
+        (lambda: Categorical((), ()), lambda rng: rng.choice([])),
+    ],
+)
+def test_bad_parameters_raise_what_numpy_raises(ours, numpys):
+    with pytest.raises((ValueError, OverflowError)) as wanted:
+        numpys(np.random.default_rng(0))
+    with pytest.raises(wanted.type) as found:
+        ours()
+    assert str(found.value) == str(wanted.value)
+
+
+@pytest.mark.parametrize("scale", [NAN, INF])
+def test_noise_without_a_distribution_is_refused(scale):
+    for family in (Laplace, Exponential, Gaussian, Gumbel, DiscreteLaplace, DiscreteGaussian):
+        with pytest.raises(ValueError, match=r"NaN|infinite"):
+            family(scale)
+
+
+def test_scale_zero_is_a_constant_as_in_numpy():
+    rng = np.random.default_rng(0)
+    for family in (Laplace(0), Exponential(0.0), Gaussian(0), Gumbel(0), DiscreteLaplace(0)):
+        assert family.constant == 0
+        assert np.all(family.sample(rng, 3) == 0)
+    assert Geometric(1).constant == 1
+    assert Binomial(4, 1).constant == 4
+    assert Laplace(1).constant is None
+
+
+class Unit:
+    """A stand-in for the symbolic eps of a proof."""
+
+    def __rtruediv__(self, other):
+        return ("per unit", other)
+
+
+def test_symbolic_scales_pass_through():
+    unit = Unit()
+    assert Laplace(unit).scale is unit
+    assert Laplace(unit).shift_cost.rate == ("per unit", 1)
+
+
+def test_shift_costs():
+    assert Laplace(0.1).shift_cost.rate == 10
+    assert Exponential(Fraction(1, 3)).shift_cost == noise.ShiftCost("one_sided", Fraction(3))
+    assert Gumbel(2).shift_cost == noise.ShiftCost("upward", Fraction(1, 2))
+    assert Gaussian(2).shift_cost == noise.ShiftCost("square", Fraction(1, 8))
+    assert DiscreteLaplace(4).shift_cost == noise.ShiftCost("absolute", Fraction(1, 4), True)
+    assert Uniform().shift_cost.kind == "none"
+
+
+@pytest.mark.parametrize(
+    ("family", "shift"), [(Laplace(2.0), 1.5), (Exponential(2.0), 1.5), (Gumbel(2.0), 1.5)]
+)
+def test_the_cost_bounds_the_log_ratio_of_a_shift(family, shift):
+    x = np.linspace(-30, 30, 2001)
+    low, _ = family.support
+    x = x[x >= low]
+    ratio = family.log_density(x) - family.log_density(x + shift)
+    bound = float(family.shift_cost.rate) * shift
+    assert ratio.max() <= bound + 1e-12
+    assert ratio.max() == pytest.approx(bound)
+
+
+def test_equal_noises_are_one():
+    assert len({Laplace(2), Laplace(2.0), Laplace(Fraction(2))}) == 1
+
+
+def test_categorical_keeps_types_and_merges_values():
+    mixed = Categorical((1, True, "a"), (0.25, 0.25, 0.5))
+    assert len(mixed.outcomes) == 3
+    drawn = mixed.sample(np.random.default_rng(0), 50).tolist()
+    assert {type(v) for v in drawn} == {int, bool, str}
+    merged = Categorical((1, 1, 2), (0.25, 0.25, 0.5))
+    assert dict(merged.outcomes) == {1: Fraction(1, 2), 2: Fraction(1, 2)}
+
+
+def test_importing_noise_does_not_import_scipy():
+    code = (
+        "import sys, numpy as np, dpest.noise as n\n"
+        "rng = np.random.default_rng(0)\n"
+        "n.discrete_gaussian(rng, 2.0, 10); n.discrete_laplace(rng, 2.0); n.bernoulli(rng, 0.2)\n"
+        "assert 'scipy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
