@@ -8,7 +8,7 @@ few values, `permutation`) fork by outcome, each with its exact probability.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +29,7 @@ from dpest.noise import (
 from dpest.noise.discrete_uniform import DiscreteUniform
 from dpest.noise.family import Noise
 from dpest.noise.parameters import exact, is_number
+from dpest.program.lazy_arrays import LazyArray, Shuffled
 from dpest.program.linear import Condition, Form
 from dpest.program.running import refuse
 from dpest.program.selections import chosen
@@ -162,10 +163,10 @@ class SymbolicGenerator:
         """Lazily: a loop that stops early forks only over what it has looked at."""
         if axis != 0:
             refuse("rng.permutation with axis=", "move the axis to the front")
-        return Permutation(self, _pool(x))
+        return LazyArray(Shuffled(_pool(x), self._outcome))
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
-        order = list(Permutation(self, list(x)))
+        order = list(LazyArray(Shuffled(list(x), self._outcome)))
         for i, value in enumerate(order):
             x[i] = value
 
@@ -288,61 +289,6 @@ class SymbolicGenerator:
         raise AttributeError(f"'Generator' object has no attribute {name!r}")
 
 
-class Permutation:
-    """A random order, decided one place after the other, when it is looked at."""
-
-    def __init__(self, generator: SymbolicGenerator, pool: Sequence[Any]) -> None:
-        self._generator = generator
-        self._pool = pool
-        self._rest = list(range(len(pool)))
-        self._order: list[int] = []
-
-    def _at_least(self, count: int) -> None:
-        while len(self._order) < count:
-            equal = [Fraction(1, len(self._rest))] * len(self._rest)
-            place = self._generator._outcome(self._rest, equal)
-            self._rest.remove(place)
-            self._order.append(place)
-
-    def __len__(self) -> int:
-        return len(self._pool)
-
-    def __iter__(self) -> Iterator[Any]:
-        for i in range(len(self._pool)):
-            self._at_least(i + 1)
-            yield self._pool[self._order[i]]
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice):
-            places = range(len(self._pool))[key]
-            self._at_least(max(places, default=-1) + 1)
-            return _arranged([self._pool[self._order[i]] for i in places], (len(places),))
-        if np.ndim(key) == 0 and not isinstance(key, tuple):
-            place = operator.index(key)
-            place = place + len(self._pool) if place < 0 else place
-            if not 0 <= place < len(self._pool):
-                raise IndexError(f"index {key} is out of bounds")
-            self._at_least(place + 1)
-            return self._pool[self._order[place]]
-        return self._whole()[key]
-
-    def _whole(self) -> Any:
-        self._at_least(len(self._pool))
-        return _arranged([self._pool[i] for i in self._order], (len(self._pool),))
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.asarray(self._whole(), dtype=dtype)
-
-    def __array_function__(self, func: Any, types: Any, args: Any, options: Any) -> Any:
-        plain = [a._whole() if isinstance(a, Permutation) else a for a in args]
-        return func(*plain, **options)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._whole(), name)
-
-
 def _size_of(size: Any, out: Any) -> Any:
     return np.shape(out) if size is None and out is not None else size
 
@@ -353,7 +299,7 @@ def _open(p: Any) -> bool:
 
 def _is_array(value: Any) -> bool:
     return isinstance(value, (list, tuple, np.ndarray)) or (
-        hasattr(value, "to_numpy") or isinstance(value, Permutation)
+        hasattr(value, "to_numpy") or isinstance(value, LazyArray)
     )
 
 
@@ -388,8 +334,8 @@ def _pool(a: Any) -> Any:
         if a < 0:
             raise ValueError("a must be a positive integer unless no samples are taken")
         return [np.int64(i) for i in range(a)]
-    if isinstance(a, Permutation):
-        return a._whole()
+    if isinstance(a, LazyArray):
+        return a.decided()
     if isinstance(a, np.ndarray):
         return a
     if isinstance(a, (list, tuple, range)):

@@ -137,6 +137,8 @@ def _objects(value: Any) -> Objects:
         return plain if type(plain) is np.ndarray else plain.view(np.ndarray)
     if hasattr(value, "to_numpy"):
         return np.asarray(value.to_numpy(), dtype=object)
+    if hasattr(value, "symbolic_elements"):
+        return _objects(value.symbolic_elements)
     box = np.empty((), dtype=object)
     box[()] = value
     return box
@@ -175,6 +177,8 @@ def _index(key: Any) -> Any:
         return operator.index(key)
     if isinstance(key, list) and any(is_symbolic(k) for k in key):
         key = symbolic_array(key)
+    if hasattr(key, "symbolic_elements"):
+        key = key.symbolic_elements
     if isinstance(key, np.ndarray) and key.dtype == object:
         if any(isinstance(v, Truth) for v in key.flat):
             flags = [bool(v) for v in key.flat]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpest.program.lazy_arrays import LazyArray, Ranks
 from dpest.program.running import refuse
 from dpest.program.selections import chosen, extreme, ordering
 from dpest.program.symbolic import Real, Truth, is_symbolic, joined
@@ -97,13 +98,17 @@ def _median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = F
 
 
 def _sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, **_: Any) -> Any:
-    return wrapped(
-        _along(_objects(a), axis, lambda row: [row[i] for i in ordering(row)], keep=True)
-    )
+    array = _objects(a)
+    if array.ndim == 1:
+        return LazyArray(Ranks(list(array), indices=False))
+    return wrapped(_along(array, axis, lambda row: [row[i] for i in ordering(row)], keep=True))
 
 
 def _argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, **_: Any) -> Any:
-    return _along(_objects(a), axis, ordering, keep=True).astype(np.intp)
+    array = _objects(a)
+    if array.ndim == 1:
+        return LazyArray(Ranks(list(array), indices=True))
+    return _along(array, axis, ordering, keep=True).astype(np.intp)
 
 
 def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:

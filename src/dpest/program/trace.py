@@ -17,6 +17,7 @@ from dpest.noise.family import Noise
 from dpest.program.fixed import at_centre, at_point
 from dpest.program.forking import Explored, Limits, Names, explore
 from dpest.program.linear import Condition, Form, Symbol
+from dpest.program.merged import merged_trace
 from dpest.program.paths import Path, Trace
 from dpest.program.places import innermost, shown
 from dpest.program.release import released, with_bits
@@ -26,6 +27,7 @@ from dpest.program.symbolic import Real
 from dpest.program.symbolic_arrays import SymbolicArray, symbolic_array
 from dpest.program.watchdog import TimeUp, watched
 
+_FEW_PATHS = 64
 _CHECKED_PATHS = 8  # paths on which the untouched function is run, beside all that raise
 
 
@@ -169,6 +171,7 @@ def _traced(
     )
     paths: list[Path] = []
     noises: dict[Symbol, Noise] = {}
+    releases: set[Any] = set()
     for found in exploration:
         noises.update(found.noises)
         if found.raised or len(paths) < _CHECKED_PATHS:
@@ -177,6 +180,13 @@ def _traced(
             flatten(f"raises {type(found.outcome).__name__}") if found.raised else found.outcome
         )
         paths.append(Path(found.conditions, skeleton, tuple(leaves), found.choices))
+        if len(paths) <= _FEW_PATHS:
+            releases.add(_hashable(skeleton, leaves))
+        if len(paths) == _FEW_PATHS and 2 * len(releases) <= _FEW_PATHS and not assume:
+            # Many ways to few releases: states that are equal must be many.
+            merged = merged_trace(target, x)
+            if merged is not None:
+                return merged
     used = {s for path in paths for form in path.forms for s in form.symbols("indicator")}
     return Trace(
         tuple(paths),
@@ -186,6 +196,13 @@ def _traced(
         x,
         tuple(exploration.notes),
     )
+
+
+def _hashable(skeleton: Any, leaves: Sequence[Any]) -> Any:
+    try:
+        return hash((skeleton, tuple(leaves)))
+    except TypeError:
+        return repr((skeleton, leaves))
 
 
 def _check(target: Mechanism, x: Any, found: Explored, names: Names) -> None:
