@@ -39,25 +39,26 @@ class Claim:
     keyword: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        for name, value in self._numbers().items():
+        for name, value in self.numbers().items():
             if isinstance(value, str):
                 expressions.parse(value)
             else:
                 object.__setattr__(self, name, _CHECKS[name](value, name))
 
-    def _numbers(self) -> dict[str, Any]:
+    def numbers(self) -> dict[str, Any]:
+        """Its numbers by name, as they were given."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name in _CHECKS}  # type: ignore[arg-type]
 
     @property
     def resolved(self) -> bool:
         """Whether all of its numbers are known."""
-        return not any(isinstance(value, str) for value in self._numbers().values())
+        return not any(isinstance(value, str) for value in self.numbers().values())
 
     def resolve(self, params: Mapping[str, Any]) -> Self:
         """The same claim with numbers in place of expressions in the parameters."""
         known = {
             name: expressions.evaluate(value, params)
-            for name, value in self._numbers().items()
+            for name, value in self.numbers().items()
             if isinstance(value, str)
         }
         return replace(self, **known) if known else self  # type: ignore[type-var]
