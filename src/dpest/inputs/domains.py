@@ -230,8 +230,8 @@ class Finite(Domain):
 
     def __str__(self) -> str:
         if len(self.values) > 6:
-            return f"finite({short(self.values[0])}, …, {short(self.values[-1])})"
-        return f"finite({', '.join(map(short, self.values))})"
+            return f"finite([{short(self.values[0])}, …, {short(self.values[-1])}])"
+        return f"finite([{', '.join(map(short, self.values))}])"
 
 
 @dataclass(frozen=True)
