@@ -5,14 +5,13 @@ from __future__ import annotations
 import copy
 import functools
 import heapq
-import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dpest.declaration import Mechanism
-from dpest.program.batch_draws import TooMuchKept
+from dpest.program.batch_draws import KeptDraws, TooMuchKept, kept_values
 from dpest.program.batch_generator import BatchGenerator
 from dpest.program.batch_reading import Pending, Reading
 from dpest.program.batch_scalar import ScalarGenerator
@@ -102,12 +101,13 @@ class BlockReader:
         waiting: list[tuple[int, int, Pending]] = [(-count, 0, Pending(reading.rows, [], []))]
         entered = 0
         credit = _CREDIT * _WORTHWHILE
+        left: list[Pending] = []
         while waiting:
             # The largest first. Once paths finish few runs each, the rest goes one by one: with
             # 2^20 paths, splitting would cost more than it saves.
             _, _, path = heapq.heappop(waiting)
             if path.rows.count < _SMALL or credit <= 0:
-                self._one_by_one(path, arrays, collector)
+                left.append(path)
                 continue
             reading.enter(path)
             try:
@@ -132,6 +132,9 @@ class BlockReader:
                 entered += 1
                 heapq.heappush(waiting, (-aside.rows.count, entered, aside))
             reading.aside.clear()
+        table = KeptDraws(left, count, arrays) if _many_runs(left, count, arrays) else None
+        for path in left:
+            self._one_by_one(path, arrays, collector, table)
 
     def _raised(self, path: Pending, error: Exception, arrays: Any, collector: Any) -> None:
         """All runs of a path raise alike, unless it was the batch that the code can't bear."""
@@ -150,28 +153,33 @@ class BlockReader:
         )
         self._one_by_one(path, arrays, collector)
 
-    def _one_by_one(self, path: Pending, arrays: Any, collector: Any) -> None:
+    def _one_by_one(
+        self, path: Pending, arrays: Any, collector: Any, table: KeptDraws | None = None
+    ) -> None:
         """Finish the runs of a path, with the draws that led them there."""
-        outputs = self._outputs(path, arrays, path.rows.count)
+        outputs = self._outputs(path, arrays, path.rows.count, table)
         for i, output in enumerate(outputs):
             if isinstance(output, Raised):
                 collector.raised(output.error, 1)
                 outputs[i] = output.output
         collector.outputs(path.rows, outputs)
 
-    def _outputs(self, path: Pending, arrays: Any, count: int) -> list[Any]:
+    def _outputs(
+        self, path: Pending, arrays: Any, count: int, table: KeptDraws | None = None
+    ) -> list[Any]:
         if arrays.single is None:
             arrays.single = ScalarGenerator(arrays.scalar_generator())
         rng = arrays.single
         if not path.decisions:
             # nothing was decided by the draws so far, so that they may be thrown away
             return [self._run(rng.generator) for _ in range(count)]
-        columns = [_values_of(record, path.rows, arrays) for record in path.draws]
-        rng.follow([record.key for record in path.draws])
+        rng.follow([record.key if record.data is not None else None for record in path.draws])
         outputs = []
-        for _, *values in zip(range(count), *columns, strict=False):
+        for values in kept_values(path, arrays) if table is None else table.of(path):
             rng.restart(values)
             outputs.append(self._run(rng))
+            if len(outputs) == count:
+                break
         return outputs
 
     def _run(self, rng: Any) -> Any:
@@ -191,15 +199,8 @@ class Raised:
         self.output = f"raises {type(error).__name__}"
 
 
-def _values_of(record: Any, rows: Any, arrays: Any) -> Any:
-    """What a draw was in each of these runs: numbers, or arrays for a draw with a shape."""
-    if record.data is None:
-        return itertools.repeat(None)
-    data = record.data
-    if record.rows is not rows:
-        data = arrays.take(data, rows.positions_in(record.rows))
-    data = arrays.to_numpy(data)
-    return data.tolist() if not record.shape else list(np.moveaxis(data, -1, 0))
+def _many_runs(paths: list[Pending], count: int, arrays: Any) -> bool:
+    return arrays.name == "numpy" and 8 * sum(path.rows.count for path in paths) >= count
 
 
 def fresh(x: Any) -> Callable[[], Any]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dpest.program.batch_reading import Reading
+import numpy as np
+
+from dpest.program.batch_reading import Pending, Reading
 from dpest.program.batch_values import Batched, TooMuchKept
 
 
@@ -66,3 +70,58 @@ def next_record(reading: Reading, key: Any, shape: tuple[int, ...], standard: bo
     record = Draw(key, shape, standard)
     reading.draws.append(record)
     return record
+
+
+def kept_values(path: Pending, arrays: Any) -> Iterator[tuple[Any, ...]]:
+    """For each run of a path, what it drew: a number or an array; None if nobody looked."""
+    columns: list[Iterable[Any]] = [range(path.rows.count)]
+    for record in path.draws:
+        if record.data is None:
+            columns.append(itertools.repeat(None))
+            continue
+        data = record.data
+        if record.rows is not path.rows:
+            data = arrays.take(data, path.rows.positions_in(record.rows))
+        columns.append(_per_run(arrays.to_numpy(data), record.shape))
+    return (values[1:] for values in zip(*columns, strict=False))
+
+
+def _per_run(data: np.ndarray, shape: tuple[int, ...]) -> list[Any]:
+    return data.tolist() if not shape else list(np.moveaxis(data, -1, 0))
+
+
+class KeptDraws:
+    """`kept_values` for many small paths: the draws of a block by the position of the run.
+
+    At one place of the program a run drew once, so that draws made at that place on different
+    paths fill one column without meeting.
+    """
+
+    def __init__(self, paths: list[Pending], count: int, arrays: Any) -> None:
+        columns: dict[Any, np.ndarray] = {}
+        seen: set[int] = set()
+        for path in paths:
+            for place, record in enumerate(path.draws):
+                if record.data is None or id(record) in seen:
+                    continue
+                seen.add(id(record))
+                key = _column_key(place, record)
+                if key not in columns:
+                    columns[key] = np.empty((*record.shape, count), dtype=record.data.dtype)
+                where = record.rows.absolute()
+                columns[key][..., slice(None) if where is None else where] = record.data
+        self._lists = {key: _per_run(column, key[2]) for key, column in columns.items()}
+        self._none = [None] * count
+
+    def of(self, path: Pending) -> Iterator[list[Any]]:
+        lists = [
+            self._none if record.data is None else self._lists[_column_key(place, record)]
+            for place, record in enumerate(path.draws)
+        ]
+        rows = path.rows.absolute()
+        where = range(path.rows.count) if rows is None else rows.tolist()
+        return ([values[row] for values in lists] for row in where)
+
+
+def _column_key(place: int, record: Draw) -> tuple[int, str, tuple[int, ...]]:
+    return place, record.data.dtype.char, record.shape

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpest.program.batch_generator import PARAMETERS, arguments, shape_of_size
 
+_NUMBERS = (float, int)
 _POOL = 256  # standard draws fetched at once: a call of NumPy for one number costs a microsecond
 
 
@@ -66,7 +67,7 @@ class ScalarGenerator:
                     return value
                 if name == "laplace*":
                     return loc + scale * value
-        if size is None and type(scale) is float and scale > 0.0:
+        if size is None and type(scale) in _NUMBERS and scale > 0:
             if not self._laplaces:
                 signs = self.generator.integers(0, 2, _POOL) * 2.0 - 1.0
                 self._laplaces = (self.generator.standard_exponential(_POOL) * signs).tolist()
@@ -84,7 +85,7 @@ class ScalarGenerator:
                     return value
                 if name == "exponential*":
                     return scale * value
-        if size is None and type(scale) is float and scale > 0.0:
+        if size is None and type(scale) in _NUMBERS and scale > 0:
             if not self._exponentials:
                 self._exponentials = self.generator.standard_exponential(_POOL).tolist()
             return scale * self._exponentials.pop()
@@ -101,7 +102,7 @@ class ScalarGenerator:
                     return value
                 if name == "normal*":
                     return loc + scale * value
-        if size is None and type(scale) in (float, int) and scale > 0.0:
+        if size is None and type(scale) in _NUMBERS and scale > 0:
             if not self._normals:
                 self._normals = self.generator.standard_normal(_POOL).tolist()
             return loc + scale * self._normals.pop()
