@@ -8,35 +8,119 @@ bins of an ordered feature are tied to each other, other codes to zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpest.attacks.features import Codes, Feature
 
-_HESSIAN_WORK = 4e7
-_MOST_STEPS = 12
+Floats = NDArray[np.float64]
+
+_BLOCK = 1 << 14  # rows at a time: their codes and weights stay in the cache
+_CURVATURE_ROWS = 60_000
+_PILOT_ROWS = 200_000
+_MOST_STEPS = 15
+
+
+class Design:
+    """Codes of many outputs in one matrix, each feature shifted to its own range of weights."""
+
+    def __init__(self, features: Sequence[Feature], codes: Sequence[Codes], rows: int) -> None:
+        self.features = list(features)
+        self.offsets = np.concatenate([[0], np.cumsum([f.size for f in features])]).astype(int)
+        self.count = int(self.offsets[-1]) + 1  # the last weight is the intercept
+        kind = np.uint16 if self.count < 2**16 else np.uint32
+        self.matrix = np.empty((len(codes), rows), dtype=kind)
+        for line, column, start in zip(self.matrix, codes, self.offsets[:-1], strict=True):
+            np.add(column, start, out=line, casting="unsafe")
+        self.rows = rows
+
+    @staticmethod
+    def join(parts: Sequence[Design]) -> Design:
+        return parts[0]._with(np.concatenate([p.matrix for p in parts], axis=1))
+
+    def strided(self, step: int) -> Design:
+        return self._with(np.ascontiguousarray(self.matrix[:, ::step]))
+
+    def where(self, rows: NDArray[np.bool_]) -> Design:
+        return self._with(self.matrix[:, rows])
+
+    def _with(self, matrix: NDArray[np.unsignedinteger]) -> Design:
+        part = object.__new__(Design)
+        part.features, part.offsets, part.count = self.features, self.offsets, self.count
+        part.matrix, part.rows = matrix, matrix.shape[1]
+        return part
+
+    def blocks(self) -> Iterator[tuple[slice, NDArray[np.intp]]]:
+        for begin in range(0, self.rows, _BLOCK):
+            rows = slice(begin, begin + _BLOCK)
+            yield rows, self.matrix[:, rows].astype(np.intp)
+
+    def scores(self, weights: Floats) -> Floats:
+        eta = np.empty(self.rows)
+        for rows, codes in self.blocks():
+            total = np.full(codes.shape[1], weights[-1])
+            for line in codes:
+                total += weights[line]
+            eta[rows] = total
+        return eta
+
+    def gradient(self, rest: Floats) -> Floats:
+        total = np.zeros(self.count)
+        for rows, codes in self.blocks():
+            values = rest[rows]
+            for line, start, stop in zip(codes, self.offsets[:-1], self.offsets[1:], strict=True):
+                total[start:stop] += np.bincount(
+                    line - start, weights=values, minlength=stop - start
+                )
+            total[-1] += values.sum()
+        return total
+
+    def curvature(self, probability: Floats) -> Floats:
+        """The Fisher information, from every k-th row where there are many."""
+        stride = max(1, self.rows // _CURVATURE_ROWS)
+        weight = np.maximum(probability[::stride] * (1.0 - probability[::stride]), 1e-4)
+        codes = self.matrix[:, ::stride].astype(np.intp)
+        sizes = np.diff(self.offsets)
+        matrix = np.zeros((self.count, self.count))
+        for i, (line, start) in enumerate(zip(codes, self.offsets[:-1], strict=True)):
+            local = line - start
+            here = slice(start, start + sizes[i])
+            own = np.bincount(local, weights=weight, minlength=sizes[i])
+            matrix[np.arange(here.start, here.stop), np.arange(here.start, here.stop)] = own
+            matrix[here, -1] = matrix[-1, here] = own
+            for j in range(i):
+                there = slice(self.offsets[j], self.offsets[j + 1])
+                table = np.bincount(
+                    local * sizes[j] + (codes[j] - self.offsets[j]),
+                    weights=weight,
+                    minlength=sizes[i] * sizes[j],
+                ).reshape(sizes[i], sizes[j])
+                matrix[here, there] = table
+                matrix[there, here] = table.T
+        matrix[-1, -1] = weight.sum()
+        return matrix * (self.rows / len(weight))
 
 
 class AdditiveModel:
-    """Scores s = log-odds of the first input, as a sum of one weight per feature."""
+    """Scores: the log-odds of the first input, a sum of one weight per feature."""
 
-    def __init__(self, features: Sequence[Feature], weights: NDArray[np.float64]) -> None:
+    def __init__(self, features: Sequence[Feature], weights: Floats) -> None:
         self.features = list(features)
-        self.offsets = np.concatenate([[0], np.cumsum([f.size for f in features])]).astype(int)
         self.weights = weights
 
-    def scores(self, codes: Sequence[Codes], size: int) -> NDArray[np.float64]:
+    def scores(self, codes: Sequence[Codes], size: int) -> Floats:
         total = np.full(size, self.weights[-1])
-        for column, start, feature in zip(codes, self.offsets[:-1], self.features, strict=True):
+        start = 0
+        for column, feature in zip(codes, self.features, strict=True):
             total += self.weights[start : start + feature.size][column]
+            start += feature.size
         return total
 
 
 def fit(
-    features: Sequence[Feature],
-    codes: Sequence[Codes],
+    design: Design,
     labels: NDArray[np.bool_],
     *,
     step: float,
@@ -46,45 +130,34 @@ def fit(
 
     `step` is the standard deviation that the prior allows between neighbouring bins; a code
     without neighbours gets four times that around zero. The penalty makes the problem strictly
-    concave, also for separable data.
+    concave, also for separable data. Many rows are fitted from a start that a part of them gave.
     """
-    sizes = [f.size for f in features]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
-    count, rows = int(offsets[-1]) + 1, len(labels)
-    weights = np.zeros(count) if start is None else start.weights.copy()
-    penalty = _penalty(features, offsets, count, step)
+    if start is None and design.rows > 4 * _PILOT_ROWS:
+        stride = design.rows // _PILOT_ROWS
+        start = fit(design.strided(stride), labels[::stride], step=step)
+    weights = np.zeros(design.count) if start is None else start.weights.copy()
+    penalty = _penalty(design.features, design.offsets, design.count, step)
     target = labels.astype(np.float64)
 
-    def predict(w: NDArray[np.float64]) -> NDArray[np.float64]:
-        total = np.full(rows, w[-1])
-        for column, begin, size in zip(codes, offsets[:-1], sizes, strict=True):
-            total += w[begin : begin + size][column]
-        return total
+    def value(w: Floats, eta: Floats) -> float:
+        return float(np.dot(target, eta) - _softplus(eta).sum() - 0.5 * w @ penalty @ w)
 
-    def value(w: NDArray[np.float64], eta: NDArray[np.float64]) -> float:
-        return float(np.dot(target, eta) - np.logaddexp(0.0, eta).sum() - 0.5 * w @ penalty @ w)
-
-    eta = predict(weights)
+    eta = design.scores(weights)
     best = value(weights, eta)
-    inner: NDArray[np.float64] | None = None
+    inner: Floats | None = None
     spread = 0.0
     for _ in range(_MOST_STEPS):
         probability = _sigmoid(eta)
-        rest = target - probability
-        gradient = np.empty(count)
-        for column, begin, size in zip(codes, offsets[:-1], sizes, strict=True):
-            gradient[begin : begin + size] = np.bincount(column, weights=rest, minlength=size)
-        gradient[-1] = rest.sum()
-        gradient -= penalty @ weights
+        gradient = design.gradient(target - probability) - penalty @ weights
         now = float(np.abs(eta).max(initial=0.0))
-        if inner is None or now > 1.25 * spread + 0.25:
-            inner, spread = _curvature(codes, offsets, count, probability), now
+        # The curvature hardly changes while the log-odds are small.
+        if inner is None or now > spread + 0.5:
+            inner, spread = design.curvature(probability), now
         move = np.linalg.solve(inner + penalty, gradient)
-        gain = 0.5 * float(gradient @ move)
         length = 1.0
         while length > 1e-3:
             trial = weights + length * move
-            trial_eta = predict(trial)
+            trial_eta = design.scores(trial)
             trial_value = value(trial, trial_eta)
             if trial_value >= best:
                 break
@@ -93,47 +166,23 @@ def fit(
             break
         weights, eta = trial, trial_eta
         improvement, best = trial_value - best, trial_value
-        # A hundredth of a nat changes no decision that these rows can support.
-        if max(improvement, gain) < 0.01 or improvement < 1e-10 * abs(best):
+        # A fraction of a nat changes no decision that these rows can support.
+        if improvement < 0.2:
             break
-    return AdditiveModel(features, weights)
+    return AdditiveModel(design.features, weights)
 
 
-def _sigmoid(eta: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sigmoid(eta: Floats) -> Floats:
     return 0.5 * (1.0 + np.tanh(0.5 * eta))
 
 
-def _curvature(
-    codes: Sequence[Codes],
-    offsets: NDArray[np.int_],
-    count: int,
-    probability: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """The Fisher information, estimated on every k-th row where there are many."""
-    from scipy.sparse import csr_matrix
-
-    rows, width = len(probability), len(codes) + 1
-    keep = int(min(rows, max(20_000, _HESSIAN_WORK / width**2)))
-    stride = max(1, rows // keep)
-    picked = slice(0, None, stride)
-    weight = probability[picked] * (1.0 - probability[picked])
-    number = len(weight)
-    columns = np.empty((number, width), dtype=np.int32)
-    for j, (column, begin) in enumerate(zip(codes, offsets[:-1], strict=True)):
-        columns[:, j] = column[picked] + begin
-    columns[:, -1] = count - 1
-    # A floor keeps rows that are already separated from making the step infinite.
-    data = np.repeat(np.sqrt(np.maximum(weight, 1e-3)), width)
-    design = csr_matrix(
-        (data, columns.ravel(), np.arange(0, number * width + 1, width)), shape=(number, count)
-    )
-    information = np.asarray((design.T @ design).todense(), dtype=np.float64)
-    return information * (rows / number)
+def _softplus(eta: Floats) -> Floats:
+    return np.maximum(eta, 0.0) + np.log1p(np.exp(-np.abs(eta)))
 
 
 def _penalty(
     features: Sequence[Feature], offsets: NDArray[np.int_], count: int, step: float
-) -> NDArray[np.float64]:
+) -> Floats:
     matrix = np.zeros((count, count))
     tie, pull = 1.0 / step**2, 1.0 / (4.0 * step) ** 2
     for feature, begin in zip(features, offsets[:-1], strict=True):

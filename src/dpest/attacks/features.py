@@ -51,7 +51,7 @@ def _number(value: object) -> float:
         try:
             return float(value)
         except OverflowError:
-            return np.inf if value > 0 else -np.inf  # type: ignore[operator]
+            return np.inf if value > 0 else -np.inf
     return float(zlib.crc32(repr(value).encode()))
 
 
@@ -91,6 +91,18 @@ def quantile_edges(values: NDArray[np.float64], bins: int) -> NDArray[np.float64
         return np.empty(0)
     inner = np.quantile(numbers, np.arange(1, bins) / bins, method="inverted_cdf")
     return np.unique(inner)
+
+
+def tailed_edges(values: NDArray[np.float64], bins: int) -> NDArray[np.float64]:
+    """Like `quantile_edges`, with more edges in both tails, where rare events are told apart."""
+    numbers = values[~np.isnan(values)]
+    if len(numbers) == 0 or bins < 2:
+        return np.empty(0)
+    tail = np.array([0.0003, 0.001, 0.003, 0.01, 0.03])
+    # A tail bin holds at least a few dozen of the values it is chosen from.
+    tail = tail[tail > 30.0 / len(numbers)]
+    levels = np.unique(np.concatenate([tail, np.arange(1, bins) / bins, 1.0 - tail]))
+    return np.unique(np.quantile(numbers, levels, method="inverted_cdf"))
 
 
 @dataclass(frozen=True)
@@ -228,11 +240,11 @@ class Coder:
         self._leaves: list[tuple[int, NDArray[np.int64]]] = []
         if rare > parts.size // 1000:
             for leaf, codes in enumerate(parts.discrete):
-                values, number = np.unique(codes, return_counts=True)
-                values = np.sort(values[np.argsort(number)[-_MOST_ATOMS:]])
-                if len(values) > 1:
-                    self._leaves.append((leaf, values))
-                    self.features.append(Feature(f"leaf {leaf}", len(values) + 1, False))
+                seen, often = np.unique(codes, return_counts=True)
+                seen = np.sort(seen[np.argsort(often)[-_MOST_ATOMS:]])
+                if len(seen) > 1:
+                    self._leaves.append((leaf, seen))
+                    self.features.append(Feature(f"leaf {leaf}", len(seen) + 1, False))
         self._edges: list[tuple[str, int, NDArray[np.float64]]] = []
         for rank, values in enumerate(parts.numbers):
             self._add("number", rank, values)
@@ -242,14 +254,14 @@ class Coder:
         self._crossed: list[tuple[int, NDArray[np.float64]]] = []
         if family.crossed and len(self._signatures) > 1:
             for rank, values in enumerate(parts.numbers):
-                edges = quantile_edges(values, max(4, family.bins // 2))
+                edges = tailed_edges(values, max(4, family.bins // 2))
                 if len(edges):
                     self._crossed.append((rank, edges))
                     size = (len(self._signatures) + 1) * (len(edges) + 1) + 1
                     self.features.append(Feature(f"crossed {rank}", size, False))
 
     def _add(self, kind: str, rank: int, values: NDArray[np.float64]) -> None:
-        edges = quantile_edges(values, self.family.bins)
+        edges = tailed_edges(values, self.family.bins)
         if len(edges):
             self._edges.append((kind, rank, edges))
             self.features.append(Feature(f"{kind} {rank}", len(edges) + 2, True))
@@ -268,11 +280,11 @@ class Coder:
                 )
                 place = np.where(self._signatures[near] == parts.signatures, near + 1, 0)
             found.append(place)
-        for leaf, values in self._leaves:
+        for leaf, seen in self._leaves:
             if leaf < len(parts.discrete):
                 codes = parts.discrete[leaf]
-                near = np.minimum(np.searchsorted(values, codes), len(values) - 1)
-                found.append(np.where(values[near] == codes, near + 1, 0))
+                near = np.minimum(np.searchsorted(seen, codes), len(seen) - 1)
+                found.append(np.where(seen[near] == codes, near + 1, 0))
             else:
                 found.append(np.zeros(parts.size, dtype=np.intp))
         for kind, rank, edges in self._edges:

@@ -176,9 +176,8 @@ class Score:
             if self._coder.features:
                 codes = self._coder.codes_of(parts)
                 half = np.arange(parts.size) % 2 == 0
-                self._model = additive.fit(
-                    self._coder.features, [c[half] for c in codes], labels[half], step=0.1
-                )
+                design = additive.Design(self._coder.features, codes, parts.size)
+                self._model = additive.fit(design.where(half), labels[half], step=0.1)
                 self.counted = ~half
 
     def __call__(self, parts: Parts) -> Floats:
