@@ -128,6 +128,9 @@ class Campaign:
                 self.notes.append(f"no proof for {where}: {reason}")
                 continue
             self.proofs.append(proof)
+            if proof.status == "unknown":
+                where = "every length" if length is ANY else f"n = {length}"
+                self.notes.append(f"no proof for {where}: {proof.reason}")
             for evidence in proof.evidence(self.unit_value()):
                 self.add_guarantee(evidence)
 
