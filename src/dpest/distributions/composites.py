@@ -7,9 +7,12 @@ their nodes and their rows, so that a thousand cells cost little more than one.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,9 +27,9 @@ from dpest.distributions.densities import (
 from dpest.distributions.quadrature import Floats, Ints, graded, integrate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DensityRow:
-    """log density(slope·x + offset)."""
+    """log density(slope·x + offset). Made by `density_row`, so that equal rows are one object."""
 
     density: Density
     slope: float
@@ -35,16 +38,20 @@ class DensityRow:
     def log_value(self, x: Floats) -> Floats:
         return self.density.log_density(self.slope * x + self.offset)
 
-    def kinks(self) -> list[float]:
-        return [(k - self.offset) / self.slope for k in features(self.density)]
+    @functools.cached_property
+    def kinks(self) -> tuple[float, ...]:
+        return tuple((k - self.offset) / self.slope for k in features(self.density))
 
-    @property
+    @functools.cached_property
     def spread(self) -> float:
         return spread(self.density) / abs(self.slope)
 
+    def tail_slope(self, side: int) -> float:
+        """How fast the row falls, per unit of x, towards -∞ (side 0) or ∞ (side 1)."""
+        return self.density.tail_rates[side if self.slope > 0 else 1 - side] * abs(self.slope)
 
-@dataclass(frozen=True)
-class Bound:
+
+class Bound(NamedTuple):
     """slope·x + offset, as a bound on another variable."""
 
     slope: float
@@ -55,9 +62,12 @@ class Bound:
         return self.slope * x + self.offset if self.slope else self.offset
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IntervalRow:
-    """log P(all lows ≤ V ≤ all highs) for a variable V with the given density."""
+    """log P(all lows ≤ V ≤ all highs) for a variable V with the given density.
+
+    Made by `interval_row`, so that equal rows are one object.
+    """
 
     density: Density
     lows: tuple[Bound, ...]
@@ -69,19 +79,54 @@ class IntervalRow:
         value = log_interval(self.density, low, high, low_strict, high_strict)
         return np.broadcast_to(value, x.shape)
 
-    def kinks(self) -> list[float]:
+    @functools.cached_property
+    def kinks(self) -> tuple[float, ...]:
         both = self.lows + self.highs
         found = [(k - b.offset) / b.slope for b in both if b.slope for k in features(self.density)]
         for i, one in enumerate(both):
             for two in both[i + 1 :]:
                 if one.slope != two.slope:
                     found.append((two.offset - one.offset) / (one.slope - two.slope))
-        return found
+        return tuple(found)
 
-    @property
+    @functools.cached_property
     def spread(self) -> float:
         steepest = max((abs(b.slope) for b in self.lows + self.highs), default=0.0)
         return spread(self.density) / steepest if steepest else math.inf
+
+    def tail_slope(self, side: int) -> float:
+        """How fast the row falls, per unit of x, towards -∞ (side 0) or ∞ (side 1)."""
+        outward = -1.0 if side == 0 else 1.0
+        rises = max((b.slope * outward for b in self.lows), default=0.0)
+        falls = max((-b.slope * outward for b in self.highs), default=0.0)
+        total = 0.0
+        if rises > 0:
+            total += self.density.tail_rates[1] * rises
+        if falls > 0:
+            total += self.density.tail_rates[0] * falls
+        return total
+
+
+_ROWS: dict[Any, Any] = {}
+
+
+def _interned(key: Any, make: Callable[[], Any]) -> Any:
+    row = _ROWS.get(key)
+    if row is None:
+        if len(_ROWS) > 200_000:
+            _ROWS.clear()
+        row = _ROWS[key] = make()
+    return row
+
+
+def density_row(density: Density, slope: float, offset: float) -> DensityRow:
+    return _interned((density, slope, offset), lambda: DensityRow(density, slope, offset))
+
+
+def interval_row(
+    density: Density, lows: tuple[Bound, ...], highs: tuple[Bound, ...]
+) -> IntervalRow:
+    return _interned((density, lows, highs), lambda: IntervalRow(density, lows, highs))
 
 
 def _tightest(
@@ -117,14 +162,18 @@ class Composite:
 
     def log_value(self, x: Floats) -> Floats:
         total = np.zeros(x.shape)
-        for row in self.rows:
-            total = total + row.log_value(x)
+        for row, count in Counter(self.rows).items():
+            total = total + (count * row.log_value(x) if count > 1 else row.log_value(x))
         return np.where((x >= self.low) & (x <= self.high), total, -np.inf)
 
     def kinks(self) -> list[float]:
-        found = [k for row in self.rows for k in row.kinks()]
-        found += [end for end in (self.low, self.high) if math.isfinite(end)]
-        return sorted({k for k in found if self.low <= k <= self.high})
+        found: set[float] = set()
+        for row in set(self.rows):
+            found.update(row.kinks)
+        found.update(end for end in (self.low, self.high) if math.isfinite(end))
+        if self.low == -math.inf and self.high == math.inf:
+            return sorted(found)
+        return sorted(k for k in found if self.low <= k <= self.high)
 
     @property
     def spread(self) -> float:
@@ -180,7 +229,11 @@ class Composite:
             tuple(kinks),
             (max(self.low, ends[0]), min(self.high, ends[1])),
             (rates[0], rates[1]),
+            (self._tail_slope(0), self._tail_slope(1)),
         )
+
+    def _tail_slope(self, side: int) -> float:
+        return math.fsum(row.tail_slope(side) for row in self.rows)
 
 
 _TABLES: dict[Composite, Tabulated] = {}

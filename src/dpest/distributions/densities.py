@@ -154,6 +154,7 @@ class Tabulated:
         kinks: tuple[float, ...],
         support: tuple[float, float],
         tail_rates: tuple[float, float],
+        tail_slopes: tuple[float, float] = (math.inf, math.inf),
     ) -> None:
         self.kinks = kinks
         self.support = support
@@ -173,7 +174,7 @@ class Tabulated:
         half = (self._ends - self._starts) / 2
         self._series = (np.exp(values - self._peak[:, None]) @ TO_LEGENDRE.T) * half[:, None]
         whole = np.log(2 * self._series[:, 0]) + self._peak
-        slopes = self._edge_slopes(log_density)
+        slopes = self._edge_slopes(log_density, tail_slopes)
         left_tail = self._tail_mass(self._starts[0], slopes[0], log_density)
         right_tail = self._tail_mass(self._ends[-1], slopes[1], log_density)
         self._slopes = slopes
@@ -183,15 +184,21 @@ class Tabulated:
         ]
         self.log_mass = float(np.logaddexp(self._from_left[-1], right_tail))
 
-    def _edge_slopes(self, log_density: Callable[[Floats], Floats]) -> tuple[float, float]:
+    def _edge_slopes(
+        self, log_density: Callable[[Floats], Floats], known: tuple[float, float]
+    ) -> tuple[float, float]:
+        """How fast the density falls beyond the panels; `known` where tails are exponential."""
         step = 1e-3 * self.spread
         a, b = self._starts[0], self._ends[-1]
         ends = log_density(np.array([a, a + step, b - step, b]))
         with np.errstate(invalid="ignore"):
-            left, right = (ends[1] - ends[0]) / step, (ends[2] - ends[3]) / step
-        open_left = self.support[0] < a and left > 0
-        open_right = self.support[1] > b and right > 0
-        return (float(left) if open_left else math.inf, float(right) if open_right else math.inf)
+            measured = (ends[1] - ends[0]) / step, (ends[2] - ends[3]) / step
+        is_open = self.support[0] < a and measured[0] > 0, self.support[1] > b and measured[1] > 0
+        chosen = [k if math.isfinite(k) else float(m) for k, m in zip(known, measured, strict=True)]
+        return (
+            chosen[0] if is_open[0] else math.inf,
+            chosen[1] if is_open[1] else math.inf,
+        )
 
     def _tail_mass(
         self, edge: float, slope: float, log_density: Callable[[Floats], Floats]

@@ -10,8 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
-from dpest.distributions.composites import Bound, Composite, DensityRow, IntervalRow
+from dpest.distributions.composites import (
+    Bound,
+    Composite,
+    DensityRow,
+    IntervalRow,
+    density_row,
+    interval_row,
+)
 from dpest.distributions.densities import Density
 from dpest.distributions.terms import (
     Affine,
@@ -94,12 +102,13 @@ class _Variable:
         differ in which variable won still share their kinks.
         """
         shift = self._shift() if aligned and not self.density.discrete else _ZERO
-        rows: list[DensityRow | IntervalRow] = [DensityRow(self.density, 1.0, -float(shift))]
-        rows += [DensityRow(d, float(a), float(b - a * shift)) for d, a, b in self.own_kernels]
+        own = density_row(self.density, 1.0, -float(shift))
+        rows: list[DensityRow | IntervalRow] = []
+        rows += [density_row(d, float(a), float(b - a * shift)) for d, a, b in self.own_kernels]
         for leaf in self.leaves:
             lows = tuple(Bound(float(a), float(b - a * shift), s) for a, b, s in leaf.lows)
             highs = tuple(Bound(float(a), float(b - a * shift), s) for a, b, s in leaf.highs)
-            rows.append(IntervalRow(leaf.density, lows, highs))
+            rows.append(interval_row(leaf.density, lows, highs))
         low, high = float("-inf"), float("inf")
         if self.density.discrete:
             # A strict bound on a lattice is the next point; half a step is on the safe side.
@@ -110,7 +119,8 @@ class _Variable:
         else:
             low = low if self.low is None else float(self.low + shift)
             high = high if self.high is None else float(self.high + shift)
-        return Composite(tuple(rows), low, high, self.density.discrete)
+        rows.sort(key=id)  # cells that differ in the order of equal noises have one mass
+        return Composite((own, *rows), low, high, self.density.discrete)
 
     def _shift(self) -> Fraction:
         if not self.leaves:
@@ -137,14 +147,36 @@ class Latents:
     def __init__(self, densities: Mapping[Symbol, Density]) -> None:
         self._known = {s: (density, order) for order, (s, density) in enumerate(densities.items())}
         self._pinned: frozenset[Symbol] = frozenset()
+        self._rows: dict[Any, IntervalRow] = {}
 
     def __contains__(self, symbol: Symbol) -> bool:
         return symbol in self._known and symbol not in self._pinned
+
+    def known(self, symbol: Symbol) -> tuple[Density, int]:
+        """The density of a noise and its place in the order."""
+        return self._known[symbol]
+
+    def row(self, item: Inequality, leaf: Symbol, centre: Symbol, shift: Fraction) -> IntervalRow:
+        """The probability of one comparison as a function of the centre, shifted."""
+        key = (item.form, leaf, shift)
+        found = self._rows.get(key)
+        if found is None:
+            own, other = item.form.terms[leaf], item.form.terms[centre]
+            slope = -other / own
+            bound = Bound(float(slope), float(-item.form.constant / own - slope * shift))
+            density = self._known[leaf][0]
+            found = self._rows[key] = (
+                interval_row(density, (bound,), ())
+                if own > 0
+                else interval_row(density, (), (bound,))
+            )
+        return found
 
     def without(self, pinned: Iterable[Symbol]) -> Latents:
         """The same, with noises that an output pins taken out."""
         copy = Latents({})
         copy._known, copy._pinned = self._known, self._pinned | frozenset(pinned)
+        copy._rows = self._rows
         return copy
 
     def variable(self, symbol: Symbol) -> _Variable:
@@ -160,6 +192,10 @@ def eliminate(
     Symbols that are not latent are parameters. Raises RefusedError where more than two nested
     integrals would be needed.
     """
+    if not kernels:
+        star = _star(latents, inequalities)
+        if star is not None:
+            return [star]
     terms: list[Term] = []
     touched: dict[Symbol, _Variable] = {}
 
@@ -196,6 +232,45 @@ def eliminate(
     for component in _components(touched):
         terms += _component(component, 0)
     return terms
+
+
+def _star(latents: Latents, inequalities: Sequence[Inequality]) -> Term | None:
+    """The commonest region, one noise compared with each of several others, without a search.
+
+    Rows are remembered by condition: paths that share conditions share the work.
+    """
+    centre = _centre(inequalities)
+    if centre is None or centre not in latents:
+        return None
+    density, order = latents.known(centre)
+    edges: list[tuple[int, Inequality, Symbol]] = []
+    seen: set[Symbol] = set()
+    for item in inequalities:
+        one, two = item.form.terms
+        leaf = two if one == centre else one
+        if leaf in seen or leaf not in latents:
+            return None
+        seen.add(leaf)
+        edges.append((latents.known(leaf)[1], item, leaf))
+    if density.discrete or any(latents.known(leaf)[0].discrete for _, _, leaf in edges):
+        return None
+    lowest, first, leaf = min(edges, key=lambda e: e[0])
+    shift = _ZERO
+    if lowest < order:  # align to the first noise drawn, as in _Variable.composite
+        shift = -first.form.constant / first.form.terms[centre]
+    rows = [latents.row(item, leaf, centre, shift) for _, item, leaf in edges]
+    rows.sort(key=id)
+    return MassTerm(Composite((density_row(density, 1.0, -float(shift)), *rows)))
+
+
+def _centre(inequalities: Sequence[Inequality]) -> Symbol | None:
+    if len(inequalities) < 2 or any(len(i.form.terms) != 2 for i in inequalities):
+        return None
+    common = set(inequalities[0].form.terms) & set(inequalities[1].form.terms)
+    if len(common) != 1:
+        return None
+    (centre,) = common
+    return centre if all(centre in i.form.terms for i in inequalities) else None
 
 
 def _components(variables: dict[Symbol, _Variable]) -> list[dict[Symbol, _Variable]]:

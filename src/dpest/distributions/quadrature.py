@@ -163,7 +163,9 @@ def _measure(
     error = tail if interpolate else tail * np.minimum(tail / most, 1.0)
     if interpolate:
         own = np.exp(values - np.where(np.isfinite(top), top, 0.0)[:, :, None])
-        share = np.abs(own @ TO_LEGENDRE[-2:].T).max(axis=2) * 0.1
+        # Rounding in the logarithm is a floor that no splitting gets below.
+        floor = 50 + np.where(np.isfinite(top), np.abs(top), 0.0)
+        share = np.abs(own @ TO_LEGENDRE[-2:].T).max(axis=2) / floor
     else:
         share = error * half / np.maximum(total[:, owner], 1e-300)
     with np.errstate(divide="ignore", invalid="ignore"):
