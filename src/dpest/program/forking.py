@@ -213,6 +213,15 @@ class Run:
         self._fork((noise, site), ways)
         return outcomes[self.turns[-1].index][0]
 
+    def implied(self, condition: Condition) -> bool | None:
+        """Whether the path so far decides the condition; None if both are possible."""
+        region = self._inner()
+        if region.apart(condition):
+            return None
+        if region.meet((condition,)) is None:
+            return False
+        return True if region.meet((condition.negated(),)) is None else None
+
     def _repeated(self, question: Any) -> _Turn:
         turn = self.turns[self.position]
         self.position += 1

@@ -17,13 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from dpest.program import symbolic_functions
 from dpest.program.places import is_user_file
 from dpest.program.running import has_run, lenient
 from dpest.program.selections import continuous, converted, extreme
 from dpest.program.symbolic import Real, is_symbolic
-from dpest.program.symbolic_arrays import SymbolicArray, _objects, symbolic_inside
+from dpest.program.symbolic_arrays import SymbolicArray, _objects, symbolic_array, symbolic_inside
 
 _MISSING = object()
+_known = symbolic_functions.FUNCTIONS  # its keys are the originals: loaded before any is replaced
 _lock = threading.Lock()
 _depth = 0
 
@@ -114,6 +116,11 @@ def _maker(original: Callable[..., Any]) -> Callable[..., Any]:
                     array[:] = plain
                     array = array.reshape(np.shape(_objects(value)))
                 return array.view(SymbolicArray)
+            if lenient() and original is not np.fromiter:
+                made = original(value, *((dtype,) if dtype is not None else ()), *args, **options)
+                if made.dtype.kind in "fiu":
+                    return made.astype(object).view(SymbolicArray)
+                return made
         if original is np.fromiter:
             return original(value, dtype, *args, **options)
         return original(value, *((dtype,) if dtype is not None else ()), *args, **options)
@@ -151,6 +158,25 @@ def _of_symbols(original: Callable[..., Any], args: Any, options: Any) -> Any:
     return array.view(SymbolicArray)
 
 
+def _on_lists(original: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's protocols look at arrays only; a list of noisy values becomes one."""
+
+    @functools.wraps(original)
+    def apply(*args: Any, **options: Any) -> Any:
+        if has_run() and any(
+            isinstance(a, (list, tuple)) and any(is_symbolic(v) for v in a) for a in args
+        ):
+            args = tuple(
+                symbolic_array(a)
+                if isinstance(a, (list, tuple)) and any(is_symbolic(v) for v in a)
+                else a
+                for a in args
+            )
+        return original(*args, **options)
+
+    return apply
+
+
 _REPLACED: list[tuple[Any, str, Any, Any]] = [
     (builtins, "max", builtins.max, _extremum(builtins.max, least=False)),
     (builtins, "min", builtins.min, _extremum(builtins.min, least=True)),
@@ -162,6 +188,15 @@ _REPLACED: list[tuple[Any, str, Any, Any]] = [
         (np, name, getattr(np, name), _filled(getattr(np, name)))
         for name in (
             "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like",
+        )
+    ),
+    *(
+        (np, name, getattr(np, name), _on_lists(getattr(np, name)))
+        for name in (
+            "sum", "max", "amax", "min", "amin", "argmax", "argmin", "mean", "average", "median",
+            "sort", "argsort", "cumsum", "where", "any", "all", "count_nonzero", "nonzero",
+            "flatnonzero", "clip", "round", "diff", "dot", "concatenate", "hstack", "append",
+            "searchsorted", "digitize", "ptp", "var", "std",
         )
     ),
 ]  # fmt: skip

@@ -131,6 +131,11 @@ class Region:
                     return point
         return self._search(tight)
 
+    def apart(self, condition: Condition) -> bool:
+        """Whether no condition so far speaks of its symbols."""
+        terms = condition.form.terms
+        return all(c.form.terms.keys().isdisjoint(terms) for c in self.conditions)
+
     def add(self, conditions: Sequence[Condition], point: Point) -> None:
         self.conditions.extend(conditions)
         self.point = point

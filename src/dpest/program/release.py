@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpest.program.linear import Form, Symbol
-from dpest.program.running import running
+from dpest.program.running import has_run, running
 from dpest.program.skeleton import Leaf, Nest, Skeleton, flatten, leaf_kind
 from dpest.program.symbolic import Real, Truth
 
@@ -43,14 +43,39 @@ def same_release(
 
 def _leaf(leaf: Any) -> Any:
     if isinstance(leaf, Truth):
-        return Form.of(running().indicator(leaf))
+        known = known_truth(leaf)
+        return Form.of(running().indicator(leaf)) if known is None else known
     if isinstance(leaf, Real):
+        leaf = _with_known_bits(leaf)
         return leaf.form if leaf.form.terms else leaf.plain
     if isinstance(leaf, np.generic):
         return leaf.item()
     if isinstance(leaf, (set, frozenset)):
         return frozenset(leaf)
     return leaf
+
+
+def known_truth(truth: Truth) -> bool | None:
+    """Its value, where the path has decided it."""
+    implied = getattr(running(), "implied", None) if has_run() else None
+    if implied is None:
+        return None
+    if truth.condition is not None:
+        answer: bool | None = implied(truth.condition)
+        return answer
+    answers = [known_truth(part) for part in truth.parts]
+    if (not truth.conjunction) in answers:
+        return not truth.conjunction
+    return truth.conjunction if None not in answers else None
+
+
+def _with_known_bits(leaf: Real) -> Real:
+    values = {}
+    for symbol in leaf.form.symbols("indicator"):
+        known = known_truth(running().defined(symbol))
+        if known is not None:
+            values[symbol] = Form.number(int(known))
+    return Real(leaf.form.substitute(values), leaf.integer) if values else leaf
 
 
 def _with_kinds(skeleton: Skeleton, kinds: Any) -> Skeleton:

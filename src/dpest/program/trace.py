@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpest.declaration import Mechanism, as_mechanism, parameters_of
-from dpest.errors import PathLimitError, ReplayError, UntraceableError
+from dpest.errors import InputError, PathLimitError, ReadingError, ReplayError, UntraceableError
 from dpest.noise.family import Noise
 from dpest.program.fixed import at_centre, at_point
 from dpest.program.forking import Explored, Limits, Names, explore
@@ -20,9 +20,11 @@ from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.merged import merged_trace
 from dpest.program.paths import Path, Trace
 from dpest.program.places import innermost, shown
+from dpest.program.polyhedra import feasible
+from dpest.program.regions import Supports
 from dpest.program.release import released, with_bits
 from dpest.program.running import SAMPLING
-from dpest.program.skeleton import flatten, leaf_kinds
+from dpest.program.skeleton import flatten, leaf_kinds, unflatten
 from dpest.program.symbolic import Real
 from dpest.program.symbolic_arrays import SymbolicArray, symbolic_array
 from dpest.program.watchdog import TimeUp, watched
@@ -66,12 +68,11 @@ def trace(
     try:
         return _traced(target, given, limits, assume, lenient=False)
     except UntraceableError as error:
-        if not _has_arrays(given):
-            raise
         try:
-            # Arrays of numbers can't take a noisy value (`x[0] += noise`); ones of objects can.
+            # Arrays of numbers can't take a noisy value (`x[0] += noise`), nor a noisy mask;
+            # arrays of objects can.
             return _traced(target, given, limits, assume, lenient=True)
-        except UntraceableError:
+        except ReadingError:
             raise error from None
 
 
@@ -128,9 +129,64 @@ def expand_indicators(trace: Trace, *, max_paths: int = 100_000, seconds: float 
     return Trace(tuple(paths), trace.noises, {}, trace.leftover, trace.inputs, trace.notes)
 
 
-def unflattened(path: Path, leaves: Sequence[Any]) -> Any:
-    from dpest.program.skeleton import unflatten
+def instantiate(trace: Trace, x: Any) -> Trace:
+    """A symbolic trace at one input: the paths that are possible there.
 
+    Much cheaper than a trace of its own where many inputs of one shape are asked for.
+    """
+    values: dict[Symbol, Form] = {}
+    _bind(trace.inputs, x, values)
+    supports = Supports()
+    supports.noises.update(trace.noises)
+    paths = []
+    for path in trace.paths:
+        conditions = []
+        for condition in path.conditions:
+            at = Condition(condition.form.substitute(values), condition.relation)
+            known = at.decided()
+            if known is False:
+                break
+            if known is None:
+                conditions.append(at)
+        else:
+            tight = [supports.tightened(c) for c in conditions]
+            symbols = {s for c in tight for s in c.form.terms}
+            if feasible([*tight, *supports.conditions(symbols)]) is None:
+                continue
+            kinds = leaf_kinds(path.skeleton)
+            leaves = [
+                Real(leaf.substitute(values), kind == "int") if isinstance(leaf, Form) else leaf
+                for leaf, kind in zip(path.leaves, kinds, strict=True)
+            ]
+            if "bool" in kinds and trace.indicators:
+                raise InputError("expand the indicators of the trace before instantiating it")
+            skeleton, plain = released(unflatten(path.skeleton, leaves))
+            paths.append(Path(tuple(conditions), skeleton, plain, path.choices))
+    return Trace(tuple(paths), trace.noises, trace.indicators, trace.leftover, x, trace.notes)
+
+
+def _bind(symbols: Any, x: Any, values: dict[Symbol, Form]) -> None:
+    """Which number each input symbol stands for."""
+    if isinstance(symbols, Real):
+        (symbol,) = symbols.form.terms
+        values[symbol] = Form.number(x)
+    elif isinstance(symbols, dict):
+        for key, value in symbols.items():
+            _bind(value, x[key], values)
+    elif isinstance(symbols, np.ndarray):
+        given = np.asarray(x)
+        if given.shape != symbols.shape:
+            raise InputError(f"the trace is of inputs of shape {symbols.shape}, not {given.shape}")
+        for value, number in zip(symbols.flat, given.flat, strict=True):
+            _bind(value, number, values)
+    elif isinstance(symbols, (list, tuple)):
+        if len(symbols) != len(x):
+            raise InputError(f"the trace is of inputs of length {len(symbols)}, not {len(x)}")
+        for value, number in zip(symbols, x, strict=True):
+            _bind(value, number, values)
+
+
+def unflattened(path: Path, leaves: Sequence[Any]) -> Any:
     kinds = leaf_kinds(path.skeleton)
     return unflatten(
         path.skeleton,
@@ -350,14 +406,6 @@ def concrete(x: Any, number: Callable[[Any], Any]) -> Any:
     if isinstance(x, dict):
         return {k: concrete(v, number) for k, v in x.items()}
     return number(x)
-
-
-def _has_arrays(x: Any) -> bool:
-    if isinstance(x, (list, tuple)):
-        return any(_has_arrays(v) for v in x)
-    if isinstance(x, dict):
-        return any(_has_arrays(v) for v in x.values())
-    return isinstance(x, np.ndarray) and not isinstance(x, SymbolicArray)
 
 
 def _count(x: Any) -> int:
