@@ -153,6 +153,32 @@ class Position:
 
 
 @dataclass(frozen=True)
+class Counter:
+    """An integer that grows without bound and is never looked at, but for being counted on."""
+
+    def __add__(self, other: Any) -> Any:
+        return self if isinstance(other, (int, np.integer)) else NotImplemented
+
+    __radd__ = __sub__ = __add__
+
+    def __eq__(self, other: object) -> Any:
+        if other is None or isinstance(other, str):
+            return False
+        unsupported("a look at a counter without a bound in a loop over the elements")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _unknown(self, *_: Any) -> Any:
+        unsupported("a look at a counter without a bound in a loop over the elements")
+
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __index__ = _unknown
+    __lt__ = __le__ = __gt__ = __ge__ = __float__ = __int__ = __bool__ = __rsub__ = _unknown
+
+    def dpest_signature(self) -> Any:
+        return "counter"
+
+
+@dataclass(frozen=True)
 class Selected:
     """The place of the greatest (or least) element: np.argmax. It can only be released."""
 

@@ -18,6 +18,7 @@ from dpest.noise.family import Noise
 from dpest.program.any_length import (
     ANY_LENGTH,
     ELEMENT,
+    Counter,
     NeedsPositionError,
     Output,
     Pass,
@@ -41,7 +42,8 @@ from dpest.program.states import copied, signature
 from dpest.program.symbolic import Real
 
 END = -1
-_MOST_NODES = 400
+_MOST_NODES = 300
+_MANY_VALUES = 40
 _MOST_PATHS = 2_000
 _MOST_POSITIONS = 64
 
@@ -64,6 +66,8 @@ class LoopEdge:
     draws: tuple[Symbol, ...]
     updates: Mapping[Symbol, Form]
     released: tuple[Any, ...]
+    order: tuple[tuple[Symbol, bool], ...] = ()
+    """What the piece draws, in order: one value each, or (True) one for every element."""
 
     @property
     def forms(self) -> tuple[Form, ...]:
@@ -81,6 +85,8 @@ class Graph:
     faithful: bool = True
     """Whether all that is counted as released is released in the end: then bounds can be exact."""
     selections: list[Selected] = field(default_factory=list)
+    prefix_sums: bool = False
+    """Whether the released elements stand for their running sums."""
 
     @property
     def noises(self) -> dict[Symbol, Noise]:
@@ -98,10 +104,16 @@ def graph(
     parts = cut(function)
     exact, modulus = 0, 1
     kept_lists: set[str] = set()
+    counters: set[str] = set()
     while True:
         builder = _Builder(parts, argument, world(), exact, modulus, kept_lists, length)
+        builder.counters = counters
         try:
             return builder.build(variables)
+        except _UnboundedError as unbounded:
+            if not unbounded.names - counters:
+                raise RefusedError(str(unbounded)) from None
+            counters |= unbounded.names
         except NeedsPositionError as need:
             exact = max(exact, need.exact)
             modulus = math.lcm(modulus, need.modulus)
@@ -119,6 +131,14 @@ def graph(
             kept_lists.add(read.name)
 
 
+class _UnboundedError(Exception):
+    """The discrete state of a loop has no bound; `names` are the integers that grow."""
+
+    def __init__(self, names: set[str], message: str) -> None:
+        super().__init__(message)
+        self.names = names
+
+
 class _Run(PieceRun):
     """A run that may also ask for a sum over all elements."""
 
@@ -126,6 +146,7 @@ class _Run(PieceRun):
         super().__init__(*args)
         self.totals = Totals()
         self.vector_draws: set[Symbol] = set()
+        self.given_draws: frozenset[Symbol] = frozenset()
 
     def total(self, vector: Vector) -> Real:
         return self.totals.total(vector)
@@ -174,7 +195,10 @@ class _Builder:
         self.passes: dict[int, int] = {}
         self.used_own: dict[Symbol, int] = {}
         self.faithful = True
+        self.counters: set[str] = set()
+        self.values: dict[int, list[dict[str, Any]]] = {}
         self.selections: list[Selected] = []
+        self.prefix_sums = False
 
     def build(self, variables: Mapping[str, Any]) -> Graph:
         start = dict(variables)
@@ -183,7 +207,13 @@ class _Builder:
         while self.todo:
             self._expand(self.todo.pop())
         return Graph(
-            self.nodes, self.edges, list(self.dead), self.world, self.faithful, self.selections
+            self.nodes,
+            self.edges,
+            list(self.dead),
+            self.world,
+            self.faithful,
+            self.selections,
+            self.prefix_sums,
         )
 
     # States
@@ -214,15 +244,26 @@ class _Builder:
         if node is None:
             if len(self.nodes) >= _MOST_NODES:
                 line = self.parts.pieces[min(piece, len(self.parts.pieces) - 1)].line
-                raise RefusedError(
+                raise _UnboundedError(
+                    self._growing(piece),
                     f"{self.parts.file}:{line}: the discrete variables of this loop take more than "
                     f"{_MOST_NODES} values as the data get longer (a counter without a bound?). "
-                    "Give a length instead of ANY."
+                    "Give a length instead of ANY.",
                 )
             node = self.table[key] = LoopNode(len(self.nodes), slots)
             self.nodes.append(node)
             self.todo.append(_State(node, piece, turn, position, abstract))
+            self.values.setdefault(piece, []).append(abstract)
         return node, updates, released
+
+    def _growing(self, piece: int) -> set[str]:
+        """The integers that take many values at the head of this loop."""
+        found: dict[str, set[int]] = {}
+        for variables in self.values.get(piece, []):
+            for name, value in variables.items():
+                if type(value) is int:
+                    found.setdefault(name, set()).add(value)
+        return {name for name, values in found.items() if len(values) > _MANY_VALUES}
 
     def _abstract(
         self,
@@ -232,6 +273,8 @@ class _Builder:
         released: list[Any],
         memo: dict[int, Any],
     ) -> Any:
+        if path in self.counters and isinstance(value, (int, Counter)):
+            return Counter()
         if isinstance(value, Real):
             if not value.form.terms:
                 return value.plain
@@ -486,9 +529,8 @@ class _Builder:
         run = outcome.run
         hidden = getattr(run, "vector_draws", set())
         draws = tuple(s for s in run.draws if s not in hidden)
-        for value in released:
-            if isinstance(value, Position) and not value.exact:
-                continue  # the same in both runs
+        given = getattr(run, "given_draws", frozenset())
+        order = tuple((s, s in hidden) for s in run.draws if s not in given)
         self.edges.append(
             LoopEdge(
                 source.index,
@@ -498,6 +540,7 @@ class _Builder:
                 draws,
                 dict(updates),
                 tuple("position" if isinstance(v, Position) else v for v in released),
+                order,
             )
         )
 
@@ -512,7 +555,13 @@ class _Builder:
         plain: list[Any] = []
         returned: set[str] = set()
         for leaf in _leaves(decided(outcome.run.given)) + _leaves([value]):
+            if isinstance(leaf, Counter):
+                raise RefusedError(
+                    f"{self.parts.name} releases a counter without a bound: give a length "
+                    "instead of ANY"
+                )
             if isinstance(leaf, PrefixSums):
+                self.prefix_sums = True
                 vectors.append(leaf.vector)
             elif isinstance(leaf, Vector):
                 vectors.append(leaf)
@@ -560,6 +609,7 @@ class _Builder:
             prefix = pending.pop()
             run = _Run(self.world, "release", (), {}, prefix)
             run.draws = sorted(own)
+            run.given_draws = frozenset(own)
             with in_run(run):
                 values = [decided(v.element) for v in shared]
             for at in range(len(prefix), len(run.taken)):

@@ -83,6 +83,8 @@ class World:
         self._indicators: dict[Any, Symbol] = {}
         self._truths: dict[Symbol, Any] = {}
         self._derived_keys: dict[Any, Symbol] = {}
+        self.families: dict[Block, tuple[tuple[Block, ...], int]] = {}
+        """For each answer to "which of several?": all the answers, and its number."""
 
     @property
     def noises(self) -> dict[Symbol, Noise]:
@@ -121,6 +123,13 @@ class World:
         return self._truths[symbol]
 
     def clip(self, form: Form, low: Fraction | None, high: Fraction | None) -> Symbol:
+        if len(form.terms) == 1 and not form.constant:
+            ((inner, slope),) = form.terms.items()
+            rule = self.derived.get(inner)
+            if slope == 1 and rule is not None and rule.kind == "clip":
+                # clip(clip(q, a, b), low, high) is clip(q, a', b') with a and b clipped, too.
+                form = rule.of
+                low, high = _clipped(rule.low, low, high, low), _clipped(rule.high, low, high, high)
         key = (form, low, high)
         symbol = self._derived_keys.get(key)
         if symbol is None:
@@ -128,6 +137,15 @@ class World:
             width = None if low is None or high is None else high - low
             self.derived[symbol] = Derived("clip", form, width, None, low, high)
         return symbol
+
+
+def _clipped(
+    end: Fraction | None, low: Fraction | None, high: Fraction | None, otherwise: Fraction | None
+) -> Fraction | None:
+    if end is None:
+        return otherwise
+    end = end if low is None else max(end, low)
+    return end if high is None else min(end, high)
 
 
 def conditions_of(truth: Any) -> Iterator[Condition]:
@@ -156,6 +174,7 @@ class PieceRun:
         self.options: list[list[int]] = []
         self.blocks: list[Block] = []
         self.draws: list[Symbol] = []
+        self.given_draws: frozenset[Symbol] = frozenset()
         self.count = 0
         self.dead: list[tuple[Block, ...]] = []
         self.given: list[Any] = []
@@ -187,6 +206,9 @@ class PieceRun:
             return open_[0]
         if all(len(cell) == len(found) - 1 for cell in found):
             self._refuse_private([c for cell in found for c in cell])
+            if len(found) > 2:
+                for number, cell in enumerate(found):
+                    self.world.families[cell] = (tuple(found), number)
             return open_[self._fork(found)]
         for position, cell in enumerate(found[:-1]):
             if all(self.decide(c) for c in cell):
@@ -312,6 +334,7 @@ def outcomes(
             )
         run = make_run(world, site, known, point, prefix)
         run.draws = list(drawn)
+        run.given_draws = frozenset(drawn)
         names = scope(piece, copied(dict(variables)), replacements)
         if piece.rng:
             names[piece.rng] = make_generator(run)

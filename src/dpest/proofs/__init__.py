@@ -1,0 +1,12 @@
+"""Proofs: upper bounds for all neighbouring inputs, with certificates (apRHL's couplings).
+
+`prove` finds the cheapest alignment of the noise by linear programming, exactly, and writes a
+certificate that `checker` (standard library only) accepts or refuses.
+"""
+
+from __future__ import annotations
+
+from dpest.proofs.proof import Lower, Proof, Ray
+from dpest.proofs.proving import prove
+
+__all__ = ["Lower", "Proof", "Ray", "prove"]

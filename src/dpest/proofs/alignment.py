@@ -247,7 +247,7 @@ def cost_at(problem: Problem, point: Mapping[Symbol, Fraction]) -> PointCost:
     except InfeasibleError:
         return PointCost(math.inf, {}, (), ())
     keep = [max(0.0, -y) for y in solution.inequality_multipliers[: len(problem.keep)]]
-    pin = [-z for z in solution.equality_multipliers]
+    pin = list(solution.equality_multipliers)
     slopes: dict[Symbol, float] = {}
     for changes, weights in ((problem.keep, keep), (problem.pin, pin)):
         for change, weight in zip(changes, weights, strict=True):

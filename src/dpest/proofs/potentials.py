@@ -33,6 +33,8 @@ class Phase:
     before: int
     corner: Corner
     after: int
+    move: int = -1
+    """Which corner it is; -1: the datum does not move."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,15 @@ class State:
 class Step:
     source: State
     edge: int
-    corner: Corner
+    move: Phase
     target: State
     shifts: Mapping[Symbol, Fraction]
     weight: float = 0.0
     """How often the worst run takes it, as the solver sees it (a hint for the lower bound)."""
+
+    @property
+    def corner(self) -> Corner:
+        return self.move.corner
 
 
 @dataclass(frozen=True)
@@ -74,11 +80,13 @@ def automata(adjacency: Any, graph: Graph, domain: Any = None) -> list[list[Phas
     """
     components = faces(adjacency, [ELEMENT], graph.world.derived, domain)
     if adjacency.name in ("linf", "monotone", "any_pair"):
-        return [[Phase(0, c, 0) for c in _corners(face, graph)] for (face,) in components]
+        return [
+            [Phase(0, c, 0, m) for m, c in enumerate(_corners(face, graph))] for (face,) in components
+        ]
     moves = [c for group in components for face in group for c in _corners(face, graph)]
     phases = [Phase(0, {}, 0)]
-    for number, corner in enumerate(moves, start=1):
-        phases += [Phase(0, corner, number), Phase(number, {}, number)]
+    for move, corner in enumerate(moves):
+        phases += [Phase(0, corner, move + 1, move), Phase(move + 1, {}, move + 1)]
     return [phases]
 
 
@@ -112,7 +120,7 @@ def steps_of(graph: Graph, phases: Sequence[Phase]) -> tuple[State, list[State],
     start = State(0, 0)
     seen = {start: None}
     todo = [start]
-    steps: list[tuple[State, int, Corner, State]] = []
+    steps: list[tuple[State, int, Phase, State]] = []
     while todo:
         state = todo.pop()
         known = dict(state.known)
@@ -129,7 +137,7 @@ def steps_of(graph: Graph, phases: Sequence[Phase]) -> tuple[State, list[State],
                 else:
                     fixed = _known_after(edge, known, move.corner) if one_move else ()
                     target = State(edge.target, move.after, fixed)
-                steps.append((state, number, move.corner, target))
+                steps.append((state, number, move, target))
                 if target not in seen:
                     if len(seen) > _MOST_STATES:
                         raise RefusedError(
@@ -180,7 +188,8 @@ def potential(
             )
     shifts: list[dict[Symbol, Affine]] = []
     balances: list[int] = []
-    for source, number, corner, target in steps:
+    for source, number, move, target in steps:
+        corner = move.corner
         edge = graph.edges[number]
         here: dict[Symbol, Affine] = {}
         for symbol in edge.draws:
@@ -227,12 +236,12 @@ def potential(
         Step(
             source,
             number,
-            corner,
+            move,
             target,
             {s: solution.at(x) for s, x in here.items()},
             abs(solution.inequality_multipliers[row]),
         )
-        for (source, number, corner, target), here, row in zip(
+        for (source, number, move, target), here, row in zip(
             steps, shifts, balances, strict=True
         )
     ]

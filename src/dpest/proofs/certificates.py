@@ -1,0 +1,310 @@
+"""Certificates: all that the checker needs, nothing that it has to believe."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from dpest.noise.family import Noise
+from dpest.program.linear import Condition, Form, Symbol, distinct
+from dpest.program.loops import Graph
+from dpest.program.merging import Model
+from dpest.program.piece_runs import Block, World
+from dpest.program.polyhedra import farkas, feasible
+from dpest.proofs.alignment import AffineShift, Alignment, Draw
+from dpest.proofs.potentials import Potential, State
+from dpest.proofs.regions_of_release import Region
+from dpest.proofs.selection import Selection
+
+FORMAT = "dpest-certificate/1"
+
+
+class UncertifiedError(Exception):
+    """A step holds, but not by a certificate that the checker knows."""
+
+
+def header(
+    function: Any,
+    name: str,
+    parameters: Mapping[str, Any],
+    adjacency: Any,
+    radius: Any,
+    length: Any,
+    unit: str | None,
+    epsilon: Fraction,
+    method: str,
+    domain: Mapping[str, Any],
+    noises: Mapping[Symbol, Noise],
+    draws: Mapping[Symbol, Draw],
+    world: World,
+) -> dict[str, Any]:
+    source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+    return {
+        "format": FORMAT,
+        "mechanism": name,
+        "source": source,
+        "sha256": hashlib.sha256(source.encode()).hexdigest(),
+        "parameters": {k: repr(v) for k, v in parameters.items()},
+        "unit": unit,
+        "adjacency": {"name": adjacency.name, "radius": number(radius)},
+        "length": length,
+        "domain": dict(domain),
+        "method": method,
+        "epsilon": str(epsilon),
+        "noises": {label(s): _noise(noises[s], draws[s]) for s in sorted(noises)},
+        "bounds": {
+            label(s): [number(end) for end in world.supports.bounds(s)]
+            for s in sorted(noises)
+            if any(end is not None for end in world.supports.bounds(s))
+        },
+        "derived": {
+            label(s): {
+                "kind": rule.kind,
+                "of": _terms(rule.of),
+                "width": number(rule.width),
+            }
+            for s, rule in world.derived.items()
+        },
+    }
+
+
+def _noise(noise: Noise, draw: Draw) -> list[Any]:
+    """Family and scale in units of 1/unit (a Gaussian's variance in units of 1/unit²)."""
+    if not draw.rate:
+        return [noise.family, None]
+    if draw.kind == "square":
+        return [noise.family, str(1 / (2 * draw.rate))]
+    return [noise.family, str(1 / draw.rate)]
+
+
+def number(value: Any) -> Any:
+    if value is None:
+        return None
+    return "inf" if isinstance(value, float) and math.isinf(value) else str(value)
+
+
+def label(symbol: Symbol) -> str:
+    return f"v.{symbol.name}" if symbol.kind == "state" else symbol.name
+
+
+def _terms(form: Form) -> dict[str, str]:
+    return {label(s): str(c) for s, c in sorted(form.terms.items())}
+
+
+def _condition(condition: Condition) -> list[Any]:
+    return [str(condition.form.constant), _terms(condition.form), condition.strict]
+
+
+def _decision(block: Block, world: World) -> list[Any]:
+    if len(block) == 1:
+        return _condition(block[0])
+    cells, place = world.families[block]
+    first = cells[0]  # what the first value is ahead of each of the others by
+    values: list[Form] = [Form(), *(c.form.times(-1) for c in first)]
+    return ["greatest", [[str(v.constant), _terms(v)] for v in values], place]
+
+
+def _weights(found: Mapping[int, Fraction]) -> dict[str, str]:
+    return {str(i): str(w) for i, w in sorted(found.items()) if w}
+
+
+def multipliers(premises: Sequence[Condition], goal: Condition | None) -> dict[str, str]:
+    """Farkas weights; a premise or a sum of two is looked for first."""
+    held: dict[Form, int] = {c.form: i for i, c in enumerate(premises)}
+    if goal is None:
+        for form, i in held.items():
+            j = held.get(form.times(-1))
+            if j is not None and (premises[i].strict or premises[j].strict):
+                return _weights({i: Fraction(1), j: Fraction(1)})
+    else:
+        for form, i in held.items():
+            if form.terms.keys() & goal.form.terms.keys():
+                rest = goal.form.plus(form, -1)
+                j = held.get(rest)
+                strict = premises[i].strict or (j is not None and premises[j].strict)
+                if j is not None and j != i and (strict or not goal.strict):
+                    return _weights({i: Fraction(1), j: Fraction(1)})
+                if not rest.terms and rest.constant >= 0:
+                    if rest.constant > 0 or premises[i].strict or not goal.strict:
+                        return _weights({i: Fraction(1)})
+    found = farkas(premises, goal)
+    if found is None:
+        raise UncertifiedError
+    return _weights(found)
+
+
+def cells(
+    head: dict[str, Any],
+    model: Model,
+    regions: Sequence[Region],
+    alignments: Iterable[tuple[int, int, Alignment]],
+) -> dict[str, Any]:
+    by_index = {node.index: node for node in model.nodes}
+    world = model.world
+    nodes = []
+    for node in model.nodes:
+        edges = []
+        for edge in node.incoming:
+            entry: dict[str, Any] = {
+                "from": edge.source,
+                "if": [_decision(b, world) for b in edge.blocks],
+                "noise": [label(s) for s in edge.draws],
+            }
+            if len(node.incoming) > 1:
+                held = distinct(
+                    (
+                        *by_index[edge.source].known,
+                        *world.supports.conditions(edge.draws),
+                        *edge.conditions,
+                    )
+                )
+                if feasible(held) is None:
+                    entry["empty"] = multipliers(held, None)
+                else:
+                    present = set(held)
+                    entry["proof"] = {
+                        str(k): multipliers(held, goal)
+                        for k, goal in enumerate(node.known)
+                        if goal not in present
+                    }
+            edges.append(entry)
+        record: dict[str, Any] = {"id": node.index, "in": edges}
+        if len(node.incoming) > 1:
+            record["invariant"] = [_condition(c) for c in node.known]
+        nodes.append(record)
+    dead = []
+    for source, blocks in model.dead:
+        conditions = [c for b in blocks for c in b]
+        used = sorted({s for c in conditions for s in c.form.terms if s.kind == "noise"})
+        held = (*by_index[source].known, *world.supports.conditions(used), *conditions)
+        dead.append(
+            {
+                "from": source,
+                "if": [_decision(b, world) for b in blocks],
+                "empty": multipliers(held, None),
+            }
+        )
+    disjoint = []
+    for i, first in enumerate(model.leaves):
+        for second in model.leaves[i + 1 :]:
+            if not (first.plain and second.plain):
+                weights = multipliers((*first.known, *second.known), None)
+                disjoint.append({"pair": [first.index, second.index], "proof": weights})
+    return {
+        **head,
+        "nodes": nodes,
+        "dead": dead,
+        "leaves": [
+            {
+                "node": r.node.index,
+                "release": repr(r.seen),
+                "real": [_terms(f) for f in r.released],
+            }
+            for r in regions
+        ],
+        "disjoint": disjoint,
+        "alignments": [
+            {"leaf": regions[i].node.index, **_alignment(component, a)}
+            for i, component, a in alignments
+        ],
+    }
+
+
+def _alignment(component: int, found: Alignment) -> dict[str, Any]:
+    return {
+        "component": component,
+        "face": {label(s): [number(e) for e in ends] for s, ends in sorted(found.face.items())},
+        "shift": _shifts(found.shifts),
+        "bound": _shifts(found.bounds),
+    }
+
+
+def _shifts(table: Mapping[Symbol, AffineShift]) -> dict[str, Any]:
+    return {
+        label(s): [str(x.constant), {label(j): str(v) for j, v in sorted(x.slopes.items())}]
+        for s, x in sorted(table.items())
+        if not x.is_zero
+    }
+
+
+def selection(head: dict[str, Any], found: Selection) -> dict[str, Any]:
+    own = {label(s) for s in found.own}
+    return {
+        **head,
+        "noises": {h: entry for h, entry in head["noises"].items() if h in own},
+        "element": _terms(found.element),
+        "alignments": [_alignment(component, a) for _, component, a in found.plan.alignments],
+    }
+
+
+def loop(
+    head: dict[str, Any], graph: Graph, components: Sequence[Potential]
+) -> dict[str, Any]:
+    world = graph.world
+    dead = []
+    for source, reads, blocks, _ in graph.dead:
+        conditions = [c for b in blocks for c in b]
+        used = sorted({s for c in conditions for s in c.form.terms if s.kind == "noise"})
+        held = (*world.supports.conditions(used), *conditions)
+        dead.append(
+            {
+                "from": source,
+                "reads": reads,
+                "if": [_decision(b, world) for b in blocks],
+                "empty": multipliers(held, None),
+            }
+        )
+    return {
+        **head,
+        "nodes": [{"id": n.index, "slots": [label(s) for s in n.slots]} for n in graph.nodes],
+        "edges": [
+            {
+                "from": e.source,
+                "to": e.target,
+                "reads": e.reads,
+                "if": [_decision(b, world) for b in e.blocks],
+                "noise": [label(s) for s in e.draws],
+                "release": [None if isinstance(v, Form) else repr(v) for v in e.released],
+                "real": [_terms(f) for f in e.forms],
+                "set": {label(s): _terms(f) for s, f in sorted(e.updates.items())},
+            }
+            for e in graph.edges
+        ],
+        "dead": dead,
+        "components": [_component(p) for p in components],
+    }
+
+
+def _component(found: Potential) -> dict[str, Any]:
+    ids: dict[State, int] = {state: i for i, state in enumerate(found.budgets)}
+    differences: dict[State, dict[str, str]] = {state: {} for state in ids}
+    for (state, slot), value in found.differences.items():
+        differences[state][label(slot)] = str(value)
+    return {
+        "start": ids[found.start],
+        "states": [
+            {
+                "id": i,
+                "node": state.node,
+                "phase": state.phase,
+                "budget": str(found.budgets[state]),
+                "difference": differences[state],
+            }
+            for state, i in ids.items()
+        ],
+        "steps": [
+            {
+                "state": ids[step.source],
+                "edge": step.edge,
+                "move": step.move.move,
+                "next": ids[step.target],
+                "shift": {label(s): str(x) for s, x in step.shifts.items() if x},
+            }
+            for step in found.steps
+        ],
+    }

@@ -1,0 +1,292 @@
+"""The untouched function against the model, on random inputs and noises, before a proof is issued.
+
+A symbolic run can be fooled: by hidden state, by code that looks at types. Here the function
+itself runs on plain numbers; the model must take exactly one way and release the same.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from dpest.declaration import Mechanism
+from dpest.errors import ReplayError
+from dpest.noise.family import Noise
+from dpest.program.fixed import FixedRun
+from dpest.program.generator import SymbolicGenerator
+from dpest.program.linear import Condition, Form, Symbol
+from dpest.program.loops import END, Graph, LoopEdge
+from dpest.program.merging import Edge, Model
+from dpest.program.piece_runs import Coin, World
+from dpest.program.skeleton import flatten
+
+_TRIALS = 24
+_LENGTHS = (1, 2, 3, 5)
+
+
+def call(mechanism: Mechanism, x: Any, rng: Any) -> Any:
+    """The untouched function; what a generator function yields, as a list."""
+    result = mechanism.function(x, rng=rng, **mechanism.params)
+    return list(result) if inspect.isgenerator(result) else result
+
+
+def place_of(function: Callable[..., Any]) -> str | None:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return None if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+
+
+@dataclass
+class Draws:
+    """What the function drew, in order: the distribution and the value."""
+
+    source: random.Random
+    values: list[Fraction] = field(default_factory=list)
+
+    def generator(self) -> SymbolicGenerator:
+        return SymbolicGenerator(FixedRun(self._draw, self._choose))
+
+    def _draw(self, _: int, noise: Noise) -> Any:
+        value = _random_value(noise, self.source)
+        self.values.append(value)
+        return int(value) if noise.discrete else float(value)
+
+    def _choose(self, _: int, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
+        place = self.source.randrange(len(outcomes))
+        self.values.append(Fraction(place))
+        return outcomes[place][0]
+
+
+def _random_value(noise: Noise, source: random.Random) -> Fraction:
+    """A short binary fraction, exact as a double, so that the function's arithmetic is too."""
+    low, high = noise.support
+    if noise.discrete:
+        first = int(low) if math.isfinite(low) else -6
+        last = int(high) if math.isfinite(high) else first + 12
+        return Fraction(source.randint(first, min(last, first + 40)))
+    first = low if math.isfinite(low) else -20.0
+    last = high if math.isfinite(high) else first + 40.0
+    steps = 1 << 10
+    return Fraction(first) + Fraction(source.randrange(1, steps), steps) * Fraction(last - first)
+
+
+def random_input(length: int, source: random.Random, integers: bool) -> list[Any]:
+    if integers:
+        return [source.randint(-6, 6) for _ in range(length)]
+    return [source.randint(-160, 160) / 16 for _ in range(length)]
+
+
+def check_model(
+    function: Callable[[Any, Any], Any], model: Model, length: int, *, integers: bool, where: Any
+) -> None:
+    """Each run of the function must follow the model of its length to the same release."""
+    source = random.Random(20)
+    leaving: dict[int, list[tuple[int, Edge]]] = {}
+    for node in model.nodes:
+        for edge in node.incoming:
+            leaving.setdefault(edge.source, []).append((node.index, edge))
+    leaves = {node.index: node for node in model.leaves}
+    for _ in range(_TRIALS):
+        x = random_input(length, source, integers)
+        draws = Draws(source)
+        output = function(list(x), draws.generator())
+        values = _data(x, model.world)
+        rest = list(draws.values)
+        at = 0
+        while at not in leaves:
+            ways = []
+            for target, edge in leaving.get(at, []):
+                if len(edge.draws) <= len(rest):
+                    with_draws = {**values, **dict(zip(edge.draws, rest, strict=False))}
+                    if _holds(edge.conditions, with_draws):
+                        ways.append((target, edge, with_draws))
+            if len(ways) != 1:
+                raise _mismatch(where, f"{len(ways)} ways of the model fit a run on {x}")
+            at, edge, values = ways[0]
+            rest = rest[len(edge.draws) :]
+        if rest:
+            raise _mismatch(where, f"the function drew {len(rest)} more noises than the model")
+        release = leaves[at].release
+        assert release is not None
+        _compare(release[1], values, output, where)
+
+
+def _holds(conditions: Sequence[Condition], values: Mapping[Symbol, Fraction]) -> bool:
+    return all(c.holds(values) for c in conditions)
+
+
+def _data(x: Sequence[Any], world: World) -> dict[Symbol, Fraction]:
+    values = {Symbol("input", f"q{j}"): Fraction(v) for j, v in enumerate(x)}
+    return _with_derived(values, world)
+
+
+def _with_derived(values: dict[Symbol, Fraction], world: World) -> dict[Symbol, Fraction]:
+    for symbol, rule in world.derived.items():
+        if rule.kind == "clip":
+            found = rule.of.at(values)
+            found = found if rule.low is None else max(found, rule.low)
+            values[symbol] = found if rule.high is None else min(found, rule.high)
+        else:
+            values[symbol] = Fraction(int(_true(rule.truth, values)))
+    return values
+
+
+def _true(truth: Any, values: Mapping[Symbol, Fraction]) -> bool:
+    if truth.condition is not None:
+        return bool(truth.condition.holds(values))
+    parts = [_true(p, values) for p in truth.parts]
+    return all(parts) if truth.conjunction else any(parts)
+
+
+def _compare(
+    leaves: Sequence[Any], values: Mapping[Symbol, Fraction], output: Any, where: Any
+) -> None:
+    _, actual = flatten(output)
+    expected = [float(v.at(values)) if isinstance(v, Form) else v for v in leaves]
+    if len(expected) != len(actual) or not all(map(_same, expected, actual)):
+        raise _mismatch(where, f"it released {output!r}, the model {expected!r}")
+
+
+def _same(expected: Any, actual: Any) -> bool:
+    plain = actual.item() if hasattr(actual, "item") else actual
+    numbers = (int, float)
+    if isinstance(expected, numbers) and isinstance(plain, numbers):
+        return math.isclose(float(expected), float(plain), rel_tol=1e-9, abs_tol=1e-9)
+    return bool(expected == plain)
+
+
+def _mismatch(where: Any, what: str) -> ReplayError:
+    return ReplayError(
+        f"the function is not what its symbolic run says: {what}",
+        "A mechanism must depend on its input, its parameters and `rng` alone, and treat numbers "
+        "alike whatever their type",
+        where,
+    )
+
+
+def check_graph(
+    function: Callable[[Any, Any], Any],
+    graph: Graph,
+    *,
+    integers: bool,
+    where: Any,
+    lengths: Sequence[int] = _LENGTHS,
+) -> None:
+    """The same for a graph of every length: runs of several lengths must follow it."""
+    source = random.Random(21)
+    for trial in range(_TRIALS):
+        length = lengths[trial % len(lengths)]
+        x = random_input(length, source, integers)
+        draws = Draws(source)
+        output = function(list(x), draws.generator())
+        _Walk(graph, x, draws.values, where).run(output)
+
+
+class _Walk:
+    def __init__(
+        self, graph: Graph, x: Sequence[Any], drawn: Sequence[Fraction], where: Any
+    ) -> None:
+        self.graph = graph
+        self.x = [Fraction(v) for v in x]
+        self.rest = list(drawn)
+        self.where = where
+        self.vectors: dict[Symbol, list[Fraction]] = {}
+        self.slots: dict[Symbol, Fraction] = {}
+        self.read = 0
+        self.released: list[Any] = []
+
+    def run(self, output: Any) -> None:
+        node = 0
+        while node != END:
+            edges = [e for e in self.graph.edges if e.source == node]
+            if any(e.reads for e in edges):
+                edges = [e for e in edges if e.reads == (self.read < len(self.x))]
+            fits = [found for e in edges if (found := self._try(e)) is not None]
+            if len(fits) != 1:
+                raise _mismatch(self.where, f"{len(fits)} ways of the model fit a run on {self.x}")
+            node = self._take(*fits[0])
+        if self.rest:
+            raise _mismatch(
+                self.where, f"the function drew {len(self.rest)} more noises than the model"
+            )
+        self._compare(output)
+
+    def _try(self, edge: LoopEdge) -> tuple[LoopEdge, dict[Symbol, Fraction], int] | None:
+        values = dict(self.slots)
+        if edge.reads:
+            values[Symbol("input", "q")] = self.x[self.read]
+            values = _with_derived(values, self.graph.world)
+        at = 0
+        for symbol, is_vector in edge.order:
+            count = len(self.x) if is_vector else 1
+            if at + count > len(self.rest):
+                return None
+            if not is_vector:
+                values[symbol] = self.rest[at]
+            at += count
+        for symbol in edge.draws:
+            if symbol in self.vectors:
+                values[symbol] = self.vectors[symbol][self.read]
+        if not _holds([c for b in edge.blocks for c in b], values):
+            return None
+        return edge, values, at
+
+    def _take(self, edge: LoopEdge, values: dict[Symbol, Fraction], used: int) -> int:
+        at = 0
+        for symbol, is_vector in edge.order:
+            count = len(self.x) if is_vector else 1
+            if is_vector:
+                self.vectors[symbol] = self.rest[at : at + count]
+            at += count
+        self.rest = self.rest[used:]
+        for value in edge.released:
+            if isinstance(value, Form):
+                self.released.append(float(value.at(values)))
+            elif isinstance(value, str) and value == "position":
+                self.released.append("position")
+            else:
+                self.released.append(value)
+        self.slots = {s: f.at(values) for s, f in edge.updates.items()}
+        self.read += edge.reads
+        return edge.target
+
+    def _compare(self, output: Any) -> None:
+        _, actual = flatten(output)
+        expected = self.released
+        if self.graph.selections:
+            chosen = self.graph.selections[0]
+            values = []
+            for i, datum in enumerate(self.x):
+                here = {s: v[i] for s, v in self.vectors.items()}
+                here[Symbol("input", "q")] = datum
+                here = _with_derived(here, self.graph.world)
+                form = chosen.element.form
+                shared = {s: Fraction(0) for s in form.terms if s not in here}
+                values.append(form.at({**shared, **here}))
+            best = min(values) if chosen.least else max(values)
+            expected = [values.index(best), *expected]
+        if self.graph.prefix_sums:
+            total = 0.0
+            sums = []
+            for value in expected:
+                total += value
+                sums.append(total)
+            expected = sums
+        left = list(expected)
+        for value in actual:
+            place = next(
+                (i for i, e in enumerate(left) if isinstance(e, str) and e == "position" or _same(e, value)),
+                None,
+            )
+            if place is None:
+                raise _mismatch(self.where, f"it released {output!r}, the model {expected!r}")
+            left.pop(place)
+        if left and self.graph.faithful:
+            raise _mismatch(self.where, f"it released {output!r}, the model {expected!r}")
+
+
+__all__ = ["Coin", "check_graph", "check_model"]

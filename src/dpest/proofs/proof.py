@@ -1,0 +1,179 @@
+"""What a proof says: a bound for all neighbouring inputs, its standing, and its certificate."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from dpest.evidence import EPSILON, PROVED, Evidence, Measure, Witness
+
+Status = Literal["exact", "upper bound", "refuted", "unknown"]
+
+
+@dataclass(frozen=True)
+class Ray:
+    """The direction of inputs along which the loss approaches a value: x = λd, x2 = (λ+1)d."""
+
+    direction: tuple[Fraction, ...]
+    release: str
+
+    def pair(self, scale: float) -> tuple[list[Any], list[Any]]:
+        """Two neighbouring inputs on the ray, in either order."""
+        step = Fraction(scale).limit_denominator(10**6)
+        return (
+            [_plain(step * d) for d in self.direction],
+            [_plain((step + 1) * d) for d in self.direction],
+        )
+
+
+def _plain(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)
+
+
+@dataclass(frozen=True)
+class Lower:
+    """No smaller ε holds over all real inputs: the ray argument, with exact multipliers.
+
+    For a region that alone gives its release and whose cheapest alignment at difference d costs
+    C(d), −log P(release | λd) grows at least like λ·C(d); so the log-ratio between some
+    neighbours on the ray comes as near to C(d) as one likes. `value` is infinite where no shift
+    of the noise keeps the release.
+    """
+
+    value: Fraction | float
+    length: int
+    ray: Ray
+    multipliers: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The result of `prove`.
+
+    `epsilon` is a multiple of `unit` (an absolute number where `unit` is None); None where no
+    bound was found. `status`: `exact` (no smaller bound holds), `upper bound`, `refuted` (the
+    claim can't hold: `lower` is above it), `unknown` (and `reason` says why).
+    `measure` is what is bounded: ε, or ρ of zCDP for Gaussian noise.
+    """
+
+    mechanism: str
+    adjacency: Any
+    length: Any
+    unit: str | None
+    status: Status
+    epsilon: Fraction | None
+    method: str
+    reason: str = ""
+    lower: Lower | None = None
+    claim: Any = None
+    claimed: Fraction | None = None
+    certificate: Mapping[str, Any] | None = None
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    measure: Measure = EPSILON
+    exponential: Fraction | None = None
+    """e^ε as a rational, for finite mechanisms without a unit."""
+    power: int = 1
+    words: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def ray(self) -> Ray | None:
+        return self.lower.ray if self.lower is not None else None
+
+    @property
+    def proved(self) -> bool:
+        """Whether the claim, if there is one, is proved; without one, whether a bound is."""
+        if self.epsilon is None and self.exponential is None:
+            return False
+        return self.claimed is None or (self.epsilon is not None and self.epsilon <= self.claimed)
+
+    def value(self, unit_value: Any = None) -> float:
+        """The bound as a number, rounded up, for a value of the unit."""
+        if self.exponential is not None:
+            return math.nextafter(math.log(self.exponential), math.inf)
+        if self.epsilon is None:
+            return math.inf
+        from dpest.program.linear import rational
+
+        unit = Fraction(1) if self.unit is None else rational(unit_value) ** self.power
+        exact = self.epsilon * unit
+        found = float(exact)
+        return found if Fraction(found) >= exact else math.nextafter(found, math.inf)
+
+    def evidence(self, unit_value: Any = None) -> list[Evidence]:
+        """The bound as evidence, for a value of the unit. Its ray is for the exact engine."""
+        if self.epsilon is None and self.exponential is None:
+            return []
+        details: dict[str, Any] = {
+            "epsilon": None if self.epsilon is None else str(self.epsilon),
+            "unit": self.unit,
+            "length": self.length if isinstance(self.length, int) else "any",
+            "status": self.status,
+        }
+        return [
+            Evidence(
+                side="upper",
+                value=self.value(unit_value),
+                standing=PROVED,
+                method=f"proof: {self.method}",
+                witness=Witness(event=self.summary(), details=details),
+                seconds=self.seconds,
+                measure=self.measure,
+                notes=self.notes,
+                details=details,
+            )
+        ]
+
+    def bound_text(self) -> str:
+        name = "ρ" if self.measure.kind == "zcdp" else "ε"
+        if self.exponential is not None:
+            return f"e^{name} = {self.exponential}"
+        if self.epsilon is None:
+            return f"no bound on {name}"
+        unit = ""
+        if self.unit is not None:
+            unit = f"·{self.unit}" + (f"^{self.power}" if self.power != 1 else "")
+        return f"{name} ≤ {self.epsilon}{unit}"
+
+    def summary(self) -> str:
+        length = f"n = {self.length}" if isinstance(self.length, int) else "every length"
+        text = f"{self.mechanism}, {self.adjacency}, {length}: "
+        if self.status == "unknown":
+            return text + f"unknown. {self.reason}"
+        if self.status == "refuted":
+            assert self.lower is not None
+            return (
+                text + f"refuted. ε is at least {shown(self.lower.value, self.unit)} "
+                f"(at n = {self.lower.length}), above the claimed {shown(self.claimed, self.unit)}"
+            )
+        return text + f"{self.bound_text()} ({self.status})"
+
+    def explain(self) -> str:
+        """The coupling in words, and as an apRHL derivation."""
+        from dpest.proofs.explaining import explain
+
+        return explain(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the certificate; `dpest check` and `dpest.proofs.checker` read it."""
+        from dpest.errors import RefusedError
+
+        if self.certificate is None:
+            raise RefusedError(f"there is no certificate to save: {self.summary()}")
+        Path(path).write_text(json.dumps(self.certificate, indent=1, ensure_ascii=False) + "\n")
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def shown(value: Fraction | float | None, unit: str | None) -> str:
+    if value is None:
+        return "?"
+    if isinstance(value, float) and math.isinf(value):
+        return "∞"
+    return f"{value}·{unit}" if unit else str(value)

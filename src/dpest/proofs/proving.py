@@ -1,0 +1,576 @@
+"""`prove`: which engine answers, in which unit, and what follows for the claim."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from dpest.declaration import Mechanism, as_mechanism, parameters_of
+from dpest.errors import (
+    DpestError,
+    InputError,
+    PathLimitError,
+    RefusedError,
+    ReplayError,
+    UntraceableError,
+)
+from dpest.evidence import EPSILON, Measure
+from dpest.inputs.adjacency import Adjacency, parse_adjacency
+from dpest.inputs.domains import ANY
+from dpest.program.any_length import LISTS
+from dpest.program.linear import Symbol, rational
+from dpest.program.loops import Graph, graph
+from dpest.program.merging import Model, build, input_symbols
+from dpest.program.piece_runs import World
+from dpest.program.unit import Unit
+from dpest.proofs import certificates, conformance, lower_bounds
+from dpest.proofs.conformance import call, place_of
+from dpest.proofs.adjacency_faces import faces, radius_of, relevant
+from dpest.proofs.alignment import Draw, plan
+from dpest.proofs.linear_program import InexactError, InfeasibleError
+from dpest.proofs.potentials import automata, potential
+from dpest.proofs.proof import Lower, Proof
+from dpest.proofs.regions_of_release import Rates, rates, regions
+from dpest.proofs.selection import selection
+
+_MOST_REGIONS = 150
+_MOST_NODES = 3_000
+_SMALL = (1, 2, 3, 5)
+
+
+def prove(
+    mechanism: Callable[..., Any] | Mechanism,
+    *,
+    adjacency: Adjacency | str | None = None,
+    length: Any = ANY,
+    params: Mapping[str, Any] | None = None,
+    unit: str | None = None,
+    domain: Any = None,
+    claim: Any = None,
+    fallback_length: int | None = None,
+) -> Proof:
+    """The least ε that is provable for all neighbouring inputs.
+
+    For `length=ANY` the mechanism must pass over its data once (or take an argmax of it); where it
+    doesn't, the proof says why and, if `fallback_length` (or the length of the domain) is known, is
+    about that length. ε is a multiple of the parameter `unit` (by default the one that the claim
+    names, or eps, or epsilon), for every positive value of it; where the mechanism's scales are
+    not multiples of it, an absolute number for the parameters' values.
+
+    Never issued before the untouched function has agreed with the model on random inputs.
+    """
+    started = time.perf_counter()
+    question = _question(mechanism, adjacency, length, params, unit, domain, claim)
+    proof = _answer(question, fallback_length)
+    return replace(proof, seconds=time.perf_counter() - started)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be proved, with all defaults filled in."""
+
+    mechanism: Mechanism
+    adjacency: Adjacency
+    length: Any
+    unit: str | None
+    domain: Any
+    claim: Any
+    notes: tuple[str, ...] = ()
+    as_array: bool = False
+    world: Callable[[], World] = field(default=lambda: World(private=True))
+
+    @property
+    def argument(self) -> str:
+        return next(iter(parameters_of(self.mechanism.function)))
+
+    @property
+    def rng(self) -> str:
+        return "rng"
+
+    def variables(self) -> dict[str, Any]:
+        """The function's parameters, the unit as a symbol."""
+        found = dict(self.mechanism.all_params)
+        if self.unit is not None:
+            found[self.unit] = Unit()
+        return found
+
+    def run(self, x: Any, rng: Any) -> Any:
+        """The untouched function on plain numbers."""
+        import numpy as np
+
+        return call(self.mechanism, np.array(x) if self.as_array else x, rng)
+
+    @property
+    def integers(self) -> bool:
+        return type(self.domain).__name__ in ("Integers", "Finite")
+
+    def claimed(self) -> Fraction | None:
+        """The claim's ε in units of the unit."""
+        if self.claim is None or not hasattr(self.claim, "multiple"):
+            return None
+        if self.unit is not None:
+            others = {k: v for k, v in self.mechanism.all_params.items() if k != self.unit}
+            found = self.claim.multiple(self.unit, others)
+            if found is not None:
+                return Fraction(found)
+            return None
+        try:
+            return rational(self.claim.resolve(self.mechanism.all_params).value)
+        except (DpestError, TypeError, ValueError):
+            return None
+
+
+def _question(
+    mechanism: Any,
+    adjacency: Any,
+    length: Any,
+    params: Mapping[str, Any] | None,
+    unit: str | None,
+    domain: Any,
+    claim: Any,
+) -> Question:
+    target = as_mechanism(mechanism).with_params(params)
+    if target.black_box:
+        raise RefusedError(
+            f"{target.name} has no parameter `rng`: a function that draws its noise elsewhere can "
+            "only be run, not proved"
+        )
+    found = adjacency if adjacency is not None else target.adjacency
+    if found is None:
+        raise InputError("a proof needs an adjacency: adjacency=dpest.linf(1), l1(1), monotone(1)…")
+    if length is not ANY and (isinstance(length, bool) or not isinstance(length, int) or length < 1):
+        raise InputError(f"a length is ANY or a positive integer: {length=}")
+    said = claim if claim is not None else target.claim
+    if isinstance(said, str):
+        from dpest.notions.claims import parse_claim
+
+        said = parse_claim(said)
+    known = target.all_params
+    if unit is not None and unit not in known:
+        raise InputError(f"{target.name} has no parameter {unit!r} to be the unit of a proof")
+    for name in (getattr(said, "unit", None), "eps", "epsilon"):
+        if unit is None and name in known:
+            unit = name
+    return Question(
+        target,
+        parse_adjacency(found),
+        length,
+        unit,
+        domain if domain is not None else target.domain,
+        said,
+    )
+
+
+def _answer(question: Question, fallback: int | None) -> Proof:
+    """Try the unit, then its value; every length, then a known one."""
+    attempts = [question]
+    if question.unit is not None:
+        value = question.mechanism.all_params[question.unit]
+        note = f"the bound is for {question.unit} = {value} alone"
+        attempts.append(replace(question, unit=None, notes=(note,)))
+    first: DpestError | None = None
+    for attempt in attempts:
+        try:
+            return _at_lengths(attempt, fallback)
+        except ReplayError as error:
+            return _unknown(question, str(error))
+        except DpestError as error:
+            first = first or error
+    assert first is not None
+    return _unknown(question, str(first))
+
+
+def _unknown(question: Question, reason: str, **details: Any) -> Proof:
+    return Proof(
+        question.mechanism.name,
+        question.adjacency,
+        question.length,
+        question.unit,
+        "unknown",
+        None,
+        "none",
+        reason,
+        claim=question.claim,
+        claimed=question.claimed(),
+        notes=question.notes,
+        **details,
+    )
+
+
+def _at_lengths(question: Question, fallback: int | None) -> Proof:
+    if question.length is not ANY:
+        return _with_either_input(question, lambda q: _fixed(q, question.length))
+    try:
+        return _every_length(question)
+    except (RefusedError, UntraceableError, PathLimitError) as error:
+        length = fallback or getattr(question.domain, "length", None)
+        if not isinstance(length, int):
+            raise
+        note = f"not for every length: {error}"
+        about = replace(question, length=length, notes=(*question.notes, note))
+        return _with_either_input(about, lambda q: _fixed(q, length))
+
+
+def _with_either_input(question: Question, ask: Callable[[Question], Proof]) -> Proof:
+    """A list, or, where the function asks an array's questions, an array."""
+    try:
+        return ask(question)
+    except (AttributeError, TypeError, ValueError, IndexError) as error:
+        try:
+            return ask(replace(question, as_array=True))
+        except (AttributeError, TypeError, ValueError, IndexError):
+            raise UntraceableError(
+                f"a symbolic value can't be used here ({type(error).__name__}: {error})",
+                "Use NumPy arithmetic, comparisons, sums, max, argmax, clip or where",
+                _place_of_error(error) or place_of(question.mechanism.function),
+            ) from error
+
+
+def _place_of_error(error: BaseException) -> str | None:
+    from dpest.program.places import is_user_file
+
+    step, where = error.__traceback__, None
+    while step is not None:
+        if is_user_file(step.tb_frame.f_code.co_filename):
+            where = f"{step.tb_frame.f_code.co_filename}:{step.tb_lineno}"
+        step = step.tb_next
+    return where
+
+
+# ---- every length
+
+
+def _every_length(question: Question) -> Proof:
+    try:
+        found = graph(
+            question.mechanism.function, question.argument, question.variables(), question.world
+        )
+    except (AttributeError, TypeError, ValueError, IndexError) as error:
+        raise UntraceableError(
+            f"a vector of any length can't be used here ({type(error).__name__}: {error})",
+            "Give a length",
+            _place_of_error(error) or place_of(question.mechanism.function),
+        ) from error
+    rated = _rates(question, found.noises)
+    where = place_of(question.mechanism.function)
+    integers = question.integers or _has_integral(rated.draws)
+    conformance.check_graph(question.run, found, integers=integers, where=where)
+    if found.selections:
+        return _selected(question, found, rated)
+    return _potentials(question, found, rated, ANY)
+
+
+def _rates(question: Question, noises: Mapping[Symbol, Any]) -> Rates:
+    rated = rates(noises)
+    if any(d.kind == "square" for d in rated.draws.values()):
+        raise RefusedError(
+            "Gaussian noise has no pure ε: its log-ratio has no bound in the tails. Claim zCDP, "
+            "Rényi DP or (ε, δ)-DP instead"
+        )
+    if question.unit is not None and rated.power != 1 and any(d.rate for d in rated.draws.values()):
+        raise RefusedError(
+            f"the scales are not multiples of 1/{question.unit}: the bound is not a multiple of it"
+        )
+    return rated
+
+
+def _has_integral(draws: Mapping[Symbol, Draw]) -> bool:
+    return any(d.integral for d in draws.values())
+
+
+def _domain_facts(question: Question, draws: Mapping[Symbol, Draw]) -> dict[str, Any]:
+    whole = question.integers or _has_integral(draws)
+    return {
+        "kind": "integers" if whole else "reals",
+        "width": certificates.number(radius_of(question.adjacency, question.domain)),
+    }
+
+
+def _notes(question: Question, draws: Mapping[Symbol, Draw], world: World) -> tuple[str, ...]:
+    notes = [*question.notes, *world.notes]
+    if _has_integral(draws) and not question.integers:
+        notes.append("the data are taken to be integers, as the noise is")
+    return tuple(notes)
+
+
+def _head(
+    question: Question,
+    method: str,
+    epsilon: Fraction,
+    length: Any,
+    noises: Mapping[Symbol, Any],
+    draws: Mapping[Symbol, Draw],
+    world: World,
+) -> dict[str, Any]:
+    target = question.mechanism
+    return certificates.header(
+        target.function,
+        target.name,
+        {k: v for k, v in target.all_params.items() if k != question.unit},
+        question.adjacency,
+        radius_of(question.adjacency, question.domain),
+        "any" if length is ANY else length,
+        question.unit,
+        epsilon,
+        method,
+        _domain_facts(question, draws),
+        noises,
+        draws,
+        world,
+    )
+
+
+def _potentials(question: Question, found: Graph, rated: Rates, length: Any) -> Proof:
+    components = []
+    try:
+        for phases in automata(question.adjacency, found, question.domain):
+            components.append(potential(found, rated.draws, phases))
+    except (InfeasibleError, InexactError):
+        if length is not ANY:
+            raise RefusedError("no budget for the unrolled loop was found") from None
+        return _without_bound(question)
+    worst = max(components, key=lambda p: p.epsilon)
+    lower = lower_bounds.from_potential(found, rated.draws, worst)
+    head = _head(
+        question, "loop", worst.epsilon, length, found.noises, rated.draws, found.world
+    )
+    certificate = _certified(lambda: certificates.loop(head, found, components))
+    return _concluded(
+        question,
+        replace(
+            _bare(question, length),
+            epsilon=worst.epsilon,
+            method="potentials",
+            lower=lower,
+            certificate=certificate,
+            notes=_notes(question, rated.draws, found.world),
+            words=("loop", found, components, rated),
+        ),
+    )
+
+
+def _selected(question: Question, found: Graph, rated: Rates) -> Proof:
+    chosen = selection(found, rated.draws, question.adjacency, question.domain)
+    if chosen.plan.cost is None:
+        return _without_bound(question)
+    epsilon = chosen.plan.cost
+    head = _head(question, "selection", epsilon, ANY, found.noises, rated.draws, found.world)
+    certificate = _certified(lambda: certificates.selection(head, chosen))
+    lower = _small_lower(question, epsilon, (2, 3))
+    return _concluded(
+        question,
+        replace(
+            _bare(question, ANY),
+            epsilon=epsilon,
+            method="selection",
+            lower=lower,
+            certificate=certificate,
+            notes=_notes(question, rated.draws, found.world),
+            words=("selection", found, chosen, rated),
+        ),
+    )
+
+
+def _small_lower(
+    question: Question, enough: Fraction | float, lengths: tuple[int, ...]
+) -> Lower | None:
+    """The best lower bound at a few small lengths; a bound for every length is at least that."""
+    best: Lower | None = None
+    for length in lengths:
+        try:
+            proof = _with_either_input(
+                replace(question, length=length), lambda q: _fixed(q, length)
+            )
+        except DpestError:
+            continue
+        if proof.lower is not None and (best is None or proof.lower.value > best.value):
+            best = proof.lower
+        if best is not None and best.value >= enough:
+            break
+    return best
+
+
+def _without_bound(question: Question) -> Proof:
+    """No bound holds for every length, as far as the rules go: what do small lengths say?"""
+    claimed = question.claimed()
+    enough: Any = math.inf if claimed is None else claimed + Fraction(1, 10**9)
+    lower = _small_lower(question, enough, (*_SMALL, 8))
+    reason = "no finite bound for every length was found"
+    if lower is not None:
+        reason += f"; at n = {lower.length} ε is at least {lower.value}"
+        reason += f"·{question.unit}" if question.unit else ""
+    return _concluded(
+        question,
+        replace(_bare(question, ANY), reason=reason, lower=lower, notes=question.notes),
+    )
+
+
+# ---- one length
+
+
+def _fixed(question: Question, length: int) -> Proof:
+    try:
+        model = _model(question, length)
+    except PathLimitError as error:
+        return _unrolled(question, length, error)
+    if len(model.leaves) > _MOST_REGIONS:
+        many = PathLimitError(f"{len(model.leaves)} regions", "Use a smaller length", None)
+        try:
+            return _unrolled(question, length, many)
+        except (RefusedError, PathLimitError):
+            return _by_samples(question, model, length)
+    rated = _rates(question, model.noises)
+    where = place_of(question.mechanism.function)
+    integers = question.integers or _has_integral(rated.draws)
+    conformance.check_model(question.run, model, length, integers=integers, where=where)
+    found = [r for r in regions(model, rated.draws)]
+    inputs = [Symbol("input", f"q{j}") for j in range(length)]
+    used = {s for r in found for s in r.problem.data_symbols()}
+    groups = relevant(
+        faces(question.adjacency, inputs, model.world.derived, question.domain), used
+    )
+    planned = plan([r.problem for r in found], groups)
+    derived = {s: rule for s, rule in model.world.derived.items() if s in used}
+    lower = None
+    if not _has_integral(rated.draws):
+        lower = lower_bounds.from_regions(found, planned.alignments, planned.stuck, inputs, derived)
+    certificate = None
+    if planned.cost is not None:
+        head = _head(
+            question, "cells", planned.cost, length, model.noises, rated.draws, model.world
+        )
+        certificate = _certified(
+            lambda: certificates.cells(head, model, found, planned.alignments)
+        )
+    reason = ""
+    if planned.cost is None:
+        reason = "no shift of the noise that is affine in the difference keeps a release"
+    return _concluded(
+        question,
+        replace(
+            _bare(question, length),
+            epsilon=planned.cost,
+            method="cells",
+            reason=reason,
+            lower=lower,
+            certificate=certificate,
+            notes=_notes(question, rated.draws, model.world),
+            words=("cells", model, found, planned),
+        ),
+    )
+
+
+def _by_samples(question: Question, model: Model, length: int) -> Proof:
+    """Too many regions for a proof: the worst of some of them still gives a lower bound."""
+    rated = _rates(question, model.noises)
+    where = place_of(question.mechanism.function)
+    conformance.check_model(
+        question.run, model, length, integers=question.integers, where=where
+    )
+    found = regions(model, rated.draws)
+    inputs = [Symbol("input", f"q{j}") for j in range(length)]
+    claimed = question.claimed()
+    enough = math.inf if claimed is None else float(claimed) + 1e-9
+    lower = None
+    if not _has_integral(rated.draws):
+        groups = faces(question.adjacency, inputs, model.world.derived, question.domain)
+        lower = lower_bounds.from_samples(found, groups, inputs, model.world.derived, enough)
+    reason = f"{len(found)} regions are too many for a proof; use a smaller length"
+    return _concluded(
+        question, replace(_bare(question, length), reason=reason, lower=lower, method="cells")
+    )
+
+
+def _model(question: Question, length: int) -> Model:
+    from dpest.program.symbolic_arrays import symbolic_array
+
+    variables = question.variables()
+    data: Any = input_symbols(length)
+    variables[question.argument] = symbolic_array(data) if question.as_array else data
+    return build(
+        question.mechanism.function,
+        variables,
+        question.world,
+        replacements=LISTS,
+        nodes=_MOST_NODES,
+    )
+
+
+def _unrolled(question: Question, length: int, error: PathLimitError) -> Proof:
+    """Too many regions: the loop graph, unrolled, if the mechanism passes once over its data."""
+    try:
+        found = graph(
+            question.mechanism.function,
+            question.argument,
+            question.variables(),
+            question.world,
+            length,
+        )
+        rated = _rates(question, found.noises)
+        if found.selections:
+            raise error
+    except (RefusedError, UntraceableError, AttributeError, TypeError):
+        raise error from None
+    where = place_of(question.mechanism.function)
+    integers = question.integers or _has_integral(rated.draws)
+    conformance.check_graph(
+        question.run, found, integers=integers, where=where, lengths=(length,)
+    )
+    return _potentials(question, found, rated, length)
+
+
+# ---- what follows
+
+
+def _bare(question: Question, length: Any) -> Proof:
+    return Proof(
+        question.mechanism.name,
+        question.adjacency,
+        length,
+        question.unit,
+        "unknown",
+        None,
+        "none",
+        claim=question.claim,
+        claimed=question.claimed(),
+    )
+
+
+def _certified(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The certificate, accepted by the independent checker; otherwise there is no proof."""
+    from dpest.proofs import checker
+
+    try:
+        certificate = make()
+        checker.check(certificate)
+    except certificates.UncertifiedError:
+        raise RefusedError(
+            "a step needs reasoning about integers that the certificate can't show"
+        ) from None
+    except checker.Invalid as error:
+        raise RefusedError(f"the checker did not accept the certificate ({error})") from None
+    return certificate
+
+
+def _concluded(question: Question, proof: Proof) -> Proof:
+    lower, claimed = proof.lower, proof.claimed
+    pure = proof.measure == EPSILON and (
+        question.claim is None or type(question.claim).__name__ == "PureDP"
+    )
+    if lower is not None and pure and claimed is not None and lower.value > claimed:
+        return replace(proof, status="refuted")
+    if proof.epsilon is None:
+        if lower is not None and math.isinf(lower.value):
+            return replace(proof, status="refuted" if pure else "unknown")
+        return replace(proof, status="unknown")
+    if lower is not None and lower.value == proof.epsilon:
+        return replace(proof, status="exact")
+    return replace(proof, status="upper bound")
+
+
+__all__ = ["Measure", "Proof", "Question", "inspect", "prove"]
