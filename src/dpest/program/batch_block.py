@@ -22,8 +22,7 @@ from dpest.program.skeleton import flatten
 from dpest.program.time_limit import Clock, where_defined
 
 _SMALL = 8  # so few runs are finished one by one: array operations no longer pay
-_WORTHWHILE = 24  # runs that a path must finish on average, to cost less than one by one
-_CREDIT = 4  # paths that may fall short of it before the rest goes one by one
+_CREDIT = 100  # runs by which paths may fall short of paying, before the rest goes one by one
 _PARTS = 8  # a block whose draws don't fit in memory is read in so many parts
 _PROBE = 64  # blocks of fewer runs are not worth a test of repeatability
 
@@ -100,7 +99,7 @@ class BlockReader:
         generator = BatchGenerator(reading)
         waiting: list[tuple[int, int, Pending]] = [(-count, 0, Pending(reading.rows, [], []))]
         entered = 0
-        credit = _CREDIT * _WORTHWHILE
+        credit: float = _CREDIT
         left: list[Pending] = []
         while waiting:
             # The largest first. Once paths finish few runs each, the rest goes one by one: with
@@ -127,12 +126,12 @@ class BlockReader:
                 self._raised(reading.path(), error, arrays, collector)
             finally:
                 reading.active = False
-            credit = min(credit + reading.rows.count - _WORTHWHILE, 4 * _CREDIT * _WORTHWHILE)
+            credit = min(credit + reading.rows.count - reading.cost_in_runs(), 8 * _CREDIT)
             for aside in reading.aside:
                 entered += 1
                 heapq.heappush(waiting, (-aside.rows.count, entered, aside))
             reading.aside.clear()
-        table = KeptDraws(left, count, arrays) if _many_runs(left, count, arrays) else None
+        table = KeptDraws(left, count) if _many_runs(left, count, arrays) else None
         for path in left:
             self._one_by_one(path, arrays, collector, table)
 
@@ -174,12 +173,18 @@ class BlockReader:
             # nothing was decided by the draws so far, so that they may be thrown away
             return [self._run(rng.generator) for _ in range(count)]
         rng.follow([record.key if record.data is not None else None for record in path.draws])
-        outputs = []
+        outputs: list[Any] = []
+        function, copied, clock = self._function, self._fresh, self.clock
         for values in kept_values(path, arrays) if table is None else table.of(path):
             rng.restart(values)
-            outputs.append(self._run(rng))
+            clock.start()
+            try:
+                outputs.append(function(copied(), rng))
+            except Exception as error:
+                outputs.append(Raised(error))
             if len(outputs) == count:
                 break
+        clock.stop()
         return outputs
 
     def _run(self, rng: Any) -> Any:

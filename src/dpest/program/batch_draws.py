@@ -12,6 +12,8 @@ import numpy as np
 from dpest.program.batch_reading import Pending, Reading
 from dpest.program.batch_values import Batched, TooMuchKept
 
+_TABLE = 1 << 28  # bytes
+
 
 class Draw:
     """One call of `rng` on a path. `data` is None until a value of it is needed.
@@ -97,30 +99,51 @@ class KeptDraws:
     paths fill one column without meeting.
     """
 
-    def __init__(self, paths: list[Pending], count: int, arrays: Any) -> None:
+    def __init__(self, paths: list[Pending], count: int) -> None:
+        self._lists: dict[Any, list[Any]] = {}
+        self._none = [None] * count
         columns: dict[Any, np.ndarray] = {}
+        # Single floats lie in one table, run by run: a run's draws are then read in one go.
+        width = max((len(path.draws) for path in paths), default=0)
+        self._table = np.empty((count, width)) if 8 * count * width <= _TABLE else None
         seen: set[int] = set()
         for path in paths:
             for place, record in enumerate(path.draws):
                 if record.data is None or id(record) in seen:
                     continue
                 seen.add(id(record))
+                where = record.rows.absolute()
+                rows = slice(None) if where is None else where
+                if self._in_table(record):
+                    self._table[rows, place] = record.data  # type: ignore[index]
+                    continue
                 key = _column_key(place, record)
                 if key not in columns:
                     columns[key] = np.empty((*record.shape, count), dtype=record.data.dtype)
-                where = record.rows.absolute()
-                columns[key][..., slice(None) if where is None else where] = record.data
-        self._lists = {key: _per_run(column, key[2]) for key, column in columns.items()}
-        self._none = [None] * count
+                columns[key][..., rows] = record.data
+        for key, column in columns.items():
+            self._lists[key] = _per_run(column, key[2])
+
+    def _in_table(self, record: Draw) -> bool:
+        return self._table is not None and not record.shape and record.data.dtype.kind == "f"
 
     def of(self, path: Pending) -> Iterator[list[Any]]:
-        lists = [
-            self._none if record.data is None else self._lists[_column_key(place, record)]
-            for place, record in enumerate(path.draws)
-        ]
         rows = path.rows.absolute()
-        where = range(path.rows.count) if rows is None else rows.tolist()
-        return ([values[row] for values in lists] for row in where)
+        positions = np.arange(path.rows.count) if rows is None else rows
+        others = [
+            (place, self._none if record.data is None else self._lists[_column_key(place, record)])
+            for place, record in enumerate(path.draws)
+            if record.data is None or not self._in_table(record)
+        ]
+        if self._table is None:
+            found = [[None] * len(path.draws) for _ in range(path.rows.count)]
+        else:
+            found = self._table[positions, : len(path.draws)].tolist()
+        if others:
+            for values, row in zip(found, positions.tolist(), strict=True):
+                for place, column in others:
+                    values[place] = column[row]
+        return iter(found)
 
 
 def _column_key(place: int, record: Draw) -> tuple[int, str, tuple[int, ...]]:

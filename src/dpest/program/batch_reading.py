@@ -58,6 +58,10 @@ class Reading:
             self.arrays.nbytes(draw.data) for draw in path.draws if draw.data is not None
         )
 
+    def cost_in_runs(self) -> float:
+        """What this execution cost, in scalar runs: a split is some sixty times a scalar draw."""
+        return 8 + 64 * len(self.aside) / max(len(self.decisions), 1)
+
     def path(self) -> Pending:
         """The path that is being read, as far as it has come."""
         return Pending(self.rows, self.decisions, self.draws)

@@ -127,7 +127,12 @@ class Samples:
         groups = []
         for skeleton, some in pieces.items():
             columns = tuple(
-                column_of(kind, [value for _, leaves in some for value in leaves[j]])
+                column_of(
+                    kind,
+                    some[0][1][j]
+                    if len(some) == 1
+                    else [value for _, leaves in some for value in leaves[j]],
+                )
                 for j, kind in enumerate(leaf_kinds(skeleton))
             )
             rows = np.array([i for positions, _ in some for i in positions], dtype=np.int64)
