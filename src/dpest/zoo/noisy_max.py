@@ -99,8 +99,8 @@ def ReportNoisyMax4(scores, rng, *, eps=0.1):
     length=20,
     right=False,
     wrong_from=2,
-    truth=lambda n, params: n * params["eps"] if n % 2 == 0 else None,
-    note="Wrong: ε = n·eps for even n, a limit at -∞ (both maxima far below all scores).",
+    truth=lambda n, params: 2 * (n // 2) * params["eps"] if n >= 2 else None,
+    note="Wrong: ε = 2⌊n/2⌋·eps, a limit at -∞ (the maxima far below all scores).",
 )
 def NoisyMaxSum(scores, rng, *, eps=0.1):
     """The largest noisy scores of the two halves, added."""
