@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from program.conformance import check_conformance
 
 import dpest
 from dpest.program.trace import trace
+from program.conformance import check_conformance
 
 # SVT: the same mechanism in ten ways
 
@@ -108,7 +108,7 @@ def svt_takewhile(x, rng, eps=1.0, c=1, t=0.5):
         x, (rng.laplace(scale=4 * c / eps) for _ in itertools.count()), strict=False
     ):
         gap = q + noise - threshold
-        out.append(True if gap >= 0 else False)
+        out.append(bool(gap >= 0))
         hits += out[-1]
         if hits == c:
             break

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from dpest.declaration import Mechanism, parameters_of
 from dpest.program.paths import Path, Trace
+from dpest.program.watchdog import TimeUp, watched
 
 
-def merged_trace(target: Mechanism, x: Any) -> Trace | None:
+def merged_trace(target: Mechanism, x: Any, seconds: float) -> Trace | None:
     """The trace with one path for each release, or None where states can't be merged exactly."""
     from dpest.program.merging import build
 
@@ -19,8 +21,9 @@ def merged_trace(target: Mechanism, x: Any) -> Trace | None:
     if set(variables) != set(parameters) - {"rng"}:
         return None
     try:
-        model = build(target.function, variables)
-    except Exception:
+        with watched(time.monotonic() + seconds / 4):
+            model = build(target.function, variables)
+    except (Exception, TimeUp):
         # Whatever stands in the way, the plain paths are always there.
         return None
     if not model.merged or model.world.derived:

@@ -24,11 +24,18 @@ def is_user_file(filename: str) -> bool:
     )
 
 
+def is_user_frame(frame: FrameType) -> bool:
+    code = frame.f_code
+    if code.co_filename == "<string>" and code.co_name.startswith("__"):
+        return False  # the methods that dataclasses write
+    return is_user_file(code.co_filename)
+
+
 def user_place() -> Place | None:
     """File and line of the innermost frame that belongs to the user."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if is_user_file(frame.f_code.co_filename):
+        if is_user_frame(frame):
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return None
@@ -47,7 +54,7 @@ def innermost(step: TracebackType | None) -> Place | None:
     """The innermost place of the user's in a traceback."""
     found = None
     while step is not None:
-        if is_user_file(step.tb_frame.f_code.co_filename):
+        if is_user_frame(step.tb_frame):
             found = (step.tb_frame.f_code.co_filename, step.tb_lineno)
         step = step.tb_next
     return found
@@ -55,7 +62,12 @@ def innermost(step: TracebackType | None) -> Place | None:
 
 @functools.lru_cache(maxsize=4096)
 def inside_while(filename: str, line: int) -> bool:
-    """Whether the line belongs to a `while` loop, or to a loop over an endless iterator."""
+    """Whether the line belongs to a `while` loop, or to a loop over an endless iterator.
+
+    Code without a source may be anything.
+    """
+    if not linecache.getlines(filename):
+        return True
     return any(first <= line <= last for first, last in _whiles(filename))
 
 

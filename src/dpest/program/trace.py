@@ -19,7 +19,7 @@ from dpest.program.forking import Explored, Limits, Names, explore
 from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.merged import merged_trace
 from dpest.program.paths import Path, Trace
-from dpest.program.places import innermost, shown
+from dpest.program.places import innermost, inside_while, shown
 from dpest.program.polyhedra import feasible
 from dpest.program.regions import Supports
 from dpest.program.release import released, with_bits
@@ -240,7 +240,8 @@ def _traced(
             releases.add(_hashable(skeleton, leaves))
         if len(paths) == _FEW_PATHS and 2 * len(releases) <= _FEW_PATHS and not assume:
             # Many ways to few releases: states that are equal must be many.
-            merged = merged_trace(target, x)
+            endless = any(place is None or inside_while(*place) for place in exploration.forks)
+            merged = None if endless else merged_trace(target, x, limits.seconds)
             if merged is not None:
                 return merged
     used = {s for path in paths for form in path.forms for s in form.symbols("indicator")}

@@ -24,6 +24,7 @@ class _Dog:
         self.changed = threading.Condition()
         self.deadlines: dict[int, float] = {}
         self.thread: threading.Thread | None = None
+        self.idle = False
 
     def watch(self, ident: int, deadline: float) -> float | None:
         with self.changed:
@@ -32,6 +33,7 @@ class _Dog:
             if self.thread is None or not self.thread.is_alive():
                 self.thread = threading.Thread(target=self._run, name="dpest-watch", daemon=True)
                 self.thread.start()
+            elif self.idle:
                 self.changed.notify()
         return before
 
@@ -54,9 +56,10 @@ class _Dog:
                         )
                 # Deadlines are seconds away; a look now and then costs less than a wake-up for
                 # each of the many short runs.
-                idle = not self.deadlines
-                self.changed.wait(5.0 if idle else 0.05)
-                if idle and not self.deadlines:
+                self.idle = not self.deadlines
+                self.changed.wait(5.0 if self.idle else 0.05)
+                if self.idle and not self.deadlines:
+                    self.idle = False
                     self.thread = None
                     return
 
