@@ -62,7 +62,8 @@ class BlockReader:
                     self._one_by_one(Pending(rows, [], []), arrays, collector)
                 return [collector]
             try:
-                self._read_paths(count, arrays, collector)
+                with arrays.working():
+                    self._read_paths(count, arrays, collector)
                 return [collector]
             except (TooMuchKept, MemoryError):
                 if count <= _SMALL:
@@ -122,7 +123,11 @@ class BlockReader:
                     "one by one, which is slower"
                 )
                 self._one_by_one(reading.path(), arrays, collector)
+            except MemoryError:
+                raise
             except Exception as error:
+                if arrays.out_of_memory(error):
+                    raise MemoryError(str(error)) from None
                 self._raised(reading.path(), error, arrays, collector)
             finally:
                 reading.active = False

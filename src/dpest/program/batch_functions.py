@@ -73,6 +73,8 @@ def _along(name: str, result: Callable[[tuple[int, ...], int], tuple[int, ...]])
             shape, flat, position = value.shape, value, _axis(axis, value.ndim)
         if shape[position] == 0 and name in ("max", "min", "argmax", "argmin"):
             raise ValueError(f"zero-size array to reduction operation {name} has no identity")
+        if not reading.arrays.reduces(name, kwargs):
+            reading.need_scalar(f"np.{name} of noise on this device")
         after = result(shape, position)
         out = Batched(
             reading,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,14 @@ class NumpyArrays:
     def __init__(self, seed: np.random.SeedSequence) -> None:
         self.generator: Any = generator_of(seed)
         self.single: Any = None  # the generator of runs that are made one by one
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        with np.errstate(all="ignore"):
+            yield
+
+    def out_of_memory(self, error: Exception) -> bool:
+        return isinstance(error, MemoryError)
 
     def scalar_generator(self) -> np.random.Generator:
         return self.generator
@@ -42,10 +51,20 @@ class NumpyArrays:
         """The distinct values and their counts, or None where there are more than `at_most`."""
         if len(np.unique(data[:256])) > at_most:
             return None
-        values, counts = np.unique(data, return_counts=True)
+        values, counts = self.unique(data)
         if len(values) > at_most:
             return None
         return list(zip(values.tolist(), counts.tolist(), strict=True))
+
+    def unique(self, data: Any) -> tuple[Any, Any]:
+        """Distinct values and their counts; without a sort where they are small integers."""
+        if data.dtype.kind in "iub":
+            low, high = int(data.min()), int(data.max())
+            if high - low < 1 << 22:
+                counts = np.bincount(data.astype(np.int64) - low)
+                found = np.flatnonzero(counts)
+                return (found + low).astype(data.dtype), counts[found]
+        return np.unique(data, return_counts=True)
 
     def to_numpy(self, data: Any) -> np.ndarray:
         return data
@@ -84,13 +103,11 @@ class NumpyArrays:
     def where(self, condition: Any, a: Any, b: Any) -> Any:
         return np.where(condition, a, b)
 
-    def reduce(self, name: str, data: Any, axis: int | None, keywords: dict[str, Any]) -> Any:
-        """A NumPy function along an axis of the user's array."""
-        if axis is None:
-            data = data.reshape(-1, data.shape[-1])
-            axis = 0
-        elif axis < 0:
-            axis -= 1
+    def reduces(self, name: str, keywords: dict[str, Any]) -> bool:
+        return True
+
+    def reduce(self, name: str, data: Any, axis: int, keywords: dict[str, Any]) -> Any:
+        """A NumPy function along an axis (not negative) of the user's array."""
         if name in ("argmax", "argmin") and data.dtype.kind == "f" and not keywords:
             return _extreme(name, np.moveaxis(data, axis, 0))
         if name in ("sort", "argsort", "partition"):

@@ -135,7 +135,7 @@ class Reading:
         if isinstance(value, (bool, int, float)):
             return value
         if isinstance(value, np.generic):
-            return value
+            return value if self.arrays.name == "numpy" else value.item()
         if isinstance(value, (list, tuple)):
             value = self.array_of(value)
             return value.node if isinstance(value, Batched) else value
