@@ -203,7 +203,9 @@ class _Builder:
     def build(self, variables: Mapping[str, Any]) -> Graph:
         start = dict(variables)
         start[self.argument] = Vector(Real(Form.of(ELEMENT)))
-        self._node(0, None, self.first, start, frozenset(start), Outcome(self._still(), "next", None))
+        self._node(
+            0, None, self.first, start, frozenset(start), Outcome(self._still(), "next", None)
+        )
         while self.todo:
             self._expand(self.todo.pop())
         return Graph(
@@ -232,6 +234,8 @@ class _Builder:
         extra: Sequence[Symbol] = (),
     ) -> tuple[LoopNode, dict[Symbol, Form], list[Any]]:
         """The node of a state, what its slots are set to, and what is released on the way."""
+        if turn is None and piece < len(self.parts.pieces):
+            turn = 0 if self.parts.pieces[piece].kind == "loop" else None
         updates: dict[Symbol, Form] = {}
         released: list[Any] = []
         abstract: dict[str, Any] = {}
@@ -333,7 +337,9 @@ class _Builder:
 
     def _expand(self, state: _State) -> None:
         if state.piece >= len(self.parts.pieces):
-            self._leave(state, Outcome(self._still(), "next", None, dict(state.variables)), state.node)
+            self._leave(
+                state, Outcome(self._still(), "next", None, dict(state.variables)), state.node
+            )
             return
         piece = self.parts.pieces[state.piece]
         if piece.kind != "loop":

@@ -334,9 +334,7 @@ def _with_liveness(
         if segment.iterable is not None:
             iterable = _compiled(ast.Expression(segment.iterable), segment.file, "eval")
         before = frozenset(needed)
-        pieces.append(
-            Piece(segment.kind, code, iterable, before, after, segment.line, names, rng)
-        )
+        pieces.append(Piece(segment.kind, code, iterable, before, after, segment.line, names, rng))
     return pieces[::-1]
 
 

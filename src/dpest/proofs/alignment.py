@@ -343,7 +343,8 @@ def plan(problems: Sequence[Problem], components: Sequence[Sequence[Face]]) -> P
         except (InfeasibleError, InexactError):
             found = None
         cost = math.inf if found is None else float(found.cost)
-        if cost > reached + _CLOSE:
+        bounded = all(math.isfinite(end) for ends in face.values() for end in ends)
+        if cost > reached + _CLOSE and bounded:
             start = found.corner if found else {s: low for s, (low, _) in face.items()}
             reached = max(reached, climb(problems[region], face, start)[0])
         heappush(queue, (-cost, next(order), region, component, face, found))

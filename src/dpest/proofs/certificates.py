@@ -242,9 +242,7 @@ def selection(head: dict[str, Any], found: Selection) -> dict[str, Any]:
     }
 
 
-def loop(
-    head: dict[str, Any], graph: Graph, components: Sequence[Potential]
-) -> dict[str, Any]:
+def loop(head: dict[str, Any], graph: Graph, components: Sequence[Potential]) -> dict[str, Any]:
     world = graph.world
     dead = []
     for source, reads, blocks, _ in graph.dead:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.declaration import Mechanism
-from dpest.errors import ReplayError
+from dpest.errors import ReplayError, UntraceableError
 from dpest.noise.family import Noise
 from dpest.program.fixed import FixedRun
 from dpest.program.generator import SymbolicGenerator
@@ -93,7 +93,7 @@ def check_model(
     for _ in range(_TRIALS):
         x = random_input(length, source, integers)
         draws = Draws(source)
-        output = function(list(x), draws.generator())
+        output = _run(function, x, draws, where)
         values = _data(x, model.world)
         rest = list(draws.values)
         at = 0
@@ -113,6 +113,17 @@ def check_model(
         release = leaves[at].release
         assert release is not None
         _compare(release[1], values, output, where)
+
+
+def _run(function: Callable[[Any, Any], Any], x: list[Any], draws: Draws, where: Any) -> Any:
+    try:
+        return function(list(x), draws.generator())
+    except Exception as error:
+        raise UntraceableError(
+            f"the function raises {type(error).__name__} ({error}) on the input {x}",
+            "Its input must be a vector of numbers, and it must return on every one",
+            where,
+        ) from error
 
 
 def _holds(conditions: Sequence[Condition], values: Mapping[Symbol, Fraction]) -> bool:
@@ -182,7 +193,7 @@ def check_graph(
         length = lengths[trial % len(lengths)]
         x = random_input(length, source, integers)
         draws = Draws(source)
-        output = function(list(x), draws.generator())
+        output = _run(function, x, draws, where)
         _Walk(graph, x, draws.values, where).run(output)
 
 
@@ -279,7 +290,11 @@ class _Walk:
         left = list(expected)
         for value in actual:
             place = next(
-                (i for i, e in enumerate(left) if isinstance(e, str) and e == "position" or _same(e, value)),
+                (
+                    i
+                    for i, e in enumerate(left)
+                    if isinstance(e, str) and e == "position" or _same(e, value)
+                ),
                 None,
             )
             if place is None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from dpest.program.any_length import ELEMENT
 from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.loops import END, Graph, LoopEdge
 from dpest.proofs.alignment import (
@@ -25,6 +26,7 @@ from dpest.proofs.regions_of_release import Region, problem
 
 _CLOSE = 1e-9
 _LONGEST = 60
+_MOST_SHARED = 32
 
 
 def from_regions(
@@ -41,6 +43,8 @@ def from_regions(
     for i, region in enumerate(regions):
         together.setdefault(region.seen, []).append(i)
     best: tuple[float, Mapping[Symbol, Fraction], list[int]] | None = None
+    if stuck is not None and any(math.isinf(end) for ends in stuck[1].values() for end in ends):
+        return None
     if stuck is not None:
         candidates = [(stuck[0], stuck[1], math.inf, [])]
     else:
@@ -61,7 +65,9 @@ def from_regions(
                 break
     if best is None or best[0] <= 0:
         return None
-    return _lower([regions[k].problem for k in best[2]], best[1], inputs, _release(regions[best[2][0]]))
+    return _lower(
+        [regions[k].problem for k in best[2]], best[1], inputs, _release(regions[best[2][0]])
+    )
 
 
 def from_samples(
@@ -152,9 +158,15 @@ def _lower(
 
 
 def from_potential(
-    graph: Graph, draws: Mapping[Symbol, Draw], found: Potential
+    graph: Graph,
+    draws: Mapping[Symbol, Draw],
+    found: Potential,
+    box: tuple[Fraction, Fraction] | None = None,
 ) -> Lower | None:
-    """The run that the solver's multipliers point at, as a region of its own."""
+    """The run that the solver's multipliers point at, as a region of its own.
+
+    `box` is where each datum may move, if all of them may move at once.
+    """
     if not graph.faithful or graph.world.derived:
         return None
     best: Lower | None = None
@@ -163,10 +175,25 @@ def from_potential(
         if steps is None:
             return best
         length = sum(graph.edges[s.edge].reads for s in steps)
-        if not 0 < length <= _LONGEST or not _alone(graph, steps, length):
+        if not 0 < length <= _LONGEST:
             return best
-        one, point, inputs, release = _as_region(graph, draws, steps)
-        lower = _lower([one], point, inputs, release)
+        shared = _matching(graph, steps, length)
+        if shared is None:
+            return best
+        inputs = [Symbol("input", f"q{j}") for j in range(length)]
+        read = [s for s in steps if graph.edges[s.edge].reads]
+        point: Mapping[Symbol, Fraction] = {
+            q: s.corner.get(ELEMENT, Fraction(0)) for q, s in zip(inputs, read, strict=True)
+        }
+        problems = [_as_problem(path, draws) for path in shared]
+        if box is not None:
+            _, point = climb_shared(problems, {q: box for q in inputs}, point)
+        release = ", ".join(
+            "real" if isinstance(v, Form) else str(v)
+            for s in steps
+            for v in graph.edges[s.edge].released
+        )
+        lower = _lower(problems, point, inputs, release)
         if lower is not None and (best is None or lower.value > best.value):
             best = lower
         if best is not None and best.value >= found.epsilon:
@@ -175,30 +202,65 @@ def from_potential(
 
 
 def _worst_run(found: Potential, scale: int) -> list[Step] | None:
-    """A path whose steps are taken about as often as their multipliers say."""
+    """A path that takes the loops as often as their multipliers say, and then spends the budget.
+
+    The multipliers are a flow that may fall into parts: loops that cost nothing are not connected
+    to the rest. They are visited first; then the steps that spend most, to the end.
+    """
     left = {id(s): math.ceil(scale * s.weight - 1e-6) for s in found.steps}
     leaving: dict[Any, list[Step]] = {}
     for step in found.steps:
         leaving.setdefault(step.source, []).append(step)
     state = found.start
     path: list[Step] = []
-    while state.node != END:
-        options = leaving.get(state, [])
-        open_ = [s for s in options if left[id(s)] > 0]
-        if not open_:
-            ends = [s for s in options if s.target.node == END]
-            if not ends:
-                return None
-            path.append(ends[0])
+
+    def loops(at: Any) -> list[Step]:
+        return [s for s in leaving.get(at, []) if s.target == at and left[id(s)] > 0]
+
+    while len(path) <= 4 * _LONGEST:
+        way = _route(state, leaving, lambda at: bool(loops(at)))
+        if way is None:
             break
-        # Turns of the loop first: what leaves a state is taken last.
-        step = max(open_, key=lambda s: (s.target == state, s.target.node != END, s.weight))
-        left[id(step)] -= 1
-        path.append(step)
-        state = step.target
-        if len(path) > 4 * _LONGEST:
-            return None
-    return path
+        path += way
+        state = way[-1].target if way else state
+        for step in loops(state):
+            path += [step] * left[id(step)]
+            left[id(step)] = 0
+    visits: dict[Any, int] = {}
+    while state.node != END and len(path) <= 4 * _LONGEST:
+        visits[state] = visits.get(state, 0) + 1
+        # Tight steps: those on which the budget is spent to the last bit.
+        options = [
+            s
+            for s in leaving.get(state, [])
+            if s.target != state
+            and visits.get(s.target, 0) < 2
+            and s.cost == found.budgets[s.source] - found.budgets[s.target]
+        ]
+        best = max(options, key=lambda s: (left[id(s)] > 0, s.cost, s.weight), default=None)
+        if best is None or not found.budgets[state]:
+            way = _route(state, leaving, lambda at: at.node == END)
+            return None if way is None else path + way
+        left[id(best)] -= 1
+        path.append(best)
+        state = best.target
+    return path if state.node == END else None
+
+
+def _route(
+    start: Any, leaving: Mapping[Any, Sequence[Step]], reached: Callable[[Any], bool]
+) -> list[Step] | None:
+    """A shortest path, steps with a multiplier first."""
+    seen: dict[Any, list[Step]] = {start: []}
+    queue = [start]
+    for state in queue:
+        if reached(state):
+            return seen[state]
+        for step in sorted(leaving.get(state, []), key=lambda s: -s.weight):
+            if step.target not in seen:
+                seen[step.target] = [*seen[state], step]
+                queue.append(step.target)
+    return None
 
 
 def _tokens(edge: LoopEdge, position: int) -> list[Any]:
@@ -213,8 +275,8 @@ def _tokens(edge: LoopEdge, position: int) -> list[Any]:
     return found
 
 
-def _alone(graph: Graph, steps: Sequence[Step], length: int) -> bool:
-    """Whether no other path through the graph releases the same on data of this length."""
+def _matching(graph: Graph, steps: Sequence[Step], length: int) -> list[list[LoopEdge]] | None:
+    """All paths that release the same on data of this length; None if they are many."""
     wanted: list[Any] = []
     position = 0
     for step in steps:
@@ -224,47 +286,57 @@ def _alone(graph: Graph, steps: Sequence[Step], length: int) -> bool:
     leaving: dict[int, list[LoopEdge]] = {}
     for edge in graph.edges:
         leaving.setdefault(edge.source, []).append(edge)
-    memo: dict[tuple[int, int, int], int] = {}
+    found: list[list[LoopEdge]] = []
+    dead: set[tuple[int, int, int]] = set()
+    longest = 4 * (length + len(graph.nodes))
 
-    def count(node: int, read: int, at: int) -> int:
+    def walk(node: int, read: int, at: int, path: list[LoopEdge]) -> bool:
         if node == END:
-            return int(at == len(wanted))
-        key = (node, read, at)
-        if key in memo:
-            return memo[key]
-        memo[key] = 2  # a cycle that reads and releases nothing: not alone
-        total = 0
+            if at == len(wanted):
+                found.append(list(path))
+            return at == len(wanted)
+        if (node, read, at) in dead or len(found) > _MOST_SHARED:
+            return False
+        if len(path) > longest:
+            raise _TooManyError
+        some = False
         has_pass = any(e.reads for e in leaving.get(node, []))
         for edge in leaving.get(node, []):
             if has_pass and edge.reads != (read < length):
                 continue
             tokens = _tokens(edge, read)
             if wanted[at : at + len(tokens)] == tokens:
-                total += count(edge.target, read + edge.reads, at + len(tokens))
-        memo[key] = min(total, 2)
-        return memo[key]
+                path.append(edge)
+                reached = walk(edge.target, read + edge.reads, at + len(tokens), path)
+                some = some or reached
+                path.pop()
+        if not some and len(found) <= _MOST_SHARED:
+            dead.add((node, read, at))
+        return some
 
-    return count(0, 0, 0) == 1
+    try:
+        walk(0, 0, 0, [])
+    except (_TooManyError, RecursionError):
+        return None
+    return found if 0 < len(found) <= _MOST_SHARED else None
 
 
-def _as_region(
-    graph: Graph, draws: Mapping[Symbol, Draw], steps: Sequence[Step]
-) -> tuple[Problem, dict[Symbol, Fraction], list[Symbol], str]:
+class _TooManyError(Exception):
+    """A path that neither reads nor releases goes in circles."""
+
+
+def _as_problem(path: Sequence[LoopEdge], draws: Mapping[Symbol, Draw]) -> Problem:
+    """A path through the graph as one region: every turn has its own datum and noises."""
     slots: dict[Symbol, Form] = {}
     conditions: list[Condition] = []
     forms: list[Form] = []
-    point: dict[Symbol, Fraction] = {}
-    inputs: list[Symbol] = []
     own: dict[Symbol, Draw] = {}
-    release: list[str] = []
-    for number, step in enumerate(steps):
-        edge = graph.edges[step.edge]
+    read = 0
+    for number, edge in enumerate(path):
         values = dict(slots)
         if edge.reads:
-            datum = Symbol("input", f"q{len(inputs)}")
-            inputs.append(datum)
-            values[Symbol("input", "q")] = Form.of(datum)
-            point[datum] = step.corner.get(Symbol("input", "q"), Fraction(0))
+            values[ELEMENT] = Form.of(Symbol("input", f"q{read}"))
+            read += 1
         for symbol in edge.draws:
             fresh = Symbol("noise", f"{symbol.name}@{number}")
             values[symbol] = Form.of(fresh)
@@ -272,6 +344,5 @@ def _as_region(
         for block in edge.blocks:
             conditions += [Condition(c.form.substitute(values), c.relation) for c in block]
         forms += [f.substitute(values) for f in edge.forms]
-        release += ["real" if isinstance(v, Form) else str(v) for v in edge.released]
         slots = {s: f.substitute(values) for s, f in edge.updates.items()}
-    return problem(conditions, forms, own, own), point, inputs, ", ".join(release)
+    return problem(conditions, forms, own, own)

@@ -53,6 +53,7 @@ class Step:
     move: Phase
     target: State
     shifts: Mapping[Symbol, Fraction]
+    cost: Fraction
     weight: float = 0.0
     """How often the worst run takes it, as the solver sees it (a hint for the lower bound)."""
 
@@ -81,7 +82,8 @@ def automata(adjacency: Any, graph: Graph, domain: Any = None) -> list[list[Phas
     components = faces(adjacency, [ELEMENT], graph.world.derived, domain)
     if adjacency.name in ("linf", "monotone", "any_pair"):
         return [
-            [Phase(0, c, 0, m) for m, c in enumerate(_corners(face, graph))] for (face,) in components
+            [Phase(0, c, 0, m) for m, c in enumerate(_corners(face, graph))]
+            for (face,) in components
         ]
     moves = [c for group in components for face in group for c in _corners(face, graph)]
     phases = [Phase(0, {}, 0)]
@@ -167,9 +169,7 @@ def _known_after(
     return tuple(found)
 
 
-def potential(
-    graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase]
-) -> Potential:
+def potential(graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase]) -> Potential:
     """The least budget of the start; raises InfeasibleError if no budget is enough."""
     start, states, steps = steps_of(graph, phases)
     slots = {node.index: node.slots for node in graph.nodes}
@@ -239,11 +239,10 @@ def potential(
             move,
             target,
             {s: solution.at(x) for s, x in here.items()},
+            sum((draws[s].rate * abs(solution.at(x)) for s, x in here.items()), Fraction(0)),
             abs(solution.inequality_multipliers[row]),
         )
-        for (source, number, move, target), here, row in zip(
-            steps, shifts, balances, strict=True
-        )
+        for (source, number, move, target), here, row in zip(steps, shifts, balances, strict=True)
     ]
     return Potential(
         solution.at(budgets[start]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -22,7 +22,7 @@ from dpest.errors import (
 from dpest.evidence import EPSILON, Measure
 from dpest.inputs.adjacency import Adjacency, parse_adjacency
 from dpest.inputs.domains import ANY
-from dpest.program.any_length import LISTS
+from dpest.program.any_length import ELEMENT, LISTS
 from dpest.program.linear import Symbol, rational
 from dpest.program.loops import Graph, graph
 from dpest.program.merging import Model, build, input_symbols
@@ -143,7 +143,9 @@ def _question(
     found = adjacency if adjacency is not None else target.adjacency
     if found is None:
         raise InputError("a proof needs an adjacency: adjacency=dpest.linf(1), l1(1), monotone(1)…")
-    if length is not ANY and (isinstance(length, bool) or not isinstance(length, int) or length < 1):
+    if length is not ANY and (
+        isinstance(length, bool) or not isinstance(length, int) or length < 1
+    ):
         raise InputError(f"a length is ANY or a positive integer: {length=}")
     said = claim if claim is not None else target.claim
     if isinstance(said, str):
@@ -283,6 +285,32 @@ def _has_integral(draws: Mapping[Symbol, Draw]) -> bool:
     return any(d.integral for d in draws.values())
 
 
+def _rays_hold(
+    question: Question, draws: Mapping[Symbol, Draw], found: Iterable[Any] | None = None
+) -> bool:
+    """Whether the ray argument applies: lower bounds and infinities are sound only then.
+
+    It walks out along λ·d, so that inputs must range over the whole line; or, where no condition
+    restricts the noise, along the released reals, which a bounded domain allows too. And it needs
+    every noise to have tails to walk into: a uniform draw that can't be shifted makes no release
+    impossible (`rng.random() < 0.5 + 0.1 * x`), and lattice noise moves by whole steps.
+    """
+    if _has_integral(draws) or any(d.rate == 0 and d.family != "coin" for d in draws.values()):
+        return False
+    domain = question.domain
+    if domain is None:
+        return True
+    if type(domain).__name__ not in ("Reals", "Integers"):
+        return False
+    radius = question.adjacency.radius
+    if radius is not None and question.integers and not float(radius).is_integer():
+        return False
+    if domain.low == -math.inf and domain.high == math.inf:
+        return True
+    fits = radius is not None and domain.width >= radius
+    return fits and found is not None and not any(r.problem.keep for r in found)
+
+
 def _domain_facts(question: Question, draws: Mapping[Symbol, Draw]) -> dict[str, Any]:
     whole = question.integers or _has_integral(draws)
     return {
@@ -334,11 +362,17 @@ def _potentials(question: Question, found: Graph, rated: Rates, length: Any) -> 
         if length is not ANY:
             raise RefusedError("no budget for the unrolled loop was found") from None
         return _without_bound(question)
-    worst = max(components, key=lambda p: p.epsilon)
-    lower = lower_bounds.from_potential(found, rated.draws, worst)
-    head = _head(
-        question, "loop", worst.epsilon, length, found.noises, rated.draws, found.world
-    )
+    place = max(range(len(components)), key=lambda i: components[i].epsilon)
+    worst = components[place]
+    lower = None
+    free = [] if not any(e.blocks for e in found.edges) else None
+    if _rays_hold(question, rated.draws, free):
+        together = faces(question.adjacency, [ELEMENT], {}, question.domain)[place]
+        box = together[0][ELEMENT] if len(together) == 1 else None
+        if question.adjacency.name == "replace_one":
+            box = None
+        lower = lower_bounds.from_potential(found, rated.draws, worst, box)
+    head = _head(question, "loop", worst.epsilon, length, found.noises, rated.draws, found.world)
     certificate = _certified(lambda: certificates.loop(head, found, components))
     return _concluded(
         question,
@@ -431,22 +465,18 @@ def _fixed(question: Question, length: int) -> Proof:
     found = [r for r in regions(model, rated.draws)]
     inputs = [Symbol("input", f"q{j}") for j in range(length)]
     used = {s for r in found for s in r.problem.data_symbols()}
-    groups = relevant(
-        faces(question.adjacency, inputs, model.world.derived, question.domain), used
-    )
+    groups = relevant(faces(question.adjacency, inputs, model.world.derived, question.domain), used)
     planned = plan([r.problem for r in found], groups)
     derived = {s: rule for s, rule in model.world.derived.items() if s in used}
     lower = None
-    if not _has_integral(rated.draws):
+    if _rays_hold(question, rated.draws, found):
         lower = lower_bounds.from_regions(found, planned.alignments, planned.stuck, inputs, derived)
     certificate = None
     if planned.cost is not None:
         head = _head(
             question, "cells", planned.cost, length, model.noises, rated.draws, model.world
         )
-        certificate = _certified(
-            lambda: certificates.cells(head, model, found, planned.alignments)
-        )
+        certificate = _certified(lambda: certificates.cells(head, model, found, planned.alignments))
     reason = ""
     if planned.cost is None:
         reason = "no shift of the noise that is affine in the difference keeps a release"
@@ -469,15 +499,13 @@ def _by_samples(question: Question, model: Model, length: int) -> Proof:
     """Too many regions for a proof: the worst of some of them still gives a lower bound."""
     rated = _rates(question, model.noises)
     where = place_of(question.mechanism.function)
-    conformance.check_model(
-        question.run, model, length, integers=question.integers, where=where
-    )
+    conformance.check_model(question.run, model, length, integers=question.integers, where=where)
     found = regions(model, rated.draws)
     inputs = [Symbol("input", f"q{j}") for j in range(length)]
     claimed = question.claimed()
     enough = math.inf if claimed is None else float(claimed) + 1e-9
     lower = None
-    if not _has_integral(rated.draws):
+    if _rays_hold(question, rated.draws):
         groups = faces(question.adjacency, inputs, model.world.derived, question.domain)
         lower = lower_bounds.from_samples(found, groups, inputs, model.world.derived, enough)
     reason = f"{len(found)} regions are too many for a proof; use a smaller length"
@@ -518,9 +546,7 @@ def _unrolled(question: Question, length: int, error: PathLimitError) -> Proof:
         raise error from None
     where = place_of(question.mechanism.function)
     integers = question.integers or _has_integral(rated.draws)
-    conformance.check_graph(
-        question.run, found, integers=integers, where=where, lengths=(length,)
-    )
+    conformance.check_graph(question.run, found, integers=integers, where=where, lengths=(length,))
     return _potentials(question, found, rated, length)
 
 

@@ -58,7 +58,12 @@ def selection(
         raise RefusedError("the elements of this argmax have no noise of their own")
     problem = Problem(
         {s: draws[s] for s in own},
-        [Change({s: element.terms[s] for s in own}, {**{s: element.terms[s] for s in data}, OTHERS: Fraction(-1)})],
+        [
+            Change(
+                {s: element.terms[s] for s in own},
+                {**{s: element.terms[s] for s in data}, OTHERS: Fraction(-1)},
+            )
+        ],
         [],
     )
     components: Faces = []

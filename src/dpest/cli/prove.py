@@ -1,0 +1,137 @@
+"""dpest prove: an upper bound for all inputs, with a certificate."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpest.cli.options import check_writable, parameters, write
+from dpest.cli.targets import load
+
+
+@click.command()
+@click.argument("target")
+@click.option("--adjacency", metavar="A", help="linf, l1, monotone, replace_one, linf:2, …")
+@click.option("--length", default="any", metavar="N|any", help="How long the data are.")
+@click.option("--param", "params", multiple=True, metavar="K=V", help="A parameter's value.")
+@click.option("--unit", metavar="P", help="The parameter in whose multiples the bound is.")
+@click.option("--claim", metavar="C", help="What is claimed, such as pure:2*eps or zcdp:rho.")
+@click.option("--domain", metavar="D", help="What the data are, such as integers(1).")
+@click.option("--certificate", metavar="F", help="Write the certificate; - for stdout.")
+@click.option("--smt", metavar="DIR", help="Write SMT-LIB files; check them with z3 and cvc5.")
+@click.option("--coq", metavar="F", help="Write the conditions as lemmas for Coq.")
+@click.option("--json", "json_path", metavar="F", help="Write the answer as JSON; - for stdout.")
+@click.option("--explain", is_flag=True, help="The coupling in words and as a derivation.")
+def prove(
+    target: str,
+    adjacency: str | None,
+    length: str,
+    params: tuple[str, ...],
+    unit: str | None,
+    claim: str | None,
+    domain: str | None,
+    certificate: str | None,
+    smt: str | None,
+    coq: str | None,
+    json_path: str | None,
+    explain: bool,
+) -> int:
+    """The least provable ε of TARGET for all neighbouring inputs.
+
+    Exit status: 0 proved (at the claim, if there is one), 1 refuted, 2 unknown.
+
+    \b
+    Example:
+      dpest prove SVT1 --length any --certificate svt.cert.json
+      dpest prove ReportNoisyMax1 --length 5 --adjacency monotone --explain
+    """
+    from dpest.inputs.domains import ANY
+    from dpest.proofs import prove as ask
+
+    for path in (certificate, json_path, coq):
+        check_writable(path)
+    asked: Any = ANY
+    if length.lower() != "any":
+        if not length.isdigit() or int(length) < 1:
+            raise click.BadParameter(f"{length!r} is not a length or any", param_hint="--length")
+        asked = int(length)
+    known_domain: Any = None
+    if domain is not None:
+        from dpest.inputs.domains import parse_domain
+
+        known_domain = parse_domain(domain)
+    proof = ask(
+        load(target),
+        adjacency=adjacency,
+        length=asked,
+        params=parameters(params),
+        unit=unit,
+        claim=claim,
+        domain=known_domain,
+    )
+    if certificate and proof.certificate is not None:
+        write(certificate, json.dumps(proof.certificate, indent=1, ensure_ascii=False))
+    quiet = "-" in (certificate, json_path)
+    if not quiet:
+        click.echo(proof.explain() if explain else proof.summary())
+    if smt is not None and proof.certificate is not None:
+        _check_with_solvers(proof.certificate, Path(smt), quiet)
+    if coq is not None and proof.certificate is not None:
+        from dpest.proofs.coq import export
+
+        write(coq, export(proof.certificate))
+    if json_path:
+        write(json_path, json.dumps(as_json(proof), indent=2, ensure_ascii=False))
+    if proof.status == "refuted":
+        return 1
+    if proof.status == "unknown":
+        if quiet:
+            click.echo(f"dpest: {proof.summary()}", err=True)
+        return 2
+    return 0 if proof.proved else 2
+
+
+def _check_with_solvers(certificate: Any, folder: Path, quiet: bool) -> None:
+    from dpest.proofs import smt
+
+    folder.mkdir(parents=True, exist_ok=True)
+    answers: dict[str, int] = {}
+    for name, text in smt.conditions(certificate):
+        (folder / f"{name}.smt2").write_text(text)
+        for solver, answer in (("z3", smt.ask_z3(text)), ("cvc5", smt.ask_cvc5(text))):
+            key = f"{solver} {answer}"
+            answers[key] = answers.get(key, 0) + 1
+    if not quiet:
+        said = ", ".join(f"{k}: {v}" for k, v in sorted(answers.items()))
+        click.echo(f"SMT-LIB conditions in {folder}: {said}")
+    if any(not key.endswith("unsat") for key in answers):
+        raise click.ClickException("a condition was not confirmed by both solvers")
+
+
+def as_json(proof: Any) -> dict[str, Any]:
+    lower = proof.lower
+    return {
+        "mechanism": proof.mechanism,
+        "adjacency": str(proof.adjacency),
+        "length": proof.length if isinstance(proof.length, int) else "any",
+        "unit": proof.unit,
+        "status": proof.status,
+        "measure": str(proof.measure),
+        "epsilon": None if proof.epsilon is None else str(proof.epsilon),
+        "claim": None if proof.claim is None else str(proof.claim),
+        "method": proof.method,
+        "reason": proof.reason,
+        "lower": None
+        if lower is None
+        else {
+            "value": str(lower.value),
+            "length": lower.length,
+            "direction": [str(d) for d in lower.ray.direction],
+            "release": lower.ray.release,
+        },
+        "notes": list(proof.notes),
+        "seconds": proof.seconds,
+    }

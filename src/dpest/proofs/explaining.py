@@ -1,0 +1,197 @@
+"""A proof in words, and as a derivation in apRHL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from dpest.program.linear import Symbol
+from dpest.program.loops import END
+from dpest.proofs.alignment import AffineShift, Draw
+from dpest.proofs.proof import Proof, shown
+
+_MOST = 12
+
+
+def explain(proof: Proof) -> str:
+    """What was proved, which noise is shifted by how much at which cost, and the derivation."""
+    lines = [proof.summary(), ""]
+    if proof.status in ("exact", "upper bound", "refuted") and proof.words is not None:
+        kind, *parts = proof.words
+        lines += _WORDS[kind](proof, *parts)
+    if proof.lower is not None:
+        lines += ["", *_lower(proof)]
+    if proof.certificate is not None:
+        size = len(str(proof.certificate))
+        lines += ["", f"Certificate: {size} characters, accepted by the independent checker."]
+    lines += [f"Note: {note}" for note in proof.notes]
+    return "\n".join(lines)
+
+
+def _unit(proof: Proof) -> str:
+    return f"·{proof.unit}" if proof.unit else ""
+
+
+def _shift(shift: AffineShift) -> str:
+    parts = [f"{_times(c)}d[{s.name}]" for s, c in sorted(shift.slopes.items())]
+    if shift.constant or not parts:
+        parts.insert(0, str(shift.constant))
+    return " + ".join(parts).replace("+ -", "- ")
+
+
+def _times(coefficient: Fraction) -> str:
+    if coefficient == 1:
+        return ""
+    return "-" if coefficient == -1 else f"{coefficient}·"
+
+
+def _judgment(proof: Proof) -> str:
+    bound = f"{proof.epsilon}{_unit(proof)}"
+    return (
+        f"⊢ {{q ~ q' ({proof.adjacency})}} {proof.mechanism} ~({bound}, 0) {proof.mechanism}' "
+        + ("{out = out'}")
+    )
+
+
+def _cells(proof: Proof, model: Any, regions: Any, planned: Any) -> list[str]:
+    if planned.cost is None:
+        region, face = planned.stuck
+        return [
+            f"No shift keeps the release {regions[region].seen[1]} for all differences "
+            f"{_box(face)}."
+        ]
+    lines = [
+        "Coupling. d = q' - q. For each release, the second run's noise is the first's, shifted:",
+    ]
+    draws: Mapping[Symbol, Draw] = {
+        s: d for region in regions for s, d in region.problem.draws.items()
+    }
+    shown_regions = 0
+    worst = max((a.cost for _, _, a in planned.alignments), default=Fraction(0))
+    for i, _, alignment in sorted(planned.alignments, key=lambda e: -e[2].cost):
+        moved = {s: x for s, x in alignment.shifts.items() if not x.is_zero}
+        if not moved or shown_regions >= _MOST:
+            continue
+        shown_regions += 1
+        lines.append(f"  release {regions[i].seen[1]}, {_box(alignment.face)}:")
+        lines += [
+            f"    {s.name} ({draws[s].family}) moves by {_shift(x)}" for s, x in moved.items()
+        ]
+        lines.append(f"    cost at most {alignment.cost}{_unit(proof)}")
+    lines += [
+        f"{len(regions)} releases, {len(planned.alignments)} alignments; the worst costs "
+        f"{worst}{_unit(proof)}.",
+        "",
+        "Derivation (apRHL, pointwise equality of the release):",
+    ]
+    families = sorted({d.family for d in draws.values()})
+    lines += [_rule(family) for family in families]
+    lines += [
+        "  [Seq]   the costs of the draws add up",
+        "  [Case]  within one release the branches of both runs agree, as every condition is kept",
+        f"  [PwEq]  for every release r: out = r implies out' = r;  hence {_judgment(proof)}",
+    ]
+    return lines
+
+
+def _rule(family: str) -> str:
+    rules = {
+        "laplace": "  [Lap]   h ~ Lap(b), h' = h + s: cost |s|/b",
+        "exponential": "  [Exp]   h ~ Exp(b), h' = h + s with s ≥ 0: cost s/b",
+        "gumbel": "  [Gum]   h ~ Gumbel(b), h' = h + s with s ≥ 0: cost s/b",
+        "discrete_laplace": "  [DLap]  h ~ discrete Lap(b), h' = h + s, s an integer: cost |s|/b",
+        "gaussian": "  [Gauss] h ~ N(0, σ²), h' = h + s: Rényi cost α·s²/(2σ²)",
+    }
+    return rules.get(family, f"  [Rand]  {family}: both runs share the draw, at no cost")
+
+
+def _box(face: Mapping[Symbol, tuple[Any, Any]]) -> str:
+    if not face:
+        return "no difference"
+    parts = []
+    for symbol, (low, high) in sorted(face.items())[:6]:
+        parts.append(
+            f"d[{symbol.name}] = {low}" if low == high else f"d[{symbol.name}] in [{low}, {high}]"
+        )
+    return ", ".join(parts) + (", …" if len(face) > 6 else "")
+
+
+def _loop(proof: Proof, graph: Any, components: Any, rated: Any) -> list[str]:
+    lines = ["Coupling, for every length: a budget for each state, which no step overdraws."]
+    for part in components:
+        if len(components) > 1:
+            lines.append(f"Component with bound {part.epsilon}{_unit(proof)}:")
+        for state, budget in list(part.budgets.items())[:_MOST]:
+            if state.node == END:
+                continue
+            slots = ", ".join(
+                f"{slot.name}' = {slot.name} + {value}"
+                for (at, slot), value in part.differences.items()
+                if at == state
+            )
+            phase = f", after move {state.phase}" if state.phase else ""
+            lines.append(
+                f"  state {state.node}{phase}: budget {budget}{_unit(proof)}"
+                + (f"; invariant {slots}" if slots else "")
+            )
+        lines += _steps(proof, graph, part, rated)
+    lines += ["", "Derivation (apRHL):"]
+    lines += [_rule(f) for f in sorted({d.family for d in rated.draws.values()})]
+    lines += [
+        "  [While] the invariants hold before and after each turn; cost + budget after ≤ budget",
+        f"  [PwEq]  hence {_judgment(proof)} for every length",
+    ]
+    return lines
+
+
+def _steps(proof: Proof, graph: Any, part: Any, rated: Any) -> Iterable[str]:
+    found = []
+    for step in sorted(part.steps, key=lambda s: -s.cost):
+        moved = {s: x for s, x in step.shifts.items() if x}
+        if not moved or len(found) >= _MOST:
+            continue
+        edge = graph.edges[step.edge]
+        corner = ", ".join(f"d[{s.name}] = {v}" for s, v in step.corner.items()) or "d = 0"
+        released = ", ".join("real" if hasattr(v, "terms") else repr(v) for v in edge.released)
+        shifts = "; ".join(
+            f"{s.name} ({rated.draws[s].family}) moves by {x}" for s, x in moved.items()
+        )
+        found.append(
+            f"  step {step.source.node} → {step.target.node if step.target.node != END else 'end'}"
+            f" releasing [{released}], {corner}: {shifts}; cost {step.cost}{_unit(proof)}"
+        )
+    return found
+
+
+def _selection(proof: Proof, graph: Any, chosen: Any, rated: Any) -> list[str]:
+    lines = [
+        f"Coupling, for every length. Each value is {chosen.element}; m is the greatest of the "
+        "others. Only the winner's noise moves, for each release w:",
+    ]
+    for _, _, alignment in chosen.plan.alignments:
+        for s, x in alignment.shifts.items():
+            lines.append(f"  {_box(alignment.face)}: {s.name} moves by {_shift(x)}")
+        lines.append(f"    cost at most {alignment.cost}{_unit(proof)}")
+    lines += ["", "Derivation (apRHL):"]
+    lines += [_rule(rated.draws[s].family) for s in chosen.own]
+    lines += [
+        "  [Null]  the noises of all others stay; m moves by no more than their data do",
+        f"  [PwEq]  for every w: argmax = w implies argmax' = w;  hence {_judgment(proof)}",
+    ]
+    return lines
+
+
+def _lower(proof: Proof) -> list[str]:
+    lower = proof.lower
+    assert lower is not None
+    direction = ", ".join(str(d) for d in lower.ray.direction)
+    tail = "no smaller bound holds" if proof.status == "exact" else "a lower bound"
+    return [
+        f"Lower bound (rays, over all real inputs): ε ≥ {shown(lower.value, proof.unit)} at "
+        f"n = {lower.length}: {tail}.",
+        f"  Inputs λ·d and (λ+1)·d with d = ({direction}), release {lower.ray.release}, λ → ∞.",
+    ]
+
+
+_WORDS = {"cells": _cells, "loop": _loop, "selection": _selection}
