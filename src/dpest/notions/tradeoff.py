@@ -369,17 +369,19 @@ def _vectorised(function: Callable[[Any], Any]) -> Callable[[Array], Array]:
     return call
 
 
-def maximise(gain: Callable[[Array], Array], low: Array, high: Array, steps: int = 110) -> Array:
+def maximise(gain: Callable[[Array], Array], low: Array, high: Array, steps: int = 80) -> Array:
     """The maximum of a unimodal function on [low, high], elementwise, by golden sections."""
     left = high - _GOLDEN * (high - low)
     right = low + _GOLDEN * (high - low)
     at_left, at_right = gain(left), gain(right)
     best = np.maximum(np.maximum(gain(low), gain(high)), np.maximum(at_left, at_right))
     for _ in range(steps):
-        up = at_left <= at_right  # a plateau lies to the left of the peak: rounding hides its rise
+        # A plateau lies to the left of the peak: rounding hides its rise.
+        up = at_left <= at_right
         low, high = np.where(up, left, low), np.where(up, high, right)
-        left = high - _GOLDEN * (high - low)
-        right = low + _GOLDEN * (high - low)
-        at_left, at_right = gain(left), gain(right)
-        best = np.maximum(best, np.maximum(at_left, at_right))
+        fresh = np.where(up, low + _GOLDEN * (high - low), high - _GOLDEN * (high - low))
+        value = gain(fresh)
+        left, right = np.where(up, right, fresh), np.where(up, fresh, left)
+        at_left, at_right = np.where(up, at_right, value), np.where(up, value, at_left)
+        best = np.maximum(best, value)
     return best
