@@ -1,0 +1,504 @@
+"""DP-Finder as an attack: search with shared noise and gradients, report what is confirmed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpest.attacks.budget import Budget, Progress, Report
+from dpest.attacks.finder.estimate import DEFAULT_HALF_WIDTH
+from dpest.attacks.finder.event import PatternEvent
+from dpest.attacks.finder.neighbourhood import Neighbourhood, neighbourhoods
+from dpest.attacks.finder.search import Candidate, Cost, Searcher, Side
+from dpest.attacks.finder.smooth import DEFAULT_STEEPNESS, Linear, NotSmoothError
+from dpest.attacks.sampler import MechanismSampler
+from dpest.attacks.statdp.detection import Case, detect, named_seed
+from dpest.attacks.statdp.hypothesis_test import coin_label_bound
+from dpest.attacks.statdp.replay import replay_code
+from dpest.declaration import Mechanism, as_mechanism
+from dpest.errors import InputError, ReadingError
+from dpest.evidence import EXACT, Evidence, Standing, Witness, confidence
+from dpest.inputs.adjacency import LInf, parse_adjacency
+from dpest.inputs.domains import parse_domain, reals
+from dpest.program.linear import Symbol
+
+Confirm = Callable[[Any, Any, PatternEvent], "float | Evidence | None"]
+
+DEFAULT_RESTARTS = 5
+_LEAST_STARTS = 16
+DEFAULT_SAMPLES = 8192
+_TEST_RUNS = 500_000
+# How far a confirmed candidate is pushed on along the way that the search took.
+_STRETCHES = (2.0, 4.0, 8.0, 16.0)
+_MOST_CONFIRMED = 3
+# Candidates are ranked on this many samples; only the winner is measured to the half-width.
+_RANKING_SAMPLES = 50_000
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """A candidate with a value that may be reported: exact, or a bound at some confidence."""
+
+    candidate: Candidate
+    value: float
+    standing: Standing
+    evidence: Evidence | None = None
+    p: float | None = None
+    q: float | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The outcome of one search. `best` is None if nothing was confirmed."""
+
+    best: Confirmed | None
+    candidates: tuple[Candidate, ...]
+    cost: Cost
+    seconds: float
+    runs: int
+    seed: int
+    notes: tuple[str, ...] = ()
+    fallback: Evidence | None = None
+
+
+def finder_attack(
+    target: Any,
+    adjacency: Any = None,
+    domain: Any = None,
+    length: int | None = None,
+    *,
+    confirm: Confirm | None = None,
+    x: Any = None,
+    x2: Any = None,
+    params: Mapping[str, Any] | None = None,
+    alpha: float = 0.05,
+    budget: Budget | int | str | None = None,
+    restarts: int = DEFAULT_RESTARTS,
+    samples: int = DEFAULT_SAMPLES,
+    steepness: float = DEFAULT_STEEPNESS,
+    half_width: float = DEFAULT_HALF_WIDTH,
+    seed: int = 0,
+    progress: Report | None = None,
+) -> Evidence:
+    """A lower bound on ε from an optimised pair of inputs and event.
+
+    `confirm(x, x2, event)` gives the true ε of a candidate, or None if it can't; then a rigorous
+    bound on fresh samples at level `alpha` takes its place. Only confirmed values are reported.
+    A mechanism that can't be made smooth is searched at random, and the notes say so.
+    """
+    return finder_search(
+        target,
+        adjacency,
+        domain,
+        length,
+        confirm=confirm,
+        x=x,
+        x2=x2,
+        params=params,
+        alpha=alpha,
+        budget=budget,
+        restarts=restarts,
+        samples=samples,
+        steepness=steepness,
+        half_width=half_width,
+        seed=seed,
+        progress=progress,
+    )[1]
+
+
+def finder_search(
+    target: Any,
+    adjacency: Any = None,
+    domain: Any = None,
+    length: int | None = None,
+    *,
+    confirm: Confirm | None = None,
+    x: Any = None,
+    x2: Any = None,
+    params: Mapping[str, Any] | None = None,
+    alpha: float = 0.05,
+    budget: Budget | int | str | None = None,
+    restarts: int = DEFAULT_RESTARTS,
+    samples: int = DEFAULT_SAMPLES,
+    steepness: float = DEFAULT_STEEPNESS,
+    half_width: float = DEFAULT_HALF_WIDTH,
+    seed: int = 0,
+    progress: Report | None = None,
+) -> tuple[Finding, Evidence]:
+    """As `finder_attack`, with all candidates and costs."""
+    if (x is None) != (x2 is None):
+        raise InputError("give both inputs of the pair, or none")
+    started = time.perf_counter()
+    mechanism = as_mechanism(target).with_params(params)
+    rule = adjacency if adjacency is not None else mechanism.adjacency
+    rule = parse_adjacency(rule) if rule is not None else LInf()
+    space = domain if domain is not None else mechanism.domain
+    space = parse_domain(space) if space is not None else reals()
+    if length is None:
+        length = len(x) if x is not None and np.ndim(x) == 1 else space.default_length()
+    space = space.with_length(length)
+    limit = Budget.of(budget)
+    search = _Attack(mechanism, confirm, alpha, limit, seed, progress, started)
+    try:
+        pairs = search.pairs(rule, space, length, x, x2)
+        searcher = search.prepare(pairs, samples, steepness)
+    except (NotSmoothError, ReadingError) as error:
+        return search.fall_back(rule, space, length, x, x2, str(error))
+    return search.run(searcher, restarts, half_width)
+
+
+class _Attack:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        confirm: Confirm | None,
+        alpha: float,
+        limit: Budget,
+        seed: int,
+        progress: Report | None,
+        started: float,
+    ) -> None:
+        self.mechanism, self.confirm, self.alpha = mechanism, confirm, alpha
+        self.limit, self.seed, self.progress, self.started = limit, seed, progress, started
+        self.notes: list[str] = []
+        self.runs = 0
+        self.tests = 0
+
+    # --- preparation --------------------------------------------------------------------------
+
+    def pairs(self, rule: Any, space: Any, length: int, x: Any, x2: Any) -> list[Neighbourhood]:
+        if x is not None:
+            return [fixed_pair(x, x2)]
+        found = neighbourhoods(rule, space, length, reach=math.inf)
+        if found is None:
+            raise NotSmoothError(f"inputs of {space} are not vectors of real numbers")
+        return found
+
+    def prepare(self, pairs: Sequence[Neighbourhood], samples: int, steepness: float) -> Searcher:
+        """Trace every length with symbolic inputs, share the noise, freeze it."""
+        from dpest.program.trace import trace
+
+        sides: dict[int, Side] = {}
+        noises: dict[Symbol, Any] = {}
+        for pair in pairs:
+            for maps in (pair.first, pair.second):
+                n = len(maps)
+                if n in sides:
+                    continue
+                found = trace(self.mechanism, [0.0] * n, symbolic=True)
+                if found.leftover:
+                    raise NotSmoothError("a loop without a bound")
+                symbols = [Symbol("input", f"x{i}") for i in range(n)]
+                sides[n] = Side(found, symbols)
+                for symbol, noise in found.noises.items():
+                    if noises.setdefault(symbol, noise) != noise:
+                        raise NotSmoothError("the two inputs draw different noises")
+        return Searcher(
+            sides,
+            pairs,
+            noises,
+            samples=samples,
+            steepness=steepness,
+            seed=named_seed(self.seed, "finder"),
+        )
+
+    # --- the search ---------------------------------------------------------------------------
+
+    def run(self, searcher: Searcher, restarts: int, half_width: float) -> tuple[Finding, Evidence]:
+        found: list[Candidate] = []
+        interrupted = False
+        best: Confirmed | None = None
+        try:
+            self._report("looking for starts", best)
+            tried = max(_LEAST_STARTS, 2 * min(searcher.patterns, 4 * restarts))
+            for i, (objective, start) in enumerate(searcher.best_starts(tried, restarts)):
+                if i and self._spent():
+                    self.notes.append(f"the budget allowed {i} of {restarts} restarts")
+                    break
+                self._report(f"climbing, {i + 1} of {restarts}", best)
+                candidate = searcher.climb(objective, start)
+                if candidate is not None:
+                    found.append(candidate)
+            self._report("estimating on fresh noise", best)
+            found = [searcher.measure(c, half_width, _RANKING_SAMPLES) for c in found]
+            best = self.confirmed(searcher, found)
+            if best is not None:
+                self._report("measuring the winner", best)
+                candidate = searcher.measure(best.candidate, half_width)
+                best = replace(best, candidate=candidate)
+        except KeyboardInterrupt:
+            interrupted = True
+        if interrupted:
+            self.notes.append("interrupted: only what was confirmed before is reported")
+        self._split_note(searcher.cost)
+        finding = Finding(
+            best,
+            tuple(found),
+            searcher.cost,
+            time.perf_counter() - self.started,
+            self.runs + searcher.cost.samples,
+            self.seed,
+            tuple(self.notes),
+        )
+        return finding, self.evidence(finding)
+
+    def confirmed(self, searcher: Searcher, found: Sequence[Candidate]) -> Confirmed | None:
+        """The best confirmed candidate, pushed further along its way while that helps."""
+        best: Confirmed | None = None
+        ranked = sorted(found, key=lambda c: -_rank(c))
+        for candidate in ranked[:_MOST_CONFIRMED]:
+            self._report("confirming", best)
+            checked = self.check(searcher, candidate)
+            if checked is not None and (best is None or checked.value > best.value):
+                best = checked
+        if best is None or best.standing.name == "confidence" or math.isinf(best.value):
+            return best
+        return self.push(searcher, best)
+
+    def push(self, searcher: Searcher, best: Confirmed) -> Confirmed:
+        """Exact values cost little and see what frozen noise can't: events in the far tails."""
+        candidate = best.candidate
+        objective = candidate.objective
+        pair = objective.neighbourhood
+        steady = np.zeros(objective.size, dtype=bool)
+        steady[list(pair.differences)] = True
+        low = np.full(objective.size, -np.inf)
+        high = np.full(objective.size, np.inf)
+        low[: pair.size], high[: pair.size] = pair.bounds[:, 0], pair.bounds[:, 1]
+        ways = [candidate.variables - candidate.start, candidate.variables]
+        for way in ways:
+            for stretch in _STRETCHES:
+                if self._spent():
+                    return best
+                moved = candidate.variables + (stretch - 1) * np.where(steady, 0.0, way)
+                further = searcher.candidate(objective, np.clip(moved, low, high), candidate.start)
+                turned = replace(
+                    candidate,
+                    event=objective.event(np.clip(moved, low, high)),
+                    variables=np.clip(moved, low, high),
+                    counts=None,
+                )
+                x, x2 = pair.pair(turned.variables)
+                swapped = pair.pair(candidate.variables)[0] != candidate.x
+                turned = replace(turned, x=x2 if swapped else x, x2=x if swapped else x2)
+                if further is not None:
+                    turned = replace(turned, smooth=further.smooth, frozen=further.frozen)
+                checked = self.check(searcher, turned)
+                if checked is None or checked.value <= best.value:
+                    break
+                best = checked
+        return best
+
+    def check(self, searcher: Searcher, candidate: Candidate) -> Confirmed | None:
+        """The confirmed value of one candidate, exact where that is possible."""
+        started = time.perf_counter()
+        try:
+            searcher.cost.confirmations += 1
+            answer = (
+                self.confirm(candidate.x, candidate.x2, candidate.event)
+                if self.confirm is not None
+                else None
+            )
+            if isinstance(answer, Evidence):
+                return Confirmed(candidate, answer.value, answer.standing, answer)
+            if answer is not None and not math.isnan(answer):
+                return Confirmed(candidate, float(answer), EXACT)
+            return self.test(candidate)
+        finally:
+            searcher.cost.confirmation += time.perf_counter() - started
+
+    def test(self, candidate: Candidate) -> Confirmed | None:
+        """A rigorous bound on fresh samples; each test of this search spends half of what is left
+        of α, so that all of them together stay within it."""
+        self.tests += 1
+        level = self.alpha / 2**self.tests
+        runs = _TEST_RUNS if self.limit.runs is None else min(_TEST_RUNS, self.limit.runs // 4)
+        rng = np.random.default_rng(named_seed(self.seed, "coin", self.tests))
+        n1 = int(rng.binomial(2 * runs, 0.5))
+        sampler = MechanismSampler(self.mechanism)
+        counts = []
+        for name, x, n in (("first", candidate.x, n1), ("second", candidate.x2, 2 * runs - n1)):
+            drawn = sampler.draw(x, n, named_seed(self.seed, name, self.tests))
+            counts.append(candidate.event.count(drawn))
+        self.runs += 2 * runs
+        bound = coin_label_bound(counts[0], counts[1], level)
+        if bound <= 0:
+            return None
+        return Confirmed(
+            candidate,
+            bound,
+            confidence(self.alpha),
+            None,
+            counts[0] / max(n1, 1),
+            counts[1] / max(2 * runs - n1, 1),
+        )
+
+    # --- the rest -----------------------------------------------------------------------------
+
+    def fall_back(
+        self, rule: Any, space: Any, length: int, x: Any, x2: Any, reason: str
+    ) -> tuple[Finding, Evidence]:
+        """Random pairs, events chosen on samples, one exact test; said aloud."""
+        self.notes.append(f"no smooth objective ({reason}): random search instead")
+        rng = np.random.default_rng(named_seed(self.seed, "random pairs"))
+        cases = [Case(x, x2)] if x is not None else random_cases(rule, space, length, rng)
+        options: dict[str, Any] = {}
+        if self.limit.runs is not None:
+            options = {
+                "selection_runs": max(100, self.limit.runs // (4 * len(cases) + 20)),
+                "test_runs": max(100, self.limit.runs // 4),
+            }
+        found = detect(
+            self.mechanism,
+            cases,
+            alpha=self.alpha,
+            seed=self.seed,
+            progress=self.progress,
+            **options,
+        )
+        evidence = found.evidence()
+        evidence = evidence.with_(
+            method="finder: random search", notes=(*self.notes, *evidence.notes)
+        )
+        seconds = time.perf_counter() - self.started
+        finding = Finding(
+            None, (), Cost(), seconds, found.runs, self.seed, tuple(self.notes), evidence
+        )
+        return finding, evidence
+
+    def evidence(self, finding: Finding) -> Evidence:
+        best = finding.best
+        details: dict[str, Any] = {
+            "evaluations": finding.cost.evaluations,
+            "samples": finding.cost.samples,
+            "shares": shares(finding.cost),
+            "candidates": len(finding.candidates),
+        }
+        if best is None:
+            return Evidence(
+                "lower",
+                0.0,
+                confidence(self.alpha),
+                "finder",
+                runs=finding.runs,
+                seconds=finding.seconds,
+                seed=self.seed,
+                notes=(*finding.notes, "no candidate was confirmed"),
+                details=details,
+            )
+        candidate = best.candidate
+        details |= {"smooth": candidate.smooth, "frozen": candidate.frozen}
+        if candidate.counts is not None:
+            details["estimate"] = candidate.estimate
+        inner = best.evidence
+        code = replay_code(
+            self.mechanism.function,
+            candidate.x,
+            candidate.x2,
+            dict(self.mechanism.params),
+            candidate.event.source,
+            100_000,
+            not self.mechanism.black_box,
+        )
+        counts = candidate.counts
+        p = best.p if best.p is not None else (counts.p if counts else None)
+        q = best.q if best.q is not None else (counts.q if counts else None)
+        witness = Witness(candidate.x, candidate.x2, candidate.event.words, p, q, replay=code)
+        if inner is not None and inner.witness.event:
+            witness = replace(inner.witness, replay=code)
+        return Evidence(
+            "lower",
+            max(0.0, best.value),
+            best.standing,
+            "finder",
+            witness,
+            finding.runs,
+            finding.seconds,
+            self.seed,
+            error=inner.error if inner is not None else 0.0,
+            notes=finding.notes,
+            details=details,
+        )
+
+    def _spent(self) -> bool:
+        seconds = self.limit.seconds
+        return seconds is not None and time.perf_counter() - self.started > seconds
+
+    def _report(self, stage: str, best: Confirmed | None) -> None:
+        if self.progress is not None:
+            seconds = time.perf_counter() - self.started
+            bound = max(0.0, best.value) if best else 0.0
+            self.progress(Progress("finder", self.runs, seconds, bound, stage))
+
+    def _split_note(self, cost: Cost) -> None:
+        text = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares(cost).items())
+        self.notes.append(f"time: {text}")
+
+
+def shares(cost: Cost) -> dict[str, float]:
+    """Which part of the time went where."""
+    parts = {
+        "sampling": cost.sampling,
+        "optimisation": cost.optimisation,
+        "confirmation": cost.confirmation,
+    }
+    total = sum(parts.values()) or 1.0
+    return {name: value / total for name, value in parts.items()}
+
+
+def _rank(candidate: Candidate) -> float:
+    """Estimates are ranked by what is left of them after their half-width."""
+    counts = candidate.counts
+    if counts is None:
+        return candidate.frozen - 1.0 if math.isfinite(candidate.frozen) else -math.inf
+    value = counts.epsilon
+    if math.isnan(value):
+        return -math.inf
+    if math.isinf(value):
+        # A denominator of zero: the support analysis of the exact engine decides.
+        return value
+    return value - counts.half_width()
+
+
+def fixed_pair(x: Any, x2: Any) -> Neighbourhood:
+    """Only the event is searched."""
+    try:
+        first = [float(v) for v in np.atleast_1d(np.asarray(x, dtype=np.float64))]
+        second = [float(v) for v in np.atleast_1d(np.asarray(x2, dtype=np.float64))]
+    except (TypeError, ValueError):
+        raise NotSmoothError("the inputs are not vectors of real numbers") from None
+    empty = np.zeros((0, 2))
+    return Neighbourhood(
+        tuple(Linear(np.zeros(0), v) for v in first),
+        tuple(Linear(np.zeros(0), v) for v in second),
+        empty,
+        np.zeros((0, 0)),
+        np.zeros(0),
+        empty,
+        (),
+    )
+
+
+def random_cases(
+    rule: Any, space: Any, length: int, rng: np.random.Generator, count: int = 20
+) -> list[Case]:
+    """Random neighbours; where the domain isn't one of vectors, the literature's patterns."""
+    found = neighbourhoods(rule, space, length, reach=math.inf)
+    if found is None:
+        from dpest.inputs.patterns import patterns
+
+        return [
+            Case(a, b, {}, name)
+            for name, a, b in patterns(rule, space, length, both_orders=False)[:count]
+        ]
+    cases = []
+    for _ in range(count):
+        pair = found[int(rng.integers(len(found)))]
+        x, x2 = pair.pair(pair.random(rng))
+        cases.append(Case(x, x2, {}, "random"))
+    return cases

@@ -1,0 +1,511 @@
+"""The search: SLSQP on the smooth objective from random starts, and random search beside it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpest.attacks.finder.estimate import DEFAULT_HALF_WIDTH, PairedCounts, estimate
+from dpest.attacks.finder.event import PatternEvent, pattern_of
+from dpest.attacks.finder.frozen import FrozenNoise, draw, freeze
+from dpest.attacks.finder.neighbourhood import Neighbourhood
+from dpest.attacks.finder.smooth import (
+    DEFAULT_STEEPNESS,
+    EventShape,
+    Linear,
+    NotSmoothError,
+    SmoothCheck,
+)
+from dpest.attacks.statdp.events import Range
+from dpest.attacks.statdp.features import NUMBER
+from dpest.noise.family import Noise
+from dpest.program.linear import Form, Symbol
+from dpest.program.paths import Path, Trace
+
+Floats = NDArray[np.float64]
+
+# Probabilities below this are beyond the frozen noise: adding it to both keeps the search away.
+_FLOOR = 5.0
+_SCREENED = 1024
+_MOST_PATTERNS = 64
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A pair and an event. `smooth` is the objective that was maximised, `counts` fresh ones."""
+
+    x: list[Any]
+    x2: list[Any]
+    event: PatternEvent
+    smooth: float
+    frozen: float
+    counts: PairedCounts | None = None
+    variables: Floats = field(default_factory=lambda: np.zeros(0))
+    start: Floats = field(default_factory=lambda: np.zeros(0))
+    objective: Any = None
+
+    @property
+    def estimate(self) -> float:
+        return self.counts.epsilon if self.counts is not None else self.frozen
+
+
+@dataclass
+class Cost:
+    """Where the time goes."""
+
+    sampling: float = 0.0
+    optimisation: float = 0.0
+    confirmation: float = 0.0
+    evaluations: int = 0
+    samples: int = 0
+    confirmations: int = 0
+
+
+class Side:
+    """One side of the pair: its trace with symbolic inputs, and the inputs' linear maps."""
+
+    def __init__(self, trace: Trace, symbols: Sequence[Symbol]) -> None:
+        self.trace = trace
+        self.symbols = tuple(symbols)
+
+    def inputs(self, maps: Sequence[Linear], size: int) -> dict[Symbol, Linear]:
+        return {
+            symbol: Linear(_padded(linear.coefficients, size), linear.constant)
+            for symbol, linear in zip(self.symbols, maps, strict=True)
+        }
+
+
+def _padded(coefficients: Floats, size: int) -> Floats:
+    return np.concatenate([coefficients, np.zeros(size - len(coefficients))])
+
+
+class Objective:
+    """ε̂_d: log of the ratio of the two smooth probabilities, for one event shape.
+
+    The variables are those of the neighbourhood, then the ends of the event's intervals.
+    """
+
+    def __init__(
+        self,
+        sides: tuple[Side, Side],
+        neighbourhood: Neighbourhood,
+        pattern: tuple[Any, ...],
+        ends: Mapping[int, tuple[bool, bool]],
+        noises: Mapping[Symbol, Noise],
+        symbols: tuple[Symbol, ...],
+        steepness: float = DEFAULT_STEEPNESS,
+    ) -> None:
+        self.neighbourhood, self.pattern = neighbourhood, pattern
+        self.noises, self.symbols = noises, symbols
+        self.places = [(leaf, i) for leaf, open_ in ends.items() for i in (0, 1) if open_[i]]
+        self.size = neighbourhood.size + len(self.places)
+        units = [Linear(np.eye(self.size)[neighbourhood.size + k]) for k in range(len(self.places))]
+        at = dict(zip(self.places, units, strict=True))
+        shape = EventShape(pattern, {leaf: (at.get((leaf, 0)), at.get((leaf, 1))) for leaf in ends})
+        maps = (neighbourhood.first, neighbourhood.second)
+        self.checks = tuple(
+            SmoothCheck(side.trace, shape, side.inputs(m, self.size), symbols, noises, steepness)
+            for side, m in zip(sides, maps, strict=True)
+        )
+        self.floor = 0.0
+
+    def freeze(self, noise: FrozenNoise) -> None:
+        for check in self.checks:
+            check.freeze(noise.values, noise.weights)
+        self.floor = _FLOOR * float(np.sum(noise.weights**2))
+
+    def with_steepness(self, steepness: float) -> None:
+        for check in self.checks:
+            check.steepness = steepness
+
+    def value(self, variables: Floats) -> float:
+        p, q = (check.value(variables) for check in self.checks)
+        return math.log((p + self.floor) / (q + self.floor))
+
+    def value_and_gradient(self, variables: Floats) -> tuple[float, Floats]:
+        (p, dp), (q, dq) = (check.value_and_gradient(variables) for check in self.checks)
+        p, q = p + self.floor, q + self.floor
+        return math.log(p / q), dp / p - dq / q
+
+    def hard_value(self, variables: Floats) -> float:
+        """The true ratio on the frozen noise."""
+        p, q = (check.hard_value(variables) for check in self.checks)
+        if p == 0.0 or q == 0.0:
+            return math.nan if p == q else (math.inf if q == 0.0 else -math.inf)
+        return math.log(p / q)
+
+    def event(self, variables: Floats) -> PatternEvent:
+        ends: dict[int, list[float]] = {}
+        for k, (leaf, i) in enumerate(self.places):
+            ends.setdefault(leaf, [-math.inf, math.inf])[i] = float(
+                variables[self.neighbourhood.size + k]
+            )
+        return PatternEvent(
+            self.pattern,
+            {leaf: Range(low, high, True, False) for leaf, (low, high) in ends.items()},
+        )
+
+    def constraints(self) -> tuple[Floats, Floats]:
+        """rows·v ≤ limits: the neighbourhood's, and low ends below high ends."""
+        rows = [_padded(row, self.size) for row in self.neighbourhood.rows]
+        limits = list(self.neighbourhood.limits)
+        start = self.neighbourhood.size
+        index = {place: start + k for k, place in enumerate(self.places)}
+        for leaf, i in self.places:
+            if i == 0 and (leaf, 1) in index:
+                row = np.zeros(self.size)
+                row[index[leaf, 0]], row[index[leaf, 1]] = 1.0, -1.0
+                rows.append(row)
+                limits.append(0.0)
+        return np.array(rows).reshape(len(limits), self.size), np.array(limits)
+
+    def paired(self, variables: Floats, rng: np.random.Generator) -> Any:
+        """A function that gives both true indicators on n fresh shared noises."""
+        first, second = self.checks
+
+        def check(n: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+            noise = draw(self.noises, self.symbols, n, rng)
+            kept = [(c._frozen, c._weights) for c in self.checks]
+            try:
+                first.freeze(noise)
+                second.freeze(noise)
+                return first.hard(variables).copy(), second.hard(variables).copy()
+            finally:
+                for c, (frozen, weights) in zip(self.checks, kept, strict=True):
+                    c._frozen, c._weights = frozen, weights
+
+        return check
+
+
+class Searcher:
+    """Everything that a search shares: traces, neighbourhoods, frozen noise, costs."""
+
+    def __init__(
+        self,
+        sides: Mapping[int, Side],
+        neighbourhoods: Sequence[Neighbourhood],
+        noises: Mapping[Symbol, Noise],
+        *,
+        samples: int,
+        steepness: float,
+        seed: int,
+    ) -> None:
+        self.sides, self.neighbourhoods, self.noises = sides, list(neighbourhoods), noises
+        self.rng = np.random.default_rng(seed)
+        self.steepness = steepness
+        self.cost = Cost()
+        self.scale = _typical_scale(noises)
+        started = time.perf_counter()
+        self.noise = freeze(noises, samples, self.rng)
+        self.cost.sampling += time.perf_counter() - started
+        self._outcomes = {n: _Outcomes(side, self.noise.symbols) for n, side in sides.items()}
+
+    def start(self) -> tuple[Objective, Floats]:
+        """A random pair and a random event of the next pattern in turn, ends around a value."""
+        for _ in range(100):
+            neighbourhood = self.neighbourhoods[int(self.rng.integers(len(self.neighbourhoods)))]
+            point = neighbourhood.random(self.rng)
+            x, x2 = neighbourhood.pair(point)
+            source = x if self.rng.random() < 0.5 else x2
+            found = self._outcomes[len(source)].next(source, self._random_row(), self.rng)
+            if found is None:
+                continue
+            pattern, numbers = found
+            ends, values = self._ends(numbers)
+            objective = Objective(
+                (self.sides[len(x)], self.sides[len(x2)]),
+                neighbourhood,
+                pattern,
+                ends,
+                self.noises,
+                self.noise.symbols,
+                self.steepness,
+            )
+            if not any(check.possible for check in objective.checks):
+                continue
+            objective.freeze(self.noise)
+            return objective, np.concatenate([point, values])
+        raise NotSmoothError("no output of the traced paths could be drawn")
+
+    def _random_row(self) -> Floats:
+        return self.noise.values[int(self.rng.choice(len(self.noise.values), p=self.noise.weights))]
+
+    @property
+    def patterns(self) -> int:
+        """How many patterns of outputs the search goes through."""
+        return max(outcomes.patterns for outcomes in self._outcomes.values())
+
+    def best_starts(self, tried: int, kept: int) -> list[tuple[Objective, Floats]]:
+        """Short climbs on a part of the frozen noise; the starts from which they got furthest."""
+        part = self.noise.part(_SCREENED)
+        ranked: list[tuple[float, int, Objective, Floats]] = []
+        for i in range(tried):
+            objective, point = self.start()
+            objective.freeze(part)
+            found = self.climb(objective, point, iterations=12, stages=(self.steepness / 8,))
+            objective.freeze(self.noise)
+            if found is not None:
+                ranked.append((abs(found.smooth), i, objective, found.variables))
+        ranked.sort(key=lambda entry: (-entry[0], entry[1]))
+        return [(objective, point) for _, _, objective, point in ranked[:kept]]
+
+    def _ends(self, numbers: Mapping[int, float]) -> tuple[dict[int, tuple[bool, bool]], Floats]:
+        """For each real leaf: below, above, an interval, or (one of several) anything."""
+        ends: dict[int, tuple[bool, bool]] = {}
+        values: list[float] = []
+        leaves = list(numbers)
+        sure = leaves[int(self.rng.integers(len(leaves)))] if leaves else -1
+        for leaf in leaves:
+            kind = int(self.rng.integers(3))
+            if leaf != sure and self.rng.random() < 0.5:
+                continue
+            ends[leaf] = (kind != 0, kind != 1)
+            spread = self.scale * self.rng.uniform(0.2, 1.0)
+            if kind == 2:
+                values += [numbers[leaf] - spread, numbers[leaf] + spread]
+            else:
+                values.append(numbers[leaf] + (spread if kind == 0 else -spread))
+        return ends, np.array(values)
+
+    def climb(
+        self,
+        objective: Objective,
+        start: Floats,
+        iterations: int = 60,
+        stages: Sequence[float] | None = None,
+    ) -> Candidate | None:
+        """SLSQP from one start, first with soft sigmoids, then with the steepness asked for."""
+        from scipy.optimize import minimize
+
+        started = time.perf_counter()
+        unit = np.full(objective.size, self.scale)
+        unit[list(objective.neighbourhood.differences)] = 1.0
+        low = np.full(objective.size, -np.inf)
+        high = np.full(objective.size, np.inf)
+        low[: objective.neighbourhood.size] = objective.neighbourhood.bounds[:, 0]
+        high[: objective.neighbourhood.size] = objective.neighbourhood.bounds[:, 1]
+        rows, limits = objective.constraints()
+        constraints = []
+        if len(rows):
+            scaled = rows * unit
+            constraints = [
+                {
+                    "type": "ineq",
+                    "fun": lambda u: limits - scaled @ u,
+                    "jac": lambda u: -scaled,
+                }
+            ]
+
+        def loss(u: Floats) -> tuple[float, Floats]:
+            self.cost.evaluations += 1
+            value, gradient = objective.value_and_gradient(u * unit)
+            return -value, -gradient * unit
+
+        point = start.copy()
+        if objective.value(point) < 0:
+            # The other direction is the larger one here: a start for log(q/p) is none for log(p/q).
+            point = self._mirrored(objective, point)
+        bounds = list(zip(low / unit, high / unit, strict=True))
+        for steepness in stages or (self.steepness / 8, self.steepness):
+            objective.with_steepness(steepness)
+            result = minimize(
+                loss,
+                point / unit,
+                jac=True,
+                method="SLSQP",
+                bounds=bounds,
+                constraints=constraints,
+                options={"maxiter": iterations, "ftol": 1e-6},
+            )
+            reached = np.clip(result.x * unit, low, high)
+            if np.all(np.isfinite(reached)) and objective.value(reached) >= objective.value(point):
+                point = reached
+        point = self._corners(objective, point)
+        self.cost.optimisation += time.perf_counter() - started
+        return self.candidate(objective, point, start)
+
+    @staticmethod
+    def _mirrored(objective: Objective, point: Floats) -> Floats:
+        """Turn the difference around, which turns the sign of a small ε around."""
+        mirrored = point.copy()
+        for i in objective.neighbourhood.differences:
+            low, high = objective.neighbourhood.bounds[i]
+            mirrored[i] = low + high - point[i]
+        return mirrored if objective.value(mirrored) > objective.value(point) else point
+
+    def _corners(self, objective: Objective, point: Floats) -> Floats:
+        """Differences at the ends of their range: ε is rarely largest inside."""
+        rows, limits = objective.constraints()
+        best, value = point, objective.value(point)
+        for i in objective.neighbourhood.differences:
+            for end in objective.neighbourhood.bounds[i]:
+                if not math.isfinite(end) or end == best[i]:
+                    continue
+                moved = best.copy()
+                moved[i] = end
+                self.cost.evaluations += 1
+                if len(rows) and np.any(rows @ moved > limits + 1e-12):
+                    continue
+                reached = objective.value(moved)
+                if reached >= value:
+                    best, value = moved, reached
+        return best
+
+    def candidate(self, objective: Objective, point: Floats, start: Floats) -> Candidate | None:
+        """None if the event happens on neither side; turned so that the first side is larger."""
+        smooth, hard = objective.value(point), objective.hard_value(point)
+        if math.isnan(hard):
+            return None
+        x, x2 = objective.neighbourhood.pair(point)
+        event = objective.event(point)
+        if hard < 0:
+            x, x2, smooth, hard = x2, x, -smooth, -hard
+        return Candidate(x, x2, event, smooth, hard, None, point, start, objective)
+
+    def measure(
+        self, candidate: Candidate, half_width: float = DEFAULT_HALF_WIDTH, most: int = 1_000_000
+    ) -> Candidate:
+        """Estimate on fresh shared noise until the M-CLT half-width is small enough."""
+        started = time.perf_counter()
+        objective: Objective = candidate.objective
+        counts = estimate(
+            objective.paired(candidate.variables, self.rng), half_width=half_width, most=most
+        )
+        self.cost.sampling += time.perf_counter() - started
+        self.cost.samples += counts.samples
+        x, x2, smooth, frozen = candidate.x, candidate.x2, candidate.smooth, candidate.frozen
+        first, _ = objective.neighbourhood.pair(candidate.variables)
+        if first != x:  # the candidate was turned around
+            counts = PairedCounts(counts.both, counts.second, counts.first, counts.samples)
+        return Candidate(
+            x,
+            x2,
+            candidate.event,
+            smooth,
+            frozen,
+            counts,
+            candidate.variables,
+            candidate.start,
+            objective,
+        )
+
+    def random_search(self, evaluations: int) -> Iterator[Candidate]:
+        """The baseline: as many random candidates as the search evaluated its objective."""
+        for _ in range(evaluations):
+            self.cost.evaluations += 1
+            try:
+                objective, point = self.start()
+            except NotSmoothError:
+                return
+            found = self.candidate(objective, point, point)
+            if found is not None:
+                yield found
+
+
+class _Outcomes:
+    """What the traced function can return, and returns at given inputs and noise."""
+
+    def __init__(self, side: Side, symbols: Sequence[Symbol]) -> None:
+        self.side = side
+        self.index = {s: i for i, s in enumerate(symbols)}
+        self.inputs = {s: i for i, s in enumerate(side.symbols)}
+        # Where outputs hold no indicators their patterns can be listed: each gets its turn.
+        listed: dict[Any, Path] = {}
+        for path in side.trace.paths:
+            if any(True for form in path.forms for _ in form.symbols("indicator")):
+                listed = {}
+                break
+            listed.setdefault(repr(pattern_of(path, {})), path)
+            if len(listed) > _MOST_PATTERNS:
+                listed = {}
+                break
+        self._listed = list(listed.values())
+        self._turn: list[int] = []
+
+    @property
+    def patterns(self) -> int:
+        return len(self._listed) or _MOST_PATTERNS // 4
+
+    def next(
+        self, x: Sequence[Any], noise: Floats, rng: np.random.Generator
+    ) -> tuple[tuple[Any, ...], dict[int, float]] | None:
+        """The next pattern in a random order, with values for its real leaves."""
+        at = np.array(x, dtype=np.float64)
+        if not self._listed:
+            return self.at(at, noise, rng)
+        if not self._turn:
+            self._turn = rng.permutation(len(self._listed)).tolist()
+        path = self._listed[self._turn.pop()]
+        return self._read(path, at, noise)
+
+    def _read(
+        self, path: Path, x: Floats, noise: Floats
+    ) -> tuple[tuple[Any, ...], dict[int, float]]:
+        used = {s for form in path.forms for s in form.symbols("indicator")}
+        bits = {s: self._holds(self.side.trace.indicators[s], x, noise) for s in used}
+        pattern = pattern_of(path, bits)
+        numbers = {
+            i: self._number(leaf, x, noise, bits)
+            for i, leaf in enumerate(path.leaves)
+            if isinstance(leaf, Form) and pattern[i] is NUMBER
+        }
+        return pattern, numbers
+
+    def _number(self, form: Form, x: Floats, noise: Floats, bits: Mapping[Symbol, bool]) -> float:
+        total = float(form.constant)
+        for symbol, c in form.terms.items():
+            if symbol.kind == "noise":
+                total += float(c) * noise[self.index[symbol]]
+            elif symbol.kind == "input":
+                total += float(c) * x[self.inputs[symbol]]
+            else:
+                total += float(c) * bits[symbol]
+        return total
+
+    def _holds(self, truth: Any, x: Floats, noise: Floats) -> bool:
+        if truth.condition is not None:
+            value = self._number(truth.condition.form, x, noise, {})
+            return {
+                ">": value > 0,
+                ">=": value >= 0,
+                "==": value == 0,
+                "!=": value != 0,
+            }[truth.condition.relation]
+        parts = (self._holds(part, x, noise) for part in truth.parts)
+        return all(parts) if truth.conjunction else any(parts)
+
+    def at(
+        self, x: Floats, noise: Floats, rng: np.random.Generator
+    ) -> tuple[tuple[Any, ...], dict[int, float]] | None:
+        """The pattern and the real leaves of the output there."""
+        ways: list[Path] = []
+        chances: list[float] = []
+        for path in self.side.trace.paths:
+            if all(self._condition(c, x, noise) for c in path.conditions):
+                ways.append(path)
+                chances.append(math.prod(float(c.probability) for c in path.choices))
+        if not ways or not sum(chances) > 0:
+            return None
+        path = ways[int(rng.choice(len(ways), p=np.array(chances) / sum(chances)))]
+        return self._read(path, x, noise)
+
+    def _condition(self, condition: Any, x: Floats, noise: Floats) -> bool:
+        value = self._number(condition.form, x, noise, {})
+        relation = condition.relation
+        if relation == ">":
+            return value > 0
+        if relation == ">=":
+            return value >= 0
+        return (value == 0) == (relation == "==")
+
+
+def _typical_scale(noises: Mapping[Symbol, Noise]) -> float:
+    spreads = [math.sqrt(float(n.variance)) for n in noises.values() if not n.discrete]
+    spreads = [s for s in spreads if 0 < s < math.inf]
+    return float(np.median(spreads)) if spreads else 1.0
