@@ -162,7 +162,13 @@ class Tabulated:
         self.spread = width
         self._function = log_density
         panels = graded(np.array([sorted(breaks)]), np.array([width]))
-        result = integrate(lambda x, _: log_density(x)[None, :], panels, 1, interpolate=True)
+        result = integrate(
+            lambda x, _: log_density(x)[None, :],
+            panels,
+            1,
+            interpolate=True,
+            finest=1e-13 * width,
+        )
         self.error = float(result.error[0, 0])
         values = result.log_values[0]
         alive = np.isfinite(values).all(axis=1)
@@ -215,12 +221,18 @@ class Tabulated:
         flat = x.ravel()
         panel = np.clip(np.searchsorted(self._ends, flat), 0, len(self._ends) - 1)
         width = self._ends[panel] - self._starts[panel]
-        t = np.clip(2 * (flat - self._starts[panel]) / width - 1, -1.0, 1.0)
+        passed = flat - self._starts[panel] if from_left else self._ends[panel] - flat
+        passed = np.clip(2 * passed / width, 0.0, 2.0)
         series = self._series[panel]
-        value = _integral_series(series, t if from_left else -t, from_left)
+        before = self._from_left[panel] if from_left else self._from_right[panel + 1]
+        mirrored = series if from_left else series * (-1.0) ** np.arange(ORDER)
+        value = _integral_series(mirrored, passed - 1)
+        # Next to an end of the support nothing lies before, and the integral must keep its digits.
+        thin = (before < self._peak[panel] - 7 + np.log(width)) & (passed < 1)
+        if thin.any():
+            value[thin] = _small_integral(mirrored[thin], passed[thin])
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             inside = np.log(np.maximum(value, 0.0)) + self._peak[panel]
-            before = self._from_left[panel] if from_left else self._from_right[panel + 1]
             result = np.logaddexp(inside, before)
             low, high = self._starts[0], self._ends[-1]
             if from_left:
@@ -242,13 +254,20 @@ class Tabulated:
         return self._cumulative(x, False)
 
 
-def _integral_series(series: Floats, t: Floats, from_left: bool) -> Floats:
-    """The integral of a Legendre series from -1 to t; for the right end, mirrored."""
-    if not from_left:
-        series = series * (-1.0) ** np.arange(ORDER)
+def _integral_series(series: Floats, t: Floats) -> Floats:
+    """The integral of a Legendre series from -1 to t."""
     # Integral of P_k from -1 to t is (P_{k+1}(t) - P_{k-1}(t)) / (2k + 1), and t + 1 for k = 0.
     values = np.polynomial.legendre.legvander(t, ORDER)
     result = series[:, 0] * (t + 1)
-    for k in range(1, ORDER):
-        result += series[:, k] * (values[:, k + 1] - values[:, k - 1]) / (2 * k + 1)
-    return result
+    orders = np.arange(1, ORDER)
+    gaps = (values[:, 2:] - values[:, :-2]) / (2 * orders + 1)
+    return result + np.einsum("ij,ij->i", series[:, 1:], gaps)
+
+
+def _small_integral(series: Floats, length: Floats) -> Floats:
+    """The integral from -1 to -1 + length without cancellation, for a positive integrand."""
+    nodes, weights = np.polynomial.legendre.leggauss(ORDER // 2)
+    points = length[:, None] * (nodes + 1) / 2 - 1
+    values = np.polynomial.legendre.legvander(points, ORDER - 1)
+    heights = np.einsum("ijk,ik->ij", values, series)
+    return (heights @ weights) * length / 2

@@ -83,17 +83,18 @@ def integrate(
     *,
     tolerance: float = 1e-14,
     interpolate: bool = False,
+    finest: float = 0.0,
 ) -> Quadrature:
     """The integral of exp(log_integrand) over each owner's panels.
 
     `log_integrand(x, owner)` gives one row per cell. With `interpolate` the panels are split until
-    the Legendre series itself, not only its integral, is accurate to about 1e-13 of each panel
-    that matters.
+    the Legendre series itself, not only its integral, is accurate relative to each panel. Panels
+    narrower than `finest` are left as they are.
     """
     starts, ends, owner = panels
     values = _evaluate(log_integrand, starts, ends, owner)
     for _ in range(_ROUNDS):
-        state = _measure(starts, ends, owner, owners, values, interpolate)
+        state = _measure(starts, ends, owner, owners, values, interpolate, finest)
         split = state.split(tolerance)
         if not split.any() or len(starts) + split.sum() > _MOST_PANELS:
             break
@@ -142,7 +143,13 @@ class _State:
 
 
 def _measure(
-    starts: Floats, ends: Floats, owner: Ints, owners: int, values: Floats, interpolate: bool
+    starts: Floats,
+    ends: Floats,
+    owner: Ints,
+    owners: int,
+    values: Floats,
+    interpolate: bool,
+    finest: float,
 ) -> _State:
     count = values.shape[1]
     first = np.searchsorted(owner, np.arange(owners))
@@ -161,20 +168,23 @@ def _measure(
     most = np.maximum(scaled.max(axis=2), 1e-300)
     # Coefficients that decay like r^k: the series is wrong by r^ORDER, its integral by r^2ORDER.
     error = tail if interpolate else tail * np.minimum(tail / most, 1.0)
+    with np.errstate(invalid="ignore"):
+        low = values.min(axis=2)
+        spread = np.where(np.isfinite(top), top - np.where(np.isfinite(low), low, top - 10), 0.0)
     if interpolate:
         own = np.exp(values - np.where(np.isfinite(top), top, 0.0)[:, :, None])
         # Rounding in the logarithm is a floor that no splitting gets below.
         floor = 50 + np.where(np.isfinite(top), np.abs(top), 0.0)
+        # So is rounding in x, where the integrand is steep compared with the distance from 0.
+        floor = floor + 2 * spread * np.maximum(np.abs(starts), np.abs(ends)) / (ends - starts)
         share = np.abs(own @ TO_LEGENDRE[-2:].T).max(axis=2) / floor
     else:
         share = error * half / np.maximum(total[:, owner], 1e-300)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_total = np.where(total > 0, np.log(total) + safe, -np.inf)
         depth = safe[:, owner] - top
-        low = values.min(axis=2)
-        spread = np.where(np.isfinite(top), top - np.where(np.isfinite(low), low, top - 10), 0.0)
     widths = ends - starts
-    resolvable = widths > 1e-13 * np.maximum(np.abs(starts), np.abs(ends))
+    resolvable = widths > np.maximum(1e-13 * np.maximum(np.abs(starts), np.abs(ends)), finest)
     same = np.ones(count, dtype=bool)
     same[1:] = owner[1:] == owner[:-1]
     relative = np.add.reduceat(error * half, at, axis=1) / np.maximum(total, 1e-300)
@@ -183,7 +193,7 @@ def _measure(
         log_total,
         relative + 1e-15,
         share * resolvable,
-        (spread > (4.0 if interpolate else _STEEP)) & resolvable,
+        (spread > (2.5 if interpolate else _STEEP)) & resolvable,
         np.zeros_like(depth) if interpolate else depth,
         np.where(resolvable, widths, 0.0),
         same,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpest.distributions.quadrature import Floats, graded
 
@@ -46,22 +47,42 @@ def scan(
     low, high = spots[0] - 8 * widest, spots[-1] + 8 * widest
     starts, ends, _ = graded(np.array([[low, *spots, high]]), np.array([2 * scale]))
     inner = (starts[:, None] + (ends - starts)[:, None] * _OFFSETS).ravel()
-    nudge = 1e-12 * np.maximum(np.abs(spots), scale)
+    close = 1e-12 * np.maximum(np.abs(spots), scale)
+    near = 1e-6 * np.maximum(np.abs(spots) * 1e-3, scale)
+    beside = np.concatenate([spots - near, spots - close, spots + close, spots + near])
     outward = widest * np.exp2(np.arange(4, 14))
     points = np.concatenate(
         [
             spots[0] - outward[::-1],
-            np.sort(np.concatenate([inner, spots - nudge, spots + nudge])),
+            np.sort(np.concatenate([inner, beside])),
             spots[-1] + outward,
         ]
     )
     log_p, log_q = pair(points)
+    log_p, log_q = _without_vanishing(points, log_p, log_q, spots - close, spots - near)
+    log_p, log_q = _without_vanishing(points, log_p, log_q, spots + close, spots + near)
     ratio = _ratio(log_p, log_q)
     doubt = _doubt(log_p, log_q)
     first, second = (
-        _sup(pair, points, sign * ratio, doubt, sign, len(outward)) for sign in (1.0, -1.0)
+        _sup(pair, points, sign * ratio, doubt, sign, len(outward), scale) for sign in (1.0, -1.0)
     )
     return first, second
+
+
+def _without_vanishing(
+    points: Floats, log_p: Floats, log_q: Floats, close: Floats, near: Floats
+) -> tuple[Floats, Floats]:
+    """Leave out points right beside a kink where a density goes to 0.
+
+    There the distance to the kink is mostly rounding error, and so is the ratio.
+    """
+    i, j = np.searchsorted(points, close), np.searchsorted(points, near)
+    with np.errstate(invalid="ignore"):
+        gone = (log_p[j] - log_p[i] > 8) | (log_q[j] - log_q[i] > 8)
+    gone &= np.isfinite(log_p[i]) & np.isfinite(log_q[i])
+    log_p, log_q = log_p.copy(), log_q.copy()
+    log_p[i[gone]] = log_q[i[gone]] = -np.inf
+    return log_p, log_q
 
 
 def _doubt(log_p: Floats, log_q: Floats) -> Floats:
@@ -77,7 +98,13 @@ def _ratio(log_p: Floats, log_q: Floats) -> Floats:
 
 
 def _sup(
-    pair: LogPair, points: Floats, here: Floats, doubt: Floats, sign: float, tail: int
+    pair: LogPair,
+    points: Floats,
+    here: Floats,
+    doubt: Floats,
+    sign: float,
+    tail: int,
+    scale: float,
 ) -> Extreme:
     alive = ~np.isnan(here)
     if not alive.any():
@@ -87,7 +114,7 @@ def _sup(
     if y[top] == math.inf:
         log_p, log_q = pair(x[[top]])
         return Extreme(math.inf, (float(x[top]),), "support", float(log_p[0]), float(log_q[0]))
-    best = _peak(pair, x, y, doubt[alive], sign)
+    best = _peak(pair, x, y, doubt[alive], sign, scale)
     for end in _tails(points, here, doubt, tail):
         # Of equal values the one at a definite place is the better witness.
         if end.value > best.value + 1e-12 * max(1.0, abs(best.value)):
@@ -95,23 +122,17 @@ def _sup(
     return best
 
 
-def _peak(pair: LogPair, x: Floats, y: Floats, doubt: Floats, sign: float) -> Extreme:
+def _peak(pair: LogPair, x: Floats, y: Floats, doubt: Floats, sign: float, scale: float) -> Extreme:
     """The best sampled point, refined where it lies inside a smooth piece."""
     sure = y - doubt
-    top = float(sure.max())
-    slack = 1e-3 * max(float(np.ptp(y)), 1e-12)
     first = int(np.argmax(sure))
-    best, where = top, float(x[first])
-    inside = (
-        np.flatnonzero((y[1:-1] >= y[:-2]) & (y[1:-1] >= y[2:]) & (sure[1:-1] > top - slack)) + 1
-    )
-    if len(inside) > 16:
-        inside = inside[np.argsort(-sure[inside])[:16]]
+    best, where = float(sure[first]), float(x[first])
+    inside = _promising(x, y, best)
     if len(inside):
         low, high = x[inside - 1].copy(), x[inside + 1].copy()
         fractions = np.linspace(0, 1, 9)
         rows = np.arange(len(inside))
-        for _ in range(14):
+        for _ in range(12):
             grid = low[:, None] + (high - low)[:, None] * fractions
             log_p, log_q = pair(grid.ravel())
             with np.errstate(invalid="ignore"):
@@ -119,17 +140,32 @@ def _peak(pair: LogPair, x: Floats, y: Floats, doubt: Floats, sign: float) -> Ex
             values = np.where(np.isfinite(values), values, -np.inf).reshape(grid.shape)
             pick = np.argmax(values, axis=1)
             most = int(np.argmax(values[rows, pick]))
-            gain = values[most, pick[most]] - best
-            if gain > 0:
+            if values[most, pick[most]] > best:
                 best, where = float(values[most, pick[most]]), float(grid[most, pick[most]])
             low = grid[rows, np.maximum(pick - 1, 0)]
             high = grid[rows, np.minimum(pick + 1, 8)]
             # Near a smooth top, a bracket of width h is wrong by h²: no need to go further.
-            if (high - low).max() <= 1e-7 * max(1.0, float(np.abs(grid).max())):
+            if (high - low).max() <= 1e-6 * scale:
                 break
     log_p, log_q = pair(np.array([where]))
     value = sign * float(log_p[0] - log_q[0])
     return Extreme(value, (where,), "at", float(log_p[0]), float(log_q[0]))
+
+
+def _promising(x: Floats, y: Floats, best: float) -> NDArray[np.intp]:
+    """Sampled points whose parabola with their neighbours could rise above the best."""
+    inside = np.flatnonzero((y[1:-1] >= y[:-2]) & (y[1:-1] >= y[2:])) + 1
+    if not len(inside):
+        return inside
+    a, b, c = x[inside - 1], x[inside], x[inside + 1]
+    left = (y[inside] - y[inside - 1]) / (b - a)
+    right = (y[inside] - y[inside + 1]) / (c - b)
+    # The top of a smooth piece lies above its sample by no more than the slopes allow.
+    rise = np.minimum(left * (c - b), right * (b - a))
+    reach = y[inside] + np.maximum(rise, 0.0)
+    keep = np.isfinite(reach) & (reach > best + 1e-14)
+    order = np.argsort(-reach[keep])[:6]
+    return inside[keep][order]
 
 
 def _tails(points: Floats, here: Floats, doubt: Floats, count: int) -> list[Extreme]:
