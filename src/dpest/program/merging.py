@@ -92,6 +92,20 @@ def build(
         return _Builder(parts, world(), replacements or {}, False, nodes).build(variables)
 
 
+class _NoDraws:
+    """Stands for the generator where a loop's header is evaluated."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def __getattr__(self, name: str) -> Any:
+        raise UntraceableError(
+            f"what a loop runs over is drawn by rng.{name}",
+            "Draw it in a statement before the loop.",
+            self._where,
+        )
+
+
 class _Builder:
     def __init__(
         self,
@@ -168,11 +182,11 @@ class _Builder:
         if code is None:
             return None
         run = self._still(node)
+        piece = self.parts.pieces[number]
+        names = copied(dict(node.variables))
+        names.setdefault(piece.rng, _NoDraws(f"{self.parts.file}:{piece.line}"))
         with in_run(run):
-            found = eval(
-                code,
-                scope(self.parts.pieces[number], copied(dict(node.variables)), self.replacements),
-            )
+            found = eval(code, scope(piece, names, self.replacements))
             items = list(found)
         if run.taken:
             raise UntraceableError(
