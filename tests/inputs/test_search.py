@@ -161,3 +161,16 @@ def test_given_pairs_come_first_and_a_stop_is_obeyed():
     search(value, linf(), reals(2), starts=[([7.0, 7.0], [8.0, 8.0])], stop=lambda: len(calls) >= 3)
     assert calls[0] == [7.0, 7.0]
     assert len(calls) == 3
+
+
+def test_enough_is_enough():
+    found = search(noisy_max, linf(), reals(3), budget=500, enough=0.0999)
+    assert found.value >= 0.0999
+    assert found.evaluations < 60
+    assert not found.exhaustive
+
+
+def test_an_early_stop_is_never_exhaustive():
+    found = search(lambda x, x2: math.inf, any_pair(), finite([0, 1, 2]))
+    assert found.value == math.inf
+    assert not found.exhaustive  # the campaign would take the maximum for an upper bound

@@ -53,6 +53,7 @@ class Ledger:
     budget: int
     symmetric: bool
     stop: Callable[[], bool] | None = None
+    enough: float = math.inf
     best: float = -math.inf
     pair: tuple[Any, Any, str] | None = None
     evaluations: int = 0
@@ -88,7 +89,7 @@ class Ledger:
         if found > self.best + slack:
             self.best, self.pair = found, (x, x2, how)
             self.history.append((self.evaluations, found, how))
-        if found == math.inf:
+        if found >= self.enough:
             raise Spent
         return found
 
@@ -108,19 +109,21 @@ def search(
     symmetric: bool = True,
     starts: Sequence[tuple[Any, Any]] = (),
     stop: Callable[[], bool] | None = None,
+    enough: float = math.inf,
 ) -> WorstPair:
     """Look for the neighbours x, x2 with the largest `value(x, x2)`.
 
     At most `budget` evaluations; the same seed makes the same ones. `symmetric`: the value doesn't
     depend on the order, so that one order is enough. `starts` are tried first. A domain that can
-    be listed is searched exhaustively if the budget covers it. `stop()` ends the search early.
+    be listed is searched exhaustively if the budget covers it. `stop()` ends the search early, and
+    so does a value of at least `enough` (a known upper bound: nothing can be better).
     """
     from dpest.inputs.record_search import search_datasets
     from dpest.inputs.vector_search import search_vectors
 
     n = domain.default_length() if length is None else length
     domain = domain.with_length(n)
-    ledger = Ledger(value, adjacency, domain, budget, symmetric, stop)
+    ledger = Ledger(value, adjacency, domain, budget, symmetric, stop, enough)
     generator = np.random.default_rng(seed)
     exhaustive = False
     try:
@@ -142,8 +145,7 @@ def search(
             else:
                 _at_random(ledger, generator)
     except Spent:
-        # An infinite value can't be beaten: nothing is lost by stopping there.
-        exhaustive = ledger.best == math.inf
+        exhaustive = False
     if ledger.pair is None:
         if ledger.error is not None:
             raise ledger.error
@@ -169,7 +171,7 @@ def _every_pair(
         return None
     if isinstance(adjacency, AnyPair) and domain.size * (domain.size - 1) > 2 * budget:
         return None
-    if domain.size > 512:  # listing the neighbours themselves would take too long
+    if domain.size > 128:  # listing the neighbours themselves would take too long
         return None
     pairs = all_pairs(adjacency, domain)
     if not symmetric:
