@@ -1,0 +1,81 @@
+"""The exact engine's entry points: a mechanism and inputs in, distributions and losses out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dpest.declaration import as_mechanism
+from dpest.distributions.loss import ExactLoss, privacy_loss
+from dpest.program.paths import Trace
+
+
+def _traced(mechanism: Any, x: Any, params: Mapping[str, Any] | None) -> Trace:
+    from dpest.program.trace import trace
+
+    return trace(as_mechanism(mechanism).with_params(params), x)
+
+
+def exact_loss(
+    mechanism: Any,
+    x: Any,
+    x2: Any,
+    *,
+    params: Mapping[str, Any] | None = None,
+    certify: bool = False,
+) -> ExactLoss:
+    """The exact privacy loss of a mechanism between two inputs.
+
+    Raises UntraceableError or RefusedError, with the reason, where the answer can't be exact.
+    """
+    first, second = _traced(mechanism, x, params), _traced(mechanism, x2, params)
+    return privacy_loss(first, second, certify=certify)
+
+
+class Objective:
+    """ε of a mechanism as a function of the pair of inputs, for searches.
+
+    Traces are remembered by input, so that a pair and its swap, or a ray from one input, cost
+    one trace each. A pair that can't be answered exactly raises as `exact_loss` does.
+    """
+
+    def __init__(self, mechanism: Any, *, params: Mapping[str, Any] | None = None) -> None:
+        self._mechanism = as_mechanism(mechanism).with_params(params)
+        self._traces: dict[str, Trace] = {}
+        self._values: dict[tuple[str, str], float] = {}
+
+    def __call__(self, x: Any, x2: Any) -> float:
+        key = (repr(x), repr(x2))
+        known = self._values.get(key)
+        if known is None:
+            loss = privacy_loss(self._trace(key[0], x), self._trace(key[1], x2))
+            known = self._values[key] = self._values[key[::-1]] = loss.epsilon
+        return known
+
+    def _trace(self, key: str, x: Any) -> Trace:
+        found = self._traces.get(key)
+        if found is None:
+            if len(self._traces) > 64:
+                self._traces.pop(next(iter(self._traces)))
+            found = self._traces[key] = _traced(self._mechanism, x, None)
+        return found
+
+
+def epsilon_only(
+    mechanism: Any, x: Any, x2: Any, *, params: Mapping[str, Any] | None = None
+) -> float:
+    """ε between two inputs, without the rest."""
+    return exact_loss(mechanism, x, x2, params=params).epsilon
+
+
+def worst_of(
+    objective: Callable[[Any, Any], float], pairs: list[tuple[Any, Any]]
+) -> tuple[float, tuple[Any, Any] | None]:
+    """The largest ε of some pairs, and the pair."""
+    best: tuple[float, tuple[Any, Any] | None] = (-math.inf, None)
+    for x, x2 in pairs:
+        value = objective(x, x2)
+        if value > best[0]:
+            best = (value, (x, x2))
+    return best
