@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 
 
@@ -33,28 +31,20 @@ def log_integral(parts: list[np.ndarray], weights: np.ndarray) -> float:
 
 def svt_epsilon(x, x2, *, threshold, rho_scale, nu_scale, cutoff=True):
     """The exact ε of SVT with one True (or no cutoff), both directions."""
-    n = len(x)
-    answers = []
-    if cutoff:
-        answers = [[False] * k + [True] for k in range(n)] + [[False] * n]
-    else:
-        answers = list(itertools.product((False, True), repeat=n))
     logs = []
     for queries in (x, x2):
         rho, w = grid([0.0, *(q - threshold for q in queries)], min(rho_scale, nu_scale))
-        base = -np.abs(rho) / rho_scale - np.log(2 * rho_scale)
-        above = [laplace_tail(threshold + rho - q, nu_scale) for q in queries]
-        below = [laplace_tail(q - threshold - rho, nu_scale) for q in queries]
-        logs.append(
-            np.array(
-                [
-                    log_integral(
-                        [base, *(above[i] if a else below[i] for i, a in enumerate(ans))], w
-                    )
-                    for ans in answers
-                ]
-            )
-        )
+        so_far = [-np.abs(rho) / rho_scale - np.log(2 * rho_scale)]
+        finished = []
+        for q in queries:
+            above = laplace_tail(threshold + rho - q, nu_scale)
+            below = laplace_tail(q - threshold - rho, nu_scale)
+            if cutoff:
+                finished.append(so_far[0] + above)
+                so_far = [so_far[0] + below]
+            else:
+                so_far = [part + side for part in so_far for side in (above, below)]
+        logs.append(np.array([log_integral([part], w) for part in (*finished, *so_far)]))
     return float(np.max(np.abs(logs[0] - logs[1])))
 
 
