@@ -84,7 +84,9 @@ def on_device(device: str, size: int) -> None:
                 torch.cuda.synchronize()
 
         rate = best_rate(measure, runs)
-        reference = f"target {GPU_TARGET:.1e}  ratio {rate / GPU_TARGET:.2f}" if name == "SVT1" else ""
+        reference = (
+            f"target {GPU_TARGET:.1e}  ratio {rate / GPU_TARGET:.2f}" if name == "SVT1" else ""
+        )
         print(f"{name} n=10 on {device}, float64: {rate:.3e} runs/s  {reference}", flush=True)
     counts = count_outputs(svt1, QUERIES, size, 1, device=device)
     here = count_outputs(svt1, QUERIES, 10**6, 1)
@@ -120,9 +122,9 @@ def operations(device: str, size: int) -> None:
             -128, 128, (size,), dtype=torch.int8, device=device, generator=generator
         ),
         "int8 random_": lambda: small.random_(-128, 128, generator=generator),
-        "int64 random_ of an eighth": lambda: doubles[: size // 8]
-        .view(torch.int64)
-        .random_(generator=generator),
+        "int64 random_ of an eighth": lambda: (
+            doubles[: size // 8].view(torch.int64).random_(generator=generator)
+        ),
         "copysign_ int8": lambda: doubles.copysign_(small),
         "copysign_ double": lambda: doubles.copysign_(other),
         "add": lambda: other + 1.0,
