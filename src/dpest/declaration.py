@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 
@@ -50,6 +51,20 @@ class Mechanism:
         }
         return {**defaults, **self.params}
 
+    def __reduce__(self) -> Any:
+        """By name where the decorator put it in its function's place: workers find it again."""
+        module = getattr(self.function, "__module__", None)
+        name = getattr(self.function, "__qualname__", None)
+        declared = _declared(module, name) if module and name else None
+        if not isinstance(declared, Mechanism) or declared.function is not self.function:
+            return Mechanism, tuple(getattr(self, f.name) for f in fields(self))
+        changes = {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if getattr(self, f.name) is not getattr(declared, f.name)
+        }
+        return _again, (module, name, changes)
+
     def with_params(self, params: Mapping[str, Any] | None) -> Mechanism:
         if not params:
             return self
@@ -62,6 +77,17 @@ class Mechanism:
                 takes = ", ".join(list(known)[1:]) or "none"
                 raise InputError(f"{self.name} has no parameter {name!r}; it takes: {takes}")
         return replace(self, params={**self.params, **params})
+
+
+def _declared(module: str, name: str) -> Any:
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _again(module: str, name: str, changes: Mapping[str, Any]) -> Mechanism:
+    return replace(_declared(module, name), **changes)
 
 
 def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
