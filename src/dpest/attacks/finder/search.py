@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +33,7 @@ Floats = NDArray[np.float64]
 
 # Probabilities below this are beyond the frozen noise: adding it to both keeps the search away.
 _FLOOR = 5.0
+_LARGE = 1.0
 _SCREENED = 1024
 _MOST_PATTERNS = 64
 
@@ -248,12 +250,20 @@ class Searcher:
         for i in range(tried):
             objective, point = self.start()
             objective.freeze(part)
-            found = self.climb(objective, point, iterations=12, stages=(self.steepness / 8,))
+            found = self.climb(objective, point, iterations=12)
             objective.freeze(self.noise)
             if found is not None:
                 ranked.append((abs(found.smooth), i, objective, found.variables))
         ranked.sort(key=lambda entry: (-entry[0], entry[1]))
-        return [(objective, point) for _, _, objective, point in ranked[:kept]]
+        chosen: list[tuple[Objective, Floats]] = []
+        used: Counter[str] = Counter()
+        for _, _, objective, point in ranked:
+            name = repr(objective.pattern)
+            # Not all from one pattern: what looks best on little noise need not be.
+            if len(chosen) < kept and used[name] < max(2, kept // 2):
+                used[name] += 1
+                chosen.append((objective, point))
+        return chosen
 
     def _ends(self, numbers: Mapping[int, float]) -> tuple[dict[int, tuple[bool, bool]], Floats]:
         """For each real leaf: below, above, an interval, or (one of several) anything."""
@@ -278,7 +288,6 @@ class Searcher:
         objective: Objective,
         start: Floats,
         iterations: int = 60,
-        stages: Sequence[float] | None = None,
     ) -> Candidate | None:
         """SLSQP from one start, first with soft sigmoids, then with the steepness asked for."""
         from scipy.optimize import minimize
@@ -312,7 +321,15 @@ class Searcher:
             # The other direction is the larger one here: a start for log(q/p) is none for log(p/q).
             point = self._mirrored(objective, point)
         bounds = list(zip(low / unit, high / unit, strict=True))
-        for steepness in stages or (self.steepness / 8, self.steepness):
+        lasting, floor = None, objective.floor
+        for steepness in (self.steepness / 8, self.steepness, 8 * self.steepness):
+            if steepness > self.steepness:
+                here = abs(objective.hard_value(point))
+                if here < _LARGE or math.isinf(here):
+                    break
+                # Steeper only where the smooth optimum is an artefact (the event never happens),
+                # or where the ratio is so large that it may well be infinite nearby.
+                objective.floor /= 50
             objective.with_steepness(steepness)
             result = minimize(
                 loss,
@@ -326,9 +343,19 @@ class Searcher:
             reached = np.clip(result.x * unit, low, high)
             if np.all(np.isfinite(reached)) and objective.value(reached) >= objective.value(point):
                 point = reached
+            if not math.isnan(objective.hard_value(point)):
+                lasting = point
+        objective.with_steepness(self.steepness)
+        objective.floor = floor
         point = self._corners(objective, point)
         self.cost.optimisation += time.perf_counter() - started
-        return self.candidate(objective, point, start)
+        # An optimum at which the event never happens on the frozen noise shows nothing; the last
+        # point before it may.
+        for end in (point, lasting, start):
+            found = self.candidate(objective, end, start) if end is not None else None
+            if found is not None:
+                return found
+        return None
 
     @staticmethod
     def _mirrored(objective: Objective, point: Floats) -> Floats:
