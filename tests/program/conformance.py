@@ -12,12 +12,12 @@ import numpy as np
 
 from dpest.declaration import as_mechanism
 from dpest.noise.family import Noise
+from dpest.program.calls import caller, fresh
 from dpest.program.fixed import FixedRun
 from dpest.program.generator import SymbolicGenerator
 from dpest.program.linear import Form, Symbol
 from dpest.program.paths import Path, Trace
 from dpest.program.skeleton import flatten
-from dpest.program.trace import caller, fresh
 
 
 class Recorder:

@@ -70,6 +70,7 @@ class Names:
     tag: str = ""
     supports: Supports = field(default_factory=Supports)
     indicators: dict[Symbol, Truth] = field(default_factory=dict)
+    drawn_values: dict[tuple[int, Any], tuple[Symbol, Noise, Any]] = field(default_factory=dict)
     _draws: dict[tuple[int, Noise], Symbol] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
     _truths: dict[Any, Symbol] = field(default_factory=dict)
@@ -161,6 +162,27 @@ class Run:
         self.draws += 1
         self.noises[symbol] = noise
         return Real(Form.of(symbol), noise.discrete)
+
+    def drawn_before(self, key: Any) -> Any:
+        """The value of the next draw, if some run has drawn with this key at this place.
+
+        Saves a replay the making of the noise; None where there is nothing to save.
+        """
+        found = self.names.drawn_values.get((self.draws, key))
+        if found is None:
+            return None
+        symbol, noise, value = found
+        self.draws += 1
+        self.noises[symbol] = noise
+        return value
+
+    def remember(self, key: Any, value: Any) -> None:
+        """That the draw just made has this key."""
+        if isinstance(value, Real) and len(value.form.terms) == 1:
+            (symbol,) = value.form.terms
+            noise = self.noises.get(symbol)
+            if noise is not None:
+                self.names.drawn_values[self.draws - 1, key] = (symbol, noise, value)
 
     def indicator(self, truth: Truth) -> Symbol:
         return self.names.indicator(truth)

@@ -38,6 +38,7 @@ from dpest.program.symbolic_arrays import SymbolicArray, symbolic_array, wrapped
 
 _MOST_OUTCOMES = 32  # finite integer draws with more outcomes stay symbols
 _MOST_JOINT = 4096
+_PLAIN = (int, float)
 _HALF = Fraction(1, 2)
 
 
@@ -252,6 +253,16 @@ class SymbolicGenerator:
             return drawn + place
 
         everything = (loc, *parameters)
+        if size is None and special is None and all(type(v) in _PLAIN for v in everything):
+            before = getattr(self._run, "drawn_before", None)
+            if before is None or type(loc) is not float or loc:
+                return one(*everything)
+            key = (name, parameters)
+            value = before(key)
+            if value is None:
+                value = one(*everything)
+                self._run.remember(key, value)
+            return value
         if size is None and not any(_is_array(v) for v in everything):
             return one(*everything)
         arrays = [symbolic_array(v).view(np.ndarray) for v in everything]

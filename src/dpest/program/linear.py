@@ -81,6 +81,11 @@ def rational(value: Any) -> Fraction:
     raise TypeError(f"not a number: {value!r}")
 
 
+def _same(a: Fraction, b: Fraction) -> bool:
+    # Fraction's own == looks for other kinds of numbers first, which costs more than the answer.
+    return a is b or (a.numerator == b.numerator and a.denominator == b.denominator)
+
+
 class Form:
     """constant + Σ coefficient·symbol: immutable, exact, hashable; no operators for users here.
 
@@ -184,11 +189,17 @@ class Form:
         return {s: c for s, c in self.terms.items() if s.kind == kind}
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Form)
-            and self.constant == other.constant
-            and self.terms == other.terms
-        )
+        if self is other:
+            return True
+        if not isinstance(other, Form) or len(self.terms) != len(other.terms):
+            return False
+        if not _same(self.constant, other.constant):
+            return False
+        for symbol, coefficient in self.terms.items():
+            found = other.terms.get(symbol)
+            if found is None or not _same(coefficient, found):
+                return False
+        return True
 
     def __hash__(self) -> int:
         if self._hash is None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dpest.noise.family import Noise
+from dpest.noise.parameters import is_number
 from dpest.program.linear import Condition, Symbol
 from dpest.program.paths import Choice
 
@@ -29,7 +30,8 @@ def mass_bound(
     """
     bound = 1.0
     for choice in choices:
-        bound *= float(choice.probability)
+        if is_number(choice.probability):
+            bound *= float(choice.probability)
     bounds: dict[Symbol, tuple[float, float]] = {}
     pairs: list[Condition] = []
     for condition in conditions:

@@ -177,9 +177,20 @@ def _on_lists(original: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
+def _default_rng(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.random.default_rng(rng)` gives a generator back as it is; ours, too."""
+
+    @functools.wraps(original)
+    def apply(seed: Any = None) -> Any:
+        return seed if hasattr(seed, "draw_noise") else original(seed)
+
+    return apply
+
+
 _REPLACED: list[tuple[Any, str, Any, Any]] = [
     (builtins, "max", builtins.max, _extremum(builtins.max, least=False)),
     (builtins, "min", builtins.min, _extremum(builtins.min, least=True)),
+    (np.random, "default_rng", np.random.default_rng, _default_rng(np.random.default_rng)),
     *(
         (np, name, getattr(np, name), _maker(getattr(np, name)))
         for name in ("array", "asarray", "asanyarray", "ascontiguousarray", "fromiter")

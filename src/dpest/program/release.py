@@ -29,7 +29,7 @@ def released(value: Any) -> tuple[Skeleton, tuple[Any, ...]]:
             for new, old in zip(plain, leaves, strict=True)
         ]
     )
-    return _with_kinds(skeleton, kinds), tuple(plain)
+    return with_kinds(skeleton, kinds), tuple(plain)
 
 
 def same_release(
@@ -78,13 +78,13 @@ def _with_known_bits(leaf: Real) -> Real:
     return Real(leaf.form.substitute(values), leaf.integer) if values else leaf
 
 
-def _with_kinds(skeleton: Skeleton, kinds: Any) -> Skeleton:
+def with_kinds(skeleton: Skeleton, kinds: Any) -> Skeleton:
     if isinstance(skeleton, Leaf):
         return Leaf(next(kinds))
     return Nest(
         skeleton.container,
         skeleton.keys,
-        tuple(_with_kinds(part, kinds) for part in skeleton.parts),
+        tuple(with_kinds(part, kinds) for part in skeleton.parts),
     )
 
 

@@ -96,6 +96,9 @@ def extreme(values: Sequence[Any], *, least: bool = False) -> int:
     if not any(is_symbolic(v) for v in values):
         pick = min if least else max
         return pick(range(len(values)), key=lambda i: values[i])
+    if all(isinstance(v, (Truth, bool, np.bool_)) for v in values):
+        # The first truth that is (not) so: what comes after it stays undecided.
+        return next((i for i, v in enumerate(values) if bool(v) is not least), 0)
     forms: list[Any] = []
     for value in values:
         found = as_real(value)

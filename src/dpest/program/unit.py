@@ -170,6 +170,11 @@ def _unit(value: Any) -> Any:
         return value
     if isinstance(value, (int, float, Fraction, np.integer, np.floating)):
         return Unit(value, 0)
+    if hasattr(value, "leaf_kind"):
+        refuse(
+            "a noisy or symbolic value is combined with eps, which has no value here",
+            "let eps scale the noise only, or give eps a value",
+        )
     return NotImplemented
 
 
