@@ -197,6 +197,79 @@ class Selected:
         return ("selected", self.element.form, self.least)
 
 
+@dataclass(frozen=True)
+class Ranked:
+    """The greatest (rank 1) or second greatest (rank 2) element: only their gap can be released."""
+
+    vector: Vector
+    rank: int
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, Ranked) and other.vector.element is self.vector.element:
+            if (self.rank, other.rank) == (1, 2):
+                return Gap(self.vector)
+        unsupported("this difference of order statistics")
+
+    def _unknown(self, *_: Any) -> Any:
+        unsupported("the value of the greatest element")
+
+    __add__ = __radd__ = __rsub__ = __mul__ = __float__ = __lt__ = __gt__ = __le__ = _unknown
+    __ge__ = __bool__ = __int__ = _unknown
+
+    def dpest_signature(self) -> Any:
+        return ("ranked", self.rank, self.vector.dpest_signature())
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The greatest element minus the second greatest. It can only be released."""
+
+    vector: Vector
+
+    def item(self) -> Gap:
+        return self
+
+    def _unknown(self, *_: Any) -> Any:
+        unsupported("anything but the release of the gap")
+
+    __add__ = __radd__ = __sub__ = __mul__ = __lt__ = __gt__ = __bool__ = _unknown
+
+    def dpest_signature(self) -> Any:
+        return ("gap", self.vector.dpest_signature())
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """All elements in order: only the two greatest can be taken."""
+
+    vector: Vector
+    descending: bool = False
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice) and key == slice(None, None, -1):
+            return Sorted(self.vector, not self.descending)
+        ranks = {0: 1, 1: 2} if self.descending else {-1: 1, -2: 2}
+        if isinstance(key, int) and key in ranks:
+            return Ranked(self.vector, ranks[key])
+        unsupported("this order statistic")
+
+    def dpest_signature(self) -> Any:
+        return ("sorted", self.descending, self.vector.dpest_signature())
+
+
+@dataclass(frozen=True)
+class Others:
+    """All elements but the greatest."""
+
+    vector: Vector
+
+    def max(self) -> Ranked:
+        return Ranked(self.vector, 2)
+
+    def dpest_signature(self) -> Any:
+        return ("others", self.vector.dpest_signature())
+
+
 class Vector:
     """A vector of any length whose elements are all the same expression."""
 
@@ -270,6 +343,8 @@ class Vector:
             return self.element
         if isinstance(key, slice) and key == slice(None):
             return self
+        if isinstance(key, Selected) and key.element is self.element and not key.least:
+            return Ranked(self, 1)
         unsupported("an entry")
 
     @property
@@ -295,9 +370,10 @@ class Vector:
         unsupported("the mean")
 
     def max(self, axis: Any = None) -> Any:
-        unsupported("the maximum's value")
+        return Ranked(self, 1)
 
-    min = max
+    def min(self, axis: Any = None) -> Any:
+        unsupported("the minimum's value")
 
     def clip(self, low: Any = None, high: Any = None) -> Any:
         return Vector(clipped(self.element, low, high), self.own)
@@ -515,6 +591,22 @@ def _tuple(*values: Any) -> Any:
     return builtins.tuple(*values)
 
 
+def _sorted(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
+    if isinstance(values, Vector) and key is None:
+        return Sorted(values, reverse)
+    return builtins.sorted(values, key=key, reverse=reverse)
+
+
+def _without(vector: Any, place: Any, *_: Any) -> Any:
+    if isinstance(place, Selected) and place.element is vector.element and not place.least:
+        return Others(vector)
+    unsupported("np.delete")
+
+
+def _int(value: Any = 0, *base: Any) -> Any:
+    return value if isinstance(value, (Selected, Position, Counter)) else builtins.int(value, *base)
+
+
 def _sum(values: Any, start: Any = 0) -> Any:
     return start + total(values) if isinstance(values, Vector) else builtins.sum(values, start)
 
@@ -528,6 +620,8 @@ ANY_LENGTH: dict[str, Any] = {
     "list": _list,
     "tuple": _tuple,
     "sum": _sum,
+    "int": _int,
+    "sorted": _sorted,
 }
 
 
@@ -547,6 +641,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "argmax": lambda v, *_, **__: v.argmax(),
     "argmin": lambda v, *_, **__: v.argmin(),
     "sum": lambda v, *_, **__: v.sum(),
+    "max": lambda v, *_, **__: v.max(),
+    "amax": lambda v, *_, **__: v.max(),
+    "sort": lambda v, *_, **__: Sorted(v),
+    "delete": _without,
     "cumsum": lambda v, *_, **__: v.cumsum(),
     "clip": lambda v, low=None, high=None, **__: v.clip(low, high),
     "add": operator.add,
@@ -578,7 +676,7 @@ class NumpyForVectors:
             every = (*args, *options.values())
             if name in ("zeros", "empty", "ones", "full") and any(_is_size(v) for v in every):
                 return _filled(*args)
-            if any(isinstance(v, (Vector, Output, Count, PrefixSums)) for v in every):
+            if any(isinstance(v, (Vector, Output, Count, PrefixSums, Others)) for v in every):
                 own = _FUNCTIONS.get(name)
                 if own is None:
                     unsupported(f"np.{name}")

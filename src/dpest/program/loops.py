@@ -19,13 +19,17 @@ from dpest.program.any_length import (
     ANY_LENGTH,
     ELEMENT,
     Counter,
+    Gap,
     NeedsPositionError,
+    Others,
     Output,
     Pass,
     Position,
     PrefixSums,
+    Ranked,
     ReadsOutputError,
     Selected,
+    Sorted,
     Totals,
     Vector,
     VectorGenerator,
@@ -68,6 +72,8 @@ class LoopEdge:
     released: tuple[Any, ...]
     order: tuple[tuple[Symbol, bool], ...] = ()
     """What the piece draws, in order: one value each, or (True) one for every element."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Variables that hold the place of an element: of the current one ("now") or an older one."""
 
     @property
     def forms(self) -> tuple[Form, ...]:
@@ -87,6 +93,10 @@ class Graph:
     selections: list[Selected] = field(default_factory=list)
     prefix_sums: bool = False
     """Whether the released elements stand for their running sums."""
+    recognised: bool = False
+    """Whether the selection is a loop with a running maximum: its edges are that loop."""
+    gaps: list[Gap] = field(default_factory=list)
+    """Gaps between the greatest element and the next that are released."""
 
     @property
     def noises(self) -> dict[Symbol, Noise]:
@@ -196,8 +206,12 @@ class _Builder:
         self.used_own: dict[Symbol, int] = {}
         self.faithful = True
         self.counters: set[str] = set()
+        self.places: dict[str, str] = {}
         self.values: dict[int, list[dict[str, Any]]] = {}
         self.selections: list[Selected] = []
+        self.unknown_places: list[int] = []
+        self.gaps: list[Gap] = []
+        self.recognised = False
         self.prefix_sums = False
 
     def build(self, variables: Mapping[str, Any]) -> Graph:
@@ -208,6 +222,8 @@ class _Builder:
         )
         while self.todo:
             self._expand(self.todo.pop())
+        if self.unknown_places:
+            self._recognise_maximum()
         return Graph(
             self.nodes,
             self.edges,
@@ -216,7 +232,53 @@ class _Builder:
             self.faithful,
             self.selections,
             self.prefix_sums,
+            self.recognised,
+            self.gaps,
         )
+
+    def _recognise_maximum(self) -> None:
+        """A loop that keeps the greatest value so far and its place is an argmax.
+
+        On every turn but the first there are two edges: the value is ahead of the slot, and then
+        the slot becomes the value and the place is now; or it isn't, and both are kept. On the
+        first turn the slot is set. Anything else is refused.
+        """
+        turns = [e for e in self.edges if e.reads]
+        found: set[tuple[Form, bool]] = set()
+        for edge in turns:
+            (slot, form), *others = [*edge.updates.items(), (None, None)][:2]
+            here = [e for e in turns if e.source == edge.source]
+            places = set(edge.places.values())
+            if others != [(None, None)] or len(edge.places) != 1 or form is None or edge.forms:
+                raise self._unknown_place()
+            if len(here) == 1 and not edge.blocks and places == {"now"}:
+                if any(s.kind == "state" for s in form.terms):
+                    raise self._unknown_place()
+                continue
+            if len(here) != 2 or len(edge.blocks) != 1 or len(edge.blocks[0]) != 1:
+                raise self._unknown_place()
+            best = Form.of(slot)
+            ahead = edge.blocks[0][0].form
+            if places == {"now"}:
+                least = ahead == best.plus(form, -1)
+                if not least and ahead != form.plus(best, -1):
+                    raise self._unknown_place()
+                if any(s.kind == "state" for s in form.terms):
+                    raise self._unknown_place()
+                found.add((form, least))
+            elif form != best:
+                raise self._unknown_place()
+        first = {f for e in turns for f in e.updates.values() if not e.blocks}
+        if len(found) != 1 or len(self.unknown_places) != 1:
+            raise self._unknown_place()
+        ((form, least),) = found
+        if any(f != form for f in first):
+            raise self._unknown_place()
+        noises = {s for s in form.terms if s.kind == "noise"}
+        if any(set(e.draws) != noises for e in turns):
+            raise self._unknown_place()
+        self.selections.append(Selected(Real(form), least))
+        self.recognised = True
 
     # States
 
@@ -236,6 +298,7 @@ class _Builder:
         """The node of a state, what its slots are set to, and what is released on the way."""
         if turn is None and piece < len(self.parts.pieces):
             turn = 0 if self.parts.pieces[piece].kind == "loop" else None
+        self.places = {}
         updates: dict[Symbol, Form] = {}
         released: list[Any] = []
         abstract: dict[str, Any] = {}
@@ -277,7 +340,14 @@ class _Builder:
         released: list[Any],
         memo: dict[int, Any],
     ) -> Any:
-        if path in self.counters and isinstance(value, (int, Counter)):
+        if isinstance(value, Position):
+            # From here on it is the position of an earlier element, which is not tracked.
+            self.places[path] = "now"
+            return Counter()
+        if isinstance(value, Counter):
+            self.places[path] = "kept"
+            return value
+        if path in self.counters and isinstance(value, int):
             return Counter()
         if isinstance(value, Real):
             if not value.form.terms:
@@ -287,7 +357,7 @@ class _Builder:
             return self._abstract_vector(value, path, updates)
         if isinstance(value, PrefixSums):
             return PrefixSums(self._abstract_vector(value.vector, path, updates))
-        if isinstance(value, Selected):
+        if isinstance(value, (Selected, Ranked, Gap, Sorted, Others)):
             raise RefusedError(
                 f"{self.parts.name}: the place of the greatest element is kept over a loop: give "
                 "a length instead of ANY"
@@ -535,6 +605,8 @@ class _Builder:
         run = outcome.run
         hidden = getattr(run, "vector_draws", set())
         draws = tuple(s for s in run.draws if s not in hidden)
+        if any(isinstance(v, Counter) for v in released):
+            raise self._unknown_place()
         given = getattr(run, "given_draws", frozenset())
         order = tuple((s, s in hidden) for s in run.draws if s not in given)
         self.edges.append(
@@ -547,7 +619,15 @@ class _Builder:
                 dict(updates),
                 tuple("position" if isinstance(v, Position) else v for v in released),
                 order,
+                dict(self.places) if target != END else {},
             )
+        )
+
+    def _unknown_place(self) -> RefusedError:
+        return RefusedError(
+            f"{self.parts.name} releases a number that grows with the data, or the place of an "
+            "element that it remembers: give a length instead of ANY (the place of the greatest "
+            "noisy value can be released)"
         )
 
     def _leave(
@@ -562,10 +642,8 @@ class _Builder:
         returned: set[str] = set()
         for leaf in _leaves(decided(outcome.run.given)) + _leaves([value]):
             if isinstance(leaf, Counter):
-                raise RefusedError(
-                    f"{self.parts.name} releases a counter without a bound: give a length "
-                    "instead of ANY"
-                )
+                self.unknown_places.append(source.index)
+                continue
             if isinstance(leaf, PrefixSums):
                 self.prefix_sums = True
                 vectors.append(leaf.vector)
@@ -576,12 +654,19 @@ class _Builder:
                 plain.extend(_leaves(leaf.items))
             elif isinstance(leaf, Selected):
                 self.selections.append(leaf)
+            elif isinstance(leaf, Gap):
+                self.gaps.append(leaf)
+            elif isinstance(leaf, (Ranked, Sorted, Others)):
+                raise RefusedError(
+                    f"{self.parts.name} releases the value of the greatest element of data of any "
+                    "length: give a length instead of ANY"
+                )
             else:
                 plain.append(leaf)
         lists = {v.name for v in state.variables.values() if isinstance(v, Output)}
         if lists - returned:
             self.faithful = False
-        if self.selections and (vectors or len(self.nodes) > 1 + 2 * len(self.parts.pieces)):
+        if (self.selections or self.gaps) and (vectors or len(self.nodes) > 1 + 2 * len(self.parts.pieces)):
             raise RefusedError(
                 f"{self.parts.name}: an argmax over data of any length together with other "
                 "releases of the data: give a length instead of ANY"
@@ -659,7 +744,7 @@ def _decided_variable(value: Any) -> Any:
     if isinstance(value, Output):
         value.items = decided(value.items)
         return value
-    if isinstance(value, (Vector, Position, PrefixSums, Selected)):
+    if isinstance(value, (Vector, Position, PrefixSums, Selected, Ranked, Gap, Sorted, Others)):
         return value
     return decided(value)
 

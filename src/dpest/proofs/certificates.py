@@ -138,6 +138,24 @@ def multipliers(premises: Sequence[Condition], goal: Condition | None) -> dict[s
     return _weights(found)
 
 
+def opened(conditions: Iterable[Condition], world: World) -> list[Condition]:
+    """The conditions without their borders, where a continuous noise makes these null sets."""
+    return [
+        Condition(c.form, ">")
+        if any(s.kind == "noise" and continuous(s, world) for s in c.form.terms)
+        else c
+        for c in conditions
+    ]
+
+
+def continuous(symbol: Symbol, world: World) -> bool:
+    noise = world.noises[symbol]
+    return noise.family in CONTINUOUS
+
+
+CONTINUOUS = ("laplace", "exponential", "gumbel", "gaussian")
+
+
 def cells(
     head: dict[str, Any],
     model: Model,
@@ -164,7 +182,7 @@ def cells(
                     )
                 )
                 if feasible(held) is None:
-                    entry["empty"] = multipliers(held, None)
+                    entry["empty"] = multipliers(opened(held, world), None)
                 else:
                     present = set(held)
                     entry["proof"] = {
@@ -186,14 +204,14 @@ def cells(
             {
                 "from": source,
                 "if": [_decision(b, world) for b in blocks],
-                "empty": multipliers(held, None),
+                "empty": multipliers(opened(held, world), None),
             }
         )
     disjoint = []
     for i, first in enumerate(model.leaves):
         for second in model.leaves[i + 1 :]:
             if not (first.plain and second.plain):
-                weights = multipliers((*first.known, *second.known), None)
+                weights = multipliers(opened((*first.known, *second.known), world), None)
                 disjoint.append({"pair": [first.index, second.index], "proof": weights})
     return {
         **head,
@@ -238,6 +256,7 @@ def selection(head: dict[str, Any], found: Selection) -> dict[str, Any]:
         **head,
         "noises": {h: entry for h, entry in head["noises"].items() if h in own},
         "element": _terms(found.element),
+        "gap": bool(found.problem.pin),
         "alignments": [_alignment(component, a) for _, component, a in found.plan.alignments],
     }
 
@@ -254,7 +273,7 @@ def loop(head: dict[str, Any], graph: Graph, components: Sequence[Potential]) ->
                 "from": source,
                 "reads": reads,
                 "if": [_decision(b, world) for b in blocks],
-                "empty": multipliers(held, None),
+                "empty": multipliers(opened(held, world), None),
             }
         )
     return {

@@ -24,6 +24,7 @@ FAMILIES = {"laplace": ("absolute", False, None), "discrete_laplace": ("absolute
             "exponential": ("upward", False, ZERO), "geometric": ("upward", True, Q(1)),
             "gumbel": ("upward", False, None), "gaussian": ("square", False, None),
             "discrete_gaussian": ("square", True, None)}
+CONTINUOUS = ("laplace", "exponential", "gumbel", "gaussian")
 
 
 class Invalid(Exception):
@@ -166,11 +167,14 @@ def read_shifts(j):
 
 
 # ---- the model of a fixed length
-def farkas(premises, weights, goal, where):
-    """The weighted premises add up to the goal or, without one, to a contradiction."""
+def farkas(premises, weights, goal, where, C):
+    """The weighted premises add up to the goal or, without one, to a contradiction (but for a null
+    set: the border of a condition on a continuous noise)."""
     total, t, strict = ZERO, {}, False
     for i, w in weights.items():
         w, (c, its, is_strict) = number(w), premises[int(i)]
+        smooth = any(C["noises"].get(k, [""])[0] in CONTINUOUS for k, _ in its)
+        is_strict = is_strict or (goal is None and smooth)
         need(w >= 0, where + ": negative weight")
         total, strict = total + w * c, strict or (w > 0 and is_strict)
         for k, v in its:
@@ -229,16 +233,16 @@ def regions(C, noises):
         for edge, held, where in ways if len(ways) > 1 else []:
             goals = [] if "empty" in edge else enumerate(known[i])
             if "empty" in edge:
-                farkas(held, edge["empty"], None, where)
+                farkas(held, edge["empty"], None, where, C)
             for k, goal in goals:
                 if goal not in held:
-                    farkas(held, edge["proof"][str(k)], goal, where)
+                    farkas(held, edge["proof"][str(k)], goal, where, C)
     for dead in C["dead"]:
         branch = [decision(d) for d in dead["if"]]
         leaving.setdefault(dead["from"], []).append(branch)
         used = sorted({k for d in branch for c in d[2] for k, _ in c[1] if k in noises})
         held = known[dead["from"]] + support(used, C) + [c for d in branch for c in d[2]]
-        farkas(held, dead["empty"], None, f"dead branch of node {dead['from']}")
+        farkas(held, dead["empty"], None, f"dead branch of node {dead['from']}", C)
     need(len(set(leaves)) == len(leaves) > 0 and set(leaves) <= set(known), "leaves")
     for i in known:
         need((i in leaves) != (i in leaving), f"node {i}: neither a leaf nor inside")
@@ -249,7 +253,7 @@ def regions(C, noises):
         if not (plain[a] and plain[b]):  # plain ones are different ways down one tree
             d = proofs.get(frozenset((a, b)))
             need(d is not None, f"leaves {a} and {b} may overlap")
-            farkas(known[d["pair"][0]] + known[d["pair"][1]], d["proof"], None, f"leaves {a}, {b}")
+            farkas(known[d["pair"][0]] + known[d["pair"][1]], d["proof"], None, f"leaves {a}, {b}", C)
     return {leaf["node"]: ([dict(c[1]) for c in known[leaf["node"]]],
                            [terms(t) for t in leaf["real"]], drawn[leaf["node"]]) for leaf in C["leaves"]}
 
@@ -291,9 +295,9 @@ def check_selection(C):
             groups.append([x for pair in zip(group, others) for x in pair])
         else:
             groups.append([{**f, "m": e} for f, e in zip(group, ends)])
-    whole = not any(noises[h][2] for h in noises) or all(v.denominator == 1 for v in element.values())
-    need(whole, "integers")
-    on_faces(C, groups, [{**element, "m": Q(-1)}], [], noises, C["alignments"], "winner")
+    need(not any(integral for _, _, integral in noises.values()), "ties of discrete noises matter")
+    lead = {**element, "m": Q(-1)}
+    on_faces(C, groups, [lead], [lead] if C["gap"] is not False else [], noises, C["alignments"], "winner")
 
 def check_loop(C):
     """Budgets on the states of a loop: no step overdraws, for any corner of its datum's box."""
@@ -308,7 +312,7 @@ def check_loop(C):
     for e in C["dead"]:
         branch = [decision(d) for d in e["if"]]
         used = sorted({k for d in branch for c in d[2] for k, _ in c[1] if k in noises})
-        farkas(support(used, C) + [c for d in branch for c in d[2]], e["empty"], None, "dead branch")
+        farkas(support(used, C) + [c for d in branch for c in d[2]], e["empty"], None, "dead branch", C)
     groups = components(C, ["q"])
     used = {k for e in C["edges"] for t in e["real"] + list(e["set"].values()) for k in t}
     used |= {k for e in C["edges"] for d in e["if"] for c in decision(d)[2] for k, _ in c[1]}

@@ -206,7 +206,10 @@ def _unknown(question: Question, reason: str, **details: Any) -> Proof:
 
 def _at_lengths(question: Question, fallback: int | None) -> Proof:
     if question.length is not ANY:
-        return _with_either_input(question, lambda q: _fixed(q, question.length))
+        proof = _with_either_input(question, lambda q: _fixed(q, question.length))
+        if proof.status != "upper bound":
+            return proof
+        return _better(question, proof)
     try:
         return _every_length(question)
     except (RefusedError, UntraceableError, PathLimitError) as error:
@@ -216,6 +219,19 @@ def _at_lengths(question: Question, fallback: int | None) -> Proof:
         note = f"not for every length: {error}"
         about = replace(question, length=length, notes=(*question.notes, note))
         return _with_either_input(about, lambda q: _fixed(q, length))
+
+
+def _better(question: Question, proof: Proof) -> Proof:
+    """A bound for every length holds for this one too, and its rules may be stronger."""
+    try:
+        every = _every_length(replace(question, length=ANY))
+    except DpestError:
+        return proof
+    if every.epsilon is None or proof.epsilon is None or every.epsilon >= proof.epsilon:
+        return proof
+    note = "the bound is that for every length"
+    joined = replace(every, length=question.length, lower=proof.lower, notes=(*every.notes, note))
+    return _concluded(question, joined)
 
 
 def _with_either_input(question: Question, ask: Callable[[Question], Proof]) -> Proof:
@@ -262,7 +278,7 @@ def _every_length(question: Question) -> Proof:
     where = place_of(question.mechanism.function)
     integers = question.integers or _has_integral(rated.draws)
     conformance.check_graph(question.run, found, integers=integers, where=where)
-    if found.selections:
+    if found.selections or found.gaps:
         return _selected(question, found, rated)
     return _potentials(question, found, rated, ANY)
 
@@ -540,7 +556,7 @@ def _unrolled(question: Question, length: int, error: PathLimitError) -> Proof:
             length,
         )
         rated = _rates(question, found.noises)
-        if found.selections:
+        if found.selections or found.gaps:
             raise error
     except (RefusedError, UntraceableError, AttributeError, TypeError):
         raise error from None

@@ -40,32 +40,33 @@ def selection(
 ) -> Selection:
     """The cheapest alignment of the argmax; the graph must release nothing else of the data."""
     forms = {(s.element.form, s.least) for s in graph.selections}
-    if len(forms) != 1 or any(e.forms or e.reads for e in graph.edges):
+    forms |= {(g.vector.element.form, False) for g in graph.gaps}
+    turns = [] if graph.recognised else [e for e in graph.edges if e.reads]
+    if len(forms) != 1 or turns or any(e.forms for e in graph.edges):
         raise RefusedError(
             "an argmax over data of any length together with other releases of the data: give a "
             "length instead of ANY"
         )
     ((form, least),) = forms
-    if any(e.blocks for e in graph.edges):
+    if any(e.blocks and not (graph.recognised and e.reads) for e in graph.edges):
         raise RefusedError("an argmax after a branch on noise: give a length instead of ANY")
-    drawn = {s for e in graph.edges for s in e.draws}
+    drawn = {s for e in graph.edges for s in e.draws if not (graph.recognised and e.reads)}
     own = {s: c for s, c in form.terms.items() if s.kind == "noise" and s not in drawn}
     data = {s: c for s, c in form.terms.items() if s.kind == "input"}
     # What all elements share moves them alike and cancels.
     sign = -1 if least else 1
     element = Form({**own, **data}, Fraction(0)).times(sign)
+    if any(draws[s].integral for s in own):
+        raise RefusedError(
+            "ties between discrete noises matter for an argmax: give a length instead of ANY"
+        )
     if not own:
         raise RefusedError("the elements of this argmax have no noise of their own")
-    problem = Problem(
-        {s: draws[s] for s in own},
-        [
-            Change(
-                {s: element.terms[s] for s in own},
-                {**{s: element.terms[s] for s in data}, OTHERS: Fraction(-1)},
-            )
-        ],
-        [],
+    lead = Change(
+        {s: element.terms[s] for s in own},
+        {**{s: element.terms[s] for s in data}, OTHERS: Fraction(-1)},
     )
+    problem = Problem({s: draws[s] for s in own}, [lead], [lead] if graph.gaps else [])
     components: Faces = []
     values = {s: element.terms[s] for s in data}
     for group in faces(adjacency, [ELEMENT], graph.world.derived, domain):
