@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from dpest.errors import UntraceableError
 from dpest.program.places import is_user_file
+from dpest.program.roots import with_units
 
 ITEM = "__dpest_item__"
 GIVEN = "__dpest_given__"
@@ -191,7 +192,9 @@ def scope(
 ) -> dict[str, Any]:
     """The names that a piece runs with: globals, then replacements of builtins, then variables."""
     inner = {**vars(builtins), **replacements}
-    return {**piece.names, "__builtins__": inner, **CONTROL, BIND: _bind, **variables}
+    # `math` would turn the unit of a proof into a float.
+    names = {k: with_units(v) for k, v in piece.names.items()}
+    return {**names, "__builtins__": inner, **CONTROL, BIND: _bind, **variables}
 
 
 def _expand(statements: list[ast.stmt]) -> list[ast.stmt]:

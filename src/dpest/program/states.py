@@ -15,6 +15,7 @@ import numpy as np
 
 from dpest.errors import UntraceableError
 from dpest.program.symbolic import Real, Truth
+from dpest.program.roots import Root
 from dpest.program.unit import Unit
 
 _ATOMS = (
@@ -29,6 +30,7 @@ _ATOMS = (
     Real,
     Truth,
     Unit,
+    Root,
     np.generic,
 )
 _SHARED = (ModuleType, type, type(len))

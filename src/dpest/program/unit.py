@@ -142,10 +142,18 @@ class Unit:
             refuse("exp of eps, which has no value here", "give eps a value")
         return Unit.exponential(self)
 
+    def sqrt(self) -> Any:
+        """NumPy calls this for np.sqrt."""
+        from dpest.program.roots import Root
+
+        return Root(self)
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "__call__" and not options:
             if ufunc is np.exp:
                 return self.exp()
+            if ufunc is np.sqrt:
+                return self.sqrt()
             arrays = [np.asarray(v, dtype=object) if _shaped(v) else _boxed(v) for v in inputs]
             result = ufunc(*arrays)
             return result.item() if isinstance(result, np.ndarray) and not result.ndim else result

@@ -156,6 +156,21 @@ def continuous(symbol: Symbol, world: World) -> bool:
 CONTINUOUS = ("laplace", "exponential", "gumbel", "gaussian")
 
 
+def square(
+    head: dict[str, Any],
+    model: Model,
+    regions: Sequence[Region],
+    slopes: Mapping[Symbol, Mapping[Symbol, Fraction]],
+) -> dict[str, Any]:
+    """One shift for all releases; `epsilon` stands for ρ."""
+    shift = {
+        label(h): ["0", {label(j): str(v) for j, v in sorted(s.items())}]
+        for h, s in sorted(slopes.items())
+        if s
+    }
+    return {**cells(head, model, regions, ()), "common": shift}
+
+
 def cells(
     head: dict[str, Any],
     model: Model,

@@ -282,6 +282,28 @@ def check_cells(C):
         plans = [a for a in C["alignments"] if a["leaf"] == leaf]
         on_faces(C, groups, keep, pin, {h: noises[h] for h in met}, plans, f"leaf {leaf}")
 
+def check_square(C):
+    """One linear shift keeps everything everywhere: D_α ≤ α·Σ rate·s², for every order α."""
+    noises, n = noise_table(C["noises"]), C["length"]
+    need(type(n) is int and n > 0, "length")
+    shift = {h: terms(s) for h, (_, s) in C["common"].items()}
+    need(all(s0 in (0, "0") for s0, _ in C["common"].values()) and set(shift) <= set(noises), "shift")
+    need(all(noises[h][0] == "square" for h in shift), "only Gaussian noise may be shifted here")
+    for h, s in shift.items():
+        need(not noises[h][2] or all(v.denominator == 1 and k[0] == "q" for k, v in s.items()), "integers")
+    for leaf, (keep, pin, drawn) in regions(C, noises).items():
+        for t in keep + pin:
+            total = {k: v for k, v in t.items() if k not in noises}
+            need({k for k in t if k in noises} <= drawn, f"leaf {leaf}: noise not drawn")
+            for h, v in t.items():
+                for k, x in shift.get(h, {}).items():
+                    total[k] = total.get(k, ZERO) + v * x
+            need(not any(total.values()), f"leaf {leaf}: something changes")
+    for face in (f for group in components(C, [f"q{j}" for j in range(n)]) for f in group):
+        reach = {h: max(-least(ZERO, s, face), -least(ZERO, {k: -v for k, v in s.items()}, face))
+                 for h, s in shift.items()}
+        need(sum((noises[h][1] * r * r for h, r in reach.items()), ZERO) <= number(C["epsilon"]), "cost")
+
 def check_selection(C):
     """The greatest of any number of values a·q + b·h: align the winner; m is the best of the rest."""
     noises, element = noise_table(C["noises"]), terms(C["element"])
@@ -364,7 +386,8 @@ def check_loop(C):
 def check(C):
     need(C["format"] == "dpest-certificate/1", "format")
     need(hashlib.sha256(C["source"].encode()).hexdigest() == C["sha256"], "digest of the source")
-    {"cells": check_cells, "loop": check_loop, "selection": check_selection}[C["method"]](C)
+    {"cells": check_cells, "loop": check_loop, "selection": check_selection,
+     "square": check_square}[C["method"]](C)
     unit = f"·{C['unit']}" if C["unit"] else ""
     return f"{C['mechanism']}: ε ≤ {C['epsilon']}{unit}, {C['adjacency']['name']}, length {C['length']}"
 

@@ -164,6 +164,23 @@ def _steps(proof: Proof, graph: Any, part: Any, rated: Any) -> Iterable[str]:
     return found
 
 
+def _square(proof: Proof, model: Any, shift: Any, draws: Any) -> list[str]:
+    lines = ["Coupling. The same shift for every release (a Rényi bound needs that):"]
+    for h, slopes in shift.slopes.items():
+        lines.append(
+            f"  {h.name} ({draws[h].family}) moves by {_shift(AffineShift(Fraction(0), slopes))}"
+        )
+    power = f"·{proof.unit}^{proof.power}" if proof.unit else ""
+    return [
+        *lines,
+        f"Σ s²/(2σ²) ≤ {proof.epsilon}{power} for every difference: D_α ≤ α times that, for every "
+        "order α > 1 (zCDP).",
+        "",
+        "Derivation (span-apRHL): [Gauss] for each draw, [Seq] adds the costs, [Post] the releases",
+        "are the same function of the shifted noise.",
+    ]
+
+
 def _selection(proof: Proof, graph: Any, chosen: Any, rated: Any) -> list[str]:
     lines = [
         f"Coupling, for every length. Each value is {chosen.element}; m is the greatest of the "
@@ -194,4 +211,4 @@ def _lower(proof: Proof) -> list[str]:
     ]
 
 
-_WORDS = {"cells": _cells, "loop": _loop, "selection": _selection}
+_WORDS = {"cells": _cells, "loop": _loop, "selection": _selection, "square": _square}

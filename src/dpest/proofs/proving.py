@@ -28,7 +28,7 @@ from dpest.program.loops import Graph, graph
 from dpest.program.merging import Model, build, input_symbols
 from dpest.program.piece_runs import World
 from dpest.program.unit import Unit
-from dpest.proofs import certificates, conformance, lower_bounds
+from dpest.proofs import certificates, conformance, gaussian, lower_bounds
 from dpest.proofs.conformance import call, place_of
 from dpest.proofs.adjacency_faces import faces, radius_of, relevant
 from dpest.proofs.alignment import Draw, plan
@@ -474,6 +474,8 @@ def _fixed(question: Question, length: int) -> Proof:
             return _unrolled(question, length, many)
         except (RefusedError, PathLimitError):
             return _by_samples(question, model, length)
+    if any(n.shift_cost.kind == "square" for n in model.noises.values()):
+        return _gaussian(question, model, length)
     rated = _rates(question, model.noises)
     where = place_of(question.mechanism.function)
     integers = question.integers or _has_integral(rated.draws)
@@ -508,6 +510,42 @@ def _fixed(question: Question, length: int) -> Proof:
             notes=_notes(question, rated.draws, model.world),
             words=("cells", model, found, planned),
         ),
+    )
+
+
+def _gaussian(question: Question, model: Model, length: int) -> Proof:
+    """zCDP by one shift for all releases; Rényi and (ε, δ) bounds follow from it."""
+    claim = type(question.claim).__name__
+    if claim == "PureDP":
+        raise RefusedError(
+            "Gaussian noise has no pure ε: its log-ratio has no bound in the tails. Claim zCDP, "
+            "Rényi DP or (ε, δ)-DP instead"
+        )
+    draws = rates(model.noises).draws
+    power = gaussian.variances(model.noises, draws)
+    where = place_of(question.mechanism.function)
+    integers = question.integers or _has_integral(draws)
+    conformance.check_model(question.run, model, length, integers=integers, where=where)
+    found = regions(model, draws)
+    inputs = [Symbol("input", f"q{j}") for j in range(length)]
+    groups = faces(question.adjacency, inputs, model.world.derived, question.domain)
+    shift = gaussian.common_shift(found, draws, groups)
+    head = _head(question, "square", shift.rho, length, model.noises, draws, model.world)
+    certificate = _certified(lambda: certificates.square(head, model, found, shift.slopes))
+    claimed = question.claimed() if claim == "ZCDP" and power == 1 else None
+    if claim == "ZCDP" and question.unit is None:
+        claimed = question.claimed()
+    return replace(
+        _bare(question, length),
+        epsilon=shift.rho,
+        method="one shift",
+        status="exact" if shift.attained else "upper bound",
+        measure=Measure("zcdp"),
+        power=power,
+        claimed=claimed,
+        certificate=certificate,
+        notes=_notes(question, draws, model.world),
+        words=("square", model, shift, draws),
     )
 
 

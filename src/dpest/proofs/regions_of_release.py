@@ -51,8 +51,8 @@ def rates(noises: Mapping[Symbol, Noise]) -> Rates:
     powers: dict[int, Symbol] = {}
     for symbol, noise in noises.items():
         draws[symbol], power = draw_of(symbol, noise)
-        if power is not None:
-            powers.setdefault(power // 2 if draws[symbol].kind == "square" else power, symbol)
+        if power is not None and draws[symbol].kind != "square":
+            powers.setdefault(power, symbol)
     if len(powers) > 1:
         shown = ", ".join(f"{noises[s]!r}" for s in powers.values())
         raise RefusedError(
