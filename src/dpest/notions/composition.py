@@ -176,8 +176,8 @@ def group(claim: Claim, size: int) -> Claim:
     """The guarantee for inputs that differ by `size` steps of the adjacency.
 
     Pure k·ε, Gaussian k·μ and zCDP k²·ρ; (kε, δ(e^(kε) − 1)/(e^ε − 1)); trade-off functions
-    1 − (1 − f)∘…∘(1 − f). All tight. Rényi by Mironov's rule for groups of 2^c (rounded up
-    to a power of two): (α/2^c, 3^c·ρ) when α ≥ 2^(c+1); not tight.
+    1 − (1 − f)∘…∘(1 − f). All tight, (ε, δ) for small δ. Rényi by Mironov's rule for groups of 2^c
+    (rounded up to a power of two): (α/2^c, 3^c·ρ) when α ≥ 2^(c+1); not tight.
     """
     claim._known()
     k = domain.count(size, "size")

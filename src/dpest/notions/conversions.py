@@ -187,14 +187,14 @@ def curve_to_approx_optimal(
         if not value < best - 1e-12 * abs(best) or value == 0 or math.isinf(eps):
             return min(best, value)
         best = value
-        order = _most_broken(curve, *region.best_event(eps))
+        order = _most_broken(curve, *region.best_event(eps), both)
         if order is None or order in orders:
             return best
         orders[order] = curve.at(order)
     return best
 
 
-def _most_broken(curve: RenyiCurve, p: float, q: float) -> float | None:
+def _most_broken(curve: RenyiCurve, p: float, q: float, both: bool) -> float | None:
     """The order at which the two-valued pair (p, q) exceeds the curve the most, if at any."""
     from scipy.optimize import minimize_scalar
 
@@ -207,7 +207,10 @@ def _most_broken(curve: RenyiCurve, p: float, q: float) -> float | None:
 
     def slack(log_order: float) -> float:
         order = 1 + math.exp(log_order)
-        return curve.at(order) - pair.renyi(order)
+        divergence = pair.renyi(order)
+        if both:
+            divergence = max(divergence, pair.reverse.renyi(order))
+        return curve.at(order) - divergence
 
     grid = np.log(_ORDERS - 1)
     values = [slack(float(x)) for x in grid]
@@ -304,9 +307,9 @@ def delta_of(claim: Claim, epsilon: Number) -> float:
         case ApproxDP():
             return approx_to_delta(claim.epsilon, claim.delta, eps)  # type: ignore[arg-type]
         case RenyiDP():
-            return renyi_to_delta_optimal(claim.alpha, claim.rho, eps)  # type: ignore[arg-type]
+            return renyi_to_delta_optimal(claim.alpha, claim.rho, eps, both=True)  # type: ignore[arg-type]
         case ZCDP() | RenyiCurve():
-            return curve_to_approx_optimal(curve_of(claim), epsilon=eps)
+            return curve_to_approx_optimal(curve_of(claim), epsilon=eps, both=True)
         case GaussianDP():
             return gaussian_delta(float(claim.mu), float(eps))
         case TradeoffDP():
@@ -325,13 +328,13 @@ def epsilon_of(claim: Claim, delta: Number) -> float:
         case ApproxDP():
             return approx_to_epsilon(claim.epsilon, claim.delta, d)  # type: ignore[arg-type]
         case RenyiDP():
-            return renyi_to_epsilon_optimal(claim.alpha, claim.rho, d)  # type: ignore[arg-type]
+            return renyi_to_epsilon_optimal(claim.alpha, claim.rho, d, both=True)  # type: ignore[arg-type]
         case ZCDP(rho=0):
             return 0.0
         case ZCDP() | RenyiCurve():
             if d == 0 and (isinstance(claim, ZCDP) or claim.orders is None):
                 return math.inf
-            return curve_to_approx_optimal(curve_of(claim), delta=d)
+            return curve_to_approx_optimal(curve_of(claim), delta=d, both=True)
         case GaussianDP():
             return gdp_to_epsilon(claim.mu, d)  # type: ignore[arg-type]
     return invert(lambda e: delta_of(claim, e), float(d))

@@ -125,27 +125,15 @@ class RenyiRegion:
         """log of the least Q(S) that an event with P(S) = p may have; −∞ if 0 is allowed."""
         if log_p == 0:  # a sure event under P: q ≥ e^(−ρ), or q = 1 if both directions count
             return 0.0 if self.both and len(self.rho) else float((-self.rho).max(initial=-math.inf))
-        u = np.array(log_p)
-        answer = self._root(u, False)
-        return max(answer, self._root(u, True)) if self.both else answer
-
-    def _root(self, log_p: Array, reverse: bool) -> float:
-        """The least log q that one direction allows, by bisection; errs to the safe, smaller q."""
-        low = np.full(len(self.alpha), 2 * float(log_p) - 2000.0)
-        high = np.full(len(self.alpha), float(log_p))
-        free = np.zeros(len(self.alpha), dtype=bool)
-        if reverse:
-            free = self._excess(log_p, np.full_like(low, -math.inf), True) <= 0
-        else:
-            # The second term is least at q = 0; what it leaves the first bounds q from below.
-            small, top = self.alpha * _log1m(log_p), (self.alpha - 1) * self.rho
-            left = top + np.log(-np.expm1(small - top))
-            low = np.minimum((self.alpha * log_p - left) / (self.alpha - 1), high)
-        for _ in range(_BISECTIONS):
-            middle = (low + high) / 2
-            outside = self._excess(log_p, middle, reverse) > 0
-            low, high = np.where(outside, middle, low), np.where(outside, high, middle)
-        return float(low[~free].max(initial=-math.inf))
+        directions = (False, True) if self.both else (False,)
+        return max(
+            (
+                _least_log_q(log_p, float(a), float(r), reverse)
+                for a, r in zip(self.alpha, self.rho, strict=True)
+                for reverse in directions
+            ),
+            default=-math.inf,
+        )
 
     def delta(self, epsilon: Number) -> float:
         """The largest p − e^ε q in the region: the least δ of (ε, δ)-DP that follows."""
@@ -208,6 +196,38 @@ class RegionTradeoff(Tradeoff):
             middle = (low + high) / 2
             low, high = (low, middle) if self.region.contains(x, middle) else (middle, high)
         return low
+
+
+def _least_log_q(log_p: float, alpha: float, rho: float, reverse: bool) -> float:
+    """The least log q ≤ log_p < 0 with D^α of (p, q), or of (q, p), at most ρ; −∞ if 0 will do.
+
+    The divergence falls as q rises to p. Rounded to a slightly smaller q, which is the safe side.
+    """
+    from scipy.optimize import brentq
+
+    top = (alpha - 1) * rho
+    rest_p = math.log(-math.expm1(log_p)) if log_p > -0.7 else math.log1p(-math.exp(log_p))
+    if reverse:
+        if (1 - alpha) * rest_p <= top:
+            return -math.inf
+        low = 2 * log_p - 2000.0
+    else:
+        # The second term is least at q = 0; what it leaves the first bounds q from below.
+        left = top + math.log(-math.expm1(alpha * rest_p - top))
+        low = min(log_p, (alpha * log_p - left) / (alpha - 1))
+
+    def excess(v: float) -> float:
+        rest_q = math.log(-math.expm1(v)) if v > -0.7 else math.log1p(-math.exp(v))
+        common = alpha * log_p + (1 - alpha) * v
+        rare = alpha * rest_p + (1 - alpha) * rest_q
+        if reverse:
+            common, rare = alpha * rest_q + (1 - alpha) * rest_p, alpha * v + (1 - alpha) * log_p
+        return common - top - math.log(-math.expm1(min(rare - top, -1e-300)))
+
+    if excess(low) <= 0 or excess(log_p) >= 0:
+        return low if excess(low) <= 0 else log_p
+    root = float(brentq(excess, low, log_p, xtol=1e-15, rtol=1e-15))
+    return root - 1e-14 * max(1.0, abs(root))
 
 
 def _log1m(log_p: Array) -> Array:
