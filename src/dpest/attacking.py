@@ -202,7 +202,7 @@ def floating_point(campaign: Campaign) -> list[Evidence]:
 
 def confirmer(campaign: Campaign) -> Callable[..., Any]:
     """DP-Finder's confirmation: the exact ε of a candidate pair, or None where there is none."""
-    from dpest.distributions import exact_loss
+    from dpest.distributions.engine import exact_loss
 
     mechanism = campaign.question.mechanism
 

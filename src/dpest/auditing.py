@@ -96,7 +96,7 @@ def exact(
     The inputs must be neighbours under `adjacency` (default: the mechanism's own; any pair if it
     states none). Raises an error that names the reason where the loss has no exact answer.
     """
-    from dpest.distributions import exact_loss
+    from dpest.distributions.engine import exact_loss
 
     mechanism = as_mechanism(target).with_params(params)
     _neighbours(mechanism, x, x2, adjacency)
@@ -107,7 +107,7 @@ def distribution(
     target: Target, x: Any, *, params: Mapping[str, Any] | None = None
 ) -> OutputDistribution:
     """The whole output distribution on one input: to look at, evaluate, plot and sample."""
-    from dpest.distributions import output_distribution
+    from dpest.distributions.output import output_distribution
     from dpest.program.trace import trace
 
     return output_distribution(trace(as_mechanism(target).with_params(params), x))

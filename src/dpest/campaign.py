@@ -10,6 +10,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpest import measures
@@ -17,6 +18,7 @@ from dpest.attacks.budget import Budget, Progress, Report
 from dpest.errors import DomainError, DpestError, InputError
 from dpest.evidence import EXACT, Evidence, Measure, Witness
 from dpest.inputs.domains import ANY
+from dpest.inputs.patterns import patterns
 from dpest.inputs.search import WorstPair, search
 from dpest.questions import Resolved
 from dpest.verdict import MEET, Verdict, exceeds
@@ -70,9 +72,14 @@ class Campaign:
     def run(self) -> Verdict:
         """All steps; an interrupt ends them with what was established so far."""
         try:
-            if "proof" in self.engines:
-                self.prove()
-            if "exact" in self.engines:
+            proof, exact = "proof" in self.engines, "exact" in self.engines
+            if proof:
+                self.prove((ANY,))
+            if exact:
+                self.search_exactly(patterns_only=True)
+            if proof and not self.settled():
+                self.prove((self.question.length,))
+            if exact and not self.settled():
                 self.follow_rays()
                 self.search_exactly()
             if "attack" in self.engines and self.lower_is_open():
@@ -105,15 +112,15 @@ class Campaign:
 
     # Upper bounds ----------------------------------------------------------------------------
 
-    def prove(self, lengths: Sequence[Any] | None = None) -> None:
-        """A proof for every length if there is one, and one for this length for its ray."""
+    def prove(self, lengths: Sequence[Any]) -> None:
+        """A proof for every length if there is one; one for this length has a ray to follow."""
         question = self.question
         if question.mechanism.black_box:
             self.notes.append("no proof: a function without `rng` can only be run")
             return
         from dpest.proofs import prove
 
-        for length in lengths or (ANY, question.length):
+        for length in lengths:
             self.tell(f"proof for {'every length' if length is ANY else f'n = {length}'}")
             try:
                 proof = prove(
@@ -128,11 +135,13 @@ class Campaign:
                 self.notes.append(f"no proof for {where}: {reason}")
                 continue
             self.proofs.append(proof)
+            words = proof.explain() if proof.epsilon is not None else ""
             if proof.status == "unknown":
                 where = "every length" if length is ANY else f"n = {length}"
                 self.notes.append(f"no proof for {where}: {proof.reason}")
             for evidence in proof.evidence(self.unit_value()):
-                self.add_guarantee(evidence)
+                told = replace(evidence.witness, event=words or evidence.witness.event)
+                self.add_guarantee(evidence.with_(witness=told))
 
     def unit_value(self) -> float:
         unit = self.question.unit
@@ -151,11 +160,11 @@ class Campaign:
 
     def value(self) -> Callable[[Any, Any], float]:
         """What one pair is worth, in the measure that was asked."""
-        from dpest.distributions import epsilon_only, exact_loss
+        from dpest.distributions.engine import Objective, exact_loss
 
         mechanism, measure = self.question.mechanism, self.question.measure
         if measure == Measure():
-            return lambda x, x2: epsilon_only(mechanism, x, x2)
+            return Objective(mechanism)
         return lambda x, x2: measures.of_loss(exact_loss(mechanism, x, x2), measure)
 
     def follow_rays(self) -> None:
@@ -170,7 +179,7 @@ class Campaign:
         for ray in rays:
             best: tuple[float, Any, Any] | None = None
             scale = 1.0
-            while scale < 1e6 and not self.bounds_meet():
+            while scale < 1e6 and not self.settled():
                 x, x2 = ray.pair(scale)
                 scale *= 4
                 if not self.question.adjacency.holds(x, x2, self.question.domain):
@@ -187,15 +196,17 @@ class Campaign:
                     if not improved:
                         break
                 self.consider(best, "exact: along the proof's ray")
-            if self.bounds_meet():
+            if self.settled():
                 return
 
-    def search_exactly(self) -> None:
+    def search_exactly(self, patterns_only: bool = False) -> None:
         """The literature's patterns, then a search over the domain."""
-        if self.bounds_meet() or self.question.mechanism.black_box:
+        if self.settled() or self.question.mechanism.black_box:
             return
-        value = self.value()
         question = self.question
+        value = self.value()
+        known = patterns(question.adjacency, question.domain, question.length, both_orders=False)
+        count = max(len(known), 1)
         deadline = time.monotonic() + EXACT_SECONDS
         refused: list[DpestError] = []
 
@@ -214,8 +225,9 @@ class Campaign:
                 question.adjacency,
                 question.domain,
                 length=question.length,
-                budget=PAIRS,
+                budget=count if patterns_only else PAIRS,
                 seed=self.seed,
+                enough=self.enough(),
                 stop=lambda: time.monotonic() > deadline or bool(refused and len(refused) > 3),
             )
         except DpestError as reason:
@@ -240,7 +252,7 @@ class Campaign:
         lower = self.verdict().lower
         if lower is not None and lower.value >= value:
             return
-        from dpest.distributions import exact_loss
+        from dpest.distributions.engine import exact_loss
 
         started = time.monotonic()
         loss = exact_loss(self.question.mechanism, x, x2)
@@ -266,11 +278,17 @@ class Campaign:
     def lower_is_open(self) -> bool:
         """Whether running the code could still change the answer."""
         lower = self.verdict().lower
-        if self.bounds_meet() or exceeds(lower, self.question.limit):
+        if self.settled() or exceeds(lower, self.question.limit):
             return False
         return lower is None or lower.standing.name == "confidence"
 
-    def bounds_meet(self) -> bool:
+    def enough(self) -> float | None:
+        """A value that no pair can exceed, less what counts as meeting it."""
+        upper = self.verdict().upper
+        return None if upper is None else upper.value * (1 - 0.2 * MEET)
+
+    def settled(self) -> bool:
+        """Whether the bounds meet: nothing more can be learnt by looking at pairs."""
         verdict = self.verdict()
         lower = verdict.lower
         if lower is not None and math.isinf(lower.value):

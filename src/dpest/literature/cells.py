@@ -101,7 +101,7 @@ def _compute(row: str, mechanism: Mechanism, engine: str, settings: Settings) ->
 def _patterns(row: str, mechanism: Mechanism) -> Cell:
     """The largest exact ε over the literature's patterns, as the tools searched them."""
     from dpest import measures
-    from dpest.distributions import exact_loss
+    from dpest.distributions.engine import exact_loss
     from dpest.inputs.patterns import patterns
 
     question = resolve(mechanism)

@@ -40,8 +40,9 @@ def headline(verdict: Verdict) -> str:
     name, letter = question.mechanism, symbol(question.measure)
     lower, upper = verdict.lower, verdict.upper
     if verdict.status == "violated" and lower is not None:
+        sign = "=" if math.isinf(lower.value) else "≥"
         return (
-            f"VIOLATED: {name} claims {question.claim}, but {letter} ≥ {number(lower.value)} "
+            f"VIOLATED: {name} claims {question.claim}, but {letter} {sign} {number(lower.value)} "
             f"({lower.standing}, by {lower.method})"
         )
     both = f"{letter} {interval(verdict)}"
@@ -60,7 +61,7 @@ def headline(verdict: Verdict) -> str:
 def interval(verdict: Verdict) -> str:
     low = verdict.lower.value if verdict.lower is not None else 0.0
     high = verdict.upper.value if verdict.upper is not None else math.inf
-    if low == high:
+    if number(low) == number(high):
         return f"= {number(low)}"
     right = "∞)" if math.isinf(high) else f"{number(high)}]"
     return f"in [{number(low)}, {right}"
