@@ -180,5 +180,35 @@ class Region:
                     grown = True
             pending = rest
         tight = [self.supports.tightened(c) for c in connected]
-        found = feasible([*tight, *conditions, *self.supports.conditions(reached)])
+        lattice = [s for s in reached if self.supports.integral(s)]
+        found = feasible_with_integers(
+            [*tight, *conditions, *self.supports.conditions(reached)], lattice
+        )
         return None if found is None else {**self.point, **found}
+
+
+def feasible_with_integers(
+    conditions: Sequence[Condition], lattice: Sequence[Symbol], most: int = 40
+) -> Point | None:
+    """A point with integers for the `lattice` symbols, by branching on those that have none.
+
+    After `most` steps a point of the real relaxation is given: a region that may be empty is kept
+    rather than one with points dropped.
+    """
+    relaxed: Point | None = None
+    open_ = [list(conditions)]
+    for _ in range(most):
+        if not open_:
+            return None
+        held = open_.pop()
+        point = feasible(held)
+        if point is None:
+            continue
+        symbol = next((s for s in lattice if point.get(s, _ONE).denominator != 1), None)
+        if symbol is None:
+            return point
+        relaxed = point
+        floor = Fraction(math.floor(point[symbol]))
+        open_.append([*held, Condition(Form({symbol: -_ONE}, floor), ">=")])
+        open_.append([*held, Condition(Form({symbol: _ONE}, -floor - 1), ">=")])
+    return relaxed if open_ else None
