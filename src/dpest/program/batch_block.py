@@ -177,7 +177,7 @@ class BlockReader:
         if not path.decisions:
             # nothing was decided by the draws so far, so that they may be thrown away
             return [self._run(rng.generator) for _ in range(count)]
-        rng.follow([record.key if record.data is not None else None for record in path.draws])
+        rng.follow([record.key if record.looked_at else None for record in path.draws])
         outputs: list[Any] = []
         function, copied, clock = self._function, self._fresh, self.clock
         for values in kept_values(path, arrays) if table is None else table.of(path):
@@ -210,7 +210,12 @@ class Raised:
 
 
 def _many_runs(paths: list[Pending], count: int, arrays: Any) -> bool:
-    return arrays.name == "numpy" and 8 * sum(path.rows.count for path in paths) >= count
+    """Whether the draws of these paths are best put into one table."""
+    return (
+        arrays.name == "numpy"
+        and 8 * sum(path.rows.count for path in paths) >= count
+        and all(record.parts is None for path in paths for record in path.draws)
+    )
 
 
 def fresh(x: Any) -> Callable[[], Any]:

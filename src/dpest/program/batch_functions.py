@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpest.program.batch_values import Batched, BatchedArray
+from dpest.program.batch_values import Batched, BatchedArray, element_of
 
 if TYPE_CHECKING:
     from dpest.program.batch_reading import Reading
@@ -433,7 +433,7 @@ def _item(reading: Reading, value: Batched, key: Any) -> Any:
                 f"index {index} is out of bounds for axis 0 with size {value.shape[0]}"
             )
         if value.ndim == 1:
-            return Batched(reading, (), lambda d: d[index], (value.node,))
+            return element_of(value.node, index % value.shape[0])
     if isinstance(key, Batched):
         return _item_by_noise(reading, value, key)
     if isinstance(key, tuple) and any(isinstance(part, Batched) for part in key):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ PARAMETERS: dict[str, tuple[tuple[str, Any], ...]] = {
     "weibull": (("a", None),),
 }
 _LOCATION_SCALE = frozenset({"laplace", "normal", "gumbel", "logistic", "exponential"})
+_LAPLACE = ("laplace", None)
 _CHECK = np.random.default_rng(0)  # asked for NumPy's own errors; its values are thrown away
 
 
@@ -70,7 +72,11 @@ class BatchGenerator:
         return method
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        return self._draw("laplace", (loc, scale), size, {})
+        params = (loc, scale)
+        if size is None and _plain("laplace", params):  # the most common call, made short
+            make = functools.partial(self._reading.arrays.draw, "laplace", params=params)
+            return draw(self._reading, _LAPLACE, (), make)
+        return self._draw("laplace", params, size, {})
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
         return self._draw("exponential", (scale,), size, {})
@@ -176,7 +182,18 @@ class BatchGenerator:
         else:
             shape = np.shape(getattr(_CHECK, name)(*params, size=size))
         spread = tuple(v if np.ndim(v) == 0 else np.asarray(v)[..., None] for v in params)
-        return draw(reading, (name, None), shape, lambda full: arrays.draw(name, full, spread))
+
+        def element(index: int) -> Any:
+            here = tuple(_element_of(v, index, shape[0]) for v in params)
+            return lambda full: arrays.draw(name, full, here)
+
+        return draw(
+            reading,
+            (name, None),
+            shape,
+            lambda full: arrays.draw(name, full, spread),
+            element=element if len(shape) == 1 else None,
+        )
 
     def _draw_with_noisy_parameters(self, name: str, params: tuple[Any, ...], size: Any) -> Any:
         reading = self._reading
@@ -197,7 +214,6 @@ class BatchGenerator:
                 (name, "standard"),
                 shape,
                 lambda full: arrays.draw(name, full, plain),
-                standard=True,
             )
             scale = self._checked_scale(params[-1])
             return scale * standard if name == "exponential" else params[0] + scale * standard
@@ -208,7 +224,6 @@ class BatchGenerator:
                 (name, "standard"),
                 shape,
                 lambda full: arrays.draw("random", full, ()),
-                standard=True,
             )
             return low + (high - low) * standard
         nodes = []
@@ -267,6 +282,10 @@ def arguments(
     return tuple(params), size, rest
 
 
+def _element_of(value: Any, index: int, length: int) -> Any:
+    return value if np.ndim(value) == 0 else float(np.broadcast_to(value, (length,))[index])
+
+
 def shape_of_size(size: Any) -> tuple[int, ...]:
     if size is None:
         return ()
@@ -277,11 +296,6 @@ def shape_of_size(size: Any) -> tuple[int, ...]:
 
 def _plain(name: str, params: tuple[Any, ...]) -> bool:
     """Parameters that NumPy surely takes; the others are put to NumPy, for its own error."""
-    if name in ("laplace", "normal", "gumbel", "logistic", "exponential"):
-        location, scale = params if len(params) == 2 else (0.0, params[0])
-        return (
-            isinstance(scale, (float, int))
-            and isinstance(location, (float, int))
-            and 0 < scale < np.inf
-        )
+    if name in _LOCATION_SCALE:
+        return all(type(value) in (float, int) for value in params) and 0 < params[-1] < np.inf
     return not params

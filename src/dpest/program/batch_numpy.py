@@ -15,7 +15,7 @@ class NumpyArrays:
     """What the reading asks of an array library; `TorchArrays` answers the same questions."""
 
     name = "numpy"
-    block = 1 << 16  # runs of one block: a column of doubles stays in a core's own cache
+    block = 1 << 17  # runs of one block: a column of doubles is a MiB, about a core's own cache
     kept_limit = 1 << 28  # bytes of draws that one block may keep
 
     def __init__(self, seed: np.random.SeedSequence) -> None:

@@ -9,9 +9,15 @@ import numpy as np
 from dpest.program.batch_reading import Reading
 from dpest.program.batch_rows import Rows
 from dpest.program.batch_values import Batched
-from dpest.program.samples import Group, RaisedRuns, Samples, column_of
+from dpest.program.samples import Group, RaisedRuns, Samples
 from dpest.program.skeleton import Leaf, LeafKind, Nest, Skeleton, flatten, leaf_kind, leaf_kinds
 
+_STANDARD: dict[str, Any] = {
+    "bool": np.bool_,
+    "int": np.int64,
+    "float": np.float64,
+    "none": np.int8,
+}
 _KINDS: dict[str, LeafKind] = {"b": "bool", "i": "int", "u": "int", "f": "float"}
 
 
@@ -130,11 +136,10 @@ def _numpy(rows: Rows, data: Any) -> np.ndarray:
 def _column(kind: str, pieces: list[tuple[int, Any]], total: int) -> np.ndarray:
     if len(pieces) == 1 and isinstance(pieces[0][1], np.ndarray):
         return pieces[0][1]
-    dtypes = {
-        piece.dtype if isinstance(piece, np.ndarray) else column_of(kind, [piece]).dtype
-        for _, piece in pieces
-    }
-    column = np.empty(total, dtype=np.result_type(*dtypes))
+    standard = _STANDARD.get(kind)
+    if kind == "int" and any(not isinstance(p, np.ndarray) and abs(p) >> 62 for _, p in pieces):
+        standard = None
+    column = np.empty(total, dtype=object if standard is None else standard)
     position = 0
     for count, piece in pieces:
         column[position : position + count] = 0 if kind == "none" else piece

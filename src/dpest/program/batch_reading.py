@@ -13,7 +13,18 @@ from dpest.program.batch_rows import Rows
 from dpest.program.batch_values import Batched, BatchedArray, NeedsScalar
 
 _FEW_VALUES = 64  # a discrete value with more than this many outcomes is not split by value
+# The commonest operations on the commonest operands take a short way.
+_PLAIN = frozenset(
+    {
+        *(np.add, np.subtract, np.multiply, np.greater, np.greater_equal, np.less),
+        np.less_equal,
+    }
+)
 _ZERO_DIVIDES = frozenset({np.true_divide, np.floor_divide, np.remainder, np.fmod})
+
+
+# Types whose values are one number a run. `Drawn` joins them where it is defined.
+SINGLE: set[type] = {Batched, float, int, bool}
 
 
 class Pending:
@@ -46,6 +57,7 @@ class Reading:
         self.active = False
         self.failure: NeedsScalar | None = None
         self.kept_bytes = 0
+        self.ufuncs = {ufunc: arrays.ufunc(ufunc) for ufunc in _PLAIN}
 
     def enter(self, path: Pending) -> None:
         self.rows = path.rows
@@ -181,6 +193,8 @@ class Reading:
         )
 
     def elementwise(self, ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:
+        if ufunc in _PLAIN and type(operands[0]) in SINGLE and type(operands[1]) in SINGLE:
+            return Batched(self, (), self.ufuncs[ufunc], operands, elementwise=True)
         nodes = []
         shape: tuple[int, ...] = ()
         for operand in operands:
@@ -199,7 +213,7 @@ class Reading:
             function = self._guarded_division(function)
         elif ufunc is np.power:
             function = self._guarded_power(function)
-        return self.wrap(Batched(self, shape, function, tuple(nodes)))
+        return self.wrap(Batched(self, shape, function, tuple(nodes), elementwise=True))
 
     def _guarded_division(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def divide(a: Any, b: Any) -> Any:

@@ -52,7 +52,16 @@ class Batched:
     contiguous, and an output column needs no copy.
     """
 
-    __slots__ = ("_args", "_data", "_depth", "_function", "_reading", "_rows", "shape")
+    __slots__ = (
+        "_args",
+        "_data",
+        "_depth",
+        "_function",
+        "_reading",
+        "_rows",
+        "elementwise",
+        "shape",
+    )
     __array_priority__ = 1000
 
     def __init__(
@@ -63,8 +72,10 @@ class Batched:
         args: tuple[Any, ...] = (),
         data: Any = None,
         rows: Any = None,
+        elementwise: bool = False,
     ) -> None:
         self._reading = reading
+        self.elementwise = elementwise
         self.shape = shape
         self._function = function
         self._args = args
@@ -112,6 +123,28 @@ class Batched:
     def node(self) -> Batched:
         """The value as it is now: what an operation that waits refers to."""
         return self
+
+    def element(self, index: int) -> Batched | None:
+        """One element of a vector that waits, made of the elements of its operands."""
+        if not self.elementwise or self._rows is not None:
+            return None
+        length = self.shape[0]
+        args: list[Any] = []
+        for arg in self._args:
+            if isinstance(arg, Batched):
+                if arg.shape == (length,):
+                    args.append(element_of(arg, index))
+                elif not arg.shape:
+                    args.append(arg)
+                else:
+                    return None
+            elif getattr(arg, "shape", None):
+                if arg.shape[0] != length:
+                    return None
+                args.append(arg[index].item())
+            else:
+                args.append(arg)
+        return Batched(self._reading, (), self._function, tuple(args), elementwise=True)
 
     # Shape and elements
 
@@ -350,6 +383,14 @@ class Batched:
         if other is None or isinstance(other, (str, bytes)):
             return True
         return self._reading.elementwise(np.not_equal, (self, other))
+
+
+def element_of(node: Batched, index: int) -> Batched:
+    """Element `index` of a vector: drawn and computed alone, where the whole still waits."""
+    alone = node.element(index)
+    if alone is not None:
+        return alone
+    return Batched(node._reading, (), lambda data: data[index], (node,))
 
 
 def _method(name: str) -> Callable[..., Any]:
