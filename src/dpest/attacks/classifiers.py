@@ -22,6 +22,10 @@ _PILOT = 400_000  # outputs on which families of features are compared
 _LOOK = 200_000  # outputs that suffice to choose atoms, bins and scales
 
 
+#: Enough to compare pairs of inputs with.
+QUICK = Family(bins=16, differences=True)
+
+
 class Scorer(Protocol):
     def scores(self, samples: Samples) -> Floats: ...
 
@@ -67,15 +71,19 @@ def train_additive(
     # Hold out every other row of a thinned set to compare families and priors on.
     held = np.arange(len(labels[::stride])) % 2 == 1
     trials: list[tuple[float, Coder, float]] = []
+    if len(families) == len(steps) == 1:
+        coder = Coder(splitter, look, families[0])
+        model = additive.fit(_design(coder, parts), labels, step=steps[0])
+        return [AdditiveScorer(coder, model)]
     for family in families:
         coder = Coder(splitter, look, family)
         pilot = _design(coder, parts).strided(stride)
         pilot_labels = labels[::stride]
         part = pilot.where(~held)
-        model: additive.AdditiveModel | None = None
+        start: additive.AdditiveModel | None = None
         for step in steps:
-            model = additive.fit(part, pilot_labels[~held], step=step, start=model)
-            eta = pilot.scores(model.weights)[held]
+            start = additive.fit(part, pilot_labels[~held], step=step, start=start)
+            eta = pilot.scores(start.weights)[held]
             loss = np.logaddexp(0.0, np.where(pilot_labels[held], -eta, eta)).mean()
             trials.append((float(loss), coder, step))
     trials.sort(key=lambda t: t[0])

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import erfinv, ndtri
 
 from dpest.attacks.budget import Budget, Meter, Progress, Report
-from dpest.attacks.classifiers import Scorer, train_additive, train_probability
+from dpest.attacks.classifiers import QUICK, Scorer, train_additive, train_probability
 from dpest.attacks.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.sampler import Sampler
 from dpest.errors import InputError
@@ -34,8 +34,8 @@ Pair = tuple[Any, Any]
 
 _METHOD = "sniper"
 _CHUNK = 1 << 18
-# Two standard deviations: the best of many candidates is as lucky as that by chance alone.
-_PROMISE_ALPHA = 0.025
+# More than two standard deviations: the best of many candidates is as lucky as that by chance.
+_PROMISE_ALPHA = 0.01
 _CANDIDATES = np.unique(np.concatenate([np.geomspace(1e-6, 0.2, 90), np.linspace(0.02, 0.98, 60)]))
 
 
@@ -116,7 +116,7 @@ def best_threshold(
     """The threshold, in either direction, whose bound after `final` runs a side promises most.
 
     `first` and `second` are scores of outputs that did not train the scorer. The promise subtracts
-    two standard deviations of this estimate, or else the luckiest rare event would be chosen.
+    what chance alone gives the best of many, or else the luckiest rare event would be chosen.
     """
     best = Attack(scorer, math.inf, 0.0, False)
     for flipped in (False, True):
@@ -182,7 +182,7 @@ def _trainer(classifier: Any, paper: bool) -> Train:
 
         def additive(first: Samples, second: Samples, seed: int, quick: bool) -> Sequence[Scorer]:
             if quick:
-                return train_additive(first, second, steps=(0.1,), keep=2)
+                return train_additive(first, second, steps=(0.1,), families=[QUICK], keep=1)
             return train_additive(first, second)
 
         return additive
@@ -330,23 +330,27 @@ def _best_pair(
     paper: bool,
     c: float,
 ) -> Pair:
-    """The pair whose quick attack promises most; its samples are not used again."""
-    if len(pairs) == 1 and not paper:
-        return pairs[0]
-    best, chosen = -math.inf, pairs[0]
-    orders = [p for pair in pairs for p in (pair, pair[::-1])] if paper else list(pairs)
-    if len(orders) == 1 or plan.screen == 0:
-        return orders[0]
-    for pair in orders:
-        size = plan.screen // 2
-        first, second = (run.draw(x, size, "comparing pairs") for x in pair)
-        scorers = train(first, second, run.seed(), True)
-        first, second = (run.draw(x, size, "comparing pairs") for x in pair)
-        attacks = _attacks(scorers, first, second, plan.final, alpha, delta, paper, c)
-        promise = max(a.expected for a in attacks)
-        if promise > best:
-            best, chosen = promise, pair
-    return chosen
+    """The pair whose quick attack promises most; its samples are not used again.
+
+    Many pairs are compared in rounds: each keeps the best quarter and gives it more runs.
+    """
+    left = [p for pair in pairs for p in (pair, pair[::-1])] if paper else list(pairs)
+    if len(left) == 1 or plan.screen == 0:
+        return left[0]
+    rounds = 1 if paper else math.ceil(math.log(len(left), 4))
+    each_round = plan.screen * len(left) // rounds
+    for _ in range(rounds):
+        size = max(each_round // len(left) // 2, 50)
+        promises = []
+        for pair in left:
+            first, second = (run.draw(x, size, "comparing pairs") for x in pair)
+            scorers = train(first, second, run.seed(), True)
+            first, second = (run.draw(x, size, "comparing pairs") for x in pair)
+            attacks = _attacks(scorers, first, second, plan.final, alpha, delta, paper, c)
+            promises.append(max(a.expected for a in attacks))
+        best = np.argsort(promises)[::-1]
+        left = [left[i] for i in best[: 1 if paper else max(1, -(-len(left) // 4))]]
+    return left[0]
 
 
 def _attacks(
