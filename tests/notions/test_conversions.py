@@ -239,3 +239,10 @@ def test_convert_states_formula_and_tightness():
 def test_convert_refuses(claim, to, numbers):
     with pytest.raises(DomainError):
         convert(claim, to, **numbers)
+
+
+@pytest.mark.parametrize("eps", [0.01, 0.5, 2.0, 8.0])
+def test_pure_to_zcdp_is_the_supremum_over_orders(eps):
+    reached = least(ZCDP(1), RandomisedResponse(eps))
+    assert reached <= c.pure_to_zcdp(eps) * (1 + 1e-12)
+    assert reached == pytest.approx(c.pure_to_zcdp(eps), rel=1e-9)
