@@ -36,6 +36,10 @@ _TEST_RUNS = 500_000
 # How far a confirmed candidate is pushed on along the way that the search took.
 _STRETCHES = (2.0, 4.0, 8.0, 16.0)
 _MOST_CONFIRMED = 3
+_REFINEMENTS = 60
+# Smaller gains are not worth inputs that are further out.
+_WORTHWHILE = 1e-6
+_MOST_REFINED_PATHS = 64
 # Candidates are ranked on this many samples; only the winner is measured to the half-width.
 _RANKING_SAMPLES = 50_000
 
@@ -249,52 +253,93 @@ class _Attack:
 
     def confirmed(self, searcher: Searcher, found: Sequence[Candidate]) -> Confirmed | None:
         """The best confirmed candidate, pushed further along its way while that helps."""
-        best: Confirmed | None = None
-        ranked = sorted(found, key=lambda c: -_rank(c))
-        for candidate in ranked[:_MOST_CONFIRMED]:
-            self._report("confirming", best)
-            checked = self.check(searcher, candidate)
-            if checked is not None and (best is None or checked.value > best.value):
-                best = checked
-        if best is None or best.standing.name == "confidence" or math.isinf(best.value):
+        checked: list[Confirmed] = []
+        for candidate in _distinct(sorted(found, key=lambda c: -_rank(c)))[:_MOST_CONFIRMED]:
+            self._report("confirming", max(checked, key=lambda c: c.value, default=None))
+            answer = self.check(searcher, candidate)
+            if answer is not None:
+                checked.append(answer)
+        if not checked:
+            return None
+        best = max(checked, key=lambda c: c.value)
+        if best.standing.name == "confidence" or math.isinf(best.value):
             return best
-        return self.push(searcher, best)
+        exact = [c for c in checked if c.standing.name != "confidence"]
+        for known in list(exact):
+            twins = (self.exact(searcher, c) for c in searcher.flipped(known.candidate))
+            exact += [twin for twin in twins if twin is not None]
+        best = max((self.push(searcher, c) for c in exact), key=lambda c: c.value)
+        return self.refine(searcher, best) if math.isfinite(best.value) else best
 
-    def push(self, searcher: Searcher, best: Confirmed) -> Confirmed:
-        """Exact values cost little and see what frozen noise can't: events in the far tails."""
-        candidate = best.candidate
-        objective = candidate.objective
+    def moved(self, searcher: Searcher, base: Candidate, variables: Any) -> Candidate:
+        """A candidate with other variables, turned the same way round as `base`."""
+        objective = base.objective
         pair = objective.neighbourhood
-        steady = np.zeros(objective.size, dtype=bool)
-        steady[list(pair.differences)] = True
         low = np.full(objective.size, -np.inf)
         high = np.full(objective.size, np.inf)
         low[: pair.size], high[: pair.size] = pair.bounds[:, 0], pair.bounds[:, 1]
-        ways = [candidate.variables - candidate.start, candidate.variables]
-        for way in ways:
+        point = np.clip(variables, low, high)
+        x, x2 = pair.pair(point)
+        if pair.pair(base.variables)[0] != base.x:
+            x, x2 = x2, x
+        return replace(base, x=x, x2=x2, event=objective.event(point), variables=point, counts=None)
+
+    def push(self, searcher: Searcher, best: Confirmed) -> Confirmed:
+        """Exact values cost little and see what frozen noise can't: events in the far tails.
+
+        The inputs and the event's ends go on in the direction in which the search moved them, and
+        away from zero, as long as that helps.
+        """
+        base = best.candidate
+        steady = np.zeros(len(base.variables), dtype=bool)
+        steady[list(base.objective.neighbourhood.differences)] = True
+        for way in (base.variables - base.start, base.variables):
             for stretch in _STRETCHES:
                 if self._spent():
                     return best
-                moved = candidate.variables + (stretch - 1) * np.where(steady, 0.0, way)
-                further = searcher.candidate(objective, np.clip(moved, low, high), candidate.start)
-                turned = replace(
-                    candidate,
-                    event=objective.event(np.clip(moved, low, high)),
-                    variables=np.clip(moved, low, high),
-                    counts=None,
-                )
-                x, x2 = pair.pair(turned.variables)
-                swapped = pair.pair(candidate.variables)[0] != candidate.x
-                turned = replace(turned, x=x2 if swapped else x, x2=x if swapped else x2)
-                if further is not None:
-                    turned = replace(turned, smooth=further.smooth, frozen=further.frozen)
-                checked = self.check(searcher, turned)
-                if checked is None or checked.value <= best.value:
+                point = base.variables + (stretch - 1) * np.where(steady, 0.0, way)
+                checked = self.exact(searcher, self.moved(searcher, base, point))
+                if checked is None or not checked.value > best.value * (1 + _WORTHWHILE):
                     break
                 best = checked
         return best
 
-    def check(self, searcher: Searcher, candidate: Candidate) -> Confirmed | None:
+    def refine(self, searcher: Searcher, best: Confirmed) -> Confirmed:
+        """A pattern search on the exact value, one variable after the other.
+
+        A step that helps is doubled, one that doesn't is turned, then halved. The number of steps
+        is fixed, and none are made where a confirmation means tracing many paths.
+        """
+        objective = best.candidate.objective
+        fixed = set(objective.neighbourhood.differences)
+        free = [i for i in range(objective.size) if i not in fixed]
+        if searcher.paths > _MOST_REFINED_PATHS or not free:
+            return best
+        steps = np.full(objective.size, 2 * searcher.scale)
+        for turn in range(_REFINEMENTS):
+            if self._spent():
+                break
+            i = free[turn % len(free)]
+            point = best.candidate.variables.copy()
+            point[i] += steps[i]
+            checked = self.exact(searcher, self.moved(searcher, best.candidate, point))
+            if checked is not None and checked.value > best.value * (1 + _WORTHWHILE):
+                best = checked
+                steps[i] *= 2
+                if math.isinf(best.value):
+                    break
+            else:
+                steps[i] *= -1 if steps[i] > 0 else -0.5
+        return best
+
+    def exact(self, searcher: Searcher, candidate: Candidate) -> Confirmed | None:
+        """As `check`, without a bound on samples where there is no exact answer."""
+        checked = self.check(searcher, candidate, sampled=False)
+        return checked if checked is not None and checked.standing.name != "confidence" else None
+
+    def check(
+        self, searcher: Searcher, candidate: Candidate, sampled: bool = True
+    ) -> Confirmed | None:
         """The confirmed value of one candidate, exact where that is possible."""
         started = time.perf_counter()
         try:
@@ -308,7 +353,7 @@ class _Attack:
                 return Confirmed(candidate, answer.value, answer.standing, answer)
             if answer is not None and not math.isnan(answer):
                 return Confirmed(candidate, float(answer), EXACT)
-            return self.test(candidate)
+            return self.test(candidate) if sampled else None
         finally:
             searcher.cost.confirmation += time.perf_counter() - started
 
@@ -392,8 +437,9 @@ class _Attack:
                 details=details,
             )
         candidate = best.candidate
-        details |= {"smooth": candidate.smooth, "frozen": candidate.frozen}
-        if candidate.counts is not None:
+        values = {"smooth": candidate.smooth, "frozen": candidate.frozen}
+        details |= {name: value for name, value in values.items() if math.isfinite(value)}
+        if candidate.counts is not None and math.isfinite(candidate.estimate):
             details["estimate"] = candidate.estimate
         inner = best.evidence
         code = replay_code(
@@ -406,8 +452,9 @@ class _Attack:
             not self.mechanism.black_box,
         )
         counts = candidate.counts
-        p = best.p if best.p is not None else (counts.p if counts else None)
-        q = best.q if best.q is not None else (counts.q if counts else None)
+        p, q = best.p, best.q
+        if p is None and counts is not None and counts.p > 0 and counts.q > 0:
+            p, q = counts.p, counts.q
         witness = Witness(candidate.x, candidate.x2, candidate.event.words, p, q, replay=code)
         if inner is not None and inner.witness.event:
             witness = replace(inner.witness, replay=code)
@@ -449,6 +496,19 @@ def shares(cost: Cost) -> dict[str, float]:
     }
     total = sum(parts.values()) or 1.0
     return {name: value / total for name, value in parts.items()}
+
+
+def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The best of every pattern first, then the rest."""
+    first: dict[str, Candidate] = {}
+    rest = []
+    for candidate in candidates:
+        name = repr(candidate.event.pattern)
+        if name in first:
+            rest.append(candidate)
+        else:
+            first[name] = candidate
+    return [*first.values(), *rest]
 
 
 def _rank(candidate: Candidate) -> float:

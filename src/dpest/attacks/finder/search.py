@@ -103,7 +103,8 @@ class Objective:
         symbols: tuple[Symbol, ...],
         steepness: float = DEFAULT_STEEPNESS,
     ) -> None:
-        self.neighbourhood, self.pattern = neighbourhood, pattern
+        self.sides, self.neighbourhood, self.pattern = sides, neighbourhood, pattern
+        self.ends, self.steepness = dict(ends), steepness
         self.noises, self.symbols = noises, symbols
         self.places = [(leaf, i) for leaf, open_ in ends.items() for i in (0, 1) if open_[i]]
         self.size = neighbourhood.size + len(self.places)
@@ -237,6 +238,11 @@ class Searcher:
 
     def _random_row(self) -> Floats:
         return self.noise.values[int(self.rng.choice(len(self.noise.values), p=self.noise.weights))]
+
+    @property
+    def paths(self) -> int:
+        """How many paths the longest trace has."""
+        return max(len(side.trace.paths) for side in self.sides.values())
 
     @property
     def patterns(self) -> int:
@@ -394,6 +400,26 @@ class Searcher:
         if hard < 0:
             x, x2, smooth, hard = x2, x, -smooth, -hard
         return Candidate(x, x2, event, smooth, hard, None, point, start, objective)
+
+    def flipped(self, candidate: Candidate) -> Iterator[Candidate]:
+        """The same pair with a half-line of the event turned around, one leaf at a time."""
+        old: Objective = candidate.objective
+        for leaf, (low, high) in old.ends.items():
+            if low == high:
+                continue
+            objective = Objective(
+                old.sides,
+                old.neighbourhood,
+                old.pattern,
+                {**old.ends, leaf: (high, low)},
+                self.noises,
+                self.noise.symbols,
+                old.steepness,
+            )
+            objective.freeze(self.noise)
+            found = self.candidate(objective, candidate.variables, candidate.start)
+            if found is not None:
+                yield found
 
     def measure(
         self, candidate: Candidate, half_width: float = DEFAULT_HALF_WIDTH, most: int = 1_000_000
