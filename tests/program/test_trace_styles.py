@@ -225,9 +225,21 @@ def running_maximum(x, rng):
     return place
 
 
-def test_a_running_maximum_is_merged() -> None:
-    found = trace(running_maximum, [1.0] * 12)
+def running_maximum_while(x, rng):
+    best, place, i = -math.inf, None, 0
+    while i < len(x):
+        noisy = x[i] + rng.laplace(scale=2.0)
+        if noisy > best:
+            best, place = noisy, i
+        i += 1
+    return place
+
+
+@pytest.mark.parametrize("mechanism", [running_maximum, running_maximum_while])
+def test_a_running_maximum_is_merged(mechanism: Any) -> None:
+    found = trace(mechanism, [1.0] * 12)
     assert sorted(p.output for p in found.paths) == list(range(12))
+    assert found.leftover == 0
 
 
 def test_a_short_running_maximum_conforms() -> None:
@@ -473,7 +485,39 @@ def cases(x, rng):
             return -1
 
 
+@dataclass
+class Report:
+    value: Any
+    flags: list
+
+
+def data_class(x, rng):
+    noisy = x[0] + rng.laplace()
+    return Report(noisy, [noisy > 1])
+
+
+def first_above(x, rng):
+    above = np.array(x) + rng.laplace(size=len(x)) > 1
+    return np.argmax(above) if above.any() else None
+
+
+def default_generator(x, rng):
+    rng = np.random.default_rng(rng)
+    return x[0] + rng.standard_exponential()
+
+
+def reduced_maximum(x, rng):
+    return functools.reduce(lambda a, b: b if b > a else a, [q + rng.laplace() for q in x])
+
+
+def pandas_column(x, rng):
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"pay": x})
+    return table["pay"] + rng.laplace(size=len(table))
+
+
 EVERYTHING = [
+    data_class, first_above, default_generator, reduced_maximum, pandas_column,
     prefix_sum, prefix_sum_loop, prefix_accumulate, reduced, clipped_mean, clip_by_hand, absolute,
     signs, top_two, top_two_heap, gap, median, thresholded, masked, histogram, counted, bits,
     bits_by_choice, bits_by_binomial, number_of_hits, hits_python, any_hit, all_hits, xor, chained,

@@ -210,6 +210,12 @@ class Run:
 
     def choose(self, cells: Sequence[Sequence[Condition] | None]) -> int:
         question = tuple(None if cell is None else tuple(cell) for cell in cells)
+        return self.choose_lazily(question, lambda: question)
+
+    def choose_lazily(
+        self, question: Any, cells: Callable[[], Sequence[Sequence[Condition] | None]]
+    ) -> int:
+        """`choose`, with the cells written down only if the question is new."""
         if self.position < self.given:
             return self._repeated(question).index
         region = self._inner()
@@ -217,7 +223,7 @@ class Run:
             question,
             [
                 ((), None, None) if cell is None else (cell, region.meet(cell), None)
-                for cell in question
+                for cell in cells()
             ],
         )
         return self.turns[-1].index
@@ -357,6 +363,7 @@ class Exploration:
         self.start: Point = {}
         self.tight = [self.names.supports.tightened(c) for c in self.assume]
         self.runs = 0
+        self.suspensions = 0
 
     @property
     def indicators(self) -> dict[Symbol, Truth]:
@@ -391,6 +398,7 @@ class Exploration:
             run, result = self._attempt(turns, patience, deadline)
             stack.extend(run.open)
             if result is None:
+                self.suspensions += 1
                 mass = mass_bound(run.conditions, run.choices, self.names.supports.noises)
                 if mass == 0:
                     continue

@@ -21,7 +21,7 @@ def merged_trace(target: Mechanism, x: Any, seconds: float) -> Trace | None:
     if set(variables) != set(parameters) - {"rng"}:
         return None
     try:
-        with watched(time.monotonic() + seconds / 4):
+        with watched(time.monotonic() + seconds):
             model = build(target.function, variables)
     except (Exception, TimeUp):
         # Whatever stands in the way, the plain paths are always there.

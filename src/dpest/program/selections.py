@@ -114,11 +114,20 @@ def extreme(values: Sequence[Any], *, least: bool = False) -> int:
         if forms[i] == best:
             return i
     open_ = [i for i in range(len(forms)) if not isinstance(forms[i], float)]
-    cells: list[list[Condition] | None] = [_cell(forms, open_, k, least) for k in open_]
-    possible = [i for i, cell in enumerate(cells) if cell is not None]
+
+    def cells() -> list[list[Condition] | None]:
+        return [_cell(forms, open_, k, least) for k in open_]
+
+    run = running()
+    choose_lazily = getattr(run, "choose_lazily", None)
+    if choose_lazily is not None:
+        # n·(n−1) conditions are written down only where they are needed, not in a replay.
+        return open_[choose_lazily((least, tuple(forms)), cells)]
+    found_cells = cells()
+    possible = [i for i, cell in enumerate(found_cells) if cell is not None]
     if len(possible) == 1:
         return open_[possible[0]]
-    return open_[running().choose(cells)]
+    return open_[run.choose(found_cells)]
 
 
 def _cell(forms: Sequence[Form], open_: Sequence[int], k: int, least: bool) -> Any:

@@ -6,6 +6,7 @@ containers with the kind of each leaf; outputs with equal skeletons have the sam
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -61,14 +62,28 @@ def _flatten(value: Any, leaves: list[Any]) -> Skeleton:
         return Nest(name, (), tuple(_flatten(v, leaves) for v in value))
     if isinstance(value, dict):
         return Nest("dict", tuple(value), tuple(_flatten(v, leaves) for v in value.values()))
-    if isinstance(value, np.ndarray) or hasattr(value, "symbolic_elements"):
-        array = value if isinstance(value, np.ndarray) else value.symbolic_elements
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = tuple(field.name for field in dataclasses.fields(value))
+        return Nest("dict", names, tuple(_flatten(getattr(value, n), leaves) for n in names))
+    array = _array_of(value)
+    if array is not None:
         if array.ndim == 0:
             return _flatten(array.item(), leaves)
         parts = tuple(_flatten(v, leaves) for v in array.ravel())
         return Nest("array", array.shape, parts)
     leaves.append(value)
     return Leaf(leaf_kind(value))
+
+
+def _array_of(value: Any) -> Any:
+    """The array in a value that is one, lazily or as a column or table of pandas."""
+    if isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "symbolic_elements"):
+        return value.symbolic_elements
+    if hasattr(value, "to_numpy") and hasattr(value, "index"):
+        return value.to_numpy()
+    return None
 
 
 def unflatten(skeleton: Skeleton, leaves: Sequence[Any]) -> Any:

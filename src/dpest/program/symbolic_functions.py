@@ -333,5 +333,5 @@ STRUCTURAL = {
     np.atleast_2d, np.atleast_3d, np.moveaxis, np.swapaxes, np.shape, np.ndim, np.size,
     np.diag, np.diagonal, np.tril, np.triu, np.trace, np.outer, np.kron, np.tensordot, np.copyto,
     np.take_along_axis, np.put_along_axis, np.resize, np.pad, np.ix_, np.meshgrid, np.compress,
-    np.extract, np.iscomplexobj, np.isscalar, np.result_type, np.may_share_memory,
+    np.extract, np.iscomplexobj, np.isscalar, np.result_type, np.may_share_memory, np.shares_memory,
 }  # fmt: skip

@@ -21,7 +21,6 @@ from dpest.program.instances import expand_indicators, instantiate
 from dpest.program.linear import Condition, Symbol
 from dpest.program.merged import merged_trace
 from dpest.program.paths import Path, Trace
-from dpest.program.places import inside_while
 from dpest.program.release import released
 from dpest.program.running import SAMPLING
 from dpest.program.skeleton import flatten
@@ -29,7 +28,7 @@ from dpest.program.watchdog import TimeUp, watched
 
 __all__ = ["expand_indicators", "instantiate", "noise_free", "trace"]
 
-_FEW_PATHS = 64
+_FEW_PATHS = 32
 _CHECKED_PATHS = 8  # paths on which the untouched function is run, beside all that raise
 
 
@@ -139,8 +138,8 @@ def _traced(
             releases.add(_hashable(skeleton, leaves))
         if len(paths) == _FEW_PATHS and 2 * len(releases) <= _FEW_PATHS and not assume:
             # Many ways to few releases: states that are equal must be many.
-            endless = any(place is None or inside_while(*place) for place in exploration.forks)
-            merged = None if endless else merged_trace(target, x, limits.seconds)
+            endless = exploration.suspensions > 0
+            merged = None if endless else merged_trace(target, x, min(limits.seconds / 4, 10))
             if merged is not None:
                 return merged
     used = {s for path in paths for form in path.forms for s in form.symbols("indicator")}
