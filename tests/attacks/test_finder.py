@@ -14,7 +14,8 @@ from dpest.attacks.finder.estimate import PairedCounts, estimate, samples_needed
 from dpest.attacks.finder.event import PatternEvent, event_mechanism
 from dpest.attacks.finder.frozen import freeze, stretch_for
 from dpest.attacks.finder.neighbourhood import neighbourhoods
-from dpest.attacks.finder.search import Objective, Searcher, Side
+from dpest.attacks.finder.objective import Objective, Side
+from dpest.attacks.finder.search import Searcher
 from dpest.attacks.finder.smooth import EventShape, Linear, SmoothCheck
 from dpest.attacks.statdp.events import Range
 from dpest.attacks.statdp.features import NUMBER

@@ -4,56 +4,32 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dpest.attacks.budget import Budget, Progress, Report
+from dpest.attacks.finder.confirmation import Confirm, Confirmation, Confirmed
 from dpest.attacks.finder.estimate import DEFAULT_HALF_WIDTH
-from dpest.attacks.finder.event import PatternEvent
 from dpest.attacks.finder.neighbourhood import Neighbourhood, neighbourhoods
 from dpest.attacks.finder.search import Candidate, Cost, Searcher, Side
 from dpest.attacks.finder.smooth import DEFAULT_STEEPNESS, Linear, NotSmoothError
-from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.statdp.detection import Case, detect, named_seed
-from dpest.attacks.statdp.hypothesis_test import coin_label_bound
 from dpest.attacks.statdp.replay import replay_code
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError, ReadingError
-from dpest.evidence import EXACT, Evidence, Standing, Witness, confidence
+from dpest.evidence import Evidence, Witness, confidence
 from dpest.inputs.adjacency import LInf, parse_adjacency
 from dpest.inputs.domains import parse_domain, reals
 from dpest.program.linear import Symbol
 
-Confirm = Callable[[Any, Any, PatternEvent], "float | Evidence | None"]
-
 DEFAULT_RESTARTS = 5
-_LEAST_STARTS = 16
 DEFAULT_SAMPLES = 8192
-_TEST_RUNS = 500_000
-# How far a confirmed candidate is pushed on along the way that the search took.
-_STRETCHES = (2.0, 4.0, 8.0, 16.0)
-_MOST_CONFIRMED = 3
-_REFINEMENTS = 60
-# Smaller gains are not worth inputs that are further out.
-_WORTHWHILE = 1e-6
-_MOST_REFINED_PATHS = 64
+_LEAST_STARTS = 16
 # Candidates are ranked on this many samples; only the winner is measured to the half-width.
 _RANKING_SAMPLES = 50_000
-
-
-@dataclass(frozen=True)
-class Confirmed:
-    """A candidate with a value that may be reported: exact, or a bound at some confidence."""
-
-    candidate: Candidate
-    value: float
-    standing: Standing
-    evidence: Evidence | None = None
-    p: float | None = None
-    q: float | None = None
 
 
 @dataclass(frozen=True)
@@ -167,11 +143,10 @@ class _Attack:
         progress: Report | None,
         started: float,
     ) -> None:
-        self.mechanism, self.confirm, self.alpha = mechanism, confirm, alpha
+        self.mechanism, self.alpha = mechanism, alpha
+        self.confirmation = Confirmation(mechanism, confirm, alpha, limit, seed, started)
         self.limit, self.seed, self.progress, self.started = limit, seed, progress, started
         self.notes: list[str] = []
-        self.runs = 0
-        self.tests = 0
 
     # --- preparation --------------------------------------------------------------------------
 
@@ -221,7 +196,7 @@ class _Attack:
             self._report("looking for starts", best)
             tried = max(_LEAST_STARTS, 2 * min(searcher.patterns, 4 * restarts))
             for i, (objective, start) in enumerate(searcher.best_starts(tried, restarts)):
-                if i and self._spent():
+                if i and self.confirmation.spent():
                     self.notes.append(f"the budget allowed {i} of {restarts} restarts")
                     break
                 self._report(f"climbing, {i + 1} of {restarts}", best)
@@ -230,7 +205,8 @@ class _Attack:
                     found.append(candidate)
             self._report("estimating on fresh noise", best)
             found = [searcher.measure(c, half_width, _RANKING_SAMPLES) for c in found]
-            best = self.confirmed(searcher, found)
+            self._report("confirming", best)
+            best = self.confirmation.confirmed(searcher, found)
             if best is not None:
                 self._report("measuring the winner", best)
                 candidate = searcher.measure(best.candidate, half_width)
@@ -245,143 +221,11 @@ class _Attack:
             tuple(found),
             searcher.cost,
             time.perf_counter() - self.started,
-            self.runs + searcher.cost.samples,
+            self.confirmation.runs + searcher.cost.samples,
             self.seed,
             tuple(self.notes),
         )
         return finding, self.evidence(finding)
-
-    def confirmed(self, searcher: Searcher, found: Sequence[Candidate]) -> Confirmed | None:
-        """The best confirmed candidate, pushed further along its way while that helps."""
-        checked: list[Confirmed] = []
-        for candidate in _distinct(sorted(found, key=lambda c: -_rank(c)))[:_MOST_CONFIRMED]:
-            self._report("confirming", max(checked, key=lambda c: c.value, default=None))
-            answer = self.check(searcher, candidate)
-            if answer is not None:
-                checked.append(answer)
-        if not checked:
-            return None
-        best = max(checked, key=lambda c: c.value)
-        if best.standing.name == "confidence" or math.isinf(best.value):
-            return best
-        exact = [c for c in checked if c.standing.name != "confidence"]
-        for known in list(exact):
-            twins = (self.exact(searcher, c) for c in searcher.flipped(known.candidate))
-            exact += [twin for twin in twins if twin is not None]
-        best = max((self.push(searcher, c) for c in exact), key=lambda c: c.value)
-        return self.refine(searcher, best) if math.isfinite(best.value) else best
-
-    def moved(self, searcher: Searcher, base: Candidate, variables: Any) -> Candidate:
-        """A candidate with other variables, turned the same way round as `base`."""
-        objective = base.objective
-        pair = objective.neighbourhood
-        low = np.full(objective.size, -np.inf)
-        high = np.full(objective.size, np.inf)
-        low[: pair.size], high[: pair.size] = pair.bounds[:, 0], pair.bounds[:, 1]
-        point = np.clip(variables, low, high)
-        x, x2 = pair.pair(point)
-        if pair.pair(base.variables)[0] != base.x:
-            x, x2 = x2, x
-        return replace(base, x=x, x2=x2, event=objective.event(point), variables=point, counts=None)
-
-    def push(self, searcher: Searcher, best: Confirmed) -> Confirmed:
-        """Exact values cost little and see what frozen noise can't: events in the far tails.
-
-        The inputs and the event's ends go on in the direction in which the search moved them, and
-        away from zero, as long as that helps.
-        """
-        base = best.candidate
-        steady = np.zeros(len(base.variables), dtype=bool)
-        steady[list(base.objective.neighbourhood.differences)] = True
-        for way in (base.variables - base.start, base.variables):
-            for stretch in _STRETCHES:
-                if self._spent():
-                    return best
-                point = base.variables + (stretch - 1) * np.where(steady, 0.0, way)
-                checked = self.exact(searcher, self.moved(searcher, base, point))
-                if checked is None or not checked.value > best.value * (1 + _WORTHWHILE):
-                    break
-                best = checked
-        return best
-
-    def refine(self, searcher: Searcher, best: Confirmed) -> Confirmed:
-        """A pattern search on the exact value, one variable after the other.
-
-        A step that helps is doubled, one that doesn't is turned, then halved. The number of steps
-        is fixed, and none are made where a confirmation means tracing many paths.
-        """
-        objective = best.candidate.objective
-        fixed = set(objective.neighbourhood.differences)
-        free = [i for i in range(objective.size) if i not in fixed]
-        if searcher.paths > _MOST_REFINED_PATHS or not free:
-            return best
-        steps = np.full(objective.size, 2 * searcher.scale)
-        for turn in range(_REFINEMENTS):
-            if self._spent():
-                break
-            i = free[turn % len(free)]
-            point = best.candidate.variables.copy()
-            point[i] += steps[i]
-            checked = self.exact(searcher, self.moved(searcher, best.candidate, point))
-            if checked is not None and checked.value > best.value * (1 + _WORTHWHILE):
-                best = checked
-                steps[i] *= 2
-                if math.isinf(best.value):
-                    break
-            else:
-                steps[i] *= -1 if steps[i] > 0 else -0.5
-        return best
-
-    def exact(self, searcher: Searcher, candidate: Candidate) -> Confirmed | None:
-        """As `check`, without a bound on samples where there is no exact answer."""
-        checked = self.check(searcher, candidate, sampled=False)
-        return checked if checked is not None and checked.standing.name != "confidence" else None
-
-    def check(
-        self, searcher: Searcher, candidate: Candidate, sampled: bool = True
-    ) -> Confirmed | None:
-        """The confirmed value of one candidate, exact where that is possible."""
-        started = time.perf_counter()
-        try:
-            searcher.cost.confirmations += 1
-            answer = (
-                self.confirm(candidate.x, candidate.x2, candidate.event)
-                if self.confirm is not None
-                else None
-            )
-            if isinstance(answer, Evidence):
-                return Confirmed(candidate, answer.value, answer.standing, answer)
-            if answer is not None and not math.isnan(answer):
-                return Confirmed(candidate, float(answer), EXACT)
-            return self.test(candidate) if sampled else None
-        finally:
-            searcher.cost.confirmation += time.perf_counter() - started
-
-    def test(self, candidate: Candidate) -> Confirmed | None:
-        """A rigorous bound on fresh samples; each test of this search spends half of what is left
-        of α, so that all of them together stay within it."""
-        self.tests += 1
-        level = self.alpha / 2**self.tests
-        runs = _TEST_RUNS if self.limit.runs is None else min(_TEST_RUNS, self.limit.runs // 4)
-        rng = np.random.default_rng(named_seed(self.seed, "coin", self.tests))
-        n1 = int(rng.binomial(2 * runs, 0.5))
-        sampler = MechanismSampler(self.mechanism)
-        counts = []
-        for name, x, n in (("first", candidate.x, n1), ("second", candidate.x2, 2 * runs - n1)):
-            drawn = sampler.draw(x, n, named_seed(self.seed, name, self.tests))
-            counts.append(candidate.event.count(drawn))
-        self.runs += 2 * runs
-        bound = coin_label_bound(counts[0], counts[1], level)
-        if bound <= 0:
-            return None
-        return Confirmed(
-            candidate,
-            bound,
-            confidence(self.alpha),
-            None,
-            counts[0] / max(n1, 1),
-            counts[1] / max(2 * runs - n1, 1),
-        )
 
     # --- the rest -----------------------------------------------------------------------------
 
@@ -472,15 +316,11 @@ class _Attack:
             details=details,
         )
 
-    def _spent(self) -> bool:
-        seconds = self.limit.seconds
-        return seconds is not None and time.perf_counter() - self.started > seconds
-
     def _report(self, stage: str, best: Confirmed | None) -> None:
         if self.progress is not None:
             seconds = time.perf_counter() - self.started
             bound = max(0.0, best.value) if best else 0.0
-            self.progress(Progress("finder", self.runs, seconds, bound, stage))
+            self.progress(Progress("finder", self.confirmation.runs, seconds, bound, stage))
 
     def _split_note(self, cost: Cost) -> None:
         text = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares(cost).items())
@@ -496,33 +336,6 @@ def shares(cost: Cost) -> dict[str, float]:
     }
     total = sum(parts.values()) or 1.0
     return {name: value / total for name, value in parts.items()}
-
-
-def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The best of every pattern first, then the rest."""
-    first: dict[str, Candidate] = {}
-    rest = []
-    for candidate in candidates:
-        name = repr(candidate.event.pattern)
-        if name in first:
-            rest.append(candidate)
-        else:
-            first[name] = candidate
-    return [*first.values(), *rest]
-
-
-def _rank(candidate: Candidate) -> float:
-    """Estimates are ranked by what is left of them after their half-width."""
-    counts = candidate.counts
-    if counts is None:
-        return candidate.frozen - 1.0 if math.isfinite(candidate.frozen) else -math.inf
-    value = counts.epsilon
-    if math.isnan(value):
-        return -math.inf
-    if math.isinf(value):
-        # A denominator of zero: the support analysis of the exact engine decides.
-        return value
-    return value - counts.half_width()
 
 
 def fixed_pair(x: Any, x2: Any) -> Neighbourhood:

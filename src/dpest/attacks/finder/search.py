@@ -13,29 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.attacks.finder.estimate import DEFAULT_HALF_WIDTH, PairedCounts, estimate
-from dpest.attacks.finder.event import PatternEvent, pattern_of
-from dpest.attacks.finder.frozen import FrozenNoise, draw, freeze
+from dpest.attacks.finder.event import PatternEvent
+from dpest.attacks.finder.frozen import freeze
 from dpest.attacks.finder.neighbourhood import Neighbourhood
+from dpest.attacks.finder.objective import Objective, Side
+from dpest.attacks.finder.outcomes import Outcomes
 from dpest.attacks.finder.smooth import (
-    DEFAULT_STEEPNESS,
-    EventShape,
-    Linear,
     NotSmoothError,
-    SmoothCheck,
 )
-from dpest.attacks.statdp.events import Range
-from dpest.attacks.statdp.features import NUMBER
 from dpest.noise.family import Noise
-from dpest.program.linear import Form, Symbol
-from dpest.program.paths import Path, Trace
+from dpest.program.linear import Symbol
 
 Floats = NDArray[np.float64]
 
-# Probabilities below this are beyond the frozen noise: adding it to both keeps the search away.
-_FLOOR = 5.0
 _LARGE = 1.0
 _SCREENED = 1024
-_MOST_PATTERNS = 64
 
 
 @dataclass(frozen=True)
@@ -69,123 +61,6 @@ class Cost:
     confirmations: int = 0
 
 
-class Side:
-    """One side of the pair: its trace with symbolic inputs, and the inputs' linear maps."""
-
-    def __init__(self, trace: Trace, symbols: Sequence[Symbol]) -> None:
-        self.trace = trace
-        self.symbols = tuple(symbols)
-
-    def inputs(self, maps: Sequence[Linear], size: int) -> dict[Symbol, Linear]:
-        return {
-            symbol: Linear(_padded(linear.coefficients, size), linear.constant)
-            for symbol, linear in zip(self.symbols, maps, strict=True)
-        }
-
-
-def _padded(coefficients: Floats, size: int) -> Floats:
-    return np.concatenate([coefficients, np.zeros(size - len(coefficients))])
-
-
-class Objective:
-    """ε̂_d: log of the ratio of the two smooth probabilities, for one event shape.
-
-    The variables are those of the neighbourhood, then the ends of the event's intervals.
-    """
-
-    def __init__(
-        self,
-        sides: tuple[Side, Side],
-        neighbourhood: Neighbourhood,
-        pattern: tuple[Any, ...],
-        ends: Mapping[int, tuple[bool, bool]],
-        noises: Mapping[Symbol, Noise],
-        symbols: tuple[Symbol, ...],
-        steepness: float = DEFAULT_STEEPNESS,
-    ) -> None:
-        self.sides, self.neighbourhood, self.pattern = sides, neighbourhood, pattern
-        self.ends, self.steepness = dict(ends), steepness
-        self.noises, self.symbols = noises, symbols
-        self.places = [(leaf, i) for leaf, open_ in ends.items() for i in (0, 1) if open_[i]]
-        self.size = neighbourhood.size + len(self.places)
-        units = [Linear(np.eye(self.size)[neighbourhood.size + k]) for k in range(len(self.places))]
-        at = dict(zip(self.places, units, strict=True))
-        shape = EventShape(pattern, {leaf: (at.get((leaf, 0)), at.get((leaf, 1))) for leaf in ends})
-        maps = (neighbourhood.first, neighbourhood.second)
-        self.checks = tuple(
-            SmoothCheck(side.trace, shape, side.inputs(m, self.size), symbols, noises, steepness)
-            for side, m in zip(sides, maps, strict=True)
-        )
-        self.floor = 0.0
-
-    def freeze(self, noise: FrozenNoise) -> None:
-        for check in self.checks:
-            check.freeze(noise.values, noise.weights)
-        self.floor = _FLOOR * float(np.sum(noise.weights**2))
-
-    def with_steepness(self, steepness: float) -> None:
-        for check in self.checks:
-            check.steepness = steepness
-
-    def value(self, variables: Floats) -> float:
-        p, q = (check.value(variables) for check in self.checks)
-        return math.log((p + self.floor) / (q + self.floor))
-
-    def value_and_gradient(self, variables: Floats) -> tuple[float, Floats]:
-        (p, dp), (q, dq) = (check.value_and_gradient(variables) for check in self.checks)
-        p, q = p + self.floor, q + self.floor
-        return math.log(p / q), dp / p - dq / q
-
-    def hard_value(self, variables: Floats) -> float:
-        """The true ratio on the frozen noise."""
-        p, q = (check.hard_value(variables) for check in self.checks)
-        if p == 0.0 or q == 0.0:
-            return math.nan if p == q else (math.inf if q == 0.0 else -math.inf)
-        return math.log(p / q)
-
-    def event(self, variables: Floats) -> PatternEvent:
-        ends: dict[int, list[float]] = {}
-        for k, (leaf, i) in enumerate(self.places):
-            ends.setdefault(leaf, [-math.inf, math.inf])[i] = float(
-                variables[self.neighbourhood.size + k]
-            )
-        return PatternEvent(
-            self.pattern,
-            {leaf: Range(low, high, True, False) for leaf, (low, high) in ends.items()},
-        )
-
-    def constraints(self) -> tuple[Floats, Floats]:
-        """rows·v ≤ limits: the neighbourhood's, and low ends below high ends."""
-        rows = [_padded(row, self.size) for row in self.neighbourhood.rows]
-        limits = list(self.neighbourhood.limits)
-        start = self.neighbourhood.size
-        index = {place: start + k for k, place in enumerate(self.places)}
-        for leaf, i in self.places:
-            if i == 0 and (leaf, 1) in index:
-                row = np.zeros(self.size)
-                row[index[leaf, 0]], row[index[leaf, 1]] = 1.0, -1.0
-                rows.append(row)
-                limits.append(0.0)
-        return np.array(rows).reshape(len(limits), self.size), np.array(limits)
-
-    def paired(self, variables: Floats, rng: np.random.Generator) -> Any:
-        """A function that gives both true indicators on n fresh shared noises."""
-        first, second = self.checks
-
-        def check(n: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-            noise = draw(self.noises, self.symbols, n, rng)
-            kept = [(c._frozen, c._weights) for c in self.checks]
-            try:
-                first.freeze(noise)
-                second.freeze(noise)
-                return first.hard(variables).copy(), second.hard(variables).copy()
-            finally:
-                for c, (frozen, weights) in zip(self.checks, kept, strict=True):
-                    c._frozen, c._weights = frozen, weights
-
-        return check
-
-
 class Searcher:
     """Everything that a search shares: traces, neighbourhoods, frozen noise, costs."""
 
@@ -207,7 +82,7 @@ class Searcher:
         started = time.perf_counter()
         self.noise = freeze(noises, samples, self.rng)
         self.cost.sampling += time.perf_counter() - started
-        self._outcomes = {n: _Outcomes(side, self.noise.symbols) for n, side in sides.items()}
+        self._outcomes = {n: Outcomes(side, self.noise.symbols) for n, side in sides.items()}
 
     def start(self) -> tuple[Objective, Floats]:
         """A random pair and a random event of the next pattern in turn, ends around a value."""
@@ -459,103 +334,6 @@ class Searcher:
             found = self.candidate(objective, point, point)
             if found is not None:
                 yield found
-
-
-class _Outcomes:
-    """What the traced function can return, and returns at given inputs and noise."""
-
-    def __init__(self, side: Side, symbols: Sequence[Symbol]) -> None:
-        self.side = side
-        self.index = {s: i for i, s in enumerate(symbols)}
-        self.inputs = {s: i for i, s in enumerate(side.symbols)}
-        # Where outputs hold no indicators their patterns can be listed: each gets its turn.
-        listed: dict[Any, Path] = {}
-        for path in side.trace.paths:
-            if any(True for form in path.forms for _ in form.symbols("indicator")):
-                listed = {}
-                break
-            listed.setdefault(repr(pattern_of(path, {})), path)
-            if len(listed) > _MOST_PATTERNS:
-                listed = {}
-                break
-        self._listed = list(listed.values())
-        self._turn: list[int] = []
-
-    @property
-    def patterns(self) -> int:
-        return len(self._listed) or _MOST_PATTERNS // 4
-
-    def next(
-        self, x: Sequence[Any], noise: Floats, rng: np.random.Generator
-    ) -> tuple[tuple[Any, ...], dict[int, float]] | None:
-        """The next pattern in a random order, with values for its real leaves."""
-        at = np.array(x, dtype=np.float64)
-        if not self._listed:
-            return self.at(at, noise, rng)
-        if not self._turn:
-            self._turn = rng.permutation(len(self._listed)).tolist()
-        path = self._listed[self._turn.pop()]
-        return self._read(path, at, noise)
-
-    def _read(
-        self, path: Path, x: Floats, noise: Floats
-    ) -> tuple[tuple[Any, ...], dict[int, float]]:
-        used = {s for form in path.forms for s in form.symbols("indicator")}
-        bits = {s: self._holds(self.side.trace.indicators[s], x, noise) for s in used}
-        pattern = pattern_of(path, bits)
-        numbers = {
-            i: self._number(leaf, x, noise, bits)
-            for i, leaf in enumerate(path.leaves)
-            if isinstance(leaf, Form) and pattern[i] is NUMBER
-        }
-        return pattern, numbers
-
-    def _number(self, form: Form, x: Floats, noise: Floats, bits: Mapping[Symbol, bool]) -> float:
-        total = float(form.constant)
-        for symbol, c in form.terms.items():
-            if symbol.kind == "noise":
-                total += float(c) * noise[self.index[symbol]]
-            elif symbol.kind == "input":
-                total += float(c) * x[self.inputs[symbol]]
-            else:
-                total += float(c) * bits[symbol]
-        return total
-
-    def _holds(self, truth: Any, x: Floats, noise: Floats) -> bool:
-        if truth.condition is not None:
-            value = self._number(truth.condition.form, x, noise, {})
-            return {
-                ">": value > 0,
-                ">=": value >= 0,
-                "==": value == 0,
-                "!=": value != 0,
-            }[truth.condition.relation]
-        parts = (self._holds(part, x, noise) for part in truth.parts)
-        return all(parts) if truth.conjunction else any(parts)
-
-    def at(
-        self, x: Floats, noise: Floats, rng: np.random.Generator
-    ) -> tuple[tuple[Any, ...], dict[int, float]] | None:
-        """The pattern and the real leaves of the output there."""
-        ways: list[Path] = []
-        chances: list[float] = []
-        for path in self.side.trace.paths:
-            if all(self._condition(c, x, noise) for c in path.conditions):
-                ways.append(path)
-                chances.append(math.prod(float(c.probability) for c in path.choices))
-        if not ways or not sum(chances) > 0:
-            return None
-        path = ways[int(rng.choice(len(ways), p=np.array(chances) / sum(chances)))]
-        return self._read(path, x, noise)
-
-    def _condition(self, condition: Any, x: Floats, noise: Floats) -> bool:
-        value = self._number(condition.form, x, noise, {})
-        relation = condition.relation
-        if relation == ">":
-            return value > 0
-        if relation == ">=":
-            return value >= 0
-        return (value == 0) == (relation == "==")
 
 
 def _typical_scale(noises: Mapping[Symbol, Noise]) -> float:

@@ -1,0 +1,223 @@
+"""From candidates to values that may be reported: exact ones, or bounds on fresh samples."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpest.attacks.budget import Budget
+from dpest.attacks.finder.event import PatternEvent
+from dpest.attacks.finder.search import Candidate, Searcher
+from dpest.attacks.sampler import MechanismSampler
+from dpest.attacks.statdp.detection import named_seed
+from dpest.attacks.statdp.hypothesis_test import coin_label_bound
+from dpest.declaration import Mechanism
+from dpest.evidence import EXACT, Evidence, Standing, confidence
+
+Confirm = Callable[[Any, Any, PatternEvent], "float | Evidence | None"]
+
+_TEST_RUNS = 500_000
+# How far a confirmed candidate is pushed on along the way that the search took.
+_STRETCHES = (2.0, 4.0, 8.0, 16.0)
+_MOST_CONFIRMED = 3
+_REFINEMENTS = 60
+# Smaller gains are not worth inputs that are further out.
+_WORTHWHILE = 1e-6
+_MOST_REFINED_PATHS = 64
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """A candidate with a value that may be reported: exact, or a bound at some confidence."""
+
+    candidate: Candidate
+    value: float
+    standing: Standing
+    evidence: Evidence | None = None
+    p: float | None = None
+    q: float | None = None
+
+
+class Confirmation:
+    """Confirms candidates of one search; counts its runs and the tests that share α."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        confirm: Confirm | None,
+        alpha: float,
+        limit: Budget,
+        seed: int,
+        started: float,
+    ) -> None:
+        self.mechanism, self.confirm, self.alpha = mechanism, confirm, alpha
+        self.limit, self.seed, self.started = limit, seed, started
+        self.runs = 0
+        self.tests = 0
+
+    def spent(self) -> bool:
+        seconds = self.limit.seconds
+        return seconds is not None and time.perf_counter() - self.started > seconds
+
+    def confirmed(self, searcher: Searcher, found: Sequence[Candidate]) -> Confirmed | None:
+        """The best confirmed candidate, pushed further along its way while that helps."""
+        checked: list[Confirmed] = []
+        for candidate in _distinct(sorted(found, key=lambda c: -_rank(c)))[:_MOST_CONFIRMED]:
+            answer = self.check(searcher, candidate)
+            if answer is not None:
+                checked.append(answer)
+        if not checked:
+            return None
+        best = max(checked, key=lambda c: c.value)
+        if best.standing.name == "confidence" or math.isinf(best.value):
+            return best
+        exact = [c for c in checked if c.standing.name != "confidence"]
+        for known in list(exact):
+            twins = (self.exact(searcher, c) for c in searcher.flipped(known.candidate))
+            exact += [twin for twin in twins if twin is not None]
+        best = max((self.push(searcher, c) for c in exact), key=lambda c: c.value)
+        return self.refine(searcher, best) if math.isfinite(best.value) else best
+
+    def moved(self, searcher: Searcher, base: Candidate, variables: Any) -> Candidate:
+        """A candidate with other variables, turned the same way round as `base`."""
+        objective = base.objective
+        pair = objective.neighbourhood
+        low = np.full(objective.size, -np.inf)
+        high = np.full(objective.size, np.inf)
+        low[: pair.size], high[: pair.size] = pair.bounds[:, 0], pair.bounds[:, 1]
+        point = np.clip(variables, low, high)
+        x, x2 = pair.pair(point)
+        if pair.pair(base.variables)[0] != base.x:
+            x, x2 = x2, x
+        return replace(base, x=x, x2=x2, event=objective.event(point), variables=point, counts=None)
+
+    def push(self, searcher: Searcher, best: Confirmed) -> Confirmed:
+        """Exact values cost little and see what frozen noise can't: events in the far tails.
+
+        The inputs and the event's ends go on in the direction in which the search moved them, and
+        away from zero, as long as that helps.
+        """
+        base = best.candidate
+        steady = np.zeros(len(base.variables), dtype=bool)
+        steady[list(base.objective.neighbourhood.differences)] = True
+        for way in (base.variables - base.start, base.variables):
+            for stretch in _STRETCHES:
+                if self.spent():
+                    return best
+                point = base.variables + (stretch - 1) * np.where(steady, 0.0, way)
+                checked = self.exact(searcher, self.moved(searcher, base, point))
+                if checked is None or not checked.value > best.value * (1 + _WORTHWHILE):
+                    break
+                best = checked
+        return best
+
+    def refine(self, searcher: Searcher, best: Confirmed) -> Confirmed:
+        """A pattern search on the exact value, one variable after the other.
+
+        A step that helps is doubled, one that doesn't is turned, then halved. The number of steps
+        is fixed, and none are made where a confirmation means tracing many paths.
+        """
+        objective = best.candidate.objective
+        fixed = set(objective.neighbourhood.differences)
+        free = [i for i in range(objective.size) if i not in fixed]
+        if searcher.paths > _MOST_REFINED_PATHS or not free:
+            return best
+        steps = np.full(objective.size, 2 * searcher.scale)
+        for turn in range(_REFINEMENTS):
+            if self.spent():
+                break
+            i = free[turn % len(free)]
+            point = best.candidate.variables.copy()
+            point[i] += steps[i]
+            checked = self.exact(searcher, self.moved(searcher, best.candidate, point))
+            if checked is not None and checked.value > best.value * (1 + _WORTHWHILE):
+                best = checked
+                steps[i] *= 2
+                if math.isinf(best.value):
+                    break
+            else:
+                steps[i] *= -1 if steps[i] > 0 else -0.5
+        return best
+
+    def exact(self, searcher: Searcher, candidate: Candidate) -> Confirmed | None:
+        """As `check`, without a bound on samples where there is no exact answer."""
+        checked = self.check(searcher, candidate, sampled=False)
+        return checked if checked is not None and checked.standing.name != "confidence" else None
+
+    def check(
+        self, searcher: Searcher, candidate: Candidate, sampled: bool = True
+    ) -> Confirmed | None:
+        """The confirmed value of one candidate, exact where that is possible."""
+        started = time.perf_counter()
+        try:
+            searcher.cost.confirmations += 1
+            answer = (
+                self.confirm(candidate.x, candidate.x2, candidate.event)
+                if self.confirm is not None
+                else None
+            )
+            if isinstance(answer, Evidence) and answer.standing.is_bound:
+                return Confirmed(candidate, answer.value, answer.standing, answer)
+            if isinstance(answer, (int, float)) and not math.isnan(answer):
+                return Confirmed(candidate, float(answer), EXACT)
+            return self.test(candidate) if sampled else None
+        finally:
+            searcher.cost.confirmation += time.perf_counter() - started
+
+    def test(self, candidate: Candidate) -> Confirmed | None:
+        """A rigorous bound on fresh samples; each test of this search spends half of what is left
+        of α, so that all of them together stay within it."""
+        self.tests += 1
+        level = self.alpha / 2**self.tests
+        runs = _TEST_RUNS if self.limit.runs is None else min(_TEST_RUNS, self.limit.runs // 4)
+        rng = np.random.default_rng(named_seed(self.seed, "coin", self.tests))
+        n1 = int(rng.binomial(2 * runs, 0.5))
+        sampler = MechanismSampler(self.mechanism)
+        counts = []
+        for name, x, n in (("first", candidate.x, n1), ("second", candidate.x2, 2 * runs - n1)):
+            drawn = sampler.draw(x, n, named_seed(self.seed, name, self.tests))
+            counts.append(candidate.event.count(drawn))
+        self.runs += 2 * runs
+        bound = coin_label_bound(counts[0], counts[1], level)
+        if bound <= 0:
+            return None
+        return Confirmed(
+            candidate,
+            bound,
+            confidence(self.alpha),
+            None,
+            counts[0] / max(n1, 1),
+            counts[1] / max(2 * runs - n1, 1),
+        )
+
+
+def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The best of every pattern first, then the rest."""
+    first: dict[str, Candidate] = {}
+    rest = []
+    for candidate in candidates:
+        name = repr(candidate.event.pattern)
+        if name in first:
+            rest.append(candidate)
+        else:
+            first[name] = candidate
+    return [*first.values(), *rest]
+
+
+def _rank(candidate: Candidate) -> float:
+    """Estimates are ranked by what is left of them after their half-width."""
+    counts = candidate.counts
+    if counts is None:
+        return candidate.frozen - 1.0 if math.isfinite(candidate.frozen) else -math.inf
+    value = counts.epsilon
+    if math.isnan(value):
+        return -math.inf
+    if math.isinf(value):
+        # A denominator of zero: the support analysis of the exact engine decides.
+        return value
+    return value - counts.half_width()
