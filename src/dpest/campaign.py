@@ -282,10 +282,10 @@ class Campaign:
             return False
         return lower is None or lower.standing.name == "confidence"
 
-    def enough(self) -> float | None:
+    def enough(self) -> float:
         """A value that no pair can exceed, less what counts as meeting it."""
         upper = self.verdict().upper
-        return None if upper is None else upper.value * (1 - 0.2 * MEET)
+        return math.inf if upper is None else upper.value * (1 - 0.2 * MEET)
 
     def settled(self) -> bool:
         """Whether the bounds meet: nothing more can be learnt by looking at pairs."""
