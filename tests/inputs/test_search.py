@@ -174,3 +174,14 @@ def test_an_early_stop_is_never_exhaustive():
     found = search(lambda x, x2: math.inf, any_pair(), finite([0, 1, 2]))
     assert found.value == math.inf
     assert not found.exhaustive  # the campaign would take the maximum for an upper bound
+
+
+def test_ends_when_there_is_nothing_new():
+    found = search(lambda x, x2: 1.0, l1(), integers(1, 0, 200), budget=10**5)
+    assert found.value == 1.0
+    assert found.evaluations <= 200
+
+
+def test_neighbours_that_do_not_exist_are_not_looked_for_forever():
+    with pytest.raises(InputError, match="no two different"):
+        search(lambda x, x2: 1.0, linf(0.5), integers(3, 0, 1000), budget=100)

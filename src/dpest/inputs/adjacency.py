@@ -356,12 +356,13 @@ def _sign_vectors(length: int) -> Iterator[tuple[int, ...]]:
         yield [1 if i % 2 == 0 else -1 for i in range(length)]
 
     def blocks() -> Iterator[list[int]]:
-        for k in range(1, length):
+        # A mechanism that stops after c hits is worst where the last c queries go the other way.
+        for k in reversed(range(1, length)):
             yield [1] * k + [-1] * (length - k)
 
     yield from fresh(first())
-    yield from fresh(one_turned())
     yield from fresh(blocks())
+    yield from fresh(one_turned())
     yield from fresh(list(s) for s in itertools.product((1, -1), repeat=length))
 
 

@@ -17,6 +17,8 @@ from dpest.inputs.entries import vector
 from dpest.inputs.search import Ledger
 
 _FAR = 1e6
+_FEW = 10
+_IDLE = 20
 
 
 class Candidate(NamedTuple):
@@ -29,23 +31,31 @@ def search_vectors(ledger: Ledger, generator: np.random.Generator, n: int) -> No
     """Spend what is left of the budget; ends by `Spent` or when no stage finds more."""
     domain = ledger.domain
     assert isinstance(domain, Reals)
-    found = _corners(ledger, domain, n)
+    corners = ledger.adjacency.corners(n, max(_FEW, ledger.left // 3), domain)
+    found: list[Candidate] = []
     if ledger.pair is not None:
         x, x2 = vector(ledger.pair[0]), vector(ledger.pair[1])
         found.append(Candidate(ledger.best, x, [v - u for u, v in zip(x, x2, strict=True)]))
+    # A few corners and the best one's ray first: a search that is cut short has been there.
+    found += [_at_corner(ledger, domain, d) for d in corners[:_FEW]]
+    if found:
+        found.append(_along_ray(ledger, domain, max(found, key=lambda c: c.value)))
+    found += [_at_corner(ledger, domain, d) for d in corners[_FEW:]]
     found.sort(key=lambda c: -c.value)
     found = [_along_ray(ledger, domain, c) for c in found[:4]]
-    while found:
+    idle, before = 0, ledger.evaluations
+    while found and idle < _IDLE:
+        idle = idle + 1 if ledger.evaluations == before else 0  # all of its pairs were known
+        before = ledger.evaluations
         start = max(found, key=lambda c: c.value)
         refined = _local(ledger, domain, start, generator)
         refined = _along_ray(ledger, domain, refined)
         if refined.value > start.value * (1 + 1e-6):
             found = [refined]
             continue
-        x = [float(v) for v in domain.random(generator, n)]
-        corners = ledger.adjacency.corners(n, 256, domain)
         if not corners:
             return
+        x = [float(v) for v in domain.random(generator, n)]
         d = list(corners[int(generator.integers(len(corners)))])
         found = [_local(ledger, domain, _at(ledger, domain, x, d, "random"), generator)]
 
@@ -56,18 +66,12 @@ def _at(ledger: Ledger, domain: Reals, x: list[float], d: list[float], how: str)
     return Candidate(ledger.at(start, other, how), [float(v) for v in start], d)
 
 
-def _corners(ledger: Ledger, domain: Reals, n: int) -> list[Candidate]:
-    """Each extreme difference at the end of the box that it points away from, and in the middle."""
+def _at_corner(ledger: Ledger, domain: Reals, d: tuple[float, ...]) -> Candidate:
+    """An extreme difference, at the end of the box that it points away from."""
     low, high = domain.box
     middle = min(max(0.0, low), high)
-    allowed = max(8, ledger.left // 3)
-    found: list[Candidate] = []
-    for d in ledger.adjacency.corners(n, allowed, domain):
-        if len(found) >= allowed:
-            break
-        x = [high if v < 0 else low if v > 0 else middle for v in d]
-        found.append(_at(ledger, domain, x, list(d), "corner of the box"))
-    return found
+    x = [high if v < 0 else low if v > 0 else middle for v in d]
+    return _at(ledger, domain, x, list(d), "corner of the box")
 
 
 def _along_ray(ledger: Ledger, domain: Reals, start: Candidate) -> Candidate:
