@@ -260,3 +260,14 @@ def test_two_sided_tails_are_exact():
     far = float(family.log_sf(5000))
     assert far == pytest.approx(5001 * math.log(0.6) - math.log(1.6), rel=1e-13)
     assert float(family.log_cdf(-5001)) == pytest.approx(far, rel=1e-13)
+
+
+@pytest.mark.parametrize("family", [DiscreteGaussian(900.0), Poisson(4e5), Binomial(10**6, 0.3)])
+def test_many_points_of_a_wide_family_share_their_sums(family):
+    spread = math.sqrt(family.variance)
+    points = np.round(family.mean + spread * np.linspace(-12, 12, 3001))
+    table = family.log_sf(points)
+    one_by_one = [float(family.log_sf(p)) for p in points[::500]]
+    np.testing.assert_allclose(table[::500], one_by_one, rtol=1e-10, atol=1e-10)
+    assert np.all(np.diff(table) <= 0)
+    assert family.log_sf(np.array([np.inf, -np.inf])).tolist() == [-np.inf, 0.0]

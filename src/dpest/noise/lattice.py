@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from dpest.noise.family import Floats, Noise
 
 _CHUNK = 64
+_TABLE = 2**20
 _NEGLIGIBLE = math.log(2.0**-60)
 
 
@@ -51,14 +52,30 @@ class LatticeNoise(Noise):
         low, high = self.support
         lower, upper = np.empty(distinct.shape), np.empty(distinct.shape)
         right = distinct >= self.mode
-        upper[right] = self._log_sum(distinct[right] + 1, 1)
-        lower[~right] = self._log_sum(distinct[~right], -1)
+        upper[right] = self._log_sums(distinct[right] + 1, 1)
+        lower[~right] = self._log_sums(distinct[~right][::-1], -1)[::-1]
         with np.errstate(divide="ignore"):
             lower[right] = np.log1p(-np.exp(np.minimum(upper[right], 0)))
             upper[~right] = np.log1p(-np.exp(np.minimum(lower[~right], 0)))
         lower[distinct >= high] = 0.0
         upper[distinct < low] = 0.0
         return lower[back].reshape(k.shape), upper[back].reshape(k.shape)
+
+    def _log_sums(self, starts: Floats, step: int) -> Floats:
+        """`_log_sum` for many starts, in order away from the mode; what they share is summed once."""
+        low, high = self.support
+        total = np.full(starts.shape, -np.inf)
+        inside = (starts >= low) & (starts <= high) & np.isfinite(starts)
+        points = starts[inside]
+        if len(points) <= 2 or abs(points[-1] - points[0]) > _TABLE:
+            total[inside] = [self._log_sum(points[i : i + 1], step)[0] for i in range(len(points))]
+            return total
+        far = self._log_sum(points[-1:], step)
+        between = np.arange(points[0], points[-1], step)
+        masses = np.concatenate([far, self.log_density(between)[::-1]])
+        table = np.logaddexp.accumulate(masses)[::-1]
+        total[inside] = table[np.abs(points - points[0]).astype(int)]
+        return total
 
     def _log_sum(self, start: Floats, step: int) -> Floats:
         """log Σ of the masses at start, start + step, …, away from the mode."""
