@@ -6,5 +6,5 @@ from dpest.distributions.pairs import GroupPair
 
 
 class LossMeasure:
-    def __init__(self, groups: list[GroupPair]) -> None:
-        self.groups = groups
+    def __init__(self, parts: list[list[GroupPair]]) -> None:
+        self.parts = parts

@@ -8,6 +8,7 @@ from typing import Any
 
 from dpest.declaration import as_mechanism
 from dpest.distributions.loss import ExactLoss, privacy_loss
+from dpest.distributions.templates import Template, independent_parts, shape_key
 from dpest.program.paths import Trace
 
 
@@ -36,30 +37,47 @@ def exact_loss(
 class Objective:
     """ε of a mechanism as a function of the pair of inputs, for searches.
 
-    Traces are remembered by input, so that a pair and its swap, or a ray from one input, cost
-    one trace each. A pair that can't be answered exactly raises as `exact_loss` does.
+    Inputs of one shape share one symbolic trace where the mechanism has one; otherwise traces are
+    remembered by input. A pair that can't be answered exactly raises as `exact_loss` does.
     """
 
     def __init__(self, mechanism: Any, *, params: Mapping[str, Any] | None = None) -> None:
         self._mechanism = as_mechanism(mechanism).with_params(params)
-        self._traces: dict[str, Trace] = {}
+        self._templates: dict[Any, Template | None] = {}
+        self._traces: dict[str, list[Trace]] = {}
         self._values: dict[tuple[str, str], float] = {}
 
     def __call__(self, x: Any, x2: Any) -> float:
         key = (repr(x), repr(x2))
         known = self._values.get(key)
         if known is None:
-            loss = privacy_loss(self._trace(key[0], x), self._trace(key[1], x2))
-            known = self._values[key] = self._values[key[::-1]] = loss.epsilon
+            known = self._values[key] = self._values[key[::-1]] = self.loss(x, x2).epsilon
         return known
 
-    def _trace(self, key: str, x: Any) -> Trace:
+    def loss(self, x: Any, x2: Any) -> ExactLoss:
+        """The whole loss of a pair."""
+        first, second = self._trace(x), self._trace(x2)
+        if len(first) != len(second):
+            return exact_loss(self._mechanism, x, x2)
+        return privacy_loss(first, second)
+
+    def _trace(self, x: Any) -> list[Trace]:
+        key = repr(x)
         found = self._traces.get(key)
         if found is None:
             if len(self._traces) > 64:
                 self._traces.pop(next(iter(self._traces)))
-            found = self._traces[key] = _traced(self._mechanism, x, None)
+            found = self._traces[key] = self._fresh(x)
         return found
+
+    def _fresh(self, x: Any) -> list[Trace]:
+        shape = shape_key(x)
+        if shape not in self._templates:
+            self._templates[shape] = Template.of(self._mechanism, x)
+        template = self._templates[shape]
+        if template is not None:
+            return template.at(x)
+        return independent_parts(_traced(self._mechanism, x, None))
 
 
 def epsilon_only(

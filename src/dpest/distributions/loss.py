@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from dpest.distributions import divergences
 from dpest.distributions.pairs import CellExtreme, CellPair, GroupPair, compare, quadrature_error
-from dpest.distributions.witness import describe
-from dpest.errors import DomainError
+from dpest.distributions.templates import independent_parts
+from dpest.distributions.witness import describe, joined
+from dpest.errors import DomainError, RefusedError
 from dpest.evidence import Witness
 from dpest.program.paths import Trace
 
@@ -31,7 +30,7 @@ class ExactLoss:
 
     x: Any
     x2: Any
-    groups: list[GroupPair]
+    parts: list[list[GroupPair]]  # independent parts of the output; their losses add
     mode: str
     epsilon_forward: float
     epsilon_backward: float
@@ -48,7 +47,7 @@ class ExactLoss:
 
     @functools.cached_property
     def _measure(self) -> divergences.LossMeasure:
-        return divergences.LossMeasure(self.groups)
+        return divergences.LossMeasure(self.parts)
 
     def delta(self, epsilon: float) -> float:
         """The least δ with (ε, δ)-DP between the two inputs: both directions."""
@@ -126,35 +125,45 @@ def _mode(cells: list[CellPair]) -> str:
     return "rational" if exact else "discrete"
 
 
-def privacy_loss(first: Trace, second: Trace, *, certify: bool = False) -> ExactLoss:
+def privacy_loss(
+    first: Trace | Sequence[Trace], second: Trace | Sequence[Trace], *, certify: bool = False
+) -> ExactLoss:
     """The exact loss between the output distributions of two traces.
 
-    Raises RefusedError, with the reason, where the noises are tied together in a way that needs
-    more than two nested integrals. With `certify` the result carries an enclosure in ball
-    arithmetic, where all integrals are one-dimensional.
+    A sequence of traces stands for independent parts of one output. Raises RefusedError, with the
+    reason, where the noises are tied together in a way that needs more than two nested integrals.
+    With `certify` the result carries an enclosure in ball arithmetic, where all integrals are
+    one-dimensional.
     """
-    groups = compare(first, second)
-    best = [_direction(groups, 0), _direction(groups, 1)]
-    side = 0 if best[0][0] >= best[1][0] else 1
-    value, group, extremes = best[side]
-    cells = [pair for g in groups for block in g.blocks for pair in block.cells]
-    leftover = float(first.leftover) + float(second.leftover)
-    notes = tuple(dict.fromkeys((*first.notes, *second.notes)))
+    sides = [_as_parts(first), _as_parts(second)]
+    if len(sides[0]) != len(sides[1]):
+        if isinstance(first, Trace) and isinstance(second, Trace):
+            sides = [[first], [second]]
+        else:
+            raise RefusedError("the outputs of the two inputs fall into different parts")
+    parts = [compare(p, q) for p, q in zip(*sides, strict=True)]
+    best = [[_direction(groups, side) for groups in parts] for side in (0, 1)]
+    values = [_total([b.value for b in best[side]]) for side in (0, 1)]
+    side = 0 if values[0] >= values[1] else 1
+    cells = [pair for groups in parts for g in groups for b in g.blocks for pair in b.cells]
+    traces = [*sides[0], *sides[1]]
+    x, x2 = sides[0][0].inputs, sides[1][0].inputs
     error = 0.0
-    if math.isfinite(value):
-        error = 2 * quadrature_error(cells) * max(1, len(extremes)) + 1e-15
-    witness = describe(group, extremes, first.inputs, second.inputs, side == 0)
+    if math.isfinite(values[side]):
+        pieces = sum(len(b.extremes) for b in best[side])
+        error = 2 * quadrature_error(cells) * pieces + 1e-15
+    found = [describe(b.group, b.extremes, x, x2, side == 0) for b in best[side]]
     loss = ExactLoss(
-        first.inputs,
-        second.inputs,
-        groups,
+        x,
+        x2,
+        parts,
         _mode(cells),
-        max(best[0][0], 0.0),
-        max(best[1][0], 0.0),
-        witness,
+        max(values[0], 0.0),
+        max(values[1], 0.0),
+        found[0] if len(found) == 1 else joined(found),
         error,
-        leftover=leftover,
-        notes=notes,
+        leftover=float(sum(float(t.leftover) for t in traces)),
+        notes=tuple(dict.fromkeys(note for t in traces for note in t.notes)),
     )
     if certify:
         from dpest.distributions.enclosure import enclose
@@ -165,27 +174,29 @@ def privacy_loss(first: Trace, second: Trace, *, certify: bool = False) -> Exact
     return loss
 
 
-def _direction(
-    groups: list[GroupPair], side: int
-) -> tuple[float, GroupPair, tuple[CellExtreme, ...]]:
-    best: tuple[float, GroupPair, tuple[CellExtreme, ...]] | None = None
+def _as_parts(given: Trace | Sequence[Trace]) -> list[Trace]:
+    return independent_parts(given) if isinstance(given, Trace) else list(given)
+
+
+@dataclass(frozen=True)
+class _Best:
+    value: float
+    group: GroupPair
+    extremes: tuple[CellExtreme, ...]
+
+
+def _direction(groups: list[GroupPair], side: int) -> _Best:
+    """The largest loss of one direction over the groups of a part."""
+    best: _Best | None = None
     for group in groups:
-        parts = tuple(block.extremes()[side] for block in group.blocks)
-        value = _total(parts)
-        if best is None or value > best[0]:
-            best = (value, group, parts)
+        extremes = tuple(block.extremes()[side] for block in group.blocks)
+        value = _total([e.value for e in extremes])
+        if best is None or value > best.value:
+            best = _Best(value, group, extremes)
     assert best is not None
     return best
 
 
-def _total(parts: tuple[CellExtreme, ...]) -> float:
-    values = [part.value for part in parts]
-    # A block that this side can't produce at all makes the whole group impossible here.
+def _total(values: Sequence[float]) -> float:
+    # A part that this side can't produce at all makes the whole impossible here.
     return -math.inf if -math.inf in values else math.fsum(values)
-
-
-def losses(loss: ExactLoss) -> tuple[np.ndarray, np.ndarray]:
-    """For purely discrete outputs: all log-probabilities, one row a side."""
-    pairs = [p.log_constant for g in loss.groups for b in g.blocks for p in b.cells]
-    table = np.array(pairs)
-    return table[:, 0], table[:, 1]

@@ -16,8 +16,8 @@ from dpest.distributions.densities import spread
 from dpest.distributions.factors import groups_of
 from dpest.distributions.quadrature import Floats
 from dpest.distributions.ratio import NOTHING, Extreme, scan, scan_lattice
-from dpest.distributions.summit import climb
-from dpest.distributions.terms import IntegralTerm, Term, parameters_of
+from dpest.distributions.summit import climb, grid_bounds
+from dpest.distributions.terms import IntegralTerm, Term, parameters_of, renamed
 from dpest.noise.family import Noise
 from dpest.program.linear import Form, Symbol
 from dpest.program.paths import Trace
@@ -25,6 +25,9 @@ from dpest.program.skeleton import Skeleton
 
 Noises = tuple[Mapping[Symbol, Noise], Mapping[Symbol, Noise]]
 Values = Mapping[Symbol, Floats]
+
+
+_KNOWN: dict[Any, tuple[Extreme, Extreme]] = {}
 
 
 @dataclass
@@ -36,7 +39,9 @@ class Factor:
     lines: list[Form]
     scale: float
     widest: float
+    terms: tuple[tuple[Term, ...], tuple[Term, ...]] | None = None
     _extremes: tuple[Extreme, Extreme] | None = None
+    _rough: tuple[float, float] | None = None
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -60,8 +65,34 @@ class Factor:
 
     def extremes(self) -> tuple[Extreme, Extreme]:
         if self._extremes is None:
-            self._extremes = self._find()
+            key = self._key()
+            known = None if key is None else _KNOWN.get(key)
+            if known is None:
+                known = self._find()
+                if key is not None:
+                    if len(_KNOWN) > 20_000:
+                        _KNOWN.clear()
+                    _KNOWN[key] = known
+            self._extremes = known
         return self._extremes
+
+    def _key(self) -> Any:
+        """Equal for factors that are one function up to the names of their coordinates."""
+        if self.terms is None:
+            return None
+        names = {s: Form.of(Symbol("state", f"v{i}")) for i, s in enumerate(self.symbols)}
+        lattice = tuple((c.lattice, c.step, c.offsets) for c in self.coordinates)
+        sides = tuple(tuple(renamed(t, names) for t in side) for side in self.terms)
+        return (sides, lattice, self.widest)
+
+    def rough(self) -> tuple[float, float]:
+        """Lower bounds of both suprema, from a grid of kinks and far points."""
+        if len(self.coordinates) == 1:
+            forward, backward = self.extremes()
+            return forward.value, backward.value
+        if self._rough is None:
+            self._rough = grid_bounds(self.pair, self.lines, self.symbols, self.widest)
+        return self._rough
 
     def finite_extremes(self) -> tuple[Extreme, Extreme]:
         """The extremes without outputs that only one side seems to have.
@@ -92,7 +123,7 @@ class Factor:
         return scan(pair, kinks, self.scale, self.widest)
 
 
-@dataclass
+@dataclass(eq=False)
 class CellPair:
     """A cell under both inputs: constant log-masses and independent factors."""
 
@@ -124,6 +155,17 @@ class CellPair:
                 continue
             found.append(CellExtreme(base + sum(e.value for e in parts), self, tuple(parts)))
         return found[0], found[1]
+
+    def rough(self) -> tuple[float, float]:
+        """Lower bounds of both suprema; infinite where one side is missing."""
+        p, q = self.log_constant
+        if p == -math.inf or q == -math.inf:
+            return math.inf, math.inf
+        parts = [f.rough() for f in self.factors]
+        return (
+            p - q + math.fsum(r[0] for r in parts),
+            q - p + math.fsum(r[1] for r in parts),
+        )
 
     def _lopsided(self) -> tuple[CellExtreme, CellExtreme]:
         here, there = self.exists(0), self.exists(1)
@@ -186,9 +228,28 @@ class CellExtreme:
 class BlockPair:
     positions: tuple[int, ...]
     cells: list[CellPair]
+    _extremes: tuple[CellExtreme, CellExtreme] | None = None
 
     def extremes(self) -> tuple[CellExtreme, CellExtreme]:
-        both = [c.extremes() for c in self.cells]
+        if self._extremes is None:
+            self._extremes = self._find()
+        return self._extremes
+
+    def _find(self) -> tuple[CellExtreme, CellExtreme]:
+        """Both suprema over all cells.
+
+        Cells whose reals hang together are searched only if a grid of their kinks comes near the
+        best; all others are computed.
+        """
+        hard = [c for c in self.cells if any(len(f.coordinates) > 1 for f in c.factors)]
+        easy = [c for c in self.cells if c not in hard] if hard else self.cells
+        both = [c.extremes() for c in easy]
+        best = [max((b[side].value for b in both), default=-math.inf) for side in (0, 1)]
+        rough = [(c, c.rough()) for c in hard]
+        tops = [max([best[side], *(r[side] for _, r in rough)]) for side in (0, 1)]
+        for cell, bounds in rough:
+            if any(bounds[s] >= tops[s] - 0.05 * abs(tops[s]) - 1e-9 for s in (0, 1)):
+                both.append(cell.extremes())
         return (
             max((b[0] for b in both), key=lambda e: e.value),
             max((b[1] for b in both), key=lambda e: e.value),
@@ -258,10 +319,11 @@ def _factor(
     functions: tuple[Callable[[Values], Floats], Callable[[Values], Floats]],
     terms: Sequence[Term],
     widest: float,
+    sides: tuple[tuple[Term, ...], tuple[Term, ...]] | None = None,
 ) -> Factor:
     lines = list(dict.fromkeys(line for t in terms for line in t.lines()))
     scale = min([widest, *(t.scale(c.symbol) for t in terms for c in coordinates)])
-    return Factor(tuple(coordinates), functions, lines, scale, widest)
+    return Factor(tuple(coordinates), functions, lines, scale, widest, sides)
 
 
 def _whole(cell: Cell, noises: Noises) -> Factor:
@@ -299,6 +361,7 @@ def _split(cell: Cell, noises: Noises) -> CellPair:
                 (_product(mine[0]), _product(mine[1])),
                 [*mine[0], *mine[1]],
                 widest,
+                (tuple(mine[0]), tuple(mine[1])),
             )
         )
     return CellPair(cell, noises, (constants[0], constants[1]), factors)

@@ -35,7 +35,11 @@ NOTHING = Extreme(-math.inf)
 
 
 def scan(
-    pair: LogPair, kinks: Sequence[float], scale: float, widest: float
+    pair: LogPair,
+    kinks: Sequence[float],
+    scale: float,
+    widest: float,
+    sides: Sequence[int] = (0, 1),
 ) -> tuple[Extreme, Extreme]:
     """The suprema of log p - log q and of log q - log p over a real line.
 
@@ -63,10 +67,11 @@ def scan(
     log_p, log_q = _without_vanishing(points, log_p, log_q, spots + close, spots + near)
     ratio = _ratio(log_p, log_q)
     doubt = _doubt(log_p, log_q)
-    first, second = (
-        _sup(pair, points, sign * ratio, doubt, sign, len(outward), scale) for sign in (1.0, -1.0)
-    )
-    return first, second
+    found = [NOTHING, NOTHING]
+    for side in sides:
+        sign = 1.0 if side == 0 else -1.0
+        found[side] = _sup(pair, points, sign * ratio, doubt, sign, len(outward), scale)
+    return found[0], found[1]
 
 
 def _without_vanishing(
@@ -140,12 +145,13 @@ def _peak(pair: LogPair, x: Floats, y: Floats, doubt: Floats, sign: float, scale
             values = np.where(np.isfinite(values), values, -np.inf).reshape(grid.shape)
             pick = np.argmax(values, axis=1)
             most = int(np.argmax(values[rows, pick]))
-            if values[most, pick[most]] > best:
+            gain = values[most, pick[most]] - best
+            if gain > 0:
                 best, where = float(values[most, pick[most]]), float(grid[most, pick[most]])
             low = grid[rows, np.maximum(pick - 1, 0)]
             high = grid[rows, np.minimum(pick + 1, 8)]
             # Near a smooth top, a bracket of width h is wrong by h²: no need to go further.
-            if (high - low).max() <= 1e-6 * scale:
+            if (high - low).max() <= 1e-6 * scale or 0 < gain < 1e-14 * max(1.0, abs(best)):
                 break
     log_p, log_q = pair(np.array([where]))
     value = sign * float(log_p[0] - log_q[0])
@@ -158,12 +164,13 @@ def _promising(x: Floats, y: Floats, best: float) -> NDArray[np.intp]:
     if not len(inside):
         return inside
     a, b, c = x[inside - 1], x[inside], x[inside + 1]
-    left = (y[inside] - y[inside - 1]) / (b - a)
-    right = (y[inside] - y[inside + 1]) / (c - b)
-    # The top of a smooth piece lies above its sample by no more than the slopes allow.
-    rise = np.minimum(left * (c - b), right * (b - a))
+    with np.errstate(invalid="ignore"):
+        left = (y[inside] - y[inside - 1]) / (b - a)
+        right = (y[inside] - y[inside + 1]) / (c - b)
+        # The top of a smooth piece lies above its sample by no more than the slopes allow.
+        rise = np.minimum(left * (c - b), right * (b - a))
     reach = y[inside] + np.maximum(rise, 0.0)
-    keep = np.isfinite(reach) & (reach > best + 1e-14)
+    keep = np.isfinite(reach) & (reach > best + 1e-12 * max(1.0, abs(best)))
     order = np.argsort(-reach[keep])[:6]
     return inside[keep][order]
 

@@ -7,7 +7,6 @@ proved, so the value is the ratio at an explicit point: never above the supremum
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 
@@ -34,8 +33,18 @@ def climb(
     constants = np.array([float(f.constant) for f in lines])
     directions = [np.eye(size)[i] for i in range(size)] + [np.ones(size)]
     best = [NOTHING, NOTHING]
-    for start in _starts(matrix, constants, size, widest):
-        for side in (0, 1):
+    grid = _grid(lines, symbols, widest)
+    log_p, log_q = pair(grid)
+    with np.errstate(invalid="ignore"):
+        ratio = log_p - log_q
+    starts: list[tuple[Floats, tuple[int, ...]]] = [
+        (s, (0, 1)) for s in _starts(matrix, constants, size, widest)
+    ]
+    for side, values in ((0, ratio), (1, -ratio)):
+        good = np.where(np.isnan(values), -np.inf, values)
+        starts.insert(0, (grid[int(np.argmax(good))], (side,)))
+    for start, sides in starts:
+        for side in sides:
             if best[side].value == math.inf:
                 continue
             found = _ascend(pair, matrix, constants, directions, start, side, scale, widest)
@@ -44,18 +53,61 @@ def climb(
     return best[0], best[1]
 
 
+def grid_bounds(
+    pair: Callable[[Floats], tuple[Floats, Floats]],
+    lines: Sequence[Form],
+    symbols: Sequence[Symbol],
+    widest: float,
+) -> tuple[float, float]:
+    """The largest ratios in both directions on a product of kinks and far points."""
+    points = _grid(lines, symbols, widest)
+    log_p, log_q = pair(points)
+    with np.errstate(invalid="ignore"):
+        ratio = log_p - log_q
+    if np.isnan(ratio).all():
+        return math.inf, math.inf
+    return float(np.nanmax(ratio)), float(np.nanmax(-ratio))
+
+
+def _grid(lines: Sequence[Form], symbols: Sequence[Symbol], widest: float) -> Floats:
+    spots: set[float] = set()
+    for line in lines:
+        if len(line.terms) == 1:
+            ((_, c),) = line.terms.items()
+            spots.add(float(-line.constant / c))
+    ordered = sorted(spots) or [0.0]
+    if len(ordered) > 8:
+        ordered = [ordered[i] for i in np.linspace(0, len(ordered) - 1, 8).astype(int)]
+    low, high = ordered[0], ordered[-1]
+    axis = [
+        *(low - f * widest for f in (_FAR, 5, 1)),
+        *(s + 1e-9 * widest for s in ordered),
+        *(high + f * widest for f in (1, 5, _FAR)),
+    ]
+    per_axis = max(3, round(4000 ** (1 / len(symbols))))
+    if len(axis) > per_axis:
+        axis = [axis[i] for i in np.linspace(0, len(axis) - 1, per_axis).astype(int)]
+    if len(symbols) > 7:  # too many for a product: all together, and each one alone
+        rows = [np.full(len(symbols), a) for a in axis]
+        for i in range(len(symbols)):
+            for a in axis:
+                row = np.full(len(symbols), axis[len(axis) // 2])
+                row[i] = a
+                rows.append(row)
+        return np.array(rows)
+    mesh = np.meshgrid(*[axis] * len(symbols), indexing="ij")
+    # Equal coordinates are ties between outputs: move them apart a little.
+    tilt = 1e-7 * widest * np.arange(len(symbols))
+    return np.stack([m.ravel() for m in mesh], axis=1) + tilt
+
+
 def _starts(matrix: Floats, constants: Floats, size: int, widest: float) -> list[Floats]:
     centre = np.zeros(size)
     for i in range(size):
         own = np.flatnonzero((matrix[:, i] != 0) & (np.count_nonzero(matrix, axis=1) == 1))
         if len(own):
             centre[i] = float(np.median(-constants[own] / matrix[own, i]))
-    corners = [np.array(c) for c in itertools.product((-1.0, 1.0), repeat=min(size, 3))]
-    starts = [centre]
-    for corner in corners:
-        shift = np.resize(corner, size) * 3 * widest
-        starts.append(centre + shift)
-    return starts
+    return [centre]
 
 
 def _ascend(
@@ -84,7 +136,7 @@ def _ascend(
             def along(t: Floats, d: Floats = direction) -> tuple[Floats, Floats]:
                 return pair(point[None, :] + t[:, None] * d[None, :])
 
-            found = scan(along, kinks, scale, widest)[side]
+            found = scan(along, kinks, scale, widest, (side,))[side]
             if found.value <= best.value + 1e-13 or not found.at:
                 continue
             where = found.at[0]

@@ -6,11 +6,12 @@ across which it is not smooth.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,10 +30,16 @@ class Affine:
 
     form: Form
 
+    @functools.cached_property
+    def _numbers(self) -> tuple[float, list[tuple[Symbol, float]]]:
+        return float(self.form.constant), [(s, float(c)) for s, c in self.form.terms.items()]
+
     def __call__(self, values: Values) -> Floats:
-        total: Floats = np.asarray(float(self.form.constant))
-        for symbol, coefficient in self.form.terms.items():
-            total = total + float(coefficient) * values[symbol]
+        constant, terms = self._numbers
+        total: Floats = np.asarray(constant)
+        for symbol, coefficient in terms:
+            part = values[symbol] if coefficient == 1.0 else coefficient * values[symbol]
+            total = total + part
         return total
 
     def slope(self, symbol: Symbol) -> float:
@@ -315,3 +322,21 @@ def _distinct(lines: object) -> list[Form]:
         lead = line.terms[min(line.terms)]
         found[line if lead == 1 else line.times(1 / lead)] = None
     return list(found)
+
+
+def renamed(term: Term, names: Mapping[Symbol, Form]) -> Any:
+    """The term in other coordinates, as something that can be compared; an integral as itself."""
+    if isinstance(term, KernelTerm):
+        return KernelTerm(term.density, Affine(term.at.form.substitute(names)))
+    if isinstance(term, GateTerm):
+        return GateTerm(Affine(term.at.form.substitute(names)), term.strict)
+    if isinstance(term, IntervalTerm):
+        return IntervalTerm(
+            term.density,
+            tuple((Affine(a.form.substitute(names)), s) for a, s in term.lows),
+            tuple((Affine(a.form.substitute(names)), s) for a, s in term.highs),
+        )
+    if isinstance(term, IntegralTerm):
+        inner = tuple(renamed(t, names) for t in term.inner)
+        return ("integral", term.symbol, term.composite, inner)
+    return term

@@ -127,3 +127,25 @@ def _relation(cell: Cell, index: int) -> str:
 
     names = {Symbol("state", f"output[{cell.real[j]}]"): c for j, c in enumerate(row) if c}
     return f"{Form(names)} = {value}"
+
+
+def joined(parts: Sequence[Witness]) -> Witness:
+    """The witness of several independent parts of one output."""
+    output: tuple[Any, ...] = sum((tuple(w.details["output"]) for w in parts), start=())
+    log_p = math.fsum(w.details["log_p"] for w in parts)
+    log_q = math.fsum(w.details["log_q"] for w in parts)
+    hows = [w.details["how"] for w in parts]
+    how = next((h for h in ("support", "unbounded", "limit") if h in hows), "at")
+    event = f"output = {_shown(output)}"
+    if how != "at":
+        event += "; " + "; ".join(w.event for w in parts if w.details["how"] != "at")
+    known = how == "at" and math.isfinite(log_p) and math.isfinite(log_q)
+    return Witness(
+        parts[0].x,
+        parts[0].x2,
+        event,
+        math.exp(log_p) if known else None,
+        math.exp(log_q) if known else None,
+        any(w.densities for w in parts),
+        details={"output": output, "how": how, "log_p": log_p, "log_q": log_q},
+    )
