@@ -137,8 +137,10 @@ class Run:
         exploration: Exploration,
         turns: Sequence[_Turn],
         patience: int,
+        improbable: float,
     ) -> None:
         self.exploration = exploration
+        self.improbable = improbable
         self.names = exploration.names
         self.turns = list(turns)
         self.given = len(self.turns)
@@ -304,7 +306,7 @@ class Run:
         if count <= limits.data_size + 3 or place is None or not inside_while(*place):
             return False
         mass = mass_bound(self.conditions, self.choices, self.names.supports.noises)
-        return mass < limits.leftover / 100
+        return mass < self.improbable
 
     def _take(self, turn: _Turn, others: Sequence[_Turn]) -> None:
         for other in reversed(others):
@@ -385,24 +387,25 @@ class Exploration:
         first: tuple[list[_Turn], Explored] | None = None
         found = 0
         patience = self.limits.patience
+        improbable = self.limits.leftover / 100
         while stack or suspended:
             if not stack:
                 left = sum(-mass for mass, *_ in suspended)
                 if left <= self.limits.leftover:
                     self.leftover = left
                     break
-                _, _, turns, spent = heapq.heappop(suspended)
+                mass, _, turns, spent = heapq.heappop(suspended)
                 patience = 2 * spent
+                improbable = min(improbable, -mass / 100)
             else:
                 turns = stack.pop()
-            run, result = self._attempt(turns, patience, deadline)
+            run, result = self._attempt(turns, patience, deadline, improbable)
             stack.extend(run.open)
             if result is None:
                 self.suspensions += 1
-                mass = mass_bound(run.conditions, run.choices, self.names.supports.noises)
-                if mass == 0:
-                    continue
-                heapq.heappush(suspended, (-mass, next(order), run.turns, patience))
+                share = mass_bound(run.conditions, run.choices, self.names.supports.noises)
+                if share > 0:
+                    heapq.heappush(suspended, (-share, next(order), run.turns, patience))
                 continue
             found += 1
             if found > self.limits.paths:
@@ -415,9 +418,9 @@ class Exploration:
             self._check_repeats(*first, deadline)
 
     def _attempt(
-        self, turns: Sequence[_Turn], patience: int, deadline: float
+        self, turns: Sequence[_Turn], patience: int, deadline: float, improbable: float
     ) -> tuple[Run, Explored | None]:
-        run = Run(self, turns, patience)
+        run = Run(self, turns, patience, improbable)
         self.runs += 1
         outcome: Any
         raised = False
@@ -450,7 +453,7 @@ class Exploration:
         )
 
     def _check_repeats(self, turns: list[_Turn], before: Explored, deadline: float) -> None:
-        run, again = self._attempt(turns, 10**9, deadline)
+        run, again = self._attempt(turns, 10**9, deadline, 0.0)
         same = (
             again is not None
             and len(run.turns) == len(turns)

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from dpest.declaration import Mechanism, parameters_of
+from dpest.program.calls import fresh
 from dpest.program.paths import Path, Trace
 from dpest.program.watchdog import TimeUp, watched
 
@@ -17,7 +18,7 @@ def merged_trace(target: Mechanism, x: Any, seconds: float) -> Trace | None:
     parameters = list(parameters_of(target.function))
     if not parameters or "rng" not in parameters or parameters[0] == "rng":
         return None
-    variables = {**target.all_params, parameters[0]: x}
+    variables = {**target.all_params, parameters[0]: fresh(x, lenient=False)}
     if set(variables) != set(parameters) - {"rng"}:
         return None
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import re
 import sys
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -20,7 +21,9 @@ def is_user_file(filename: str) -> bool:
     if filename.startswith(_PACKAGE):
         return "/zoo/" in filename
     return not (
-        "site-packages" in filename or "/lib/python" in filename or filename.startswith("<frozen")
+        "site-packages" in filename
+        or re.search(r"[/\\]lib[/\\]python\d", filename) is not None
+        or filename.startswith("<frozen")
     )
 
 

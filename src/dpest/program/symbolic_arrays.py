@@ -287,6 +287,9 @@ _ARITHMETIC = {
 }  # fmt: skip
 
 
+_SCALARS = (Real, Truth, int, float, np.generic)
+
+
 def _elementwise(ufunc: Any) -> Callable[..., Any]:
     function = _ELEMENTWISE.get(ufunc)
 
@@ -309,6 +312,8 @@ def _elementwise(ufunc: Any) -> Callable[..., Any]:
 
 def apply_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
     """A ufunc, or one of its methods, on arguments of which one is symbolic."""
+    if method == "__call__" and not options and all(isinstance(v, _SCALARS) for v in inputs):
+        return _elementwise(ufunc)(*inputs)
     out = options.pop("out", None)
     where = options.pop("where", True)
     options.pop("dtype", None)
