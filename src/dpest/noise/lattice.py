@@ -62,7 +62,7 @@ class LatticeNoise(Noise):
         return lower[back].reshape(k.shape), upper[back].reshape(k.shape)
 
     def _log_sums(self, starts: Floats, step: int) -> Floats:
-        """`_log_sum` for many starts, in order away from the mode; what they share is summed once."""
+        """`_log_sum` of many starts, going away from the mode; what they share is summed once."""
         low, high = self.support
         total = np.full(starts.shape, -np.inf)
         inside = (starts >= low) & (starts <= high) & np.isfinite(starts)
