@@ -463,9 +463,9 @@ class Output:
     copy = tolist
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("symbolic_elements", "leaf_kind"):
-            raise AttributeError(name)
-        raise ReadsOutputError(self.name)
+        if not name.startswith("__") and hasattr(list, name):
+            raise ReadsOutputError(self.name)
+        raise AttributeError(name)
 
     def _read(self, *_: Any) -> Any:
         raise ReadsOutputError(self.name)

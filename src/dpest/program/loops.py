@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError, UntraceableError
@@ -444,7 +443,7 @@ class _Builder:
             return VectorGenerator(SymbolicGenerator(run), run.own)  # type: ignore[attr-defined]
 
         def finish(outcome: Outcome) -> None:
-            outcome.value = decided(outcome.value)
+            outcome.value = _decided_variable(outcome.value)
             for name, value in outcome.variables.items():
                 if name in piece.after or name in piece.before:
                     outcome.variables[name] = _decided_variable(value)
@@ -666,7 +665,9 @@ class _Builder:
         lists = {v.name for v in state.variables.values() if isinstance(v, Output)}
         if lists - returned:
             self.faithful = False
-        if (self.selections or self.gaps) and (vectors or len(self.nodes) > 1 + 2 * len(self.parts.pieces)):
+        if (self.selections or self.gaps) and (
+            vectors or len(self.nodes) > 1 + 2 * len(self.parts.pieces)
+        ):
             raise RefusedError(
                 f"{self.parts.name}: an argmax over data of any length together with other "
                 "releases of the data: give a length instead of ANY"
@@ -744,14 +745,21 @@ def _decided_variable(value: Any) -> Any:
     if isinstance(value, Output):
         value.items = decided(value.items)
         return value
-    if isinstance(value, (Vector, Position, PrefixSums, Selected, Ranked, Gap, Sorted, Others)):
-        return value
-    return decided(value)
+    return value if isinstance(value, _WHOLE) else decided(value)
+
+
+_WHOLE = (Vector, Output, PrefixSums, Selected, Ranked, Gap, Sorted, Others, Position, Counter)
 
 
 def _leaves(value: Any) -> list[Any]:
-    """What an observer sees: forms of noise and data, or plain values with their nesting."""
-    skeleton, leaves = flatten(value)
+    """What an observer sees: forms of noise and data, or plain values."""
+    if isinstance(value, _WHOLE):
+        return [value]
+    if type(value) in (list, tuple):
+        return [leaf for part in value for leaf in _leaves(part)]
+    if type(value) is dict:
+        return [leaf for part in value.values() for leaf in _leaves(part)]
+    _, leaves = flatten(value)
     found: list[Any] = []
     for leaf in leaves:
         if isinstance(leaf, Real):
@@ -761,9 +769,4 @@ def _leaves(value: Any) -> list[Any]:
     return found
 
 
-def unread(graph_: Graph) -> bool:
-    return not any(edge.reads for edge in graph_.edges)
-
-
 __all__ = ["END", "Graph", "LoopEdge", "LoopNode", "UntraceableError", "graph"]
-_ = Fraction

@@ -30,7 +30,11 @@ class Root:
             return Root(inner)
         if isinstance(other, (Unit, numbers.Real)):
             factor = other if isinstance(other, Unit) else rational(other)
-            return Root(self.square * (factor * factor) ** power if power == 1 else self.square / (factor * factor))
+            return Root(
+                self.square * (factor * factor) ** power
+                if power == 1
+                else self.square / (factor * factor)
+            )
         return NotImplemented
 
     def __mul__(self, other: Any) -> Any:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from dpest.errors import UntraceableError
-from dpest.program.symbolic import Real, Truth
 from dpest.program.roots import Root
+from dpest.program.symbolic import Real, Truth
 from dpest.program.unit import Unit
 
 _ATOMS = (

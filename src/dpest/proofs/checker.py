@@ -82,9 +82,9 @@ def components(C, inputs):
     need(r > 0, "radius")
     if name in ("linf", "any_pair"):
         need(name == "linf" or r == math.inf or C["domain"]["width"] == C["adjacency"]["radius"], "radius")
-        boxes = [[{q: (-r, r) for q in inputs}]]
+        boxes = [[dict.fromkeys(inputs, (-r, r))]]
     elif name == "monotone":
-        boxes = [[{q: (ZERO, r) for q in inputs}], [{q: (-r, ZERO) for q in inputs}]]
+        boxes = [[dict.fromkeys(inputs, (ZERO, r))], [dict.fromkeys(inputs, (-r, ZERO))]]
     elif name == "l1":
         boxes = [[{q: (v, v)} for q in inputs for v in (r, -r)]]
     else:
@@ -269,7 +269,7 @@ def on_faces(C, groups, keep, pin, noises, plans, where):
                  for p in plans if p["component"] == g]
         need(all(not f or covered(f, [x[2] for x in given]) for f in wanted), where + ": not covered")
         for shift, bound, face in given:
-            full = {**{k: STILL for k in used}, **face}
+            full = {**dict.fromkeys(used, STILL), **face}
             aligned(keep, pin, noises, full, shift, bound, number(C["epsilon"]), where)
 
 def check_cells(C):
@@ -329,7 +329,7 @@ def check_loop(C):
     for n, edges in leaving.items():
         for reads in (True, False):
             these = [[decision(d) for d in e["if"]] for e in edges if e["reads"] is reads]
-            need(reads or these or n == 0, f"node {n}: no way out of the loop")
+            need(reads or these or C["length"] != "any", f"node {n}: no way out of the loop")
             branches_cover(these, f"node {n}") if these else None
     for e in C["dead"]:
         branch = [decision(d) for d in e["if"]]
@@ -369,7 +369,7 @@ def check_loop(C):
                     step = steps[s["id"], i, m]
                     after = states[step["next"]]
                     need(after["node"] == e["to"] and (e["to"] == -1 or after["phase"] == phase), where)
-                    slots = {**s["difference"], **{k: ZERO for k in ()}}
+                    slots = {**s["difference"], **dict.fromkeys((), ZERO)}
                     face = {k: (number(v), number(v)) for k, v in slots.items()}
                     face |= {k: (corner.get(k, ZERO),) * 2 for k in used if k[0] in "qci" and e["reads"]}
                     own = {h: noises[h] for h in e["noise"]}

@@ -303,7 +303,7 @@ class _Walk:
                 (
                     i
                     for i, e in enumerate(left)
-                    if isinstance(e, str) and e == "position" or _same(e, value)
+                    if (isinstance(e, str) and e == "position") or _same(e, value)
                 ),
                 None,
             )

@@ -120,7 +120,10 @@ def _least(
     inverse = [1 / draws[h].rate for h in noises]
     gram = [
         [
-            sum((x * w * y for x, w, y in zip(rows[i][0], inverse, rows[k][0], strict=True)), Fraction(0))
+            sum(
+                (x * w * y for x, w, y in zip(rows[i][0], inverse, rows[k][0], strict=True)),
+                Fraction(0),
+            )
             for k in range(size)
         ]
         + [-rows[i][1][place]]
@@ -136,7 +139,8 @@ def _least(
                 gram[k] = [x - factor * y for x, y in zip(gram[k], gram[i], strict=True)]
     weights = [row[-1] for row in gram]
     return {
-        h: inverse[p] * sum((w * row[0][p] for w, row in zip(weights, rows, strict=True)), Fraction(0))
+        h: inverse[p]
+        * sum((w * row[0][p] for w, row in zip(weights, rows, strict=True)), Fraction(0))
         for p, h in enumerate(noises)
     }
 
@@ -158,7 +162,14 @@ def _cost(
             reached = bound
             if 2 ** len(names) <= _MOST_CORNERS:
                 reached = max(
-                    _at({**{j: e[0] for j, e in face.items()}, **dict(zip(names, ends, strict=True))}, slopes, draws)
+                    _at(
+                        {
+                            **{j: e[0] for j, e in face.items()},
+                            **dict(zip(names, ends, strict=True)),
+                        },
+                        slopes,
+                        draws,
+                    )
                     for ends in itertools.product(*(face[j] for j in names))
                 )
             if bound > worst:

@@ -17,6 +17,7 @@ from dpest.proofs.alignment import (
     Face,
     Problem,
     climb_shared,
+    cost_at,
     dual_bound,
     starts,
 )
@@ -139,8 +140,6 @@ def _lower(
     for one in problems:
         bound = dual_bound(one, point)
         if bound is None:
-            from dpest.proofs.alignment import cost_at
-
             if math.isinf(cost_at(one, point).cost):
                 infinite += 1
                 continue
@@ -162,43 +161,144 @@ def from_potential(
     draws: Mapping[Symbol, Draw],
     found: Potential,
     box: tuple[Fraction, Fraction] | None = None,
+    length: int | None = None,
 ) -> Lower | None:
     """The run that the solver's multipliers point at, as a region of its own.
 
-    `box` is where each datum may move, if all of them may move at once.
+    `box` is where each datum may move, if all of them may move at once. With a `length` only runs
+    on data of that length count.
     """
     if not graph.faithful or graph.world.derived:
         return None
-    best: Lower | None = None
+    search = _Search(graph, draws, box, length)
     for scale in (1, 2, 4):
         steps = _worst_run(found, scale)
         if steps is None:
-            return best
-        length = sum(graph.edges[s.edge].reads for s in steps)
-        if not 0 < length <= _LONGEST:
-            return best
-        shared = _matching(graph, steps, length)
-        if shared is None:
-            return best
-        inputs = [Symbol("input", f"q{j}") for j in range(length)]
-        read = [s for s in steps if graph.edges[s.edge].reads]
-        point: Mapping[Symbol, Fraction] = {
-            q: s.corner.get(ELEMENT, Fraction(0)) for q, s in zip(inputs, read, strict=True)
-        }
-        problems = [_as_problem(path, draws) for path in shared]
-        if box is not None:
-            _, point = climb_shared(problems, {q: box for q in inputs}, point)
-        release = ", ".join(
-            "real" if isinstance(v, Form) else str(v)
-            for s in steps
-            for v in graph.edges[s.edge].released
+            break
+        corners = [s.corner for s in steps if graph.edges[s.edge].reads]
+        search.consider([graph.edges[s.edge] for s in steps], corners)
+        if search.value >= found.epsilon:
+            return search.lower()
+    search.improve(float(found.epsilon))
+    return search.lower()
+
+
+def from_paths(
+    graph: Graph,
+    draws: Mapping[Symbol, Draw],
+    box: tuple[Fraction, Fraction] | None,
+    length: int,
+    enough: float,
+    tries: int = 60,
+) -> Lower | None:
+    """The worst of some runs at random: where no budget suffices, a run may show why."""
+    import random
+
+    if not graph.faithful or graph.world.derived or box is None:
+        return None
+    source = random.Random(4)
+    search = _Search(graph, draws, box, length)
+    leaving: dict[int, list[LoopEdge]] = {}
+    for edge in graph.edges:
+        leaving.setdefault(edge.source, []).append(edge)
+    for _ in range(tries):
+        node, read, path = 0, 0, []
+        while node != END and len(path) < 4 * _LONGEST:
+            options = leaving.get(node, [])
+            if any(e.reads for e in options):
+                options = [e for e in options if e.reads == (read < length)]
+            edge = source.choice(options)
+            path.append(edge)
+            node, read = edge.target, read + edge.reads
+        corners = [{ELEMENT: source.choice(box)} for e in path if e.reads]
+        search.consider(path, corners)
+        if search.value > enough or math.isinf(search.value):
+            break
+    return search.lower()
+
+
+class _Search:
+    """Runs through the graph, and the one with the greatest cost so far."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        draws: Mapping[Symbol, Draw],
+        box: tuple[Fraction, Fraction] | None,
+        length: int | None,
+    ) -> None:
+        self.graph = graph
+        self.draws = draws
+        self.box = box
+        self.length = length
+        self.value = 0.0
+        self.best: tuple[list[LoopEdge], list[Problem], Mapping[Symbol, Fraction], int] | None = (
+            None
         )
-        lower = _lower(problems, point, inputs, release)
-        if lower is not None and (best is None or lower.value > best.value):
-            best = lower
-        if best is not None and best.value >= found.epsilon:
-            return best
-    return best
+
+    def consider(self, path: list[LoopEdge], corners: Sequence[Mapping[Symbol, Fraction]]) -> bool:
+        read = sum(e.reads for e in path)
+        length = self.length if self.length is not None else read
+        if not 0 < length <= _LONGEST or read > length:
+            return False
+        shared = _matching(self.graph, path, length)
+        if shared is None:
+            return False
+        inputs = _inputs(length)
+        point: Mapping[Symbol, Fraction] = {
+            q: c.get(ELEMENT, Fraction(0)) for q, c in zip(inputs, corners, strict=False)
+        }
+        problems = [_as_problem(one, self.draws) for one in shared]
+        if self.box is not None:
+            value, point = climb_shared(problems, dict.fromkeys(inputs[:read], self.box), point)
+        else:
+            value = min(cost_at(p, point).cost for p in problems)
+        if value <= self.value + _CLOSE:
+            return False
+        self.value, self.best = value, (path, problems, point, length)
+        return True
+
+    def improve(self, enough: float, tries: int = 80) -> None:
+        """Other edges between the same nodes, one at a time, while that helps."""
+        changed = True
+        while changed and self.best is not None and self.value < enough - _CLOSE:
+            changed = False
+            path, _, point, _ = self.best
+            for place, edge in enumerate(path):
+                for other in self.graph.edges:
+                    same = (other.source, other.target, other.reads) == (
+                        edge.source,
+                        edge.target,
+                        edge.reads,
+                    )
+                    if other is edge or not same or tries <= 0:
+                        continue
+                    tries -= 1
+                    candidate = [*path[:place], other, *path[place + 1 :]]
+                    read = sum(e.reads for e in path)
+                    flip = sum(e.reads for e in path[:place])
+                    corners = [{ELEMENT: point.get(q, Fraction(0))} for q in _inputs(read)]
+                    if self.box is not None and edge.reads:
+                        ends = [e for e in self.box if e != corners[flip][ELEMENT]]
+                        corners[flip] = {ELEMENT: ends[0] if ends else corners[flip][ELEMENT]}
+                    if self.consider(candidate, corners):
+                        changed = True
+                        break
+                if changed:
+                    break
+
+    def lower(self) -> Lower | None:
+        if self.best is None:
+            return None
+        path, problems, point, length = self.best
+        release = ", ".join(
+            "real" if isinstance(v, Form) else str(v) for e in path for v in e.released
+        )
+        return _lower(problems, point, _inputs(length), release)
+
+
+def _inputs(length: int) -> list[Symbol]:
+    return [Symbol("input", f"q{j}") for j in range(length)]
 
 
 def _worst_run(found: Potential, scale: int) -> list[Step] | None:
@@ -275,12 +375,11 @@ def _tokens(edge: LoopEdge, position: int) -> list[Any]:
     return found
 
 
-def _matching(graph: Graph, steps: Sequence[Step], length: int) -> list[list[LoopEdge]] | None:
+def _matching(graph: Graph, path: Sequence[LoopEdge], length: int) -> list[list[LoopEdge]] | None:
     """All paths that release the same on data of this length; None if they are many."""
     wanted: list[Any] = []
     position = 0
-    for step in steps:
-        edge = graph.edges[step.edge]
+    for edge in path:
         wanted += _tokens(edge, position)
         position += edge.reads
     leaving: dict[int, list[LoopEdge]] = {}

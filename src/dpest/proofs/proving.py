@@ -29,9 +29,9 @@ from dpest.program.merging import Model, build, input_symbols
 from dpest.program.piece_runs import World
 from dpest.program.unit import Unit
 from dpest.proofs import certificates, conformance, gaussian, lower_bounds
-from dpest.proofs.conformance import call, place_of
 from dpest.proofs.adjacency_faces import faces, radius_of, relevant
 from dpest.proofs.alignment import Draw, plan
+from dpest.proofs.conformance import call, place_of
 from dpest.proofs.linear_program import InexactError, InfeasibleError
 from dpest.proofs.potentials import automata, potential
 from dpest.proofs.proof import Lower, Proof
@@ -371,23 +371,27 @@ def _head(
 
 def _potentials(question: Question, found: Graph, rated: Rates, length: Any) -> Proof:
     components = []
+    free = [] if not any(e.blocks for e in found.edges) else None
+    rays = _rays_hold(question, rated.draws, free)
     try:
         for phases in automata(question.adjacency, found, question.domain):
             components.append(potential(found, rated.draws, phases))
     except (InfeasibleError, InexactError):
-        if length is not ANY:
-            raise RefusedError("no budget for the unrolled loop was found") from None
-        return _without_bound(question)
+        if length is ANY:
+            return _without_bound(question)
+        return _some_run(question, found, rated, length, rays)
     place = max(range(len(components)), key=lambda i: components[i].epsilon)
     worst = components[place]
     lower = None
-    free = [] if not any(e.blocks for e in found.edges) else None
-    if _rays_hold(question, rated.draws, free):
-        together = faces(question.adjacency, [ELEMENT], {}, question.domain)[place]
-        box = together[0][ELEMENT] if len(together) == 1 else None
-        if question.adjacency.name == "replace_one":
-            box = None
-        lower = lower_bounds.from_potential(found, rated.draws, worst, box)
+    if rays:
+        box = _box(question, place)
+        exact_length = None if length is ANY else length
+        if length is not ANY:
+            lower = _lower_of_every(question, length, box)
+        if lower is None or lower.value < worst.epsilon:
+            other = lower_bounds.from_potential(found, rated.draws, worst, box, exact_length)
+            if other is not None and (lower is None or other.value > lower.value):
+                lower = other
     head = _head(question, "loop", worst.epsilon, length, found.noises, rated.draws, found.world)
     certificate = _certified(lambda: certificates.loop(head, found, components))
     return _concluded(
@@ -401,6 +405,43 @@ def _potentials(question: Question, found: Graph, rated: Rates, length: Any) -> 
             notes=_notes(question, rated.draws, found.world),
             words=("loop", found, components, rated),
         ),
+    )
+
+
+def _box(question: Question, component: int) -> tuple[Fraction, Fraction] | None:
+    """Where each datum may move, if all of them may at once."""
+    if question.adjacency.name in ("l1", "replace_one"):
+        return None
+    return faces(question.adjacency, [ELEMENT], {}, question.domain)[component][0][ELEMENT]
+
+
+def _lower_of_every(question: Question, length: int, box: Any) -> Lower | None:
+    """The worst run of the loop that is not unrolled, on data of this length."""
+    try:
+        found = graph(
+            question.mechanism.function, question.argument, question.variables(), question.world
+        )
+        rated = _rates(question, found.noises)
+        parts = [
+            potential(found, rated.draws, phases)
+            for phases in automata(question.adjacency, found, question.domain)
+        ]
+    except (DpestError, InfeasibleError, InexactError):
+        return None
+    worst = max(parts, key=lambda p: p.epsilon)
+    return lower_bounds.from_potential(found, rated.draws, worst, box, length)
+
+
+def _some_run(question: Question, found: Graph, rated: Rates, length: int, rays: bool) -> Proof:
+    """No budget suffices for the unrolled loop; some runs may show why."""
+    lower = None
+    claimed = question.claimed()
+    if rays:
+        enough = math.inf if claimed is None else float(claimed) + 1e-9
+        lower = lower_bounds.from_paths(found, rated.draws, _box(question, 0), length, enough)
+    reason = "no budget for the unrolled loop was found"
+    return _concluded(
+        question, replace(_bare(question, length), reason=reason, lower=lower, notes=question.notes)
     )
 
 
