@@ -17,9 +17,11 @@ from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.statdp.detection import named_seed
 from dpest.attacks.statdp.hypothesis_test import coin_label_bound
 from dpest.declaration import Mechanism
-from dpest.evidence import EXACT, Evidence, Standing, confidence
+from dpest.evidence import EXACT, Evidence, Standing, Witness, confidence
 
-Confirm = Callable[[Any, Any, PatternEvent], "float | Evidence | None"]
+# Handed in by whoever can compute exactly: a number, an Evidence, or an exact loss (an object with
+# `epsilon`, `witness` and `error`); None where there is no exact answer.
+Confirm = Callable[[Any, Any, PatternEvent], Any]
 
 _TEST_RUNS = 500_000
 # How far a confirmed candidate is pushed on along the way that the search took.
@@ -128,19 +130,21 @@ class Confirmation:
         if searcher.paths > _MOST_REFINED_PATHS or not free:
             return best
         steps = np.full(objective.size, 2 * searcher.scale)
+        idle = 0
         for turn in range(_REFINEMENTS):
-            if self.spent():
+            if self.spent() or idle >= 2 * len(free):
                 break
             i = free[turn % len(free)]
             point = best.candidate.variables.copy()
             point[i] += steps[i]
             checked = self.exact(searcher, self.moved(searcher, best.candidate, point))
             if checked is not None and checked.value > best.value * (1 + _WORTHWHILE):
-                best = checked
+                best, idle = checked, 0
                 steps[i] *= 2
                 if math.isinf(best.value):
                     break
             else:
+                idle += 1
                 steps[i] *= -1 if steps[i] > 0 else -0.5
         return best
 
@@ -163,6 +167,9 @@ class Confirmation:
             )
             if isinstance(answer, Evidence) and answer.standing.is_bound:
                 return Confirmed(candidate, answer.value, answer.standing, answer)
+            if hasattr(answer, "epsilon"):
+                found = _as_evidence(answer)
+                return Confirmed(candidate, found.value, found.standing, found)
             if isinstance(answer, (int, float)) and not math.isnan(answer):
                 return Confirmed(candidate, float(answer), EXACT)
             return self.test(candidate) if sampled else None
@@ -194,6 +201,17 @@ class Confirmation:
             counts[0] / max(n1, 1),
             counts[1] / max(2 * runs - n1, 1),
         )
+
+
+def _as_evidence(loss: Any) -> Evidence:
+    return Evidence(
+        "lower",
+        float(loss.epsilon),
+        EXACT,
+        "exact",
+        getattr(loss, "witness", None) or Witness(),
+        error=float(getattr(loss, "error", 0.0) or 0.0),
+    )
 
 
 def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:

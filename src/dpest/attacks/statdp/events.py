@@ -71,6 +71,11 @@ def _literal(value: float) -> str:
     return repr(int(value)) if float(value).is_integer() else repr(float(value))
 
 
+def _is_yes(wanted: Range) -> bool:
+    """Does a range of an indicator, a feature with the values 0 and 1, ask for 1?"""
+    return bool(wanted.contains(np.array([1.0]))[0])
+
+
 @dataclass(frozen=True)
 class Event:
     """Every feature lies in its range."""
@@ -92,7 +97,7 @@ class Event:
         texts = []
         for feature, wanted in self.parts:
             if isinstance(feature, (OneOf, ElementIs)):
-                yes = wanted.low == 1 or (wanted.low_closed and wanted.low > 0)
+                yes = _is_yes(wanted)
                 texts.append(feature.words if yes else feature.words.replace(" is ", " is not ", 1))
             else:
                 texts.append(wanted.words(feature.words, feature.integral))
@@ -101,7 +106,13 @@ class Event:
     @property
     def source(self) -> str:
         """A Python expression over `leaves`; the names in it are those of `statdp.replay`."""
-        return " and ".join(wanted.source(feature.source) for feature, wanted in self.parts)
+        texts = []
+        for feature, wanted in self.parts:
+            if isinstance(feature, (OneOf, ElementIs)):
+                texts.append(feature.source if _is_yes(wanted) else f"not {feature.source}")
+            else:
+                texts.append(wanted.source(feature.source))
+        return " and ".join(texts)
 
     @property
     def complexity(self) -> int:
