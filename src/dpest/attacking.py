@@ -82,6 +82,9 @@ def attack(
             domain=question.domain,
             length=question.length,
             confirm=confirmer(campaign),
+            x=x,
+            x2=x2,
+            budget=campaign.given_budget,
             **settings,
         )
     raise InputError(
