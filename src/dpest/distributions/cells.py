@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dpest.distributions.convolution import merged
 from dpest.distributions.coordinates import (
     Row,
     Shape,
@@ -145,6 +146,12 @@ def build_cells(
         for side in range(len(sides)):
             for region in cell.regions[side]:
                 cell.pieces[side].append(_piece(cell, region, noises[side], latents[side]))
+            if len(cell.coordinates) == 1 and len(cell.pieces[side]) > 3:
+                single = merged([(p.constant, p.terms) for p in cell.pieces[side]])
+                if single is not None:
+                    term, constant = single
+                    whole = Piece(cell.regions[side][0], constant, [term])
+                    cell.pieces[side][:] = [whole]
     settle(
         [
             term

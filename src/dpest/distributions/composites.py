@@ -126,6 +126,9 @@ def density_row(density: Density, slope: float, offset: float) -> DensityRow:
 def interval_row(
     density: Density, lows: tuple[Bound, ...], highs: tuple[Bound, ...]
 ) -> IntervalRow:
+    if not density.discrete:  # a bound itself has no mass
+        lows = tuple(Bound(b.slope, b.offset) for b in lows)
+        highs = tuple(Bound(b.slope, b.offset) for b in highs)
     return _interned((density, lows, highs), lambda: IntervalRow(density, lows, highs))
 
 

@@ -437,4 +437,7 @@ def _condition(variables: dict[Symbol, _Variable], depth: int) -> list[Term]:
 
 def _integral(chosen: _Variable, inner: list[Term]) -> Term:
     composite = chosen.composite(aligned=False)
-    return IntegralTerm(chosen.symbol, composite, inner)
+    aligned = None
+    if not chosen.density.discrete:
+        aligned = (chosen.composite(aligned=True), chosen._shift())
+    return IntegralTerm(chosen.symbol, composite, inner, aligned)

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpest.distributions import divergences
-from dpest.distributions.pairs import CellExtreme, CellPair, GroupPair, compare, quadrature_error
+from dpest.distributions.pairs import (
+    CellExtreme,
+    CellPair,
+    GroupPair,
+    compare,
+    quadrature_error,
+    settle_extremes,
+)
 from dpest.distributions.templates import independent_parts
 from dpest.distributions.witness import describe, joined
 from dpest.errors import DomainError, RefusedError
@@ -187,6 +194,9 @@ class _Best:
 
 def _direction(groups: list[GroupPair], side: int) -> _Best:
     """The largest loss of one direction over the groups of a part."""
+    alone = [g.blocks[0] for g in groups if len(g.blocks) == 1]
+    if any(block._extremes is None for block in alone):
+        settle_extremes(alone)
     best: _Best | None = None
     for group in groups:
         extremes = tuple(block.extremes()[side] for block in group.blocks)

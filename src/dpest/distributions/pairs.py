@@ -42,6 +42,7 @@ class Factor:
     terms: tuple[tuple[Term, ...], tuple[Term, ...]] | None = None
     _extremes: tuple[Extreme, Extreme] | None = None
     _rough: tuple[float, float] | None = None
+    _climbed: dict[int, Extreme] = field(default_factory=dict)
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -75,6 +76,16 @@ class Factor:
                     _KNOWN[key] = known
             self._extremes = known
         return self._extremes
+
+    def extreme(self, side: int) -> Extreme:
+        """One direction only: cheaper where several coordinates hang together."""
+        if len(self.coordinates) == 1:
+            return self.extremes()[side]
+        if side not in self._climbed:
+            self._climbed[side] = climb(
+                self.pair, self.lines, self.symbols, self.scale, self.widest, side
+            )
+        return self._climbed[side]
 
     def _key(self) -> Any:
         """Equal for factors that are one function up to the names of their coordinates."""
@@ -114,7 +125,8 @@ class Factor:
     ) -> tuple[Extreme, Extreme]:
         pair = pair or self.pair
         if len(self.coordinates) > 1:
-            return climb(pair, self.lines, self.symbols, self.scale, self.widest)
+            args = (pair, self.lines, self.symbols, self.scale, self.widest)
+            return climb(*args, 0), climb(*args, 1)
         (coordinate,) = self.coordinates
         kinks = self.kinks() or [0.0]
         if coordinate.lattice:
@@ -144,17 +156,18 @@ class CellPair:
         p, q = self.log_constant
         if p == -math.inf or q == -math.inf:
             return self._lopsided()
-        both = [f.extremes() for f in self.factors]
-        found = []
-        for side in (0, 1):
-            base = p - q if side == 0 else q - p
-            parts = [pair[side] for pair in both]
-            parts = [self._confirmed(i, e, side) for i, e in enumerate(parts)]
-            if any(e.value == -math.inf for e in parts):
-                found.append(CellExtreme(-math.inf, self, ()))
-                continue
-            found.append(CellExtreme(base + sum(e.value for e in parts), self, tuple(parts)))
-        return found[0], found[1]
+        return self.extreme(0), self.extreme(1)
+
+    def extreme(self, side: int) -> CellExtreme:
+        """The supremum of one direction's loss."""
+        p, q = self.log_constant
+        if p == -math.inf or q == -math.inf:
+            return self._lopsided()[side]
+        base = p - q if side == 0 else q - p
+        parts = [self._confirmed(i, f.extreme(side), side) for i, f in enumerate(self.factors)]
+        if any(e.value == -math.inf for e in parts):
+            return CellExtreme(-math.inf, self, ())
+        return CellExtreme(base + sum(e.value for e in parts), self, tuple(parts))
 
     def rough(self) -> tuple[float, float]:
         """Lower bounds of both suprema; infinite where one side is missing."""
@@ -180,11 +193,11 @@ class CellPair:
         if extreme.how != "support":
             return extreme
         factor = self.factors[index]
-        if any(c.lattice for c in self.cell.coordinates):
-            return extreme
         point = self._typical(side)
         point.update(zip(factor.symbols, extreme.at, strict=True))
-        if support.only_one_side(self.cell, self.noises, point, side):
+        lattice = any(c.lattice for c in self.cell.coordinates)
+        shown = support.only_one_side_of_lattice if lattice else support.only_one_side
+        if shown(self.cell, self.noises, point, side):
             return extreme
         finite = factor.finite_extremes()[side]
         return finite
@@ -231,29 +244,44 @@ class BlockPair:
     _extremes: tuple[CellExtreme, CellExtreme] | None = None
 
     def extremes(self) -> tuple[CellExtreme, CellExtreme]:
+        """The suprema of both directions over all cells."""
         if self._extremes is None:
-            self._extremes = self._find()
+            settle_extremes([self])
+        assert self._extremes is not None
         return self._extremes
 
-    def _find(self) -> tuple[CellExtreme, CellExtreme]:
-        """Both suprema over all cells.
 
-        Cells whose reals hang together are searched only if a grid of their kinks comes near the
-        best; all others are computed.
-        """
-        hard = [c for c in self.cells if any(len(f.coordinates) > 1 for f in c.factors)]
-        easy = [c for c in self.cells if c not in hard] if hard else self.cells
-        both = [c.extremes() for c in easy]
-        best = [max((b[side].value for b in both), default=-math.inf) for side in (0, 1)]
-        rough = [(c, c.rough()) for c in hard]
-        tops = [max([best[side], *(r[side] for _, r in rough)]) for side in (0, 1)]
-        for cell, bounds in rough:
-            if any(bounds[s] >= tops[s] - 0.05 * abs(tops[s]) - 1e-9 for s in (0, 1)):
-                both.append(cell.extremes())
-        return (
-            max((b[0] for b in both), key=lambda e: e.value),
-            max((b[1] for b in both), key=lambda e: e.value),
-        )
+def settle_extremes(blocks: Sequence[BlockPair]) -> None:
+    """Find the extremes of blocks whose cells compete with each other.
+
+    Cells whose reals hang together are searched, in the direction concerned, only if a grid of
+    their kinks comes near the best of all blocks; all other cells are computed.
+    """
+    hard = {
+        id(c): c.rough()
+        for block in blocks
+        for c in block.cells
+        if any(len(f.coordinates) > 1 for f in c.factors)
+    }
+    easy = {id(c): c.extremes() for b in blocks for c in b.cells if id(c) not in hard}
+    tops = [
+        max([-math.inf, *(e[side].value for e in easy.values())] + [r[side] for r in hard.values()])
+        for side in (0, 1)
+    ]
+    for block in blocks:
+        best: list[CellExtreme] = []
+        for side in (0, 1):
+            found = []
+            for cell in block.cells:
+                rough = hard.get(id(cell))
+                if rough is None:
+                    found.append(easy[id(cell)][side])
+                elif rough[side] >= tops[side] - 0.05 * abs(tops[side]) - 1e-9:
+                    found.append(cell.extreme(side))
+                else:
+                    found.append(CellExtreme(rough[side], cell, ()))
+            best.append(max(found, key=lambda e: e.value))
+        block._extremes = (best[0], best[1])
 
 
 @dataclass

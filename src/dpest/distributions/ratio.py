@@ -54,7 +54,7 @@ def scan(
     close = 1e-12 * np.maximum(np.abs(spots), scale)
     near = 1e-6 * np.maximum(np.abs(spots) * 1e-3, scale)
     beside = np.concatenate([spots - near, spots - close, spots + close, spots + near])
-    outward = widest * np.exp2(np.arange(4, 14))
+    outward = widest * np.exp2(np.arange(4, 11))
     points = np.concatenate(
         [
             spots[0] - outward[::-1],

@@ -26,31 +26,38 @@ def climb(
     symbols: Sequence[Symbol],
     scale: float,
     widest: float,
-) -> tuple[Extreme, Extreme]:
-    """The suprema of both directions over all coordinates."""
+    side: int,
+) -> Extreme:
+    """The supremum of one direction (0: log p - log q, 1: log q - log p) over all coordinates."""
     size = len(symbols)
     matrix = np.array([[float(f.terms.get(s, 0)) for s in symbols] for f in lines])
     constants = np.array([float(f.constant) for f in lines])
     directions = [np.eye(size)[i] for i in range(size)] + [np.ones(size)]
-    best = [NOTHING, NOTHING]
     grid = _grid(lines, symbols, widest)
     log_p, log_q = pair(grid)
     with np.errstate(invalid="ignore"):
-        ratio = log_p - log_q
-    starts: list[tuple[Floats, tuple[int, ...]]] = [
-        (s, (0, 1)) for s in _starts(matrix, constants, size, widest)
-    ]
-    for side, values in ((0, ratio), (1, -ratio)):
-        good = np.where(np.isnan(values), -np.inf, values)
-        starts.insert(0, (grid[int(np.argmax(good))], (side,)))
-    for start, sides in starts:
-        for side in sides:
-            if best[side].value == math.inf:
-                continue
-            found = _ascend(pair, matrix, constants, directions, start, side, scale, widest)
-            if found.value > best[side].value:
-                best[side] = found
-    return best[0], best[1]
+        ratio = log_p - log_q if side == 0 else log_q - log_p
+    good = np.where(np.isnan(ratio), -np.inf, ratio)
+    starts = _distant(grid, good, widest)
+    best = NOTHING
+    for start in starts:
+        found = _ascend(pair, matrix, constants, directions, start, side, scale, widest)
+        if found.value > best.value + 1e-13:
+            best = found
+        if best.value == math.inf:
+            break
+    return best
+
+
+def _distant(grid: Floats, values: Floats, widest: float, most: int = 3) -> list[Floats]:
+    """The best points of the grid that are not next to each other."""
+    chosen: list[Floats] = []
+    for index in np.argsort(-values, kind="stable"):
+        if values[index] == -np.inf or len(chosen) == most:
+            break
+        if all(np.abs(grid[index] - c).max() > 2 * widest for c in chosen):
+            chosen.append(grid[index])
+    return chosen
 
 
 def grid_bounds(
@@ -99,15 +106,6 @@ def _grid(lines: Sequence[Form], symbols: Sequence[Symbol], widest: float) -> Fl
     # Equal coordinates are ties between outputs: move them apart a little.
     tilt = 1e-7 * widest * np.arange(len(symbols))
     return np.stack([m.ravel() for m in mesh], axis=1) + tilt
-
-
-def _starts(matrix: Floats, constants: Floats, size: int, widest: float) -> list[Floats]:
-    centre = np.zeros(size)
-    for i in range(size):
-        own = np.flatnonzero((matrix[:, i] != 0) & (np.count_nonzero(matrix, axis=1) == 1))
-        if len(own):
-            centre[i] = float(np.median(-constants[own] / matrix[own, i]))
-    return [centre]
 
 
 def _ascend(

@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from dpest.distributions.cells import Cell, Region
+from dpest.distributions.cells import Cell, Coordinate, Region
+from dpest.noise.discrete_uniform import DiscreteUniform
 from dpest.noise.family import Noise
+from dpest.noise.lattice import LatticeNoise
 from dpest.program.linear import Condition, Form, Relation, Symbol, rational
 from dpest.program.polyhedra import feasible
 
@@ -97,3 +99,57 @@ def only_one_side(
     return here and not any(
         possible_at(cell, r, noises[other], exact, inner=False) for r in cell.regions[other]
     )
+
+
+def only_one_side_of_lattice(
+    cell: Cell,
+    noises: tuple[Mapping[Symbol, Noise], Mapping[Symbol, Noise]],
+    point: Mapping[Symbol, float],
+    side: int,
+) -> bool:
+    """Whether an output with lattice coordinates, seen on `side`, is impossible on the other.
+
+    A sum of unbounded noises is known on a window only: a mass of zero outside of it proves
+    nothing. Impossible is what the supports and conditions exclude, or what lies between the
+    points of the other side's lattice.
+    """
+    exact = {s: Fraction(v) for s, v in point.items()}
+    for coordinate in cell.coordinates:
+        if coordinate.lattice:
+            exact[coordinate.symbol] = _snapped(coordinate, point[coordinate.symbol])
+    other = 1 - side
+    return not any(
+        possible_at(cell, r, noises[other], exact, inner=False)
+        and _on_lattice(cell, r, noises[other], exact)
+        for r in cell.regions[other]
+    )
+
+
+def _snapped(coordinate: Coordinate, value: float) -> Fraction:
+    near = [
+        offset + coordinate.step * round((Fraction(value) - offset) / coordinate.step)
+        for offset in coordinate.offsets
+    ]
+    return min(near, key=lambda v: abs(v - Fraction(value)), default=Fraction(value))
+
+
+def _on_lattice(
+    cell: Cell, region: Region, noises: Mapping[Symbol, Noise], point: Mapping[Symbol, Fraction]
+) -> bool:
+    """Whether whole values of the noise can reach the point, one coordinate at a time."""
+    for coordinate in cell.coordinates:
+        if not coordinate.lattice:
+            continue
+        form = Form(None, -point[coordinate.symbol])
+        for c, j in zip(coordinate.combination, cell.shape.free, strict=True):
+            if c:
+                leaf = region.leaves[cell.real[j]]
+                form = form.plus(leaf if isinstance(leaf, Form) else Form.number(leaf), c)
+        if any(not isinstance(noises[s], (LatticeNoise, DiscreteUniform)) for s in form.terms):
+            continue  # values of other families may lie anywhere
+        whole = math.lcm(*(c.denominator for c in (form.constant, *form.terms.values())))
+        divisor = math.gcd(*(int(c * whole) for c in form.terms.values()))
+        rest = int(form.constant * whole)
+        if rest % divisor if divisor else rest:
+            return False
+    return True

@@ -190,14 +190,25 @@ class IntegralTerm:
     once, each with panels between its own kinks.
     """
 
-    def __init__(self, symbol: Symbol, composite: Composite, inner: Sequence[Term]) -> None:
+    def __init__(
+        self,
+        symbol: Symbol,
+        composite: Composite,
+        inner: Sequence[Term],
+        aligned: tuple[Composite, Fraction] | None = None,
+    ) -> None:
         self.symbol = symbol
         self.composite = composite
+        self._aligned = aligned
         self.inner = tuple(inner)
         self.error = 0.0
         self._lines = _distinct(line for term in self.inner for line in term.lines())
         self._crossing = [line for line in self._lines if symbol in line.terms]
         self._scale = min([composite.spread, *(t.scale(symbol) for t in self.inner)])
+
+    def aligned(self) -> tuple[Composite, Fraction] | None:
+        """The composite in x = r + shift, where the first noise drawn has location 0."""
+        return self._aligned
 
     def lines(self) -> list[Form]:
         found = [line for line in self._lines if self.symbol not in line.terms]
@@ -295,7 +306,8 @@ def _parameters(term: Term) -> set[Symbol]:
         return {s for a, _ in term.lows + term.highs for s in a.form.terms}
     if isinstance(term, IntegralTerm):
         return {s for t in term.inner for s in _parameters(t)} - {term.symbol}
-    return set()
+    symbol = getattr(term, "symbol", None)  # a convolution
+    return set() if symbol is None else {symbol}
 
 
 def parameters_of(terms: Sequence[Term]) -> set[Symbol]:
