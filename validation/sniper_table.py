@@ -53,7 +53,8 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--final", type=float, default=2e7)
-    parser.add_argument("--learn", type=float, default=2e6)
+    parser.add_argument("--train", type=float, default=2.5e6)
+    parser.add_argument("--choose", type=float, default=6e6)
     options = parser.parse_args()
     failed = 0
     for name in options.names or PUBLISHED:
@@ -63,9 +64,8 @@ def main() -> int:
             mechanism.adjacency, mechanism.domain, mechanism.about["length"], both_orders=False
         )
         pairs = [(x, x2) for _, x, x2 in found]
-        screen = int(1.6e6) // len(pairs) if len(pairs) > 1 else 0
-        learn = int(options.learn)
-        plan = Plan(screen=screen, train=learn, choose=learn, final=int(options.final))
+        screen = int(8e6) // len(pairs) if len(pairs) > 1 else 0
+        plan = Plan(screen, int(options.train), int(options.choose), int(options.final))
         bounds, seconds = [], []
         for seed in range(options.first_seed, options.first_seed + options.seeds):
             begin = time.process_time()

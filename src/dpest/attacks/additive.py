@@ -186,18 +186,17 @@ def _penalty(
     matrix = np.zeros((count, count))
     tie, pull = 1.0 / step**2, 1.0 / (4.0 * step) ** 2
     for feature, begin in zip(features, offsets[:-1], strict=True):
-        if not feature.ordered:
-            index = np.arange(begin, begin + feature.size)
-            matrix[index, index] += pull
+        codes = np.arange(begin, begin + feature.size)
+        if not feature.chain:
+            matrix[codes, codes] += pull
             continue
         matrix[begin, begin] += pull
-        for code in range(begin + 1, begin + feature.size):
-            # A weak pull to zero fixes the level, which the intercept carries already.
-            matrix[code, code] += pull / feature.size
-            if code > begin + 1:
-                matrix[code, code] += tie
-                matrix[code - 1, code - 1] += tie
-                matrix[code, code - 1] -= tie
-                matrix[code - 1, code] -= tie
+        # A weak pull to zero fixes the level of a chain, which other weights may carry too.
+        matrix[codes[1:], codes[1:]] += pull / feature.chain
+        later = codes[1:][np.arange(feature.size - 1) % feature.chain > 0]
+        matrix[later, later] += tie
+        matrix[later - 1, later - 1] += tie
+        matrix[later, later - 1] -= tie
+        matrix[later - 1, later] -= tie
     matrix[-1, -1] += 1e-6
     return matrix

@@ -18,8 +18,8 @@ from dpest.program.samples import Samples
 
 Floats = NDArray[np.float64]
 
-_PILOT = 400_000  # outputs on which families of features are compared
-_LOOK = 200_000  # outputs that suffice to choose atoms, bins and scales
+_LOOK = 400_000  # outputs that choose atoms, bins and scales, and compare families of features
+_MOST_CELLS = 400_000_000  # codes held for training, two bytes each
 
 
 #: Enough to compare pairs of inputs with.
@@ -47,51 +47,90 @@ class AdditiveScorer:
         return f"additive model over {shown}" if names else "constant"
 
 
-def train_additive(
-    first: Samples,
-    second: Samples,
-    steps: Sequence[float] = (0.5, 0.1, 0.02, 0.004),
-    families: Sequence[Family] | None = None,
-    keep: int = 3,
-) -> list[AdditiveScorer]:
-    """The `keep` most promising scorers among families of features and strengths of the prior.
+class Trainer(Protocol):
+    """Takes labelled outputs in portions of equal size for both inputs, then gives scorers."""
 
-    They are compared on a part of the outputs and then trained on all of them. `first` and
-    `second` should have the same size.
+    def add(self, first: Samples, second: Samples) -> None: ...
+
+    def finish(self) -> Sequence[Scorer]: ...
+
+
+class AdditiveTrainer:
+    """The most promising additive scorers among families of features and strengths of the prior.
+
+    The first portion decides which: half of a thinned set trains, the other half compares. All
+    portions then train those that are kept. Outputs are coded at once and not held.
     """
-    look_samples = _look(first, second)
-    splitter = Splitter(look_samples)
-    look = splitter.parts(look_samples)
-    parts = [splitter.parts(first), splitter.parts(second)]
-    labels = np.zeros(first.size + second.size, dtype=bool)
-    labels[: first.size] = True
-    if families is None:
-        families = _families(look)
-    stride = max(1, len(labels) // _PILOT)
-    # Hold out every other row of a thinned set to compare families and priors on.
-    held = np.arange(len(labels[::stride])) % 2 == 1
-    trials: list[tuple[float, Coder, float]] = []
-    if len(families) == len(steps) == 1:
-        coder = Coder(splitter, look, families[0])
-        model = additive.fit(_design(coder, parts), labels, step=steps[0])
-        return [AdditiveScorer(coder, model)]
-    for family in families:
-        coder = Coder(splitter, look, family)
-        pilot = _design(coder, parts).strided(stride)
-        pilot_labels = labels[::stride]
-        part = pilot.where(~held)
-        start: additive.AdditiveModel | None = None
-        for step in steps:
-            start = additive.fit(part, pilot_labels[~held], step=step, start=start)
-            eta = pilot.scores(start.weights)[held]
-            loss = np.logaddexp(0.0, np.where(pilot_labels[held], -eta, eta)).mean()
-            trials.append((float(loss), coder, step))
-    trials.sort(key=lambda t: t[0])
-    found: list[AdditiveScorer] = []
-    for _, coder, step in trials[:keep]:
-        design = _design(coder, parts)
-        found.append(AdditiveScorer(coder, additive.fit(design, labels, step=step)))
-    return found
+
+    def __init__(
+        self,
+        steps: Sequence[float] = (0.5, 0.1, 0.02, 0.004),
+        families: Sequence[Family] | None = None,
+        keep: int = 3,
+    ) -> None:
+        self._steps, self._families, self._keep = tuple(steps), families, keep
+        self._chosen: list[tuple[Coder, float]] | None = None
+        self._coders: list[Coder] = []
+        self._designs: dict[int, list[additive.Design]] = {}
+        self._labels: list[NDArray[np.bool_]] = []
+        self._cells = 0
+
+    def add(self, first: Samples, second: Samples) -> None:
+        if self._chosen is None:
+            self._choose(first, second)
+        if self._cells > _MOST_CELLS:
+            return  # memory is full; more rows would hardly change the weights
+        for samples, label in ((first, True), (second, False)):
+            for number, coder in enumerate(self._coders):
+                parts = coder.splitter.parts(samples)
+                design = additive.Design(coder.features, coder.codes_of(parts), parts.size)
+                self._designs.setdefault(number, []).append(design)
+                self._cells += design.matrix.size
+            self._labels.append(np.full(samples.size, label))
+
+    def finish(self) -> list[AdditiveScorer]:
+        if self._chosen is None:
+            raise ValueError("a classifier needs outputs to train on")
+        labels = np.concatenate(self._labels)
+        found: list[AdditiveScorer] = []
+        for number, coder in enumerate(self._coders):
+            design = additive.Design.join(self._designs.pop(number))
+            for chosen, step in self._chosen:
+                if chosen is coder:
+                    found.append(AdditiveScorer(coder, additive.fit(design, labels, step=step)))
+        return found
+
+    def _choose(self, first: Samples, second: Samples) -> None:
+        head = _look(first, second)
+        splitter = Splitter(head)
+        look = splitter.parts(head)
+        families = _families(look) if self._families is None else self._families
+        coders = [Coder(splitter, look, family) for family in families]
+        if len(coders) * len(self._steps) == 1:
+            self._chosen = [(coders[0], self._steps[0])]
+        else:
+            self._chosen = self._compare(coders, look, first, second)
+        kept = [coder for coder, _ in self._chosen]
+        self._coders = [coder for coder in coders if any(coder is k for k in kept)]
+
+    def _compare(
+        self, coders: Sequence[Coder], look: Parts, first: Samples, second: Samples
+    ) -> list[tuple[Coder, float]]:
+        labels = np.zeros(look.size, dtype=bool)
+        labels[: min(first.size, _LOOK // 2)] = True
+        held = np.arange(look.size) % 2 == 1
+        trials: list[tuple[float, Coder, float]] = []
+        for coder in coders:
+            design = additive.Design(coder.features, coder.codes_of(look), look.size)
+            part = design.where(~held)
+            model: additive.AdditiveModel | None = None
+            for step in self._steps:
+                model = additive.fit(part, labels[~held], step=step, start=model)
+                eta = design.scores(model.weights)[held]
+                loss = np.logaddexp(0.0, np.where(labels[held], -eta, eta)).mean()
+                trials.append((float(loss), coder, step))
+        trials.sort(key=lambda t: t[0])
+        return [(coder, step) for _, coder, step in trials[: self._keep]]
 
 
 def _families(look: Parts) -> list[Family]:
@@ -105,12 +144,6 @@ def _families(look: Parts) -> list[Family]:
     if len(np.unique(look.signatures[:20_000])) > 1:
         families.append(Family(bins=16, crossed=True))
     return families
-
-
-def _design(coder: Coder, parts: Sequence[Parts]) -> additive.Design:
-    return additive.Design.join(
-        [additive.Design(coder.features, coder.codes_of(p), p.size) for p in parts]
-    )
 
 
 def _look(first: Samples, second: Samples) -> Samples:
@@ -193,15 +226,28 @@ class ProbabilityScorer:
         return type(self._classifier).__name__
 
 
-def train_probability(
-    first: Samples, second: Samples, classifier: Any, seed: int, bits: bool = False
-) -> ProbabilityScorer:
-    """Fit anything with `fit` and `predict_proba` on shuffled outputs of both inputs."""
-    features = VectorFeatures(_look(first, second), bits=bits)
-    matrix = np.concatenate([features(first), features(second)])
-    labels = np.zeros(len(matrix), dtype=np.int64)
-    labels[: first.size] = 1
-    order = np.random.default_rng(seed).permutation(len(matrix))
-    if matrix.shape[1]:
-        classifier.fit(matrix[order], labels[order])
-    return ProbabilityScorer(features, classifier)
+class ProbabilityTrainer:
+    """Fits anything with `fit` and `predict_proba` on shuffled outputs of both inputs."""
+
+    def __init__(self, classifier: Any, seed: int, bits: bool = False) -> None:
+        self._classifier, self._seed, self._bits = classifier, seed, bits
+        self._features: VectorFeatures | None = None
+        self._rows: list[Floats] = []
+        self._labels: list[NDArray[np.int64]] = []
+
+    def add(self, first: Samples, second: Samples) -> None:
+        if self._features is None:
+            self._features = VectorFeatures(_look(first, second), bits=self._bits)
+        for samples, label in ((first, 1), (second, 0)):
+            self._rows.append(self._features(samples))
+            self._labels.append(np.full(samples.size, label, dtype=np.int64))
+
+    def finish(self) -> list[ProbabilityScorer]:
+        if self._features is None:
+            raise ValueError("a classifier needs outputs to train on")
+        matrix, labels = np.concatenate(self._rows), np.concatenate(self._labels)
+        self._rows.clear()
+        order = np.random.default_rng(self._seed).permutation(len(matrix))
+        if matrix.shape[1]:
+            self._classifier.fit(matrix[order], labels[order])
+        return [ProbabilityScorer(self._features, self._classifier)]

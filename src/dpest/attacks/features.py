@@ -29,14 +29,15 @@ NOT_ATOM = -1
 
 @dataclass(frozen=True)
 class Feature:
-    """One small integer per run: its codes lie in [0, size); `ordered` codes have neighbours.
+    """One small integer per run: its codes lie in [0, size).
 
-    Code 0 of an ordered feature means "absent"; 1 to size - 1 are bins in increasing order.
+    With `chain` > 0 code 0 means "absent", and the codes from 1 on are runs of `chain` bins in
+    increasing order, each bin with its neighbours. With 0 the codes have no order.
     """
 
     name: str
     size: int
-    ordered: bool
+    chain: int = 0
 
 
 def as_numbers(column: np.ndarray) -> NDArray[np.float64]:
@@ -233,7 +234,7 @@ class Coder:
             kept = kept[np.argsort(counts[kept])[-_MOST_SIGNATURES:]]
         self._signatures = np.sort(distinct[kept])
         if len(distinct) > 1:
-            self.features.append(Feature("signature", len(kept) + 1, False))
+            self.features.append(Feature("signature", len(kept) + 1))
         self._has_signature = len(distinct) > 1
         # A signature that covers nearly everything needs no separate look at its leaves.
         rare = counts[~np.isin(np.arange(len(distinct)), kept)].sum()
@@ -244,7 +245,7 @@ class Coder:
                 seen = np.sort(seen[np.argsort(often)[-_MOST_ATOMS:]])
                 if len(seen) > 1:
                     self._leaves.append((leaf, seen))
-                    self.features.append(Feature(f"leaf {leaf}", len(seen) + 1, False))
+                    self.features.append(Feature(f"leaf {leaf}", len(seen) + 1))
         self._edges: list[tuple[str, int, NDArray[np.float64]]] = []
         for rank, values in enumerate(parts.numbers):
             self._add("number", rank, values)
@@ -257,14 +258,15 @@ class Coder:
                 edges = tailed_edges(values, max(4, family.bins // 2))
                 if len(edges):
                     self._crossed.append((rank, edges))
-                    size = (len(self._signatures) + 1) * (len(edges) + 1) + 1
-                    self.features.append(Feature(f"crossed {rank}", size, False))
+                    chain = len(edges) + 1
+                    size = (len(self._signatures) + 1) * chain + 1
+                    self.features.append(Feature(f"crossed {rank}", size, chain))
 
     def _add(self, kind: str, rank: int, values: NDArray[np.float64]) -> None:
         edges = tailed_edges(values, self.family.bins)
         if len(edges):
             self._edges.append((kind, rank, edges))
-            self.features.append(Feature(f"{kind} {rank}", len(edges) + 2, True))
+            self.features.append(Feature(f"{kind} {rank}", len(edges) + 2, len(edges) + 1))
 
     def codes(self, samples: Samples) -> list[Codes]:
         return self.codes_of(self.splitter.parts(samples))

@@ -125,12 +125,13 @@ class BitFeatures:
         for leaf in range(self._leaves):
             values = _leaf(look, leaf)
             self._edges.append(tailed_edges(values, 16))
-            self.features.append(Feature(f"place {leaf}", len(self._edges[-1]) + 2, True))
+            bins = len(self._edges[-1]) + 1
+            self.features.append(Feature(f"place {leaf}", bins + 1, bins))
             seen, often = np.unique(granularity(values), return_counts=True)
             self._grains.append(seen[often >= 3])
-            self.features.append(Feature(f"granularity {leaf}", len(self._grains[-1]) + 1, False))
+            self.features.append(Feature(f"granularity {leaf}", len(self._grains[-1]) + 1))
             for call in self._calls:
-                self.features.append(Feature(f"reachable {leaf} ({call.method})", 5, False))
+                self.features.append(Feature(f"reachable {leaf} ({call.method})", 5))
 
     def codes(self, samples: Samples) -> list[Codes]:
         found: list[Codes] = []

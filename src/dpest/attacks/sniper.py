@@ -10,9 +10,10 @@ paper's choices.
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import erfinv, ndtri
 
 from dpest.attacks.budget import Budget, Meter, Progress, Report
-from dpest.attacks.classifiers import QUICK, Scorer, train_additive, train_probability
+from dpest.attacks.classifiers import QUICK, AdditiveTrainer, ProbabilityTrainer, Scorer, Trainer
 from dpest.attacks.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.sampler import Sampler
 from dpest.errors import InputError
@@ -34,8 +35,8 @@ Pair = tuple[Any, Any]
 
 _METHOD = "sniper"
 _CHUNK = 1 << 18
-# More than two standard deviations: the best of many candidates is as lucky as that by chance.
-_PROMISE_ALPHA = 0.01
+# What chance alone gives the best of many candidates, as a level of one-sided bounds.
+_PROMISE_ALPHA = 0.04
 _CANDIDATES = np.unique(np.concatenate([np.geomspace(1e-6, 0.2, 90), np.linspace(0.02, 0.98, 60)]))
 
 
@@ -61,14 +62,14 @@ class Plan:
 
     @staticmethod
     def for_runs(runs: int, pairs: int) -> Plan:
-        """Shares of a total budget: about a tenth to compare pairs, a fifth to learn."""
+        """Shares of a total budget: about a tenth to compare pairs, a third to learn."""
         if runs < 400:
             raise InputError(f"DP-Sniper needs at least 400 runs, got a budget of {runs}")
         half = runs // 2
         screen = 0 if pairs == 1 else min(200_000, half // (10 * pairs))
         left = half - screen * pairs
-        learn = min(3_000_000, left // 5)
-        return Plan(screen, learn // 2, learn - learn // 2, left - learn)
+        train, choose = min(3_000_000, left // 7), min(6_000_000, left // 5)
+        return Plan(screen, train, choose, left - train - choose)
 
     @staticmethod
     def paper(c: float = 0.01) -> Plan:
@@ -173,19 +174,12 @@ def paper_threshold(scorer: Scorer, second: Floats, c: float) -> Attack:
     return Attack(scorer, t, (c * len(ordered) - above) / equal, False, c=c)
 
 
-Train = Callable[[Samples, Samples, int, bool], Sequence[Scorer]]
-
-
-def _trainer(classifier: Any, paper: bool) -> Train:
-    """Gives scorers from labelled outputs; the last argument asks for a quick look only."""
-    if classifier in (None, "additive") and not paper:
-
-        def additive(first: Samples, second: Samples, seed: int, quick: bool) -> Sequence[Scorer]:
-            if quick:
-                return train_additive(first, second, steps=(0.1,), families=[QUICK], keep=1)
-            return train_additive(first, second)
-
-        return additive
+def _trainer(classifier: Any, paper: bool, seed: int, quick: bool) -> Trainer:
+    """Something that learns to score; `quick` where only pairs are compared."""
+    if classifier in (None, "additive") and not (paper and classifier is None):
+        if quick:
+            return AdditiveTrainer(steps=(0.1,), families=[QUICK], keep=1)
+        return AdditiveTrainer()
     kinds: dict[str, Callable[[int], Any]] = {"logistic": PaperLogistic, "network": PaperNetwork}
     name = classifier or "logistic"
     if isinstance(name, str):
@@ -194,19 +188,22 @@ def _trainer(classifier: Any, paper: bool) -> Train:
                 f"classifier is 'additive', 'logistic', 'network' or an object with fit and "
                 f"predict_proba, got {name!r}"
             )
-        make = kinds[name]
-        return lambda first, second, seed, quick: [
-            train_probability(first, second, make(seed), seed)
-        ]
+        return ProbabilityTrainer(kinds[name](seed), seed)
     if not (hasattr(name, "fit") and hasattr(name, "predict_proba")):
         raise InputError(f"a classifier needs fit and predict_proba, got {name!r}")
+    return ProbabilityTrainer(copy.deepcopy(name), seed)
 
-    def given(first: Samples, second: Samples, seed: int, quick: bool) -> Sequence[Scorer]:
-        import copy
 
-        return [train_probability(first, second, copy.deepcopy(name), seed)]
+@dataclass(frozen=True)
+class _Options:
+    """What the stages of one attack share."""
 
-    return given
+    plan: Plan
+    alpha: float
+    delta: float
+    classifier: Any
+    paper: bool
+    c: float
 
 
 class _Run:
@@ -219,14 +216,14 @@ class _Run:
     def seed(self) -> int:
         return int(self._seeds.integers(0, 2**63))
 
-    def draw(self, x: Any, size: int, stage: str) -> Samples:
-        parts = []
+    def draw(self, pair: Pair, size: int, stage: str) -> Iterator[tuple[Samples, Samples]]:
+        """`size` runs on each input, in portions."""
         for begin in range(0, size, _CHUNK):
             count = min(_CHUNK, size - begin)
-            parts.append(self.sample.draw(x, count, self.seed()))
-            self.meter.runs += count
+            first, second = (self.sample.draw(x, count, self.seed()) for x in pair)
+            self.meter.runs += 2 * count
             self.report(stage)
-        return parts[0] if len(parts) == 1 else Samples.concatenate(parts)
+            yield first, second
 
     def report(self, stage: str) -> None:
         if self.progress is not None:
@@ -267,24 +264,21 @@ def sniper_attack(
             if paper and chosen_budget.runs is None
             else Plan.for_runs(chosen_budget.runs or 4_000_000, len(pairs))
         )
-    train = _trainer(classifier, paper)
+    options = _Options(plan, alpha, delta, classifier, paper, c)
+    _trainer(classifier, paper, 0, True)  # a bad choice is refused before anything runs
     notes: list[str] = []
     k1 = k2 = n1 = n2 = 0
     attack: Attack | None = None
     pair: Pair = pairs[0]
     stopped = False
     try:
-        pair = _best_pair(run, pairs, plan, train, alpha, delta, paper, c)
-        attack, pair = _learn(run, pair, plan, train, alpha, delta, paper, c)
-        final = _final_size(plan, meter)
+        pair = _best_pair(run, pairs, options)
+        attack = _find(run, pair, plan.train, plan.choose, options, quick=False)
+        pair = pair[::-1] if attack.flipped else pair
         rng = np.random.default_rng(run.seed())
-        while n1 < final:
-            size = min(_CHUNK, final - n1)
-            first = attack.count(sample.draw(pair[0], size, run.seed()), rng)
-            second = attack.count(sample.draw(pair[1], size, run.seed()), rng)
-            k1, n1, k2, n2 = k1 + first, n1 + size, k2 + second, n2 + size
-            meter.runs += 2 * size
-            run.report("measuring")
+        for first, second in run.draw(pair, _final_size(plan, meter), "measuring"):
+            hits = attack.count(first, rng), attack.count(second, rng)
+            k1, n1, k2, n2 = k1 + hits[0], n1 + first.size, k2 + hits[1], n2 + second.size
     except KeyboardInterrupt:
         stopped = True
         notes.append(
@@ -320,80 +314,57 @@ def sniper_attack(
     )
 
 
-def _best_pair(
-    run: _Run,
-    pairs: Sequence[Pair],
-    plan: Plan,
-    train: Train,
-    alpha: float,
-    delta: float,
-    paper: bool,
-    c: float,
-) -> Pair:
+def _best_pair(run: _Run, pairs: Sequence[Pair], options: _Options) -> Pair:
     """The pair whose quick attack promises most; its samples are not used again.
 
-    Many pairs are compared in rounds: each keeps the best quarter and gives it more runs.
+    Many pairs are compared in rounds: each keeps the best quarter and gives it more runs. The
+    paper trains on both orders of a pair and has one round.
     """
+    paper, screen = options.paper, options.plan.screen
     left = [p for pair in pairs for p in (pair, pair[::-1])] if paper else list(pairs)
-    if len(left) == 1 or plan.screen == 0:
+    if len(left) == 1 or screen == 0:
         return left[0]
     rounds = 1 if paper else math.ceil(math.log(len(left), 4))
-    each_round = plan.screen * len(left) // rounds
+    each_round = screen * len(left) // rounds
     for _ in range(rounds):
         size = max(each_round // len(left) // 2, 50)
-        promises = []
-        for pair in left:
-            first, second = (run.draw(x, size, "comparing pairs") for x in pair)
-            scorers = train(first, second, run.seed(), True)
-            first, second = (run.draw(x, size, "comparing pairs") for x in pair)
-            attacks = _attacks(scorers, first, second, plan.final, alpha, delta, paper, c)
-            promises.append(max(a.expected for a in attacks))
+        promises = [_find(run, pair, size, size, options, quick=True).expected for pair in left]
         best = np.argsort(promises)[::-1]
         left = [left[i] for i in best[: 1 if paper else max(1, -(-len(left) // 4))]]
     return left[0]
 
 
-def _attacks(
-    scorers: Sequence[Scorer],
-    first: Samples,
-    second: Samples,
-    final: int,
-    alpha: float,
-    delta: float,
-    paper: bool,
-    c: float,
-) -> list[Attack]:
+def _find(
+    run: _Run, pair: Pair, train: int, choose: int, options: _Options, *, quick: bool
+) -> Attack:
+    """Train on `train` runs of each input, then choose model and threshold on `choose` others."""
+    trainer = _trainer(options.classifier, options.paper, run.seed(), quick)
+    stage = "comparing pairs" if quick else "training"
+    for first, second in run.draw(pair, train, stage):
+        trainer.add(first, second)
+    scorers = trainer.finish()
+    ones: list[list[Floats]] = [[] for _ in scorers]
+    twos: list[list[Floats]] = [[] for _ in scorers]
+    for first, second in run.draw(pair, choose, stage if quick else "choosing the attack"):
+        for number, scorer in enumerate(scorers):
+            ones[number].append(scorer.scores(first))
+            twos[number].append(scorer.scores(second))
     found = []
-    for scorer in scorers:
-        one, two = scorer.scores(first), scorer.scores(second)
-        if not paper:
-            found.append(best_threshold(scorer, one, two, final, alpha, delta))
-            continue
-        attack = paper_threshold(scorer, two, c)
-        hits = np.count_nonzero(one > attack.t) + attack.q * np.count_nonzero(one == attack.t)
-        # The paper ranks by a point estimate of the power.
-        power = math.log(max(hits, 1.0) / len(one) / c)
-        found.append(Attack(scorer, attack.t, attack.q, False, power, c))
-    return found
+    for scorer, one_parts, two_parts in zip(scorers, ones, twos, strict=True):
+        one, two = np.concatenate(one_parts), np.concatenate(two_parts)
+        if options.paper:
+            found.append(_paper_attack(scorer, one, two, options.c))
+        else:
+            final = options.plan.final
+            found.append(best_threshold(scorer, one, two, final, options.alpha, options.delta))
+    return max(found, key=lambda a: a.expected)
 
 
-def _learn(
-    run: _Run,
-    pair: Pair,
-    plan: Plan,
-    train: Train,
-    alpha: float,
-    delta: float,
-    paper: bool,
-    c: float,
-) -> tuple[Attack, Pair]:
-    first, second = (run.draw(x, plan.train, "training") for x in pair)
-    scorers = train(first, second, run.seed(), False)
-    del first, second
-    first, second = (run.draw(x, plan.choose, "choosing the attack") for x in pair)
-    attacks = _attacks(scorers, first, second, plan.final, alpha, delta, paper, c)
-    attack = max(attacks, key=lambda a: a.expected)
-    return attack, (pair[::-1] if attack.flipped else pair)
+def _paper_attack(scorer: Scorer, one: Floats, two: Floats, c: float) -> Attack:
+    attack = paper_threshold(scorer, two, c)
+    hits = np.count_nonzero(one > attack.t) + attack.q * np.count_nonzero(one == attack.t)
+    # The paper ranks by a point estimate of the power.
+    return replace(attack, expected=math.log(max(hits, 1.0) / len(one) / c))
 
 
 def _final_size(plan: Plan, meter: Meter) -> int:

@@ -202,10 +202,10 @@ class _Region:
         middle = np.array([0.5 * (self.low + self.high), max(self.k2, 1) / self.n2, self.high])
 
         def quick(r: float) -> float:
-            usable = middle[math.exp(r) * middle + self.delta <= 1.0]
-            if len(usable) == 0:
-                usable = np.array([self.low])
-            return float(self.probability(r, usable).max())
+            # Beyond the p2 at which p1 reaches 1 nothing new comes.
+            top = max(self.low, min(self.high, (1.0 - self.delta) / math.exp(r)))
+            candidates = np.append(np.minimum(middle, top), [0.9 * top, 0.75 * top])
+            return float(self.probability(r, np.maximum(candidates, self.low)).max())
 
         high = self.statistic
         step = 0.05
