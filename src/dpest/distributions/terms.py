@@ -22,6 +22,7 @@ from dpest.program.linear import Form, Symbol
 
 Values = Mapping[Symbol, Floats]
 _CHUNK = 600_000  # quadrature nodes that are held at once
+_TOGETHER = 256  # sums over a lattice that share one window
 
 
 @dataclass(frozen=True)
@@ -249,17 +250,46 @@ class IntegralTerm:
         return result.reshape(shape)
 
     def _sum(self, flat: dict[Symbol, Floats], count: int) -> Floats:
-        points = self.composite.lattice_points()
-        weights = self.composite.log_value(points)
-        step = max(1, _CHUNK // max(len(points), 1))
-        result = np.empty(count)
-        for i in range(0, count, step):
-            part = {s: v[i : i + step, None] for s, v in flat.items()}
-            part[self.symbol] = points[None, :]
-            total = np.zeros((min(step, count - i), len(points))) + weights
-            for term in self.inner:
-                total = total + term.log_value(part)
-            result[i : i + step] = np.logaddexp.reduce(total, axis=1)
+        """Each sum over its own window: where the terms meet moves with the parameters."""
+        at = {**flat, self.symbol: np.zeros(count)}
+        columns = [
+            np.broadcast_to(-Affine(line)(at) / float(line.terms[self.symbol]), (count,))
+            for line in self._crossing
+        ]
+        first, last = self.composite.extent(depth=80.0)
+        columns += [np.full(count, k) for k in self.composite.kinks()]
+        own = self.composite.rows[0]
+        assert isinstance(own, DensityRow)
+        left, right = (side / abs(own.slope) for side in reach(own.density, 80.0))
+        if own.slope < 0:
+            left, right = right, left
+        low, high = np.full(count, first), np.full(count, last)
+        if columns:
+            breaks = np.stack(columns, axis=1)
+            low = np.maximum(np.minimum(low, breaks.min(axis=1) - left), self.composite.low)
+            high = np.minimum(np.maximum(high, breaks.max(axis=1) + right), self.composite.high)
+        result = np.full(count, -np.inf)
+        order = np.argsort(low + high)
+        for i in range(0, count, _TOGETHER):
+            rows = order[i : i + _TOGETHER]
+            start, end = math.ceil(low[rows].min() - 1e-9), math.floor(high[rows].max() + 1e-9)
+            if end - start > 5e6:
+                from dpest.errors import RefusedError
+
+                raise RefusedError("lattice noise with more than five million likely values")
+            points = np.arange(start, end + 1, dtype=float)
+            if not len(points):
+                continue
+            weights = self.composite.log_value(points)
+            step = max(1, _CHUNK // len(points))
+            for k in range(0, len(rows), step):
+                some = rows[k : k + step]
+                part = {s: v[some, None] for s, v in flat.items()}
+                part[self.symbol] = points[None, :]
+                total = np.zeros((len(some), len(points))) + weights
+                for term in self.inner:
+                    total = total + term.log_value(part)
+                result[some] = np.logaddexp.reduce(total, axis=1)
         return result
 
     def _integrate(self, flat: dict[Symbol, Floats]) -> Floats:
