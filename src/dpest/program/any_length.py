@@ -541,6 +541,12 @@ def _extreme(plain: Any, least: bool, args: tuple[Any, ...], options: Any) -> An
     key = options.get("key")
     values = list(args[0]) if len(args) == 1 else list(args)
     keys = [key(v) for v in values] if key is not None else values
+    if len(values) == 2 and key is None:
+        for value, end in (values, values[::-1]):
+            if isinstance(value, Real) and value.form.terms and not is_symbolic(end):
+                bounded = clipped(value, None, end) if least else clipped(value, end, None)
+                if bounded is not value:
+                    return bounded
     if not values or not any(isinstance(k, Real) for k in keys):
         return plain(values, **options) if values or "default" in options else plain(*args)
     return values[extreme(keys, least=least)]

@@ -633,13 +633,11 @@ class _Builder:
         self, state: _State, outcome: Outcome, source: LoopNode, reads: bool = False
     ) -> None:
         """An edge to the end, releasing what is returned."""
-        value = outcome.value
-        if self.parts.is_generator:
-            value = None
+        returned_value = [] if self.parts.is_generator else [outcome.value]
         vectors: list[Vector] = []
         plain: list[Any] = []
         returned: set[str] = set()
-        for leaf in _leaves(decided(outcome.run.given)) + _leaves([value]):
+        for leaf in _leaves(decided(outcome.run.given)) + _leaves(returned_value):
             if isinstance(leaf, Counter):
                 self.unknown_places.append(source.index)
                 continue

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dpest.errors import PathLimitError, UntraceableError
 from dpest.noise.family import Noise
 from dpest.program.linear import Condition, Form, Symbol, distinct
@@ -320,11 +322,15 @@ def decided(value: Any) -> Any:
     if type(value) is dict:
         return {k: decided(v) for k, v in value.items()}
     elements = getattr(value, "symbolic_elements", None)
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        elements = value.view(np.ndarray)
     if elements is not None:
-        flat = elements.ravel()
-        for i, element in enumerate(flat):
-            flat[i] = decided(element)
-        return type(value)(flat.reshape(elements.shape))
+        from dpest.program.symbolic_arrays import wrapped
+
+        found = np.empty(elements.shape, dtype=object)
+        for place in np.ndindex(elements.shape):
+            found[place] = decided(elements[place])
+        return wrapped(found)
     return value
 
 

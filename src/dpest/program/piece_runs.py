@@ -15,7 +15,9 @@ from dpest.errors import PathLimitError, RefusedError
 from dpest.noise.family import Noise
 from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.pieces import (
+    BIND,
     BOUND,
+    CONTROL,
     GIVEN,
     ITEM,
     Cut,
@@ -25,6 +27,7 @@ from dpest.program.pieces import (
     PieceReturn,
     scope,
 )
+from dpest.program.patches import patched
 from dpest.program.places import shown, source_line, user_place
 from dpest.program.regions import Point, Region, Supports
 from dpest.program.running import in_run
@@ -340,7 +343,7 @@ def outcomes(
             names[piece.rng] = make_generator(run)
         names[GIVEN] = run.given
         outcome = Outcome(run, "next", None, names)
-        with in_run(run):
+        with in_run(run), patched():
             try:
                 exec(piece.code, names)
             except PieceReturn as left:
@@ -360,12 +363,15 @@ def outcomes(
         yield outcome
 
 
+_INNER = frozenset({ITEM, GIVEN, BOUND, BIND, *CONTROL})
+
+
 def kept(outcome: Outcome, names: frozenset[str]) -> dict[str, Any]:
     """The variables that are still needed; the generator is handed out anew."""
     return {
         k: v
         for k, v in outcome.variables.items()
-        if k in names and k != ITEM and not is_generator(v)
+        if k in names and k not in _INNER and not is_generator(v)
     }
 
 
