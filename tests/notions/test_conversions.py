@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpest.errors import DomainError
+from dpest.errors import DomainError, DpestError
 from dpest.notions import (
     ZCDP,
     ApproxDP,
@@ -246,3 +246,23 @@ def test_pure_to_zcdp_is_the_supremum_over_orders(eps):
     reached = least(ZCDP(1), RandomisedResponse(eps))
     assert reached <= c.pure_to_zcdp(eps) * (1 + 1e-12)
     assert reached == pytest.approx(c.pure_to_zcdp(eps), rel=1e-9)
+
+
+def test_a_large_epsilon_is_not_infinite():
+    assert GaussianDP(40).epsilon_at(1e-6) == pytest.approx(989.1922, rel=1e-6)
+    assert GaussianDP(math.inf).epsilon_at(1e-6) == math.inf
+    assert RenyiDP(2, 1e4).epsilon_at(1e-6) < 1.1e4
+
+
+def test_a_profile_that_underflows_says_so():
+    """δ of 1-GDP is below every double where the divergence of order 64 comes from."""
+    profile = PrivacyProfile(GaussianDP(1).delta_at)
+    assert profile.renyi_at(4) == pytest.approx(2.0, rel=1e-8)
+    with pytest.raises(DpestError, match="too small"):
+        profile.renyi_at(64)
+
+
+def test_small_terms_of_the_profile_integral_survive():
+    profile = PrivacyProfile(RandomisedResponse(3.0).delta)
+    for alpha in (1.01, 2, 50, 400):
+        assert profile.renyi_at(alpha) == pytest.approx(PureDP(3).renyi_at(alpha), rel=1e-6)

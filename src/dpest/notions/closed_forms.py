@@ -73,10 +73,10 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     With a = ε/μ − μ/2 both terms are φ(a) times a Mills ratio, so that
     δ = φ(a)·∫₀^∞ e^(−a·s − s²/2) (1 − e^(−μs)) ds, in which nothing cancels.
     """
-    if mu == 0 or epsilon == math.inf:
-        return 0.0
     if mu == math.inf:
         return 1.0
+    if mu == 0 or epsilon == math.inf:
+        return 0.0
     from scipy.special import erfcx, ndtr
 
     a = epsilon / mu - mu / 2

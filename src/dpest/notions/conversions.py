@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.errors import DomainError
+from dpest.errors import DomainError, DpestError
 from dpest.notions import domain
 from dpest.notions.claims import (
     ZCDP,
@@ -241,7 +241,7 @@ def pure_to_gdp(epsilon: Number) -> float:
     from scipy.special import ndtri_exp
 
     e = float(domain.epsilon(epsilon))
-    return math.inf if e == math.inf else -2 * float(ndtri_exp(-e - math.log1p(math.exp(-e))))
+    return math.inf if e == math.inf else abs(2 * float(ndtri_exp(-e - math.log1p(math.exp(-e)))))
 
 
 def gdp_to_epsilon(mu: Number, delta: Number) -> float:
@@ -281,18 +281,36 @@ def profile_to_renyi(
     if float(delta(math.inf)) > 0:
         return math.inf
 
-    def integrand(e: Array) -> Array:
-        forth = np.vectorize(lambda x: float(delta(float(x))), otypes=[float])(e)
-        rest = np.vectorize(lambda x: float(back(float(x))), otypes=[float])(e)
-        with np.errstate(divide="ignore", over="ignore"):
-            return np.exp((a - 1) * e + np.log(forth)) + np.exp(-a * e) * rest
+    forth, rest = _elementwise(delta), _elementwise(back)
 
-    ends = np.concatenate([[0.0], 2.0 ** np.arange(-8, 10), [LARGEST_EPSILON]])
-    ends = ends[ends <= LARGEST_EPSILON]
-    total = integrate(integrand, ends)
-    if float(integrand(np.array([LARGEST_EPSILON]))[0]) > 1e-12 * max(total, 1e-300):
-        return math.inf
-    return math.log1p(a * (a - 1) * total) / (a - 1)
+    def log_integrand(e: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.logaddexp((a - 1) * e + np.log(forth(e)), -a * e + np.log(rest(e)))
+
+    # Where δ vanishes in both directions, truly or by underflow.
+    low, high = 0.0, LARGEST_EPSILON
+    for _ in range(60):
+        middle = (low + high) / 2
+        positive = float(delta(middle)) > 0 or float(back(middle)) > 0
+        low, high = (middle, high) if positive else (low, middle)
+    ends = np.unique(np.concatenate([[0.0], high * 2.0 ** np.arange(-12, 1)]))
+    logs = log_integrand(np.linspace(0.0, high, 400))
+    peak = float(logs.max())
+    if peak == -math.inf:
+        return 0.0
+    if float(log_integrand(np.array([low]))[0]) > peak - 25:
+        raise DpestError(
+            f"δ(ε) is too small for a double where the Rényi divergence of order {a:g} is decided; "
+            "use a closed form or a smaller order"
+        )
+    # e^(log) has lost digits to the size of the logarithm: a finer tolerance would chase rounding.
+    area = integrate(lambda e: np.exp(log_integrand(e) - peak), ends, tolerance=1e-10)
+    total = math.log(area) + peak
+    return float(np.logaddexp(0.0, math.log(a * (a - 1)) + total)) / (a - 1)
+
+
+def _elementwise(function: Callable[[Any], Any]) -> Callable[[Array], Array]:
+    return np.vectorize(lambda x: float(function(float(x))), otypes=[float])
 
 
 # Any claim ---------------------------------------------------------------------------------------

@@ -151,10 +151,12 @@ class DensityPair:
                 gap = np.where(np.isneginf(b), -math.inf, eps + b - a)
             return np.where(self._above(x, eps), np.exp(a) * -np.expm1(np.minimum(gap, 0.0)), 0.0)
 
-        if eps == math.inf:
-            atoms = float(self._atoms_p[self._atoms_q == 0].sum())
-        else:
-            atoms = float(np.maximum(0.0, self._atoms_p - math.exp(eps) * self._atoms_q).sum())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gap = np.where(
+                self._atoms_q > 0, eps + np.log(self._atoms_q) - np.log(self._atoms_p), -math.inf
+            )
+            kept = self._atoms_p * -np.expm1(np.minimum(gap, 0.0))
+        atoms = float(kept[self._atoms_p > 0].sum())
         return min(1.0, self.integrate(excess, self._crossings(eps)) + atoms)
 
     def total_variation(self) -> float:

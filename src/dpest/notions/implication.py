@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.errors import DomainError
+from dpest.errors import DomainError, DpestError
 from dpest.notions import conversions
 from dpest.notions.claims import (
     ZCDP,
@@ -187,7 +187,7 @@ def _least_zcdp(loss: Any) -> float:
     found = minimize_scalar(lambda x: -ratio(x), bounds=bounds, method="bounded")
     try:
         limit = float(loss.renyi(1))
-    except DomainError:  # not every loss offers the limit at 1
+    except (DpestError, ValueError):  # not every loss offers the limit at 1
         limit = 0.0
     return max(*values, -float(found.fun), limit)
 

@@ -15,7 +15,7 @@ _MAX_HALVINGS = 24
 _MAX_PANELS = 20_000
 
 
-def integrate(f: Callable[[Array], Array], ends: Array) -> float:
+def integrate(f: Callable[[Array], Array], ends: Array, tolerance: float = _TOLERANCE) -> float:
     """∫ f from ends[0] to ends[-1], for an f that is smooth between neighbouring `ends`."""
     low, high = ends[:-1], ends[1:]
     total = 0.0
@@ -25,7 +25,7 @@ def integrate(f: Callable[[Array], Array], ends: Array) -> float:
         left, right = _gauss(f, low, middle), _gauss(f, middle, high)
         fine = left + right
         scale = abs(total) + float(np.abs(fine).sum())
-        rough = np.abs(fine - coarse) > _TOLERANCE * np.maximum(scale / 64, np.abs(fine))
+        rough = np.abs(fine - coarse) > tolerance * np.maximum(scale / 64, np.abs(fine))
         total += float(fine[~rough].sum())
         if not rough.any():
             return total

@@ -139,7 +139,9 @@ class RenyiRegion:
         """The largest p − e^ε q in the region: the least δ of (ε, δ)-DP that follows."""
         if not len(self.rho):
             return 1.0
-        return 0.0 if epsilon == math.inf else max(0.0, self._best(epsilon)[1])
+        if epsilon == math.inf or (self.rho == 0).any():
+            return 0.0
+        return max(0.0, self._best(epsilon)[1])
 
     def _best(self, epsilon: Number) -> tuple[float, float]:
         """log p of the event with the largest p − e^ε q, and that value; concave in p."""
