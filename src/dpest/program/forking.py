@@ -486,6 +486,11 @@ class Exploration:
                 "use np.max, np.argmax or np.where for whole vectors, a shorter input, or raise "
                 "the limits (max_paths=, seconds=)"
             )
+            if self.suspensions:
+                advice = (
+                    "this loop has no bound; a larger leftover= ends it earlier, or raise the "
+                    "limits (max_paths=, seconds=)"
+                )
         return PathLimitError(what, advice, shown(place) or self.where)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -63,6 +64,7 @@ def mass_bound(
     return min(1.0, bound * _ROUNDING)
 
 
+@functools.lru_cache(maxsize=65536)
 def _interval(noise: Noise, low: float, high: float) -> float:
     """P(low ≤ noise ≤ high), both ends counted."""
     try:

@@ -6,6 +6,7 @@ import inspect
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ from dpest.program.watchdog import TimeUp, watched
 __all__ = ["expand_indicators", "instantiate", "noise_free", "trace"]
 
 _FEW_PATHS = 32
+_MOST_TURNS = 1500  # paths of a loop without a bound before a larger leftover is tried
+_MOST_LEFTOVER = 1e-3
 _CHECKED_PATHS = 8  # paths on which the untouched function is run, beside all that raise
 
 
@@ -49,7 +52,8 @@ def trace(
     all inputs of this shape, or for those that satisfy `assume`. Parameters may be Symbols, too.
 
     An exception that the function raises is what it releases there: a leaf "raises ValueError".
-    Loops without a bound are followed until at most `leftover` of the probability is left.
+    Loops without a bound are followed until at most `leftover` of the probability is left, or, if
+    that takes thousands of paths, until 0.001 is; the trace says how much.
 
     Raises UntraceableError (an operation that is not linear in the noise), ReplayError (hidden
     state or randomness that doesn't come from `rng`) or PathLimitError.
@@ -65,14 +69,30 @@ def trace(
     size = data_size(x)
     limits = Limits(max_paths, seconds, leftover, 200 + 8 * size + min(size**2, 10_000), size)
     try:
-        return _traced(target, given, limits, assume, lenient=False)
+        return _as_far_as_possible(target, given, limits, assume, lenient=False)
     except UntraceableError as error:
         try:
             # Arrays of numbers can't take a noisy value (`x[0] += noise`), nor a noisy mask;
             # arrays of objects can.
-            return _traced(target, given, limits, assume, lenient=True)
+            return _as_far_as_possible(target, given, limits, assume, lenient=True)
         except ReadingError:
             raise error from None
+
+
+class _TooManyTurnsError(Exception):
+    """A loop without a bound has too many paths before the rest is improbable enough."""
+
+
+def _as_far_as_possible(
+    target: Mechanism, x: Any, limits: Limits, assume: Sequence[Condition], *, lenient: bool
+) -> Trace:
+    """With a larger leftover where the wanted one needs too many paths; the trace carries it."""
+    while True:
+        last = limits.leftover >= _MOST_LEFTOVER
+        try:
+            return _traced(target, x, limits, assume, lenient=lenient, last=last)
+        except _TooManyTurnsError:
+            limits = replace(limits, leftover=min(1000 * limits.leftover, _MOST_LEFTOVER))
 
 
 def noise_free(
@@ -96,7 +116,13 @@ def noise_free(
 
 
 def _traced(
-    target: Mechanism, x: Any, limits: Limits, assume: Sequence[Condition], *, lenient: bool
+    target: Mechanism,
+    x: Any,
+    limits: Limits,
+    assume: Sequence[Condition],
+    *,
+    lenient: bool,
+    last: bool,
 ) -> Trace:
     where = place_of(target.function)
     names = Names()
@@ -134,6 +160,8 @@ def _traced(
             flatten(f"raises {type(found.outcome).__name__}") if found.raised else found.outcome
         )
         paths.append(Path(found.conditions, skeleton, tuple(leaves), found.choices))
+        if exploration.suspensions and len(paths) > _MOST_TURNS and not last:
+            raise _TooManyTurnsError
         if len(paths) <= _FEW_PATHS:
             releases.add(_hashable(skeleton, leaves))
         if len(paths) == _FEW_PATHS and 2 * len(releases) <= _FEW_PATHS and not assume:
