@@ -32,6 +32,8 @@ _HOMES = {
     "ZCDP": "dpest.notions.claims",
     "GaussianDP": "dpest.notions.claims",
     "TradeoffDP": "dpest.notions.claims",
+    "PrivacyProfile": "dpest.notions.claims",
+    "RenyiCurve": "dpest.notions.claims",
     "l1": "dpest.inputs.adjacency",
     "linf": "dpest.inputs.adjacency",
     "monotone": "dpest.inputs.adjacency",

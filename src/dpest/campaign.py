@@ -207,7 +207,9 @@ class Campaign:
         value = self.value()
         known = patterns(question.adjacency, question.domain, question.length, both_orders=False)
         count = max(len(known), 1)
-        deadline = time.monotonic() + EXACT_SECONDS
+        # A domain that can be listed is worth more time: its maximum is an upper bound too.
+        patience = 3 * EXACT_SECONDS if question.domain.size is not None else EXACT_SECONDS
+        deadline = time.monotonic() + patience
         refused: list[DpestError] = []
 
         def one(x: Any, x2: Any) -> float:
@@ -225,7 +227,7 @@ class Campaign:
                 question.adjacency,
                 question.domain,
                 length=question.length,
-                budget=count if patterns_only else PAIRS,
+                budget=count if patterns_only else max(PAIRS, count),
                 seed=self.seed,
                 enough=self.enough(),
                 stop=lambda: time.monotonic() > deadline or bool(refused and len(refused) > 3),

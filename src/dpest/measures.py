@@ -9,50 +9,24 @@ from typing import TYPE_CHECKING, Any
 from dpest.declaration import Mechanism
 from dpest.evidence import Evidence, Measure, Witness
 from dpest.notions.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
+from dpest.notions.implication import gdp_of, least, zcdp_of
 
 if TYPE_CHECKING:
     from dpest.distributions.loss import ExactLoss
-
-# zCDP is a supremum over orders; these are enough to find it for a lower bound.
-_ORDERS = (1.01, 1.1, 1.5, 2.0, 3.0, 5.0, 8.0, 16.0, 32.0, 64.0)
 
 
 def of_loss(loss: ExactLoss, measure: Measure) -> float:
     """The value of a measure for one pair, in the worse direction.
 
-    For zCDP and Gaussian DP, suprema over a continuum, it is a lower bound that is close to it.
+    For zCDP and Gaussian DP, suprema over a continuum, it is reached from below.
     """
     if measure.alpha is not None:
         return float(loss.renyi(measure.alpha))
     if measure.kind == "zcdp":
-        return max(float(loss.renyi(alpha)) / alpha for alpha in _ORDERS)
+        return least(ZCDP(0), loss)
     if measure.kind == "gdp":
-        return _gaussian_mu(loss)
+        return least(GaussianDP(0), loss)
     return float(loss.epsilon if measure.delta == 0 else loss.epsilon_at(measure.delta))
-
-
-def _gaussian_mu(loss: ExactLoss) -> float:
-    """The least μ whose δ(ε) covers the pair's at every ε of a grid."""
-    top = loss.epsilon if math.isfinite(loss.epsilon) else 10.0
-    grid = [top * i / 24 for i in range(25)]
-    return max((_mu_covering(e, float(loss.delta(e))) for e in grid), default=0.0)
-
-
-def _mu_covering(epsilon: float, delta: float) -> float:
-    if delta <= 0:
-        return 0.0
-    if delta >= 1:
-        return math.inf
-    low, high = 0.0, 1.0
-    while GaussianDP(high).delta_at(epsilon) < delta and high < 1e3:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        if GaussianDP(middle).delta_at(epsilon) < delta:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def follows(evidence: Evidence, wanted: Measure) -> Evidence | None:
@@ -64,13 +38,10 @@ def follows(evidence: Evidence, wanted: Measure) -> Evidence | None:
         value = known.epsilon_at(wanted.delta)
     elif wanted.kind == "renyi" and wanted.alpha is not None:
         value = known.renyi_at(wanted.alpha)
-    elif wanted.kind == "zcdp" and isinstance(known, PureDP):
-        value = float(known.epsilon) ** 2 / 2
-    elif wanted.kind == "gdp" and isinstance(known, PureDP):
-        from scipy.special import ndtri
-
-        epsilon = float(known.epsilon)
-        value = float(2 * ndtri(1 / (1 + math.exp(-epsilon)))) if epsilon < 30 else math.inf
+    elif wanted.kind == "zcdp":
+        value = zcdp_of(known)
+    elif wanted.kind == "gdp":
+        value = gdp_of(known)
     else:
         return None
     if not math.isfinite(value):
