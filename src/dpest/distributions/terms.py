@@ -243,7 +243,7 @@ class IntegralTerm:
             panels = 4 * (len(self._crossing) + len(self.composite.kinks()) + 4)
             step = max(1, _CHUNK // (panels * 16))
             parts = [
-                self._integrate({s: v[i : i + step] for s, v in flat.items()})
+                self._integrate({s: v[i : i + step] for s, v in flat.items()}, min(step, count - i))
                 for i in range(0, count, step)
             ]
             result = np.concatenate(parts) if parts else np.empty(0)
@@ -292,8 +292,7 @@ class IntegralTerm:
                 result[some] = np.logaddexp.reduce(total, axis=1)
         return result
 
-    def _integrate(self, flat: dict[Symbol, Floats]) -> Floats:
-        count = len(next(iter(flat.values())))
+    def _integrate(self, flat: dict[Symbol, Floats], count: int) -> Floats:
         at = {**flat, self.symbol: np.zeros(count)}
         columns = [
             np.broadcast_to(-Affine(line)(at) / float(line.terms[self.symbol]), (count,))
