@@ -181,6 +181,9 @@ class CellPair:
         )
 
     def _lopsided(self) -> tuple[CellExtreme, CellExtreme]:
+        if not self.factors and self.log_constant == (-math.inf, -math.inf):
+            nothing = CellExtreme(-math.inf, self, ())
+            return nothing, nothing
         here, there = self.exists(0), self.exists(1)
         infinite = Extreme(math.inf, (), "support")
         return (

@@ -193,8 +193,28 @@ def _tails(points: Floats, here: Floats, doubt: Floats, count: int) -> list[Extr
         # The nearest point from which on nothing changes any more: it has the most digits.
         settled = np.abs(values - values[-1]) <= unsure + unsure[-1] + 1e-15
         place = int(np.argmax(settled))
-        found.append(Extreme(float(values[place]), (end,), "limit"))
+        if place < len(values) - 1 or len(values) < 5:
+            found.append(Extreme(float(values[place]), (end,), "limit"))
+        else:
+            found.append(Extreme(_extrapolated(values), (end,), "limit"))
     return found
+
+
+def _extrapolated(values: Floats) -> float:
+    """The limit of a sequence at doubling distances d that behaves like c + a/d + b/d² + …
+
+    Tails that are a polynomial times an exponential have such ratios. By Richardson's scheme; its
+    own error estimate is taken off, and the last value is kept where it doesn't converge.
+    """
+    row = values.copy()
+    best, doubt = float(values[-1]), math.inf
+    for order in range(1, len(values)):
+        better = (2.0**order * row[1:] - row[:-1]) / (2.0**order - 1)
+        change = abs(float(better[-1] - row[-1]))
+        if change >= doubt:
+            break
+        best, doubt, row = float(better[-1]), change, better
+    return best - doubt if doubt < 1e-6 else float(values[-1])
 
 
 def scan_lattice(
