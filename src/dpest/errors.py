@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 _PACKAGE = str(Path(__file__).resolve().parent)
 
@@ -34,6 +35,10 @@ class MissingExtraError(DpestError, ImportError):
     def __init__(self, extra: str, feature: str) -> None:
         super().__init__(f"{feature} needs the extra '{extra}': pip install 'dpest-audit[{extra}]'")
         self.extra = extra
+        self.feature = feature
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.extra, self.feature)
 
 
 class ReadingError(DpestError):
@@ -48,6 +53,9 @@ class ReadingError(DpestError):
         self.where = where if where is not None else user_line()
         place = f"{self.where}: " if self.where else ""
         super().__init__(f"{place}{operation}. {advice}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.operation, self.advice, self.where or "")
 
 
 class UntraceableError(ReadingError):

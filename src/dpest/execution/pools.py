@@ -1,0 +1,109 @@
+"""Where work can run: a process pool on this machine, a Dask cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.spawn
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from dpest.errors import InputError, MissingExtraError
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def process_pool(workers: int) -> ProcessPoolExecutor:
+    """Fresh processes, which import nothing of the program that starts them.
+
+    A user's script therefore needs no `if __name__ == "__main__"`, and threads of this process
+    are no danger. Workers end when this process does, even if it is killed.
+    """
+    pool = ProcessPoolExecutor(
+        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_begin_worker
+    )
+    with _hidden_main():
+        for _ in range(workers):  # one starts with every task that finds no idle one
+            pool.submit(os.getpid)
+    return pool
+
+
+def _begin_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the main process's business
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+
+        def follow() -> None:
+            parent.join()
+            os._exit(1)
+
+        threading.Thread(target=follow, name="dpest parent watch", daemon=True).start()
+
+
+@contextmanager
+def _hidden_main() -> Iterator[None]:
+    """Processes that start now don't run the user's script again: functions travel by value."""
+    original = multiprocessing.spawn.get_preparation_data
+
+    def without_main(name: str) -> dict[str, Any]:
+        data = original(name)
+        for key in ("init_main_from_name", "init_main_from_path"):
+            data.pop(key, None)
+        return data
+
+    multiprocessing.spawn.get_preparation_data = without_main
+    try:
+        yield
+    finally:
+        multiprocessing.spawn.get_preparation_data = original
+
+
+class Dask:
+    """A Dask cluster: an address, or "local" to start one on this machine."""
+
+    def __init__(self, address: str, workers: int | None = None) -> None:
+        try:
+            import dask
+            from distributed import Client, LocalCluster
+        except ImportError as error:
+            raise MissingExtraError("dask", "a Dask cluster") from error
+        self._cluster: Any = None
+        self._life = ExitStack()
+        if address == "local":
+            # for its whole life, since it starts processes anew when they die
+            self._life.enter_context(_hidden_main())
+            self._life.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": 2}))
+            self._cluster = LocalCluster(
+                n_workers=workers or cores(),
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs=50,
+            )
+            self._client = Client(self._cluster)
+        else:
+            try:
+                self._client = Client(address, timeout="10s")
+            except (OSError, ValueError) as error:
+                raise InputError(
+                    f"no Dask scheduler answers at {address!r}: {error}. "
+                    "Give tcp://host:port, or 'local'"
+                ) from error
+        self.workers = max(1, sum(self._client.nthreads().values()))
+
+    def executor(self) -> Executor:
+        return self._client.get_executor(pure=False)
+
+    def close(self) -> None:
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+        self._life.close()

@@ -1,0 +1,365 @@
+"""One way to run work: a task is mapped over blocks, wherever the blocks are run."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from dpest.declaration import Mechanism, as_mechanism
+from dpest.errors import InputError, WorkerError
+from dpest.execution.identity import mechanism_identity, work_identity
+from dpest.execution.pools import Dask, cores, process_pool
+from dpest.execution.state import State
+from dpest.execution.travel import describe, pack, pack_result, unpack
+from dpest.program.batch import batch, block_of, blocks_in, join_blocks
+from dpest.program.batch_counts import OutputCounts, count_block, count_outputs
+from dpest.program.samples import Samples
+from dpest.program.seeds import Seed
+from dpest.program.time_limit import DEFAULT_SECONDS
+
+_TASKS_PER_WORKER = 8  # coarse tasks: a task of a cluster costs milliseconds
+
+
+class Runner:
+    """Maps tasks over blocks on any `concurrent.futures.Executor`, or in this process.
+
+    Results come in the order of the blocks and don't depend on where, when or how often a block
+    was run. `rebuild` makes a new executor after a worker has died (a process pool is lost with
+    one of its workers); blocks that were under way are then run again. A block that ends the
+    worker that it has for itself `strikes` times is given up.
+    """
+
+    def __init__(
+        self,
+        executor: Executor | None = None,
+        *,
+        workers: int = 1,
+        rebuild: Callable[[], Executor] | None = None,
+        close: Callable[[], None] | None = None,
+        state: str | Path | None = None,
+        strikes: int = 4,
+    ) -> None:
+        self._executor = executor
+        self._rebuild = rebuild
+        self._close = close
+        self.workers = workers
+        self.strikes = strikes
+        self._state_path = state
+        self._states: dict[str, State] = {}
+
+    def map_blocks(
+        self,
+        task: Callable[[int], Any],
+        blocks: Sequence[int],
+        *,
+        name: str = "the task",
+        keep: tuple[State, str] | None = None,
+        seed: Any = None,
+    ) -> list[Any]:
+        """[task(block) for block in blocks], in this order.
+
+        `keep` names a state and the key of this work in it: blocks that are finished there are
+        not run again, those that finish are put there. `name` and `seed` are for messages.
+        """
+        done: dict[int, bytes] = keep[0].finished(keep[1]) if keep else {}
+        missing = [block for block in dict.fromkeys(blocks) if block not in done]
+        if self._executor is None:
+            return self._here(task, blocks, missing, done, keep)
+        packed = pack(task, name)
+        size = max(1, -(-len(missing) // (_TASKS_PER_WORKER * self.workers)))
+        groups = [tuple(missing[i : i + size]) for i in range(0, len(missing), size)]
+        _Errand(self, packed, name, seed, keep, done).run(groups)
+        return [pickle.loads(done[block]) for block in blocks]
+
+    def _here(
+        self,
+        task: Callable[[int], Any],
+        blocks: Sequence[int],
+        missing: list[int],
+        done: dict[int, bytes],
+        keep: tuple[State, str] | None,
+    ) -> list[Any]:
+        fresh: dict[int, Any] = {}
+        for block in missing:
+            fresh[block] = task(block)
+            if keep:
+                keep[0].keep(keep[1], [(block, pack_result(fresh[block]))])
+        return [fresh[block] if block in fresh else pickle.loads(done[block]) for block in blocks]
+
+    # The batch reading
+
+    def batch(
+        self,
+        mechanism: Callable[..., Any] | Mechanism,
+        x: Any,
+        size: int,
+        seed: Seed,
+        *,
+        params: Mapping[str, Any] | None = None,
+        device: str = "numpy",
+        on_note: Callable[[str], None] | None = None,
+        time_limit: float = DEFAULT_SECONDS,
+    ) -> Samples:
+        """`dpest.program.batch.batch`, with the same outputs for the same seed."""
+        target = as_mechanism(mechanism).with_params(params)
+        if self._executor is None and self._state_path is None:
+            return batch(
+                target, x, size, seed, device=device, on_note=on_note, time_limit=time_limit
+            )
+        parts = self._sampled("batch", block_of, target, x, size, seed, device, time_limit)
+        return join_blocks(parts, on_note=on_note)
+
+    def count_outputs(
+        self,
+        mechanism: Callable[..., Any] | Mechanism,
+        x: Any,
+        size: int,
+        seed: Seed,
+        *,
+        params: Mapping[str, Any] | None = None,
+        device: str = "numpy",
+        time_limit: float = DEFAULT_SECONDS,
+    ) -> OutputCounts:
+        """`dpest.program.batch_counts.count_outputs`, with the same counts for the same seed."""
+        target = as_mechanism(mechanism).with_params(params)
+        if self._executor is None and self._state_path is None:
+            return count_outputs(target, x, size, seed, device=device, time_limit=time_limit)
+        return OutputCounts.joined(
+            self._sampled("count", count_block, target, x, size, seed, device, time_limit)
+        )
+
+    def _sampled(
+        self,
+        kind: str,
+        function: Callable[..., Any],
+        target: Mechanism,
+        x: Any,
+        size: int,
+        seed: Seed,
+        device: str,
+        time_limit: float,
+    ) -> list[Any]:
+        bare = Mechanism(target.function, target.name, dict(target.params))  # a claim stays here
+        task = functools.partial(
+            _one_block, function, bare, x, size, seed, device=device, time_limit=time_limit
+        )
+        keep = self.kept(target, kind, target.all_params, x, size, seed, device)
+        blocks = range(blocks_in(size, device))
+        return self.map_blocks(task, blocks, name=target.name, keep=keep, seed=seed)
+
+    def kept(self, mechanism: Any, *settings: Any) -> tuple[State, str] | None:
+        """Where finished blocks of work with these settings are kept; None without a state."""
+        if self._state_path is None:
+            return None
+        identity = mechanism_identity(mechanism)
+        if identity not in self._states:
+            self._states[identity] = State(self._state_path, identity, describe(mechanism))
+        return self._states[identity], work_identity(*settings)
+
+    # Life
+
+    def replace(self) -> None:
+        """Another executor, after a worker has died."""
+        if self._rebuild is None:
+            raise WorkerError("the executor is broken, and there is no way to make another one")
+        if isinstance(self._executor, ProcessPoolExecutor):
+            self._executor.shutdown(wait=False, cancel_futures=True)
+        self._executor = self._rebuild()
+
+    @property
+    def executor(self) -> Executor | None:
+        return self._executor
+
+    def close(self) -> None:
+        for state in self._states.values():
+            state.close()
+        self._states.clear()
+        if self._close is not None:
+            self._close()
+        elif self._rebuild is not None and self._executor is not None:
+            self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_runner(
+    workers: int | None = None,
+    cluster: str | None = None,
+    state: str | Path | None = None,
+) -> Runner:
+    """A runner: on all cores, on `workers` processes (1: in this one), or on a Dask cluster.
+
+    `cluster` is tcp://host:port or "local"; `state` a file that keeps finished work. Use it as a
+    context manager: it ends the processes that it started.
+    """
+    if workers is not None and workers < 1:
+        raise InputError(f"workers is a whole number, at least 1; got {workers}")
+    if cluster is not None:
+        dask = Dask(cluster, workers)
+        return Runner(
+            dask.executor(),
+            workers=dask.workers,
+            rebuild=dask.executor,
+            close=dask.close,
+            state=state,
+            strikes=1,  # Dask has tried several workers by then
+        )
+    count = workers if workers is not None else cores()
+    if count == 1:
+        return Runner(state=state)
+    rebuild = functools.partial(process_pool, count)
+    return Runner(rebuild(), workers=count, rebuild=rebuild, state=state)
+
+
+class _Errand:
+    """One `map_blocks` on an executor: submits, collects, and starts again what was lost."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        packed: bytes,
+        name: str,
+        seed: Any,
+        keep: tuple[State, str] | None,
+        done: dict[int, bytes],
+    ) -> None:
+        self.runner = runner
+        self.packed = packed
+        self.name = name
+        self.seed = seed
+        self.keep = keep
+        self.done = done
+
+    def run(self, groups: list[tuple[int, ...]]) -> None:
+        waiting = deque(groups)
+        suspects: deque[tuple[int, ...]] = deque()
+        flying: dict[Future[Any], tuple[int, ...]] = {}
+        try:
+            while waiting or flying:
+                # Few at a time, so that few are suspected when a worker dies.
+                while waiting and len(flying) < 2 * self.runner.workers:
+                    group = waiting.popleft()
+                    try:
+                        flying[self._submit(group)] = group
+                    except BrokenExecutor:
+                        waiting.appendleft(group)
+                        suspects += self._lost(flying)
+                finished = wait(flying, return_when=FIRST_COMPLETED).done
+                broken = [future for future in finished if _worker_died(future)]
+                for future in finished:
+                    if future not in broken:
+                        self._collect(flying.pop(future), future)
+                if broken:
+                    suspects += self._lost(flying)
+                while suspects:
+                    self._alone(suspects.popleft())
+        except BaseException:
+            for future in flying:
+                future.cancel()
+            raise
+
+    def _submit(self, group: tuple[int, ...]) -> Future[Any]:
+        executor = self.runner.executor
+        assert executor is not None
+        return executor.submit(_run_blocks, self.packed, group)
+
+    def _collect(self, group: tuple[int, ...], future: Future[Any]) -> None:
+        error, results = future.result()
+        finished = list(zip(group, results, strict=False))
+        if self.keep and finished:
+            self.keep[0].keep(self.keep[1], finished)
+        self.done.update(finished)
+        if error is not None:
+            raise pickle.loads(error)
+
+    def _lost(self, flying: dict[Future[Any], tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """A worker has died: what was under way is suspect, and runs again alone."""
+        lost = []
+        for future, group in list(flying.items()):
+            if future.done() and not future.cancelled() and not _worker_died(future):
+                self._collect(group, future)
+            else:
+                future.cancel()  # a cluster would go on with it
+                lost.append(group)
+        flying.clear()
+        self.runner.replace()
+        return lost
+
+    def _alone(self, group: tuple[int, ...]) -> None:
+        """Run the blocks of a suspect group one after the other, so that the culprit shows."""
+        for block in group:
+            for strike in range(self.runner.strikes + 1):
+                if strike == self.runner.strikes:
+                    raise WorkerError(
+                        f"block {block} of {self.name} ended its worker every time (seed "
+                        f"{self.seed!r}): the mechanism crashes the process, or runs out of "
+                        "memory. To see it happen, run this block alone: "
+                        f"dpest.program.batch.block_of(mechanism, x, size, seed={self.seed!r}, "
+                        f"number={block})"
+                    )
+                try:
+                    future = self._submit((block,))
+                    wait([future])
+                    if not _worker_died(future):
+                        self._collect((block,), future)
+                        break
+                except BrokenExecutor:
+                    pass
+                self.runner.replace()
+
+
+def _worker_died(future: Future[Any]) -> bool:
+    if future.cancelled():
+        return True
+    error = future.exception()
+    return isinstance(error, BrokenExecutor) or type(error).__name__ in (
+        "KilledWorker",
+        "CancelledError",
+        "FutureCancelledError",
+    )
+
+
+def _one_block(
+    function: Callable[..., Any],
+    target: Mechanism,
+    x: Any,
+    size: int,
+    seed: Seed,
+    number: int,
+    **settings: Any,
+) -> Any:
+    return function(target, x, size, seed, number, **settings)
+
+
+def _run_blocks(packed: bytes, blocks: tuple[int, ...]) -> tuple[bytes | None, list[bytes]]:
+    """In the worker: the packed results, up to the first error, and the error."""
+    results: list[bytes] = []
+    try:
+        task = unpack(packed)
+        for block in blocks:
+            results.append(pack_result(task(block)))
+    except Exception as error:
+        return pack_result(error), results
+    return None, results
