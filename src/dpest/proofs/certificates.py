@@ -164,7 +164,7 @@ def square(
 ) -> dict[str, Any]:
     """One shift for all releases; `epsilon` stands for ρ."""
     shift = {
-        label(h): ["0", {label(j): str(v) for j, v in sorted(s.items())}]
+        label(h): {label(j): str(v) for j, v in sorted(s.items())}
         for h, s in sorted(slopes.items())
         if s
     }
