@@ -212,12 +212,13 @@ class Family:
     """Which features a coder makes.
 
     `bins` per number; `differences` of neighbouring numbers; `crossed` bins of the numbers within
-    each frequent signature.
+    each frequent signature; `tails`: more bins at both ends.
     """
 
     bins: int = 16
     differences: bool = False
     crossed: bool = False
+    tails: bool = True
 
 
 class Coder:
@@ -263,7 +264,8 @@ class Coder:
                     self.features.append(Feature(f"crossed {rank}", size, chain))
 
     def _add(self, kind: str, rank: int, values: NDArray[np.float64]) -> None:
-        edges = tailed_edges(values, self.family.bins)
+        cut = tailed_edges if self.family.tails else quantile_edges
+        edges = cut(values, self.family.bins)
         if len(edges):
             self._edges.append((kind, rank, edges))
             self.features.append(Feature(f"{kind} {rank}", len(edges) + 2, len(edges) + 1))

@@ -171,7 +171,7 @@ class Score:
         self.counted = np.ones(parts.size, dtype=bool)
         self._model: additive.AdditiveModel | None = None
         if self.trained and parts.size >= 64:
-            family = Family(bins=8, differences=len(parts.numbers) > 1)
+            family = Family(bins=8, differences=len(parts.numbers) > 1, tails=False)
             self._coder = Coder(self.splitter, parts, family)
             if self._coder.features:
                 codes = self._coder.codes_of(parts)

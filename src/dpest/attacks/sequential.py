@@ -28,7 +28,8 @@ Floats = NDArray[np.float64]
 
 _METHOD = "sequential"
 _FIRST_BATCH = 8
-_GROWTH = 32  # a batch is at most this part of the runs so far
+# A batch is at most this part of the runs so far: small ones learn sooner, large ones cost less.
+_GROWTH_EARLY, _GROWTH_LATE, _EARLY = 32, 12, 4000
 _LARGEST_BATCH = 1 << 18
 _HISTORY = 1 << 17
 # Predictions are rounded towards 1/2 on this scale of log-odds, so that a batch of any size is a
@@ -79,7 +80,8 @@ class SequentialAudit:
 
     @property
     def next_batch(self) -> int:
-        return int(min(_LARGEST_BATCH, max(_FIRST_BATCH, self.runs // _GROWTH)))
+        growth = _GROWTH_EARLY if self.runs < _EARLY else _GROWTH_LATE
+        return int(min(_LARGEST_BATCH, max(_FIRST_BATCH, self.runs // growth)))
 
     def feed(self, samples: Samples, labels: NDArray[np.bool_]) -> None:
         """One batch: predict all outputs, then look at the labels, settle the bets, and learn."""
@@ -133,7 +135,8 @@ class SequentialAudit:
             known = np.concatenate(self._past_labels)
             self._past, self._past_labels = [history], [known]
             self._ensemble.refit(history, known)
-            self._next_fit = int(1.5 * self.runs) if self._kept < _HISTORY else 1 << 62
+            factor = 1.5 if self.runs < _EARLY else 2.0
+            self._next_fit = int(factor * self.runs) if self._kept < _HISTORY else 1 << 62
 
     def event(self, epsilon: float) -> tuple[str, float, float]:
         """The event bet on, and how often it came up on each input (an estimate)."""

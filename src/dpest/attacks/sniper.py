@@ -37,6 +37,8 @@ _METHOD = "sniper"
 _CHUNK = 1 << 18
 # What chance alone gives the best of many candidates, as a level of one-sided bounds.
 _PROMISE_ALPHA = 0.04
+# A pair that promises this much less than the best may still be the better one.
+_NEARLY = 0.25
 _CANDIDATES = np.unique(np.concatenate([np.geomspace(1e-6, 0.2, 90), np.linspace(0.02, 0.98, 60)]))
 
 
@@ -272,9 +274,12 @@ def sniper_attack(
     pair: Pair = pairs[0]
     stopped = False
     try:
-        pair = _best_pair(run, pairs, options)
-        attack = _find(run, pair, plan.train, plan.choose, options, quick=False)
-        pair = pair[::-1] if attack.flipped else pair
+        for candidate in _best_pairs(run, pairs, options):
+            found = _find(run, candidate, plan.train, plan.choose, options, quick=False)
+            if attack is None or found.expected > attack.expected:
+                attack = found
+                pair = candidate[::-1] if found.flipped else candidate
+        assert attack is not None
         rng = np.random.default_rng(run.seed())
         for first, second in run.draw(pair, _final_size(plan, meter), "measuring"):
             hits = attack.count(first, rng), attack.count(second, rng)
@@ -314,24 +319,33 @@ def sniper_attack(
     )
 
 
-def _best_pair(run: _Run, pairs: Sequence[Pair], options: _Options) -> Pair:
-    """The pair whose quick attack promises most; its samples are not used again.
+def _best_pairs(run: _Run, pairs: Sequence[Pair], options: _Options) -> list[Pair]:
+    """The pair whose quick attack promises most, and the next if it promises nearly as much.
 
     Many pairs are compared in rounds: each keeps the best quarter and gives it more runs. The
-    paper trains on both orders of a pair and has one round.
+    paper trains on both orders of a pair, in one round, and keeps one. These samples are not used
+    again.
     """
     paper, screen = options.paper, options.plan.screen
     left = [p for pair in pairs for p in (pair, pair[::-1])] if paper else list(pairs)
     if len(left) == 1 or screen == 0:
-        return left[0]
+        return left[:1]
     rounds = 1 if paper else math.ceil(math.log(len(left), 4))
     each_round = screen * len(left) // rounds
-    for _ in range(rounds):
+    for last in range(rounds - 1, -1, -1):
         size = max(each_round // len(left) // 2, 50)
-        promises = [_find(run, pair, size, size, options, quick=True).expected for pair in left]
-        best = np.argsort(promises)[::-1]
-        left = [left[i] for i in best[: 1 if paper else max(1, -(-len(left) // 4))]]
-    return left[0]
+        promises = np.array(
+            [_find(run, pair, size, size, options, quick=True).expected for pair in left]
+        )
+        order = np.argsort(promises)[::-1]
+        keep = 1 if paper else 2 if last == 0 else max(2, -(-len(left) // 4))
+        best = promises[order[0]]
+        left = [
+            left[i]
+            for place, i in enumerate(order[:keep])
+            if place == 0 or last or promises[i] > best - _NEARLY * abs(best)
+        ]
+    return left
 
 
 def _find(

@@ -1,0 +1,184 @@
+"""DP-Sniper: thresholds, guideline, soundness and power."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from attacks import fakes
+from dpest.attacks.classifiers import ProbabilityTrainer, VectorFeatures
+from dpest.attacks.networks import PaperLogistic, PaperNetwork
+from dpest.attacks.sniper import Plan, guideline_size, paper_threshold, sniper_attack
+from dpest.errors import InputError
+from dpest.program.samples import Samples
+
+
+def test_guideline_one():
+    assert guideline_size(0.01, 0.005, 0.05) == pytest.approx(1.07e7, rel=0.01)
+    with pytest.raises(InputError, match="omega"):
+        guideline_size(omega=0.0)
+
+
+def test_threshold_and_tie_break_hit_c():
+    """The paper's figure 4: c N = 1.5 samples of which the threshold's tie takes a part."""
+
+    class Fixed:
+        def scores(self, samples):
+            return np.array([0.9, 0.5, 0.5, 0.2, 0.1, 0.1])
+
+        def describe(self):
+            return "fixed"
+
+    scores = np.array([0.9, 0.5, 0.5, 0.2, 0.1, 0.1])
+    attack = paper_threshold(Fixed(), scores, 0.25)
+    assert (attack.t, attack.q) == (0.5, 0.25)
+    for c in (0.05, 0.2, 0.5, 0.9):
+        attack = paper_threshold(Fixed(), scores, c)
+        mass = np.mean(scores > attack.t) + attack.q * np.mean(scores == attack.t)
+        assert mass == pytest.approx(c)
+        assert 0.0 <= attack.q <= 1.0
+
+
+def test_laplace_is_nearly_tight_and_sound():
+    # One bound in twenty may exceed the truth; the seed is fixed.
+    found = sniper_attack(fakes.laplace(1.0), [(1.0, 0.0)], budget=400_000, seed=2)
+    assert 0.95 < found.value <= 1.0
+    assert found.standing.alpha == 0.05
+    assert found.runs <= 400_000
+    assert found.witness.p > found.witness.q > 0.05
+
+
+def test_the_paper_can_not_exceed_its_cap():
+    sampler = fakes.laplace(10.0)
+    plan = Plan(0, 20_000, 20_000, 100_000)
+    paper = sniper_attack(sampler, [(1.0, 0.0)], plan=plan, paper=True, seed=1)
+    ours = sniper_attack(sampler, [(1.0, 0.0)], plan=plan, seed=1)
+    assert paper.value < math.log(100)
+    assert 6.0 < ours.value <= 10.0
+    assert paper.details["c_power"] <= math.log(100)
+
+
+def test_the_best_pair_is_chosen():
+    sampler = fakes.laplace(0.5)
+    pairs = [(0.0, 0.1), (0.0, 0.2), (1.0, 0.0), (0.0, 0.3), (0.5, 0.6)]
+    found = sniper_attack(sampler, pairs, budget=300_000, seed=0)
+    assert {found.witness.x, found.witness.x2} == {0.0, 1.0}
+    assert 0.4 < found.value <= 0.5
+
+
+def test_coordinates_add_up():
+    """Ten coordinates of epsilon 0.1 each: one shows 0.1, all of them much more."""
+    sampler = fakes.ArraySampler(lambda x, n, rng: x + rng.laplace(scale=10, size=(n, 10)))
+    found = sniper_attack(sampler, [(1.0, 0.0)], plan=Plan(0, 100_000, 200_000, 400_000), seed=0)
+    assert 0.35 < found.value <= 1.0
+
+
+def test_prefix_sums_are_taken_apart():
+    sampler = fakes.ArraySampler(
+        lambda x, n, rng: np.cumsum(x + rng.laplace(scale=1, size=(n, 4)), axis=1)
+    )
+    found = sniper_attack(sampler, [(1.0, 0.0)], plan=Plan(0, 50_000, 50_000, 200_000), seed=0)
+    assert 3.0 < found.value <= 4.0
+
+
+def test_approximate_claim():
+    def excess(epsilon):  # the Gaussian's hockey-stick divergence, less delta
+        return norm.cdf(0.5 - epsilon) - math.exp(epsilon) * norm.cdf(-0.5 - epsilon) - 0.3
+
+    truth = brentq(excess, 0.0, 1.0)
+    found = sniper_attack(fakes.gaussian(1.0), [(1.0, 0.0)], budget=200_000, delta=0.3, seed=4)
+    assert 0.8 * truth < found.value <= truth
+
+
+@pytest.mark.parametrize("name", ["logistic", "network"])
+def test_the_papers_classifiers(name):
+    found = sniper_attack(
+        fakes.laplace(1.0),
+        [(1.0, 0.0)],
+        plan=Plan(0, 100_000, 50_000, 400_000),
+        classifier=name,
+        paper=True,
+        c=0.1,
+        seed=0,
+    )
+    assert 0.9 < found.value <= 1.0
+
+
+def test_any_classifier_with_predict_proba():
+    tree = pytest.importorskip("sklearn.tree")
+    found = sniper_attack(
+        fakes.laplace(1.0),
+        [(1.0, 0.0)],
+        plan=Plan(0, 20_000, 20_000, 100_000),
+        classifier=tree.DecisionTreeClassifier(max_depth=3),
+        seed=0,
+    )
+    assert 0.85 < found.value <= 1.0
+    with pytest.raises(InputError, match="predict_proba"):
+        sniper_attack(fakes.laplace(1.0), [(1.0, 0.0)], budget=1000, classifier=object())
+    with pytest.raises(InputError, match="classifier"):
+        sniper_attack(fakes.laplace(1.0), [(1.0, 0.0)], budget=1000, classifier="forest")
+
+
+def test_interrupt_in_the_final_stage_is_valid_and_before_it_empty():
+    class Interrupted:
+        def __init__(self, draws):
+            self.inner, self.left = fakes.laplace(1.0), draws
+
+        def draw(self, x, size, seed):
+            self.left -= 1
+            if self.left < 0:
+                raise KeyboardInterrupt
+            return self.inner.draw(x, size, seed)
+
+        def notes(self):
+            return ()
+
+    plan = Plan(0, 50_000, 50_000, 2_000_000)
+    late = sniper_attack(Interrupted(10), [(1.0, 0.0)], plan=plan, seed=0)
+    assert late.details["interrupted"]
+    assert 0.9 < late.value <= 1.0
+    early = sniper_attack(Interrupted(1), [(1.0, 0.0)], plan=plan, seed=0)
+    assert early.value == 0.0
+    assert "nothing was measured" in early.notes[0]
+
+
+def test_vector_features_handle_special_and_ragged_outputs():
+    outputs = [1.5, float("nan"), float("inf"), [1.0, 2.0], [True], None, "text"]
+    features = VectorFeatures(Samples.from_outputs(outputs), bits=True)
+    matrix = features(Samples.from_outputs(outputs))
+    assert np.isfinite(matrix).all()
+    assert len({tuple(row) for row in matrix}) == len(outputs)
+
+
+def test_bits_are_numbers_at_fixed_places():
+    values = [1.0, 1.0 + 2.0**-52, 0.0, -0.0]
+    raw = VectorFeatures(Samples.from_outputs(values), bits=True)._raw(
+        Samples.from_outputs(values)
+    )[:, 5:]
+    assert set(np.unique(raw)) == {0.0, 1.0}
+    assert raw[1, 0] == 1.0  # the last bit
+    assert raw[0, 0] == 0.0
+    assert raw[3, 63] == 1.0  # the sign of -0.0
+    assert raw[2].sum() == 0.0
+
+
+def test_networks_learn_and_repeat():
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(20_000, 2))
+    inside = ((matrix**2).sum(axis=1) < 1.4).astype(np.int64)
+    network = PaperNetwork(seed=1, batch=500).fit(matrix, inside)
+    assert np.mean((network.predict_proba(matrix)[:, 1] > 0.5) == inside) > 0.9
+    line = (matrix[:, 0] > 0).astype(np.int64)
+    first, second = (PaperLogistic(seed=1, batch=500).fit(matrix, line) for _ in range(2))
+    assert np.mean((first.predict_proba(matrix)[:, 1] > 0.5) == line) > 0.98
+    np.testing.assert_array_equal(first.weights[0], second.weights[0])
+
+
+def test_trainers_need_outputs():
+    with pytest.raises(ValueError, match="outputs"):
+        ProbabilityTrainer(PaperLogistic(), 0).finish()
