@@ -24,6 +24,7 @@ from dpest.distributions.coordinates import (
     shape_of,
 )
 from dpest.distributions.elimination import Inequality, Kernel, Latents, eliminate
+from dpest.distributions.lattice import exact_product
 from dpest.distributions.quadrature import Floats
 from dpest.distributions.terms import MassTerm, Term, parameters_of, settle
 from dpest.noise.family import Noise
@@ -319,7 +320,7 @@ def _combine(row: Row, forms: Sequence[Form]) -> Form:
 
 def _piece(cell: Cell, region: Region, noises: Mapping[Symbol, Noise], latents: Latents) -> Piece:
     weight = region.weight
-    constant = math.log(weight) if weight > 0 else -math.inf
+    constant = log_rational(Fraction(weight))
     kernels: list[Kernel] = []
     pinned: dict[Symbol, Form] = {}
     if cell.coordinates:
@@ -354,10 +355,21 @@ def _piece(cell: Cell, region: Region, noises: Mapping[Symbol, Noise], latents: 
         elif form.constant < 0 or (form.constant == 0 and condition.relation == ">"):
             constant = -math.inf
     terms = eliminate(latents.without(pinned) if pinned else latents, kernels, inequalities)
-    exact = None
-    if not cell.coordinates and not terms and isinstance(weight, Fraction):
-        exact = weight if constant > -math.inf else _ZERO
-    return Piece(region, constant, terms, exact)
+    if not cell.coordinates and isinstance(weight, Fraction):
+        exact = exact_product(terms)
+        if exact is not None:
+            exact = exact * weight if constant > -math.inf else _ZERO
+            return Piece(region, log_rational(exact), [], exact)
+    return Piece(region, constant, terms)
+
+
+def log_rational(value: Fraction) -> float:
+    """The logarithm of a rational, also of a tiny or a huge one."""
+    if value <= 0:
+        return -math.inf
+    if Fraction(1, 2) < value < 2:  # near 1 the difference of two logs would lose digits
+        return math.log1p(float(value - 1))
+    return math.log(value.numerator) - math.log(value.denominator)
 
 
 def blocks_of(

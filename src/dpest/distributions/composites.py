@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ class DensityRow:
     density: Density
     slope: float
     offset: float
+    exact: tuple[Fraction, Fraction] | None = None  # slope and offset before rounding
 
     def log_value(self, x: Floats) -> Floats:
         return self.density.log_density(self.slope * x + self.offset)
@@ -57,6 +59,7 @@ class Bound(NamedTuple):
     slope: float
     offset: float
     strict: bool = False
+    exact: tuple[Fraction, Fraction] | None = None  # slope and offset before rounding
 
     def at(self, x: Floats) -> Floats | float:
         return self.slope * x + self.offset if self.slope else self.offset
@@ -119,16 +122,31 @@ def _interned(key: Any, make: Callable[[], Any]) -> Any:
     return row
 
 
-def density_row(density: Density, slope: float, offset: float) -> DensityRow:
-    return _interned((density, slope, offset), lambda: DensityRow(density, slope, offset))
+def density_row(
+    density: Density,
+    slope: float | Fraction,
+    offset: float | Fraction,
+) -> DensityRow:
+    """log density(slope·x + offset); rationals are kept beside their doubles."""
+    exact = None
+    if isinstance(slope, Fraction) and isinstance(offset, Fraction):
+        exact = (slope, offset)
+    return _interned(
+        (density, slope, offset),
+        lambda: DensityRow(density, float(slope), float(offset), exact),
+    )
+
+
+def rational_bound(slope: Fraction, offset: Fraction, strict: bool = False) -> Bound:
+    return Bound(float(slope), float(offset), strict, (slope, offset))
 
 
 def interval_row(
     density: Density, lows: tuple[Bound, ...], highs: tuple[Bound, ...]
 ) -> IntervalRow:
     if not density.discrete:  # a bound itself has no mass
-        lows = tuple(Bound(b.slope, b.offset) for b in lows)
-        highs = tuple(Bound(b.slope, b.offset) for b in highs)
+        lows = tuple(b._replace(strict=False) for b in lows)
+        highs = tuple(b._replace(strict=False) for b in highs)
     return _interned((density, lows, highs), lambda: IntervalRow(density, lows, highs))
 
 

@@ -13,13 +13,13 @@ from fractions import Fraction
 import numpy as np
 
 from dpest.distributions.composites import (
-    Bound,
     Composite,
     DensityRow,
     IntervalRow,
     Row,
     density_row,
     interval_row,
+    rational_bound,
 )
 from dpest.distributions.densities import reach
 from dpest.distributions.quadrature import Floats, Ints, graded, integrate
@@ -165,18 +165,18 @@ def _as_convolution(term: IntegralTerm) -> tuple[Symbol, Composite, Composite] |
         return None
     composite, shift = aligned
 
-    def affine(form: Form) -> tuple[float, float]:
+    def affine(form: Form) -> tuple[Fraction, Fraction]:
         # slope·(u - r) + constant, with r = x - shift: slope·(u - x) + slope·shift + constant.
         slope = form.terms.get(u, Fraction(0))
-        return float(slope), float(form.constant + slope * shift)
+        return slope, form.constant + slope * shift
 
     rows: list[DensityRow | IntervalRow] = []
     for inner in term.inner:
         if isinstance(inner, KernelTerm):
             rows.insert(0, density_row(inner.density, *affine(inner.at.form)))
         elif isinstance(inner, IntervalTerm):
-            lows = tuple(Bound(*affine(a.form), s) for a, s in inner.lows)
-            highs = tuple(Bound(*affine(a.form), s) for a, s in inner.highs)
+            lows = tuple(rational_bound(*affine(a.form), s) for a, s in inner.lows)
+            highs = tuple(rational_bound(*affine(a.form), s) for a, s in inner.highs)
             rows.append(interval_row(inner.density, lows, highs))
     if not rows or not isinstance(rows[0], DensityRow):
         return None

@@ -13,12 +13,12 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.distributions.composites import (
-    Bound,
     Composite,
     DensityRow,
     IntervalRow,
     density_row,
     interval_row,
+    rational_bound,
 )
 from dpest.distributions.densities import Density
 from dpest.distributions.terms import (
@@ -33,7 +33,7 @@ from dpest.distributions.terms import (
 from dpest.errors import RefusedError
 from dpest.program.linear import Form, Symbol
 
-_ZERO = Fraction(0)
+_ZERO, _ONE = Fraction(0), Fraction(1)
 _DEEPEST = 2
 
 
@@ -102,12 +102,12 @@ class _Variable:
         differ in which variable won still share their kinks.
         """
         shift = self._shift() if aligned and not self.density.discrete else _ZERO
-        own = density_row(self.density, 1.0, -float(shift))
+        own = density_row(self.density, _ONE, -shift)
         rows: list[DensityRow | IntervalRow] = []
-        rows += [density_row(d, float(a), float(b - a * shift)) for d, a, b in self.own_kernels]
+        rows += [density_row(d, a, b - a * shift) for d, a, b in self.own_kernels]
         for leaf in self.leaves:
-            lows = tuple(Bound(float(a), float(b - a * shift), s) for a, b, s in leaf.lows)
-            highs = tuple(Bound(float(a), float(b - a * shift), s) for a, b, s in leaf.highs)
+            lows = tuple(rational_bound(a, b - a * shift, s) for a, b, s in leaf.lows)
+            highs = tuple(rational_bound(a, b - a * shift, s) for a, b, s in leaf.highs)
             rows.append(interval_row(leaf.density, lows, highs))
         low, high = float("-inf"), float("inf")
         if self.density.discrete:
@@ -163,7 +163,7 @@ class Latents:
         if found is None:
             own, other = item.form.terms[leaf], item.form.terms[centre]
             slope = -other / own
-            bound = Bound(float(slope), float(-item.form.constant / own - slope * shift))
+            bound = rational_bound(slope, -item.form.constant / own - slope * shift)
             density = self._known[leaf][0]
             found = self._rows[key] = (
                 interval_row(density, (bound,), ())
@@ -260,7 +260,7 @@ def _star(latents: Latents, inequalities: Sequence[Inequality]) -> Term | None:
         shift = -first.form.constant / first.form.terms[centre]
     rows = [latents.row(item, leaf, centre, shift) for _, item, leaf in edges]
     rows.sort(key=id)
-    return MassTerm(Composite((density_row(density, 1.0, -float(shift)), *rows)))
+    return MassTerm(Composite((density_row(density, _ONE, -shift), *rows)))
 
 
 def _centre(inequalities: Sequence[Inequality]) -> Symbol | None:

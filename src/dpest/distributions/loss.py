@@ -178,6 +178,15 @@ def privacy_loss(
         loss.enclosure, reason = enclose(loss)
         if reason:
             loss.notes = (*loss.notes, reason)
+        if loss.enclosure is not None and math.isfinite(loss.enclosure[1]):
+            low, high = loss.enclosure
+            # The truth lies inside: the last digits of the doubles give way.
+            if loss.epsilon_forward >= loss.epsilon_backward:
+                loss.epsilon_forward = min(max(loss.epsilon_forward, low), high)
+                loss.epsilon_backward = min(loss.epsilon_backward, high)
+            else:
+                loss.epsilon_backward = min(max(loss.epsilon_backward, low), high)
+                loss.epsilon_forward = min(loss.epsilon_forward, high)
     return loss
 
 

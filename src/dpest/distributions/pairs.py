@@ -17,9 +17,10 @@ from dpest.distributions.factors import groups_of
 from dpest.distributions.quadrature import Floats
 from dpest.distributions.ratio import NOTHING, Extreme, scan, scan_lattice
 from dpest.distributions.summit import climb, grid_bounds
-from dpest.distributions.terms import IntegralTerm, Term, parameters_of, renamed
+from dpest.distributions.terms import IntegralTerm, KernelTerm, Term, parameters_of, renamed
 from dpest.noise.family import Noise
-from dpest.program.linear import Form, Symbol
+from dpest.noise.laplace import Laplace
+from dpest.program.linear import Form, Symbol, rational
 from dpest.program.paths import Trace
 from dpest.program.skeleton import Skeleton
 
@@ -105,6 +106,24 @@ class Factor:
             self._rough = grid_bounds(self.pair, self.lines, self.symbols, self.widest)
         return self._rough
 
+    def _two_laplace_kernels(self) -> tuple[Extreme, Extreme] | None:
+        """Laplace noise against itself shifted: the ratio is at its bounds outside of both."""
+        if self.terms is None or any(len(side) != 1 for side in self.terms):
+            return None
+        (p,), (q,) = self.terms
+        if not isinstance(p, KernelTerm) or not isinstance(q, KernelTerm) or p.density != q.density:
+            return None
+        if not isinstance(p.density, Laplace) or p.at.form.terms != q.at.form.terms:
+            return None
+        ((_, slope),) = p.at.form.terms.items()
+        value = float(abs(p.at.form.constant - q.at.form.constant) / rational(p.density.scale))
+        found = []
+        for term in (p, q):
+            at = float(-term.at.form.constant / slope)
+            log_p, log_q = self.pair(np.array([at]))
+            found.append(Extreme(value, (at,), "at", float(log_p[0]), float(log_q[0])))
+        return found[0], found[1]
+
     def finite_extremes(self) -> tuple[Extreme, Extreme]:
         """The extremes without outputs that only one side seems to have.
 
@@ -123,6 +142,9 @@ class Factor:
     def _find(
         self, pair: Callable[[Floats], tuple[Floats, Floats]] | None = None
     ) -> tuple[Extreme, Extreme]:
+        closed = self._two_laplace_kernels()
+        if closed is not None:
+            return closed
         pair = pair or self.pair
         if len(self.coordinates) > 1:
             args = (pair, self.lines, self.symbols, self.scale, self.widest)

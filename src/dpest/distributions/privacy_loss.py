@@ -38,7 +38,7 @@ class LossDistribution:
 
     @property
     def losses(self) -> Floats:
-        return self.step * (self.first + np.arange(len(self.masses)))
+        return self.step * (self.first + np.arange(len(self.masses), dtype=np.float64))
 
     def delta(self, epsilon: float) -> float:
         """δ(ε) of this distribution: ∫ (1 - e^(ε - loss))₊."""
@@ -194,5 +194,5 @@ def _rounded(losses: Floats, masses: Floats, step: float, pessimistic: bool) -> 
     limit = 50_000_000
     index = np.clip(index, -limit, limit)
     first = int(index.min())
-    result = np.bincount(index - first, weights=masses)
+    result = np.bincount(index - first, weights=masses).astype(np.float64)
     return LossDistribution(step, first, result, infinite, pessimistic)
