@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from collections import Counter
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 
 from dpest.errors import PathLimitError, ReadingError, ReplayError, UntraceableError
+from dpest.noise import Laplace
+from dpest.program.masses import interval_mass
 from dpest.program.trace import noise_free, trace
 
 HERE = __file__
@@ -301,6 +304,97 @@ def pairs(x, rng):
 def test_loops_without_a_bound_carry_what_is_left(mechanism: Any) -> None:
     found = trace(mechanism, 1, leftover=1e-6)
     assert 0 < found.leftover <= 1e-6
+
+
+def likely_rejection(x, rng):
+    while True:
+        noise = rng.laplace(scale=1.0)
+        if abs(noise) < 0.7:
+            return x + noise
+
+
+def count_rejections(x, rng):
+    tries = 0
+    while True:
+        tries += 1
+        noise = rng.laplace(scale=2.0)
+        if -1 < noise < 3:
+            return tries
+
+
+def keep_the_last_rejected(x, rng):
+    rejected = 0.0
+    while True:
+        noise = rng.normal()
+        if abs(noise) < 1:
+            return x + noise, rejected
+        rejected = noise
+
+
+def two_noises(x, rng):
+    while True:
+        a = rng.laplace()
+        b = rng.exponential()
+        if (a > 0 and b < 1) or a < -2:
+            return x + a
+
+
+def decisions_inside_one_statement(x, rng):
+    total = 0
+    while True:
+        total = total + (1 if rng.laplace() > 0 else 2) * (1 if abs(rng.laplace()) > 1 else 3)
+        if rng.random() < 0.9:
+            return total
+
+
+def mass(trace_: Any, path: Any) -> float:
+    """Of a path whose conditions are bounds on single noises."""
+    bounds: dict[Any, list[Any]] = {}
+    for condition in path.conditions:
+        (symbol,) = condition.form.terms
+        bounds.setdefault(symbol, []).append(condition)
+    result = math.prod(float(choice.probability) for choice in path.choices)
+    for symbol, conditions in bounds.items():
+        found = interval_mass(trace_.noises[symbol], conditions)
+        assert found is not None
+        result *= found
+    return result
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "bound"),
+    [
+        (likely_rejection, 1e-9),
+        (count_rejections, 1e-9),
+        (keep_the_last_rejected, 1e-9),
+        (two_noises, 1e-9),
+        (decisions_inside_one_statement, 1e-2),
+    ],
+)
+def test_rejected_turns_are_joined_and_the_mass_is_all_there(mechanism: Any, bound: float) -> None:
+    found = trace(mechanism, 1, leftover=bound)
+    assert found.leftover <= bound
+    assert len(found.paths) < 2000
+    total = math.fsum(mass(found, path) for path in found.paths)
+    assert total <= 1 + 1e-12
+    assert total + found.leftover >= 1 - 1e-12
+
+
+def test_joined_turns_keep_the_distribution() -> None:
+    found = trace(count_rejections, 0)
+    accepted = Laplace(2.0).cdf(3.0) - Laplace(2.0).cdf(-1.0)
+    for path in found.paths:
+        expected = accepted * (1 - accepted) ** (path.output - 1)
+        assert mass(found, path) == pytest.approx(expected, rel=1e-12)
+    one = trace(decisions_inside_one_statement, 0, leftover=1e-2)
+    totals = Counter({})
+    for path in one.paths:
+        totals[path.output] += mass(one, path)
+    outside = 2 * Laplace(1.0).sf(1.0)
+    first = {1: outside / 2, 2: outside / 2, 3: (1 - outside) / 2, 6: (1 - outside) / 2}
+    twice = sum(p * q for a, p in first.items() for b, q in first.items() if a + b == 2)
+    assert totals[1] == pytest.approx(0.9 * first[1], rel=1e-9)
+    assert totals[2] == pytest.approx(0.9 * (first[2] + 0.1 * twice), rel=1e-9)
 
 
 def test_the_paths_and_the_leftover_are_everything() -> None:

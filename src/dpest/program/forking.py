@@ -17,6 +17,7 @@ from typing import Any
 
 from dpest.errors import DpestError, PathLimitError, ReplayError
 from dpest.noise.family import Noise
+from dpest.program.joining import Joins, state_key
 from dpest.program.linear import Condition, Form, Symbol, distinct
 from dpest.program.masses import mass_bound
 from dpest.program.patches import patched
@@ -58,6 +59,7 @@ class Explored:
     outcome: Any
     raised: bool = False
     point: Point = field(default_factory=dict)
+    turns: Sequence[Any] = field(default=(), repr=False)
 
 
 @dataclass
@@ -129,6 +131,10 @@ class _Suspended(BaseException):
     """Leaves the user's function in a loop that seems to have no bound."""
 
 
+class _Joined(BaseException):
+    """Leaves the user's function where another run goes on for this one."""
+
+
 class Run:
     """One run along one path; the `Decider` that symbolic values ask."""
 
@@ -149,7 +155,9 @@ class Run:
         self.noises: dict[Symbol, Noise] = {}
         self.draws = 0
         self.patience = patience
+        self.joined = False
         self.lenient = exploration.lenient
+        self._drawn_at: Place | None = None  # the last draw, if nothing was decided since
         self._region: Region | None = None
         self._forks: Counter[Place | None] = Counter()
 
@@ -163,6 +171,7 @@ class Run:
         symbol = self.names.drawn(self.draws, noise)
         self.draws += 1
         self.noises[symbol] = noise
+        self._drawn_at = user_place()
         return Real(Form.of(symbol), noise.discrete)
 
     def drawn_before(self, key: Any) -> Any:
@@ -176,6 +185,7 @@ class Run:
         symbol, noise, value = found
         self.draws += 1
         self.noises[symbol] = noise
+        self._drawn_at = user_place()
         return value
 
     def remember(self, key: Any, value: Any) -> None:
@@ -255,6 +265,7 @@ class Run:
     def _repeated(self, question: Any) -> _Turn:
         turn = self.turns[self.position]
         self.position += 1
+        self._drawn_at = None
         if turn.question != question:
             place = user_place()
             raise ReplayError(
@@ -278,6 +289,8 @@ class Run:
         if not possible:
             raise AssertionError("the alternatives of a decision cover every case")
         place = user_place()
+        if self._absorbed(place):
+            raise _Joined
         self._forks[place] += 1
         if self._too_deep(place):
             raise _Suspended
@@ -297,6 +310,15 @@ class Run:
         ]
         self._take(turns[0], turns[1:])
 
+    def _absorbed(self, place: Place | None) -> bool:
+        joins = self.exploration.joins
+        if joins is None or place is None or self._drawn_at is None:
+            return False
+        if not inside_while(*place):
+            return False
+        key = state_key(place, self._drawn_at, self.draws, self.noises)
+        return key is not None and joins.absorbs(key, self.turns)
+
     def _too_deep(self, place: Place | None) -> bool:
         """Whether this looks like a loop without a bound that is better left for later."""
         count = self._forks[place]
@@ -313,6 +335,7 @@ class Run:
             self.open.append([*self.turns, other])
         self.turns.append(turn)
         self.position += 1
+        self._drawn_at = None
         self._inner().add(turn.tight, turn.point)
 
     def _inner(self) -> Region:
@@ -340,7 +363,8 @@ class Exploration:
 
     `run` is called with a `Run`, once a path and twice more for the first one, to see that it does
     the same thing again. `assume` are conditions that hold from the start and are not repeated in
-    the paths.
+    the paths. With `join`, paths stand for several ways through a loop without a bound: what they
+    are is said by `joins.merged(path.turns, …)` when the iteration is over.
     """
 
     def __init__(
@@ -352,6 +376,7 @@ class Exploration:
         assume: Sequence[Condition] = (),
         where: str | None = None,
         lenient: bool = False,
+        join: bool = False,
     ) -> None:
         self.run = run
         self.lenient = lenient
@@ -359,6 +384,7 @@ class Exploration:
         self.names = names or Names()
         self.assume = tuple(assume)
         self.where = where
+        self.joins = Joins(self.names.supports.noises) if join else None
         self.notes: dict[str, None] = {}
         self.forks: Counter[Place | None] = Counter()
         self.leftover: Fraction | float = Fraction(0)
@@ -390,22 +416,23 @@ class Exploration:
         improbable = self.limits.leftover / 100
         while stack or suspended:
             if not stack:
+                suspended = [(-self._mass(t), i, t, p) for _, i, t, p in suspended]
+                heapq.heapify(suspended)
                 left = sum(-mass for mass, *_ in suspended)
                 if left <= self.limits.leftover:
                     self.leftover = left
                     break
-                mass, _, turns, spent = heapq.heappop(suspended)
+                _, _, turns, spent = heapq.heappop(suspended)
                 patience = 2 * spent
-                improbable = min(improbable, -mass / 100)
+                improbable = min(improbable, self._mass(turns, joined=False) / 100)
             else:
                 turns = stack.pop()
             run, result = self._attempt(turns, patience, deadline, improbable)
             stack.extend(run.open)
             if result is None:
-                self.suspensions += 1
-                share = mass_bound(run.conditions, run.choices, self.names.supports.noises)
-                if share > 0:
-                    heapq.heappush(suspended, (-share, next(order), run.turns, patience))
+                if not run.joined:
+                    self.suspensions += 1
+                    suspended.append((0.0, next(order), run.turns, patience))
                 continue
             found += 1
             if found > self.limits.paths:
@@ -429,6 +456,9 @@ class Exploration:
                 outcome = self.run(run)
         except _Suspended:
             return run, None
+        except _Joined:
+            run.joined = True
+            return run, None
         except TimeUp as stop:
             raise self._too_much(
                 f"more than {self.limits.seconds:g} s", innermost(stop.__traceback__)
@@ -450,6 +480,21 @@ class Exploration:
             outcome,
             raised,
             run.turns[-1].point if run.turns else self.start,
+            run.turns,
+        )
+
+    def _mass(self, turns: Sequence[_Turn], *, joined: bool = True) -> float:
+        """A bound on the probability of all ways that the turns stand for."""
+        noises = self.names.supports.noises
+        if self.joins is None or not joined:
+            return mass_bound(
+                [c for t in turns for c in t.conditions],
+                [t.choice for t in turns if t.choice is not None],
+                noises,
+            )
+        return sum(
+            mass_bound(conditions, choices, noises)
+            for conditions, choices, _ in self.joins.merged(turns, ())
         )
 
     def _check_repeats(self, turns: list[_Turn], before: Explored, deadline: float) -> None:
@@ -502,6 +547,7 @@ def explore(
     assume: Sequence[Condition] = (),
     where: str | None = None,
     lenient: bool = False,
+    join: bool = False,
 ) -> Exploration:
     """The paths of `run(generator)`, where the generator stands in for NumPy's.
 
@@ -519,6 +565,7 @@ def explore(
         assume=assume,
         where=where,
         lenient=lenient,
+        join=join,
     )
 
 

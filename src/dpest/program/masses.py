@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -62,6 +63,42 @@ def mass_bound(
         if symbol not in used:
             bound *= _interval(noises[symbol], low, high)
     return min(1.0, bound * _ROUNDING)
+
+
+def interval_mass(noise: Noise, conditions: Sequence[Condition]) -> float | None:
+    """P(all conditions) for bounds (> or >=) on one noise; None for symbolic parameters."""
+    low, high = -math.inf, math.inf
+    for condition in conditions:
+        ((_, slope),) = condition.form.terms.items()
+        border = -condition.form.constant / slope
+        if noise.discrete:
+            # As a closed bound on the integers.
+            if slope > 0:
+                low = max(low, _above(border, condition.strict))
+            else:
+                high = min(high, -_above(-border, condition.strict))
+        elif slope > 0:
+            low = max(low, float(border))
+        else:
+            high = min(high, float(border))
+    if low > high:
+        return 0.0
+    try:
+        above = float(noise.sf(low - 1 if noise.discrete else low)) if low > -math.inf else 1.0
+        below = float(noise.cdf(high)) if high < math.inf else 1.0
+        if high == math.inf or low == -math.inf:
+            return min(above, below)
+        # The smaller tail, so that nothing cancels.
+        if above < below:
+            return max(0.0, above - float(noise.sf(high)))
+        return max(0.0, below - float(noise.cdf(low - 1 if noise.discrete else low)))
+    except (TypeError, ValueError):
+        return None
+
+
+def _above(border: Fraction, strict: bool) -> float:
+    """The least integer that is at least (more than) the border."""
+    return float(math.floor(border) + 1 if strict else math.ceil(border))
 
 
 @functools.lru_cache(maxsize=65536)

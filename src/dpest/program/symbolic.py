@@ -100,6 +100,12 @@ class Truth:
         answers = [p.at(values, inside) for p in self.parts]
         return all(answers) if self.conjunction else any(answers)
 
+    def symbols(self) -> set[Symbol]:
+        """All symbols in its conditions."""
+        if self.condition is not None:
+            return set(self.condition.form.terms)
+        return set().union(*(p.symbols() for p in self.parts))
+
     def __hash__(self) -> int:
         return hash(bool(self))
 

@@ -17,9 +17,9 @@ from dpest.noise.family import Noise
 from dpest.program.calls import caller, data_size, fresh, place_of, symbols_for
 from dpest.program.conforming import check_path
 from dpest.program.fixed import at_centre
-from dpest.program.forking import Limits, Names, explore
+from dpest.program.forking import Explored, Limits, Names, explore
 from dpest.program.instances import expand_indicators, instantiate
-from dpest.program.linear import Condition, Symbol
+from dpest.program.linear import Condition, Symbol, distinct
 from dpest.program.merged import merged_trace
 from dpest.program.paths import Path, Trace
 from dpest.program.release import released
@@ -147,11 +147,12 @@ def _traced(
                 ) from None
 
     exploration = explore(
-        run, limits=limits, names=names, assume=assume, where=where, lenient=lenient
+        run, limits=limits, names=names, assume=assume, where=where, lenient=lenient, join=True
     )
     paths: list[Path] = []
     noises: dict[Symbol, Noise] = {}
     releases: set[Any] = set()
+    ways: list[Explored] = []
     for found in exploration:
         noises.update(found.noises)
         if found.raised or len(paths) < _CHECKED_PATHS:
@@ -170,6 +171,14 @@ def _traced(
             merged = None if endless else merged_trace(target, x, min(limits.seconds / 4, 10))
             if merged is not None:
                 return merged
+        ways.append(found)
+    joins = exploration.joins
+    if joins is not None and any(join.others for join in joins.found.values()):
+        paths = [
+            Path(distinct(conditions), path.skeleton, path.leaves, tuple(choices))
+            for path, found in zip(paths, ways, strict=True)
+            for conditions, choices, _ in joins.merged(found.turns, _spoken_of(path, names))
+        ]
     used = {s for path in paths for form in path.forms for s in form.symbols("indicator")}
     return Trace(
         tuple(paths),
@@ -179,6 +188,18 @@ def _traced(
         x,
         tuple(exploration.notes),
     )
+
+
+def _spoken_of(path: Path, names: Names) -> set[Symbol]:
+    """The noises in what a path releases."""
+    found: set[Symbol] = set()
+    pending = [s for form in path.forms for s in form.terms]
+    for symbol in pending:
+        if symbol.kind == "indicator":
+            found.update(names.indicators[symbol].symbols())
+        else:
+            found.add(symbol)
+    return found
 
 
 def _hashable(skeleton: Any, leaves: Sequence[Any]) -> Any:
