@@ -41,7 +41,7 @@ def attack(
     if method == "sequential":
         from dpest.attacks.sequential import sequential_attack
 
-        sampler = MechanismSampler(question.mechanism)
+        sampler = sampler_of(campaign)
         budget = campaign.attack_budget
         if x is None:
             found = search_pair(campaign, sampler, SEARCH_SHARE)
@@ -53,7 +53,7 @@ def attack(
     if method == "sniper":
         from dpest.attacks.sniper import sniper_attack
 
-        sampler = MechanismSampler(question.mechanism)
+        sampler = sampler_of(campaign)
         pairs = [(x, x2)] if x is not None else pairs_of(campaign)
         budget = in_runs(sampler, pairs[0][0], campaign.attack_budget)
         return sniper_attack(sampler, pairs, budget=budget, delta=delta, **settings)
@@ -90,6 +90,12 @@ def attack(
     raise InputError(
         f"no attack is called {method!r}; there are sequential, sniper, statdp, finder"
     )
+
+
+def sampler_of(campaign: Campaign) -> MechanismSampler:
+    """Runs of the question's mechanism, wherever the campaign was told to run them."""
+    run = campaign.runner.batch if campaign.runner is not None else None
+    return MechanismSampler(campaign.question.mechanism, device=campaign.device, run=run)
 
 
 def pairs_of(campaign: Campaign) -> list[Pair]:
@@ -155,7 +161,7 @@ def statistical(campaign: Campaign) -> list[Evidence]:
     if question.measure.kind != "epsilon":
         campaign.notes.append("no sampling: attacks bound ε and ε at a δ only")
         return []
-    sampler = MechanismSampler(question.mechanism)
+    sampler = sampler_of(campaign)
     try:
         found = search_pair(campaign, sampler, SEARCH_SHARE, campaign.alpha / 2)
     except DpestError as reason:
@@ -189,7 +195,7 @@ def floating_point(campaign: Campaign) -> list[Evidence]:
     try:
         return [
             floating_attack(
-                MechanismSampler(question.mechanism),
+                sampler_of(campaign),
                 x,
                 x2,
                 claim=question.limit,

@@ -5,7 +5,8 @@ Here the engines meet; none of them knows another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpest.attacks.budget import Budget, Report
@@ -22,6 +23,7 @@ from dpest.verdict import Verdict
 if TYPE_CHECKING:
     from dpest.distributions.loss import ExactLoss
     from dpest.distributions.output import OutputDistribution
+    from dpest.execution.runner import Runner
     from dpest.proofs.proof import Proof
 
 Target = Callable[..., Any] | Mechanism
@@ -43,6 +45,10 @@ def audit(
     engines: Sequence[str] = ("proof", "exact", "attack"),
     floating_point: bool = False,
     progress: Report | None = None,
+    workers: int = 1,
+    cluster: str | None = None,
+    state: str | None = None,
+    device: str = "numpy",
 ) -> Verdict:
     """How private is `target`? Two bounds with all the evidence.
 
@@ -51,10 +57,12 @@ def audit(
     chance, over the sampling, that the lower bound is too large: it pays for everything tried.
     `length` may be a range: the verdict is then on the largest, with how ε grows in its details.
     Interrupted with Ctrl-C, it returns what was established so far (`details["interrupted"]`).
+    Runs are made by `workers` processes or on a Dask `cluster`, and finished ones are kept in the
+    file `state`; none of this changes the answer. `device` is "numpy" or one of torch ("cuda").
     """
     lengths = [length] if length is None or isinstance(length, int) else list(length)
 
-    def at(n: int | None) -> Campaign:
+    def at(n: int | None, runner: Runner | None) -> Campaign:
         question = resolve(
             target,
             epsilon=epsilon,
@@ -73,13 +81,28 @@ def audit(
             engines=engines,
             floating_point=floating_point,
             progress=progress,
+            runner=runner,
+            device=device,
         )
 
-    if len(lengths) == 1:
-        return at(lengths[0]).run()
-    from dpest.growth import growth
+    with _running(workers, cluster, state) as runner:
+        if len(lengths) == 1:
+            return at(lengths[0], runner).run()
+        from dpest.growth import growth
 
-    return growth([at(n) for n in lengths])
+        return growth([at(n, runner) for n in lengths])
+
+
+@contextmanager
+def _running(workers: int, cluster: str | None, state: str | None) -> Iterator[Runner | None]:
+    """A runner for the runs of an attack; none where they are made here and not kept."""
+    if workers == 1 and cluster is None and state is None:
+        yield None
+        return
+    from dpest.execution.runner import open_runner
+
+    with open_runner(workers, cluster, state) as runner:
+        yield runner
 
 
 def exact(
@@ -129,6 +152,10 @@ def attack(
     budget: Budget | str | int | None = None,
     seed: int = 0,
     progress: Report | None = None,
+    workers: int = 1,
+    cluster: str | None = None,
+    state: str | None = None,
+    device: str = "numpy",
     **options: Any,
 ) -> Evidence:
     """A lower bound from runs of the code, sound at confidence 1 − alpha.
@@ -148,8 +175,17 @@ def attack(
     )
     if x is not None:
         _neighbours(question.mechanism, x, x2, question.adjacency)
-    campaign = Campaign(question, alpha=alpha, budget=budget, seed=seed, progress=progress)
-    return campaign.attack(method, x, x2, **options)
+    with _running(workers, cluster, state) as runner:
+        campaign = Campaign(
+            question,
+            alpha=alpha,
+            budget=budget,
+            seed=seed,
+            progress=progress,
+            runner=runner,
+            device=device,
+        )
+        return campaign.attack(method, x, x2, **options)
 
 
 def prove(

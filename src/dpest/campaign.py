@@ -24,6 +24,7 @@ from dpest.questions import Resolved
 from dpest.verdict import MEET, Verdict, exceeds
 
 if TYPE_CHECKING:
+    from dpest.execution.runner import Runner
     from dpest.proofs.proof import Proof
 
 ENGINES = ("proof", "exact", "attack")
@@ -46,6 +47,8 @@ class Campaign:
         engines: Sequence[str] = ENGINES,
         floating_point: bool = False,
         progress: Report | None = None,
+        runner: Runner | None = None,
+        device: str = "numpy",
     ) -> None:
         if not 0 < alpha < 1:
             raise DomainError(f"alpha is a probability between 0 and 1; got {alpha=}")
@@ -60,6 +63,8 @@ class Campaign:
         self.engines = tuple(engines)
         self.floating_point = floating_point
         self.progress = progress
+        self.runner = runner
+        self.device = device
         self.evidence: list[Evidence] = []
         self.notes: list[str] = list(question.notes)
         self.details: dict[str, Any] = {}

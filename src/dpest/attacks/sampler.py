@@ -26,8 +26,10 @@ class Sampler(Protocol):
 
 
 class MechanismSampler:
-    """The batch reading of a mechanism, or calls of a black box, in this process.
+    """The batch reading of a mechanism, or calls of a black box.
 
+    In this process, or by `run`, which takes the arguments of `program.batch.batch` and gives the
+    same outputs (a pool of processes, a cluster).
     A run that raises has the output "raises ValueError": whoever sees the output sees that too.
     Such runs are counted and stated. Only if every run so far raised does `draw` raise as well.
     """
@@ -37,19 +39,17 @@ class MechanismSampler:
         mechanism: Callable[..., Any] | Mechanism,
         params: Mapping[str, Any] | None = None,
         device: str = "numpy",
+        run: Callable[..., Samples] | None = None,
     ) -> None:
         self._mechanism = as_mechanism(mechanism).with_params(params)
         self._device = device
+        self._run = run
         self.runs = 0
         self.raised = 0
         self._notes: dict[str, None] = {}
 
     def draw(self, x: Any, size: int, seed: int) -> Samples:
-        parts = [
-            block_of(self._mechanism, x, size, seed, number, device=self._device)
-            for number in range(blocks_in(size, self._device))
-        ]
-        samples = parts[0] if len(parts) == 1 else Samples.concatenate(parts)
+        samples = self._sampled(x, size, seed)
         self.runs += samples.size
         self._notes.update(dict.fromkeys(samples.notes))
         if samples.raised is not None:
@@ -58,6 +58,15 @@ class MechanismSampler:
             if self.raised == self.runs >= 100:
                 raise samples.raised.error
         return samples
+
+    def _sampled(self, x: Any, size: int, seed: int) -> Samples:
+        if self._run is not None:
+            return self._run(self._mechanism, x, size, seed, device=self._device)
+        parts = [
+            block_of(self._mechanism, x, size, seed, number, device=self._device)
+            for number in range(blocks_in(size, self._device))
+        ]
+        return parts[0] if len(parts) == 1 else Samples.concatenate(parts)
 
     def notes(self) -> tuple[str, ...]:
         stated = tuple(self._notes)

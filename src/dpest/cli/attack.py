@@ -9,7 +9,14 @@ import click
 
 from dpest.cli import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_VIOLATED
 from dpest.cli.audit import terminating_as_interrupt
-from dpest.cli.options import check_writable, input_of, parameters, question_options, write
+from dpest.cli.options import (
+    check_writable,
+    input_of,
+    parameters,
+    question_options,
+    running_options,
+    write,
+)
 from dpest.cli.progress import showing_progress
 from dpest.cli.targets import load
 
@@ -27,6 +34,7 @@ METHODS = ("sequential", "sniper", "statdp", "finder")
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance of error.")
 @click.option("--budget", metavar="30s|1e6runs", help="What it may spend.")
 @click.option("--seed", type=int, default=0, show_default=True)
+@running_options
 @click.option("--json", "json_path", metavar="F", help="Write the bound as JSON; - for stdout.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def attack(

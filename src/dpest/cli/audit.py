@@ -12,7 +12,14 @@ from typing import Any
 import click
 
 from dpest.cli import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_UNANSWERED, EXIT_VIOLATED
-from dpest.cli.options import check_writable, lengths, parameters, question_options, write
+from dpest.cli.options import (
+    check_writable,
+    lengths,
+    parameters,
+    question_options,
+    running_options,
+    write,
+)
 from dpest.cli.progress import showing_progress
 from dpest.cli.targets import load
 from dpest.errors import DpestError, InputError
@@ -30,6 +37,7 @@ from dpest.verdict import Verdict
 @click.option("--budget", metavar="30s|1e6runs", help="What sampling may spend.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--floating-point", is_flag=True, help="Also audit the machine's doubles.")
+@running_options
 @click.option("--json", "json_path", metavar="F", help="Write the verdict as JSON; - for stdout.")
 @click.option("--html", "html_path", metavar="F", help="Write the report as one HTML page.")
 @click.option("--baseline", metavar="F", help="An earlier JSON report to compare with.")

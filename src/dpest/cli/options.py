@@ -93,6 +93,35 @@ def write(path: str, text: str) -> None:
         raise
 
 
+def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Where the runs of an attack are made, and what keeps them."""
+    for option in reversed(
+        [
+            click.option(
+                "--workers",
+                type=click.IntRange(min=1),
+                default=1,
+                show_default=True,
+                help="Processes that make the runs.",
+            ),
+            click.option(
+                "--cluster", metavar="ADDRESS", help="A Dask cluster: tcp://host:port, or local."
+            ),
+            click.option(
+                "--state", metavar="FILE", help="Keep finished runs here; go on after a kill."
+            ),
+            click.option(
+                "--device",
+                default="numpy",
+                show_default=True,
+                help="numpy, or a torch device such as cuda.",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
 def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that state a question: adjacency, domain, parameters."""
     for option in reversed(
