@@ -12,7 +12,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from dpest.errors import InputError, MissingExtraError
+from dpest.errors import InputError, MissingExtraError, WorkerError
 
 
 def cores() -> int:
@@ -71,39 +71,61 @@ class Dask:
     """A Dask cluster: an address, or "local" to start one on this machine."""
 
     def __init__(self, address: str, workers: int | None = None) -> None:
+        self._address = address
+        self._wanted = workers or cores()
+        self._life = ExitStack()
+        self._open()
+        self.workers = max(1, sum(self._client.nthreads().values()))
+
+    def _open(self) -> None:
         try:
             import dask
             from distributed import Client, LocalCluster
         except ImportError as error:
             raise MissingExtraError("dask", "a Dask cluster") from error
-        self._cluster: Any = None
-        self._life = ExitStack()
-        if address == "local":
-            # for its whole life, since it starts processes anew when they die
+        if self._address == "local":
+            # hidden for its whole life, since it starts processes anew when they die
             self._life.enter_context(_hidden_main())
-            self._life.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": 2}))
-            self._cluster = LocalCluster(
-                n_workers=workers or cores(),
+            failures = {"distributed.scheduler.allowed-failures": 2}
+            self._life.enter_context(dask.config.set(failures))
+            cluster = LocalCluster(
+                n_workers=self._wanted,
                 threads_per_worker=1,
                 dashboard_address=None,
                 silence_logs=50,
             )
-            self._client = Client(self._cluster)
+            self._life.callback(cluster.close)
+            self._client = Client(cluster)
         else:
             try:
-                self._client = Client(address, timeout="10s")
+                self._client = Client(self._address, timeout="10s")
             except (OSError, ValueError) as error:
                 raise InputError(
-                    f"no Dask scheduler answers at {address!r}: {error}. "
+                    f"no Dask scheduler answers at {self._address!r}: {error}. "
                     "Give tcp://host:port, or 'local'"
                 ) from error
-        self.workers = max(1, sum(self._client.nthreads().values()))
+        self._life.callback(self._client.close)
 
     def executor(self) -> Executor:
         return self._client.get_executor(pure=False)
 
+    def alive(self) -> bool:
+        return bool(self._client.scheduler_info(n_workers=-1)["workers"])
+
+    def revived(self) -> Executor:
+        """An executor after workers have died: a local cluster is started again if need be."""
+        if self._address == "local":
+            if len(self._client.nthreads()) < self._wanted:
+                self.close()
+                self._open()
+        else:
+            try:
+                self._client.wait_for_workers(1, timeout=60)
+            except TimeoutError as error:
+                raise WorkerError(
+                    f"the Dask cluster at {self._address} has lost all of its workers"
+                ) from error
+        return self.executor()
+
     def close(self) -> None:
-        self._client.close()
-        if self._cluster is not None:
-            self._cluster.close()
         self._life.close()
