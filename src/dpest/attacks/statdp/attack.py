@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dpest.attacks.budget import Budget, Report
@@ -18,6 +18,7 @@ from dpest.attacks.statdp.detection import (
 from dpest.attacks.statdp.inputs import generate_cases
 from dpest.errors import InputError
 from dpest.evidence import Evidence
+from dpest.program.samples import Samples
 
 # Shares of a budget: the test gets this much of the runs, the search the rest.
 _TEST_SHARE = 0.6
@@ -41,13 +42,15 @@ def statdp_attack(
     test_runs: int = TEST_RUNS,
     seed: int = 0,
     progress: Report | None = None,
+    run: Callable[..., Samples] | None = None,
 ) -> Evidence:
     """A lower bound on ε from the event that tells two inputs apart best.
 
     `target` is a mechanism or a sampler. The pair is given, or the literature's patterns under
     `adjacency` and `domain` are tried at every `length`. `free` names parameters that StatDP may
     choose: those of the noise get their least noise, the others a value that sends the two inputs
-    down different branches. A required parameter that nobody gave is free too.
+    down different branches. A required parameter that nobody gave is free too. `run` draws in
+    other processes: it takes the arguments of `program.batch.batch`.
 
     Guarantees that the value exceeds the true ε, over the pairs and arguments tried, with
     probability at most `alpha`. Interrupted with Ctrl-C before the test, the bound is 0.
@@ -69,6 +72,7 @@ def statdp_attack(
         test_runs=test_runs,
         seed=seed,
         progress=progress,
+        run=run,
     ).evidence()
 
 
@@ -90,6 +94,7 @@ def statdp_detection(
     test_runs: int = TEST_RUNS,
     seed: int = 0,
     progress: Report | None = None,
+    run: Callable[..., Samples] | None = None,
 ) -> Detection:
     """As `statdp_attack`, with the counterexample as an object."""
     if not 0 < alpha < 1:
@@ -120,6 +125,7 @@ def statdp_detection(
             test_runs=test_runs,
             seed=seed,
             progress=progress,
+            run=run,
         )
     except KeyboardInterrupt:
         notes = ("interrupted before the test: no bound above 0 is established",)
@@ -148,7 +154,7 @@ def _spread(
     assert total is not None
     test = max(1, int(total * _TEST_SHARE / 2))
     sides = {repr((sorted(c.arguments.items()), x)) for c in cases for x in (c.x, c.x2)}
-    # All sides are drawn once with a fifth of the runs, up to three pairs with all of them.
-    weight = len(sides) / 5 + 6 if len(cases) > 3 else len(sides)
+    # All sides are drawn once with a tenth of the runs, up to three pairs with all of them.
+    weight = len(sides) / 10 + 6 if len(cases) > 3 else len(sides)
     selection = max(1, int((total - 2 * test) / weight))
     return min(selection, SELECTION_RUNS), test

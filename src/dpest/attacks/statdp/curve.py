@@ -103,16 +103,22 @@ def p_value_curve(
     selection_runs: int = SELECTION_RUNS,
     test_runs: int = TEST_RUNS,
     seed: int = 0,
+    caution: float = 2.0,
+    run: Any = None,
 ) -> Curve:
-    """p-values at each ε of `epsilons`, for the event that the search picks for it."""
+    """p-values at each ε of `epsilons`, for the event that the search picks for it.
+
+    With less `caution` than a verdict takes, rarer events are picked: the curve is to show how far
+    the mechanism's ε reaches, not to be sure of it.
+    """
     if not cases:
         raise InputError("StatDP needs at least one pair of inputs")
-    laboratory = Laboratory(target, params, seed)
+    laboratory = Laboratory(target, params, seed, run=run)
     finalists, _ = search(laboratory, cases, claim, selection_runs)
     counted: dict[Any, tuple[int, int, int, int]] = {}
     points = []
     for epsilon in sorted(epsilons):
-        found = choose(finalists, epsilon)
+        found = choose(finalists, epsilon, caution)
         if found is None:
             continue
         key = (repr(found.case), found.choice.event)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ from dpest.attacks.statdp.counterexample import Counterexample
 from dpest.attacks.statdp.features import leaves_of
 from dpest.attacks.statdp.hypothesis_test import coin_label_bound, hypothesis_test
 from dpest.attacks.statdp.replay import replay_code
-from dpest.attacks.statdp.selector import Choice, Search, select_events
+from dpest.attacks.statdp.selector import CAUTION, Choice, Search, select_events
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError, ReadingError
 from dpest.evidence import Evidence, Witness, confidence
@@ -29,8 +29,9 @@ from dpest.program.samples import Samples
 
 SELECTION_RUNS = 100_000
 TEST_RUNS = 500_000
-# All pairs are looked at with a fifth of the selection's runs; the best few with all of them.
-_FIRST_SHARE = 5
+# All pairs are looked at with a tenth of the selection's runs; the best few with all of them.
+_FIRST_SHARE = 10
+_FIRST_CAUTION = 2.0
 _FINALISTS = 3
 
 
@@ -71,7 +72,9 @@ class Laboratory:
         params: Mapping[str, Any] | None,
         seed: int,
         progress: Report | None = None,
+        run: Callable[..., Samples] | None = None,
     ) -> None:
+        self._run = run
         self.mechanism: Mechanism | None = None
         self.fixed: Sampler | None = None
         if hasattr(target, "draw"):
@@ -98,7 +101,7 @@ class Laboratory:
         assert self.mechanism is not None
         key = case.arguments_key
         if key not in self.samplers:
-            self.samplers[key] = MechanismSampler(self.mechanism, case.arguments)
+            self.samplers[key] = MechanismSampler(self.mechanism, case.arguments, run=self._run)
         return self.samplers[key]
 
     def search_samples(self, case: Case, x: Any, size: int) -> Samples:
@@ -163,7 +166,7 @@ def search(
             laboratory.report(f"selecting events, pair {i + 1} of {len(cases)}")
             counted = count_candidates(laboratory, case, small)
             tried += counted.size
-            best = counted.best(epsilon)
+            best = counted.best(epsilon, _FIRST_CAUTION)
             ranked.append((best.score if best else -math.inf, i))
         ranked.sort(key=lambda entry: (-entry[0], entry[1]))
         cases = [cases[i] for _, i in ranked[:_FINALISTS]]
@@ -175,7 +178,9 @@ def search(
     return finalists, tried
 
 
-def choose(finalists: Sequence[tuple[Case, Search]], epsilon: float | None) -> Found | None:
+def choose(
+    finalists: Sequence[tuple[Case, Search]], epsilon: float | None, caution: float = CAUTION
+) -> Found | None:
     """The candidate to test: the one that promises the largest ε.
 
     Where some candidate can refute the claim, this one does too. The least p-value at the claim,
@@ -183,7 +188,7 @@ def choose(finalists: Sequence[tuple[Case, Search]], epsilon: float | None) -> F
     """
     best: Found | None = None
     for case, counted in finalists:
-        choice = counted.best(epsilon)
+        choice = counted.best(epsilon, caution)
         if choice is not None and (best is None or choice.score > best.choice.score):
             best = _oriented(case, choice)
     return best
@@ -281,8 +286,11 @@ def detect(
     seed: int = 0,
     thinnings: int = 10,
     progress: Report | None = None,
+    run: Callable[..., Samples] | None = None,
 ) -> Detection:
     """Search all cases for the event that tells most, and test it once on fresh samples.
+
+    `run` draws in other processes: it takes the arguments of `program.batch.batch`.
 
     Assumes independent runs. Guarantees, whatever the search did: if the mechanism is
     `epsilon`-DP on the cases, `violated` is true with probability at most `alpha`; and `bound`
@@ -291,7 +299,7 @@ def detect(
     if not cases:
         raise InputError("StatDP needs at least one pair of inputs")
     started = time.perf_counter()
-    laboratory = Laboratory(target, params, seed, progress)
+    laboratory = Laboratory(target, params, seed, progress, run)
     finalists, tried = search(laboratory, cases, epsilon, selection_runs)
     found = choose(finalists, epsilon)
     example = None

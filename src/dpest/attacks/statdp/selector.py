@@ -73,17 +73,18 @@ class Search:
     def size(self) -> int:
         return 2 * sum(len(b.c1) for b in self.blocks)
 
-    def best(self, epsilon: float | None) -> Choice | None:
+    def best(self, epsilon: float | None, caution: float = CAUTION) -> Choice | None:
         """The admissible candidate that promises the largest ε, or None.
 
-        Rare events, c1 + c2 < 0.001·n·e^ε, are left out as in the paper.
+        A promise is what an event would show if its counts were `caution` sigmas worse. Rare
+        events, c1 + c2 < 0.001·n·e^ε, are left out as in the paper.
         """
         found: list[tuple[float, Block, int, bool]] = []
         for block in self.blocks:
             least = rare_limit(block.runs, epsilon or 0.0)
             for swapped in (False, True):
                 k1, k2 = (block.c2, block.c1) if swapped else (block.c1, block.c2)
-                score = promise(k1, k2, CAUTION)
+                score = promise(k1, k2, caution)
                 score = np.where(block.c1 + block.c2 >= least, score, -np.inf)
                 for i in np.argsort(-score, kind="stable")[:16].tolist():
                     if score[i] > -np.inf:
