@@ -30,6 +30,7 @@ from dpest.program.samples import Samples
 from dpest.program.seeds import Seed
 from dpest.program.time_limit import DEFAULT_SECONDS
 
+_PATIENCE = 10  # seconds without a result, after which the workers are looked for
 _TASKS_PER_WORKER = 8  # coarse tasks: a task of a cluster costs milliseconds
 
 
@@ -49,12 +50,14 @@ class Runner:
         workers: int = 1,
         rebuild: Callable[[], Executor] | None = None,
         close: Callable[[], None] | None = None,
+        alive: Callable[[], bool] | None = None,
         state: str | Path | None = None,
         strikes: int = 4,
     ) -> None:
         self._executor = executor
         self._rebuild = rebuild
         self._close = close
+        self._alive = alive
         self.workers = workers
         self.strikes = strikes
         self._state_path = state
@@ -179,6 +182,10 @@ class Runner:
             self._executor.shutdown(wait=False, cancel_futures=True)
         self._executor = self._rebuild()
 
+    def alive(self) -> bool:
+        """False if the executor has no workers left to finish what it was given."""
+        return self._alive is None or self._alive()
+
     @property
     def executor(self) -> Executor | None:
         return self._executor
@@ -221,7 +228,8 @@ def open_runner(
         return Runner(
             dask.executor(),
             workers=dask.workers,
-            rebuild=dask.executor,
+            rebuild=dask.revived,
+            alive=dask.alive,
             close=dask.close,
             state=state,
             strikes=1,  # Dask has tried several workers by then
@@ -266,7 +274,9 @@ class _Errand:
                     except BrokenExecutor:
                         waiting.appendleft(group)
                         suspects += self._lost(flying)
-                finished = wait(flying, return_when=FIRST_COMPLETED).done
+                finished = wait(flying, timeout=_PATIENCE, return_when=FIRST_COMPLETED).done
+                if not finished and not self.runner.alive():
+                    suspects += self._lost(flying)
                 broken = [future for future in finished if _worker_died(future)]
                 for future in finished:
                     if future not in broken:
@@ -321,7 +331,8 @@ class _Errand:
                     )
                 try:
                     future = self._submit((block,))
-                    wait([future])
+                    while not wait([future], timeout=_PATIENCE).done and self.runner.alive():
+                        pass
                     if not _worker_died(future):
                         self._collect((block,), future)
                         break
@@ -331,7 +342,7 @@ class _Errand:
 
 
 def _worker_died(future: Future[Any]) -> bool:
-    if future.cancelled():
+    if future.cancelled() or not future.done():
         return True
     error = future.exception()
     return isinstance(error, BrokenExecutor) or type(error).__name__ in (
