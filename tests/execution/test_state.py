@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -81,22 +82,23 @@ def test_what_is_no_state_file_is_refused(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def _write(path: str, worker: int) -> None:
-    with State(path, "abc", "noisy") as state:
-        for block in range(50):
-            state.keep("shared", [(block, b"x" * 1000)])
-            state.keep(f"own {worker}", [(block, bytes([worker]))])
+WRITER = """
+import sys
+from dpest.execution.state import State
+path, worker = sys.argv[1], int(sys.argv[2])
+with State(path, "abc", "noisy") as state:
+    for block in range(50):
+        state.keep("shared", [(block, b"x" * 1000)])
+        state.keep(f"own {worker}", [(block, bytes([worker]))])
+"""
 
 
-def test_two_processes_on_one_file(tmp_path: Path) -> None:
+def test_several_processes_on_one_file(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_write, args=(str(path), i)) for i in range(3)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(60)
-        assert worker.exitcode == 0
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(i)]) for i in range(3)
+    ]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
     with State(path, "abc", "noisy") as state:
         assert len(state.finished("shared")) == 50
         for i in range(3):
