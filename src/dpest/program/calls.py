@@ -97,6 +97,17 @@ def concrete(x: Any, number: Callable[[Any], Any]) -> Any:
     return number(x)
 
 
+def symbolic_in(x: Any) -> bool:
+    """Whether a symbol stands anywhere in an input or a parameter."""
+    if isinstance(x, (Real, Symbol, Form, SymbolicArray)):
+        return True
+    if isinstance(x, (list, tuple)):
+        return any(symbolic_in(v) for v in x)
+    if isinstance(x, dict):
+        return any(symbolic_in(v) for v in x.values())
+    return isinstance(x, np.ndarray) and x.dtype == object and any(symbolic_in(v) for v in x.flat)
+
+
 def data_size(x: Any) -> int:
     """How many data there are: loops over them are not without a bound."""
     if isinstance(x, np.ndarray):

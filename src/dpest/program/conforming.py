@@ -10,6 +10,7 @@ import numpy as np
 
 from dpest.declaration import Mechanism
 from dpest.errors import ReplayError, UntraceableError
+from dpest.noise.family import Noise
 from dpest.program.calls import as_value, caller, concrete, fresh, place_of
 from dpest.program.fixed import at_point
 from dpest.program.forking import Explored, Names
@@ -27,20 +28,20 @@ def check_path(target: Mechanism, x: Any, found: Explored, names: Names) -> None
     if any(names.supports.integral(s) and v.denominator != 1 for s, v in values.items()):
         return  # only a point of the real relaxation is known
 
+    inside = names.supports.anywhere
+
     def plain(form: Form) -> float:
         for symbol in form.terms:
             if symbol not in values and symbol.kind != "indicator":
-                values[symbol] = names.supports.inside(symbol)
+                values[symbol] = inside(symbol)
             elif symbol.kind == "indicator":
-                values[symbol] = Form.number(
-                    names.indicators[symbol].at(values, names.supports.inside)
-                ).constant
+                values[symbol] = Form.number(names.indicators[symbol].at(values, inside)).constant
         return float(form.at(values))
 
     def number(leaf: Any) -> Any:
         return plain(leaf.form) if isinstance(leaf, Real) else leaf
 
-    generator = at_point(values, names.drawn, names.supports.inside, found.choices)
+    generator = at_point(values, names.drawn, inside, found.choices)
     changed = target
     if any(isinstance(v, (Real, Symbol, Form)) for v in target.params.values()):
         changed = target.with_params({k: number(as_value(v)) for k, v in target.params.items()})
@@ -76,6 +77,48 @@ def check_path(target: Mechanism, x: Any, found: Explored, names: Names) -> None
             "input, its parameters and `rng`",
             place_of(target.function),
         )
+
+
+class _Handed:
+    """NumPy's generator behind another type: what it draws is the same."""
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        self._generator = generator
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._generator, name)
+
+    def draw_noise(self, noise: Noise, size: Any = None) -> Any:
+        return noise.sample(self._generator, size)
+
+
+def check_generator(target: Mechanism, x: Any) -> None:
+    """The function must not tell NumPy's own generator from one that stands in for it."""
+
+    def output(rng: Any) -> Any:
+        try:
+            with patched():
+                return flatten(caller(target)(fresh(x, lenient=False), rng))
+        except Exception as error:
+            return type(error)
+
+    for seed in range(2):
+        first = output(np.random.default_rng(seed))
+        second = output(_Handed(np.random.default_rng(seed)))
+        alike = type(first) is type(second) and (
+            first is second
+            if isinstance(first, type)
+            else first[0] == second[0]
+            and all(_agrees(a, b) for a, b in zip(first[1], second[1], strict=True))
+        )
+        if not alike:
+            raise ReplayError(
+                "the function behaves differently with NumPy's own generator than with another "
+                "that draws the same numbers",
+                "it must draw from `rng` whatever its type, and depend on nothing but its input, "
+                "its parameters and `rng`",
+                place_of(target.function),
+            )
 
 
 def _check_always_raises(

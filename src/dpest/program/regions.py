@@ -8,6 +8,7 @@ no condition has met yet can be moved to make either side true. Only what is lef
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -65,6 +66,22 @@ class Supports:
         if low is not None:
             return low + 1
         return high - 1 if high is not None else Fraction(0)
+
+    def anywhere(self, symbol: Symbol) -> Fraction:
+        """A point of the support like any other: not its centre, and another for each symbol."""
+        low, high = self.bounds(symbol)
+        # A digest, not hash(): the same in every process.
+        shift = 1 + zlib.crc32(symbol.name.encode()) % 61
+        if self.integral(symbol):
+            if low is not None and high is not None:
+                return low + shift % (high - low + 1)
+            start = low if low is not None else high if high is not None else Fraction(0)
+            return start - shift if high is not None else start + shift
+        if low is not None and high is not None:
+            return low + (high - low) * Fraction(shift, 64)
+        if low is not None:
+            return low + Fraction(shift, 17)
+        return (high if high is not None else Fraction(0)) - Fraction(shift, 17)
 
     def integral(self, symbol: Symbol) -> bool:
         noise = self.noises.get(symbol)

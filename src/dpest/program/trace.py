@@ -14,8 +14,8 @@ import numpy as np
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import PathLimitError, ReadingError, ReplayError, UntraceableError
 from dpest.noise.family import Noise
-from dpest.program.calls import caller, data_size, fresh, place_of, symbols_for
-from dpest.program.conforming import check_path
+from dpest.program.calls import caller, data_size, fresh, place_of, symbolic_in, symbols_for
+from dpest.program.conforming import check_generator, check_path
 from dpest.program.fixed import at_centre
 from dpest.program.forking import Explored, Limits, Names, explore
 from dpest.program.instances import expand_indicators, instantiate
@@ -172,6 +172,8 @@ def _traced(
             if merged is not None:
                 return merged
         ways.append(found)
+    if not symbolic_in(x) and not any(symbolic_in(v) for v in target.params.values()):
+        check_generator(target, x)
     joins = exploration.joins
     if joins is not None and any(join.others for join in joins.found.values()):
         paths = [
