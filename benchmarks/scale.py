@@ -102,6 +102,65 @@ def on_device(device: str, size: int) -> None:
         print(f"peak memory of the device: {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
 
 
+def on_cores(size: int) -> None:
+    """One process, two, and two workers of a Dask cluster, in turns."""
+    from dpest.execution.runner import open_runner
+
+    with (
+        open_runner(workers=1) as one,
+        open_runner(workers=2) as two,
+        open_runner(cluster="local", workers=2) as dask,
+    ):
+        runners = {"one core": one, "two cores": two, "Dask, two workers": dask}
+        for name, mechanism in MECHANISMS.items():
+            runs = size if name == "SVT1" else size // 4
+            wall = dict.fromkeys(runners, float("inf"))
+            cpu = dict.fromkeys(runners, float("inf"))
+            for runner in runners.values():  # imports and the function's journey are not counted
+                runner.count_outputs(mechanism, QUERIES, 10 * 2**17, 0)
+            for i in range(3):
+                for label, runner in runners.items():
+                    start = time.perf_counter()
+                    cost = _cpu_seconds(runner, mechanism, runs, i)
+                    wall[label] = min(wall[label], time.perf_counter() - start)
+                    cpu[label] = min(cpu[label], cost)
+            rate = {label: runs / seconds for label, seconds in wall.items()}
+            print(f"{name} n=10 on one core: {rate['one core']:.3e} runs/s")
+            ratio = rate["two cores"] / rate["one core"]
+            free = 2 * cpu["one core"] / cpu["two cores"]
+            print(
+                f"{name} n=10 on two cores: {rate['two cores']:.3e} runs/s, reference one core "
+                f"{rate['one core']:.3e}, ratio {ratio:.2f} by the clock, {free:.2f} by CPU time "
+                "(what two idle cores give; target 1.8)"
+            )
+            share = rate["Dask, two workers"] / rate["two cores"]
+            work = cpu["two cores"] / cpu["Dask, two workers"]
+            print(
+                f"{name} n=10 through Dask, two workers: {rate['Dask, two workers']:.3e} runs/s, "
+                f"reference the process pool {rate['two cores']:.3e}, ratio {share:.2f} by the "
+                f"clock, {work:.2f} by CPU time (target 0.9)",
+                flush=True,
+            )
+
+
+def _cpu_seconds(runner: Any, mechanism: Callable[..., Any], runs: int, seed: int) -> float:
+    """CPU seconds of the workers and of this process for `runs` runs."""
+    from dpest.program.batch import blocks_in
+    from dpest.program.batch_counts import count_block
+
+    def task(number: int) -> tuple[int, float]:
+        start = time.thread_time()
+        counts = count_block(mechanism, QUERIES, runs, seed, number)
+        return sum(counts.counts), time.thread_time() - start
+
+    start = time.process_time()
+    results = runner.map_blocks(task, range(blocks_in(runs)), name=mechanism.__name__)
+    here = time.process_time() - start
+    assert sum(count for count, _ in results) == runs
+    there = sum(seconds for _, seconds in results)
+    return there if runner.executor is None else there + here
+
+
 def operations(device: str, size: int) -> None:
     """Time of single operations on `size` doubles: where a block's time goes."""
     import torch
@@ -168,7 +227,7 @@ def main() -> None:
         default = 2**30 if options.device.startswith("cuda") else 2**18
         on_device(options.device, int(options.size or default))
     else:
-        raise SystemExit("use --device")
+        on_cores(int(options.size or 20_000_000))
 
 
 if __name__ == "__main__":

@@ -86,8 +86,11 @@ class Dask:
         if self._address == "local":
             # hidden for its whole life, since it starts processes anew when they die
             self._life.enter_context(_hidden_main())
-            failures = {"distributed.scheduler.allowed-failures": 2}
-            self._life.enter_context(dask.config.set(failures))
+            settings = {
+                "distributed.scheduler.allowed-failures": 2,
+                "distributed.worker.profile.enabled": False,  # it samples a hundred times a second
+            }
+            self._life.enter_context(dask.config.set(settings))
             cluster = LocalCluster(
                 n_workers=self._wanted,
                 threads_per_worker=1,
