@@ -142,7 +142,7 @@ def test_bad_arguments():
 
 def test_predictions_are_made_before_labels_are_seen():
     """Labels that contradict everything seen so far must cost wealth at once."""
-    audit = SequentialAudit([0.5], 1e-90)  # so that it stays open
+    audit = SequentialAudit([0.5], 1e-300)  # so that it stays open
     zeros, ones = np.zeros(200, dtype=bool), np.ones(200, dtype=bool)
     for _ in range(3):
         audit.feed(Samples.from_outputs([0.0] * 200 + [1.0] * 200), np.concatenate([ones, zeros]))

@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 _BLOCK = 1 << 14  # rows at a time: their codes and weights stay in the cache
 _CURVATURE_ROWS = 60_000
 _PILOT_ROWS = 200_000
+_MOST_CELLS = 2_000_000
 _MOST_STEPS = 15
 
 
@@ -77,10 +78,10 @@ class Design:
             total[-1] += values.sum()
         return total
 
-    def curvature(self, probability: Floats) -> Floats:
+    def curvature(self, variance: Floats) -> Floats:
         """The Fisher information, from every k-th row where there are many."""
         stride = max(1, self.rows // _CURVATURE_ROWS)
-        weight = np.maximum(probability[::stride] * (1.0 - probability[::stride]), 1e-4)
+        weight = variance[::stride]
         codes = self.matrix[:, ::stride].astype(np.intp)
         sizes = np.diff(self.offsets)
         matrix = np.zeros((self.count, self.count))
@@ -130,30 +131,63 @@ def fit(
 
     `step` is the standard deviation that the prior allows between neighbouring bins; a code
     without neighbours gets four times that around zero. The penalty makes the problem strictly
-    concave, also for separable data. Many rows are fitted from a start that a part of them gave.
+    concave, also for separable data. Equal rows are counted once; many different rows are fitted
+    from a start that a part of them gave.
     """
+    design, ones, zeros = _tally(design, labels)
     if start is None and design.rows > 4 * _PILOT_ROWS:
         stride = design.rows // _PILOT_ROWS
-        start = fit(design.strided(stride), labels[::stride], step=step)
+        start = _newton(design.strided(stride), ones[::stride], zeros[::stride], step, None)
+    return _newton(design, ones, zeros, step, start)
+
+
+def _tally(design: Design, labels: NDArray[np.bool_]) -> tuple[Design, Floats, Floats]:
+    """Distinct rows with the number of labels of each kind, where the codes have few values."""
+    sizes = np.diff(design.offsets)
+    cells = int(np.prod(sizes.astype(np.float64))) if len(sizes) else 1
+    if cells > min(_MOST_CELLS, design.rows // 2):
+        return design, labels.astype(np.float64), (~labels).astype(np.float64)
+    key = np.zeros(design.rows, dtype=np.int64)
+    for line, begin, size in zip(design.matrix, design.offsets[:-1], sizes, strict=True):
+        key *= size
+        key += line
+        key -= begin
+    ones = np.bincount(key[labels], minlength=cells).astype(np.float64)
+    zeros = np.bincount(key[~labels], minlength=cells).astype(np.float64)
+    seen = np.flatnonzero(ones + zeros)
+    codes = []
+    rest = seen.copy()
+    for size in sizes[::-1]:
+        codes.append(rest % size)
+        rest //= size
+    return Design(design.features, codes[::-1], len(seen)), ones[seen], zeros[seen]
+
+
+def _newton(
+    design: Design, ones: Floats, zeros: Floats, step: float, start: AdditiveModel | None
+) -> AdditiveModel:
+    from scipy.linalg import cho_factor, cho_solve
+
     weights = np.zeros(design.count) if start is None else start.weights.copy()
     penalty = _penalty(design.features, design.offsets, design.count, step)
-    target = labels.astype(np.float64)
+    total = ones + zeros
 
     def value(w: Floats, eta: Floats) -> float:
-        return float(np.dot(target, eta) - _softplus(eta).sum() - 0.5 * w @ penalty @ w)
+        return float(ones @ eta - total @ _softplus(eta) - 0.5 * w @ penalty @ w)
 
     eta = design.scores(weights)
     best = value(weights, eta)
-    inner: Floats | None = None
+    factor: tuple[Floats, bool] | None = None
     spread = 0.0
     for _ in range(_MOST_STEPS):
         probability = _sigmoid(eta)
-        gradient = design.gradient(target - probability) - penalty @ weights
+        gradient = design.gradient(ones - total * probability) - penalty @ weights
         now = float(np.abs(eta).max(initial=0.0))
         # The curvature hardly changes while the log-odds are small.
-        if inner is None or now > spread + 0.5:
-            inner, spread = design.curvature(probability), now
-        move = np.linalg.solve(inner + penalty, gradient)
+        if factor is None or now > spread + 0.5:
+            inner = design.curvature(total * np.maximum(probability * (1.0 - probability), 1e-4))
+            factor, spread = cho_factor(inner + penalty, overwrite_a=True), now
+        move = cho_solve(factor, gradient)
         length = 1.0
         while length > 1e-3:
             trial = weights + length * move
