@@ -41,6 +41,7 @@ class Factor:
     scale: float
     widest: float
     terms: tuple[tuple[Term, ...], tuple[Term, ...]] | None = None
+    costly: bool = False
     _extremes: tuple[Extreme, Extreme] | None = None
     _rough: tuple[float, float] | None = None
     _climbed: dict[int, Extreme] = field(default_factory=dict)
@@ -84,7 +85,7 @@ class Factor:
             return self.extremes()[side]
         if side not in self._climbed:
             self._climbed[side] = climb(
-                self.pair, self.lines, self.symbols, self.scale, self.widest, side
+                self.pair, self.lines, self.symbols, self.scale, self.widest, side, self.costly
             )
         return self._climbed[side]
 
@@ -103,7 +104,7 @@ class Factor:
             forward, backward = self.extremes()
             return forward.value, backward.value
         if self._rough is None:
-            self._rough = grid_bounds(self.pair, self.lines, self.symbols, self.widest)
+            self._rough = grid_bounds(self.pair, self.lines, self.symbols, self.widest, self.costly)
         return self._rough
 
     def _two_laplace_kernels(self) -> tuple[Extreme, Extreme] | None:
@@ -148,7 +149,7 @@ class Factor:
         pair = pair or self.pair
         if len(self.coordinates) > 1:
             args = (pair, self.lines, self.symbols, self.scale, self.widest)
-            return climb(*args, 0), climb(*args, 1)
+            return climb(*args, 0, self.costly), climb(*args, 1, self.costly)
         (coordinate,) = self.coordinates
         kinks = self.kinks() or [0.0]
         if coordinate.lattice:
@@ -376,7 +377,8 @@ def _factor(
 ) -> Factor:
     lines = list(dict.fromkeys(line for t in terms for line in t.lines()))
     scale = min([widest, *(t.scale(c.symbol) for t in terms for c in coordinates)])
-    return Factor(tuple(coordinates), functions, lines, scale, widest, sides)
+    costly = any(isinstance(t, IntegralTerm) for t in terms)
+    return Factor(tuple(coordinates), functions, lines, scale, widest, sides, costly)
 
 
 def _whole(cell: Cell, noises: Noises) -> Factor:

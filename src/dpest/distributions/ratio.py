@@ -53,7 +53,9 @@ def scan(
     inner = (starts[:, None] + (ends - starts)[:, None] * _OFFSETS).ravel()
     close = 1e-12 * np.maximum(np.abs(spots), scale)
     near = 1e-6 * np.maximum(np.abs(spots) * 1e-3, scale)
-    beside = np.concatenate([spots - near, spots - close, spots + close, spots + near])
+    middle = np.sqrt(close * near)
+    beside = np.concatenate([d * side for d in (close, middle, near) for side in (-1.0, 1.0)])
+    beside = np.tile(spots, 6) + beside
     outward = widest * np.exp2(np.arange(4, 11))
     points = np.concatenate(
         [
@@ -63,6 +65,7 @@ def scan(
         ]
     )
     log_p, log_q = pair(points)
+    poles = _poles(points, _ratio(log_p, log_q), spots, (close, middle, near))
     log_p, log_q = _without_vanishing(points, log_p, log_q, spots - close, spots - near)
     log_p, log_q = _without_vanishing(points, log_p, log_q, spots + close, spots + near)
     ratio = _ratio(log_p, log_q)
@@ -70,8 +73,35 @@ def scan(
     found = [NOTHING, NOTHING]
     for side in sides:
         sign = 1.0 if side == 0 else -1.0
+        if poles[side] is not None:
+            found[side] = Extreme(math.inf, (poles[side],), "unbounded")
+            continue
         found[side] = _sup(pair, points, sign * ratio, doubt, sign, len(outward), scale)
     return found[0], found[1]
+
+
+def _poles(
+    points: Floats, ratio: Floats, spots: Floats, distances: tuple[Floats, Floats, Floats]
+) -> list[float | None]:
+    """Kinks at which the ratio grows without bound, for each direction.
+
+    Where one density goes to 0 like a higher power of the distance d than the other, the log-ratio
+    grows like log 1/d: by equal steps over equal factors of d, far below the scale on which
+    anything else changes.
+    """
+    found: list[float | None] = [None, None]
+    close, middle, near = distances
+    for way in (-1.0, 1.0):
+        a, b, c = (ratio[np.searchsorted(points, spots + way * d)] for d in (near, middle, close))
+        with np.errstate(invalid="ignore"):
+            first, second = b - a, c - b
+            steps = np.log(near / middle)
+            for side, sign in ((0, 1.0), (1, -1.0)):
+                grows = (sign * first > 0.7 * steps) & (sign * second > 0.7 * steps)
+                grows &= np.abs(first - second) < 0.1 * np.abs(first)
+                if grows.any():
+                    found[side] = float(spots[int(np.argmax(grows))])
+    return found
 
 
 def _without_vanishing(

@@ -18,6 +18,7 @@ from dpest.program.linear import Form, Symbol
 
 _SWEEPS = 6
 _FAR = 40.0
+_CHEAP, _COSTLY = 4000, 150  # grid points where a density is a closed form, or an integral
 
 
 def climb(
@@ -27,21 +28,23 @@ def climb(
     scale: float,
     widest: float,
     side: int,
+    costly: bool = False,
 ) -> Extreme:
     """The supremum of one direction (0: log p - log q, 1: log q - log p) over all coordinates."""
     size = len(symbols)
     matrix = np.array([[float(f.terms.get(s, 0)) for s in symbols] for f in lines])
     constants = np.array([float(f.constant) for f in lines])
     directions = [np.eye(size)[i] for i in range(size)] + [np.ones(size)]
-    grid = _grid(lines, symbols, widest)
+    grid = _grid(lines, symbols, widest, _COSTLY if costly else _CHEAP)
     log_p, log_q = pair(grid)
     with np.errstate(invalid="ignore"):
         ratio = log_p - log_q if side == 0 else log_q - log_p
     good = np.where(np.isnan(ratio), -np.inf, ratio)
-    starts = _distant(grid, good, widest)
+    starts = _distant(grid, good, widest, 1 if costly else 3)
+    sweeps = 2 if costly else _SWEEPS
     best = NOTHING
     for start in starts:
-        found = _ascend(pair, matrix, constants, directions, start, side, scale, widest)
+        found = _ascend(pair, matrix, constants, directions, start, side, scale, widest, sweeps)
         if found.value > best.value + 1e-13:
             best = found
         if best.value == math.inf:
@@ -49,7 +52,7 @@ def climb(
     return best
 
 
-def _distant(grid: Floats, values: Floats, widest: float, most: int = 3) -> list[Floats]:
+def _distant(grid: Floats, values: Floats, widest: float, most: int) -> list[Floats]:
     """The best points of the grid that are not next to each other."""
     chosen: list[Floats] = []
     for index in np.argsort(-values, kind="stable"):
@@ -65,9 +68,10 @@ def grid_bounds(
     lines: Sequence[Form],
     symbols: Sequence[Symbol],
     widest: float,
+    costly: bool = False,
 ) -> tuple[float, float]:
     """The largest ratios in both directions on a product of kinks and far points."""
-    points = _grid(lines, symbols, widest)
+    points = _grid(lines, symbols, widest, _COSTLY if costly else _CHEAP)
     log_p, log_q = pair(points)
     with np.errstate(invalid="ignore"):
         ratio = log_p - log_q
@@ -76,7 +80,7 @@ def grid_bounds(
     return float(np.nanmax(ratio)), float(np.nanmax(-ratio))
 
 
-def _grid(lines: Sequence[Form], symbols: Sequence[Symbol], widest: float) -> Floats:
+def _grid(lines: Sequence[Form], symbols: Sequence[Symbol], widest: float, most: int) -> Floats:
     spots: set[float] = set()
     for line in lines:
         if len(line.terms) == 1:
@@ -91,10 +95,12 @@ def _grid(lines: Sequence[Form], symbols: Sequence[Symbol], widest: float) -> Fl
         *(s + 1e-9 * widest for s in ordered),
         *(high + f * widest for f in (1, 5, _FAR)),
     ]
-    per_axis = max(3, round(4000 ** (1 / len(symbols))))
+    per_axis = max(3, round(most ** (1 / len(symbols))))
     if len(axis) > per_axis:
         axis = [axis[i] for i in np.linspace(0, len(axis) - 1, per_axis).astype(int)]
-    if len(symbols) > 7:  # too many for a product: all together, and each one alone
+    if (
+        len(symbols) > 7 or 3 ** len(symbols) > most
+    ):  # too many for a product: all together, and each one alone
         rows = [np.full(len(symbols), a) for a in axis]
         for i in range(len(symbols)):
             for a in axis:
@@ -117,11 +123,12 @@ def _ascend(
     side: int,
     scale: float,
     widest: float,
+    sweeps: int,
 ) -> Extreme:
     point = start.copy()
     ends = ["at"] * len(point)
     best = NOTHING
-    for _ in range(_SWEEPS):
+    for _ in range(sweeps):
         before = best.value
         for direction in directions:
             slopes = matrix @ direction
