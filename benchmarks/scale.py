@@ -227,7 +227,7 @@ def main() -> None:
         default = 2**30 if options.device.startswith("cuda") else 2**18
         on_device(options.device, int(options.size or default))
     else:
-        on_cores(int(options.size or 20_000_000))
+        on_cores(int(options.size or 60_000_000))
 
 
 if __name__ == "__main__":
