@@ -44,6 +44,7 @@ class Finding:
     seed: int
     notes: tuple[str, ...] = ()
     fallback: Evidence | None = None
+    searcher: Searcher | None = None
 
 
 def finder_attack(
@@ -224,6 +225,7 @@ class _Attack:
             self.confirmation.runs + searcher.cost.samples,
             self.seed,
             tuple(self.notes),
+            searcher=searcher,
         )
         return finding, self.evidence(finding)
 

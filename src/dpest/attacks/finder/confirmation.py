@@ -30,6 +30,7 @@ _MOST_CONFIRMED = 3
 _REFINEMENTS = 60
 # Smaller gains are not worth inputs that are further out.
 _WORTHWHILE = 1e-6
+_LARGE = 1.0
 _MOST_REFINED_PATHS = 64
 
 
@@ -129,7 +130,11 @@ class Confirmation:
         free = [i for i in range(objective.size) if i not in fixed]
         if searcher.paths > _MOST_REFINED_PATHS or not free:
             return best
-        steps = np.full(objective.size, 2 * searcher.scale)
+        # A large ratio comes from a support that is about to end, at the scale of the differences;
+        # a small one from the noise's tails.
+        spans = np.abs(objective.neighbourhood.bounds[list(fixed)])
+        span = float(spans[np.isfinite(spans)].max(initial=0.0)) or searcher.scale
+        steps = np.full(objective.size, 2 * searcher.scale if best.value < _LARGE else span)
         idle = 0
         for turn in range(_REFINEMENTS):
             if self.spent() or idle >= 2 * len(free):
