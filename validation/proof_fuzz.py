@@ -14,9 +14,10 @@ The grammar (n = 2 or 3 data, eps = 1):
                 the argmax and a fresh value; a linear combination with noise; each value; whether
                 one is above another and a noisy sum; a count of those above a noisy threshold
 
-For every program with a finite bound, the exact engine's ε of random neighbours must not exceed it;
-where the proof says `exact`, the exact engine must come near to it along the ray. Prints one line of
-counts; the exit status is 1 on a violation, or if fewer than half have a finite non-trivial bound.
+For every program with a finite bound, the exact engine's ε of random neighbours must not exceed
+it; where the proof says `exact`, the exact engine must come near to it along the ray. Prints one
+line of counts; the exit status is 1 on a violation, or if fewer than half have a finite
+non-trivial bound.
 
     python validation/proof_fuzz.py [PROGRAMS] [SEED]
 """
@@ -94,7 +95,8 @@ def load(sources: list[str]) -> Any:
     path = folder / "random_programs.py"
     path.write_text("\n\n\n".join(sources) + "\n")
     spec = importlib.util.spec_from_file_location("random_programs", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["random_programs"] = module
     spec.loader.exec_module(module)
@@ -152,7 +154,9 @@ def main(count: int, seed: int) -> int:
     print(f"{count} programs; {said}; violations: {violations}")
     if closest:
         worst = min(closest)
-        print(f"along the ray at λ = 24: {near} of {len(closest)} above 0.9 of the bound, least {worst:.3f}")
+        print(
+            f"on the ray, λ = 24: {near} of {len(closest)} above 0.9 of the bound; least {worst:.3f}"
+        )
     half = 2 * outcomes["non-trivial"] >= count
     return 1 if violations or not half or math.isnan(sum(closest)) else 0
 

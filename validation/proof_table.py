@@ -74,9 +74,8 @@ def main(lengths: list[int]) -> int:
             wrong += bad
             chosen = ",".join(f"{k}={v}" for k, v in params.items())
             mark = ("  SLOW" if slow else "  WRONG") if bad else ""
-            print(
-                f"{name:<18} {chosen:<14} {length!s:>6} {value!s:>8} {known!s:>8} {spent:6.2f}{mark}"
-            )
+            figures = f"{length!s:>6} {value!s:>8} {known!s:>8} {spent:6.2f}"
+            print(f"{name:<18} {chosen:<14} {figures}{mark}")
     print(f"{wrong} differ; {total:.1f} s of processor time")
     return 1 if wrong else 0
 

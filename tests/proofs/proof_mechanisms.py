@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 
@@ -159,3 +161,32 @@ def _next_call():
     global _calls
     _calls += 1
     return _calls
+
+
+def randomised_response(x, rng, *, eps=1.0):
+    return x if rng.random() < 1 / (1 + math.exp(-eps)) else 1 - x
+
+
+def lying_response(x, rng, *, eps=1.0):
+    return x if rng.random() < 1 / (1 + math.exp(-2 * eps)) else 1 - x
+
+
+def two_sided_geometric(x, rng, *, eps=1.0):
+    p = 1 - math.exp(-eps)
+    return x[0] + rng.geometric(p) - rng.geometric(p)
+
+
+def fair_coin(x, rng):
+    return x if rng.random() < 0.75 else 1 - x
+
+
+def two_step(x, rng, *, eps=1.0):
+    first = noisy_max(x, rng, eps=eps / 2)
+    total = svt(x, rng, eps=eps / 4)
+    if first > 1:
+        return first, total, svt(x, rng, eps=eps / 4)
+    return first, total
+
+
+def peeking(x, rng, *, eps=1.0):
+    return noisy_max(x, rng, eps=eps), x[0]

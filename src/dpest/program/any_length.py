@@ -116,7 +116,7 @@ class Position:
             return how(self.value + self.offset, other)
         least = self.limit + self.offset  # the position is at least this, and has no upper bound
         if least <= other:
-            raise NeedsPositionError(exact=int(math.ceil(other)) - self.offset + 1)
+            raise NeedsPositionError(exact=math.ceil(other) - self.offset + 1)
         return how(math.inf, other)
 
     def __lt__(self, other: Any) -> Any:
@@ -205,9 +205,9 @@ class Ranked:
     rank: int
 
     def __sub__(self, other: Any) -> Any:
-        if isinstance(other, Ranked) and other.vector.element is self.vector.element:
-            if (self.rank, other.rank) == (1, 2):
-                return Gap(self.vector)
+        same = isinstance(other, Ranked) and other.vector.element is self.vector.element
+        if same and (self.rank, other.rank) == (1, 2):
+            return Gap(self.vector)
         unsupported("this difference of order statistics")
 
     def _unknown(self, *_: Any) -> Any:
@@ -448,7 +448,7 @@ class Output:
     def extend(self, values: Iterable[Any]) -> None:
         self.items.extend(values)
 
-    def __iadd__(self, values: Iterable[Any]) -> Output:
+    def __iadd__(self, values: Iterable[Any]) -> Output:  # type: ignore[misc]
         self.items.extend(values)
         return self
 
@@ -578,7 +578,7 @@ def _range(*args: Any) -> Any:
 def _zip(*values: Any, **options: Any) -> Any:
     overs = [pass_over(v) for v in values]
     if not any(overs):
-        return builtins.zip(*values, **options)
+        return builtins.zip(*values, **options)  # noqa: B905 (the caller's own choice)
     if not all(overs):
         unsupported("zip() with a sequence of known length")
     own = frozenset().union(*(o.own for o in overs if o))

@@ -256,6 +256,7 @@ class _Builder:
                 continue
             if len(here) != 2 or len(edge.blocks) != 1 or len(edge.blocks[0]) != 1:
                 raise self._unknown_place()
+            assert slot is not None
             best = Form.of(slot)
             ahead = edge.blocks[0][0].form
             if places == {"now"}:
@@ -557,8 +558,9 @@ class _Builder:
         if len(self.passes) > 1:
             line = self.parts.pieces[piece].line
             raise RefusedError(
-                f"{self.parts.file}:{line}: {what} that is the second pass over data of any length. "
-                "A proof for every length follows one pass: join the loops, or give a length."
+                f"{self.parts.file}:{line}: {what} that is the second pass over data of any "
+                "length. A proof for every length follows one pass: join the loops, or "
+                "give a length."
             )
 
     def _use_own(self, own: frozenset[Symbol], piece: int) -> None:
@@ -602,11 +604,11 @@ class _Builder:
         released: Sequence[Any],
     ) -> None:
         run = outcome.run
-        hidden = getattr(run, "vector_draws", set())
+        hidden: set[Symbol] = getattr(run, "vector_draws", set())
         draws = tuple(s for s in run.draws if s not in hidden)
         if any(isinstance(v, Counter) for v in released):
             raise self._unknown_place()
-        given = getattr(run, "given_draws", frozenset())
+        given: frozenset[Symbol] = getattr(run, "given_draws", frozenset())
         order = tuple((s, s in hidden) for s in run.draws if s not in given)
         self.edges.append(
             LoopEdge(

@@ -86,7 +86,7 @@ def build(
     replacements: Mapping[str, Any] | None = None,
     nodes: int = _MOST_NODES,
 ) -> Model:
-    """The graph of a function whose arguments (without rng) are given; merged where that is exact."""
+    """The graph of a function with these arguments (without rng); merged where that is exact."""
     parts = cut(function)
     try:
         return _Builder(parts, world(), replacements or {}, True, nodes).build(variables)

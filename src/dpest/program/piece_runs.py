@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from dpest.errors import PathLimitError, RefusedError
 from dpest.noise.family import Noise
 from dpest.program.linear import Condition, Form, Symbol
+from dpest.program.patches import patched
 from dpest.program.pieces import (
     BIND,
     BOUND,
@@ -27,7 +28,6 @@ from dpest.program.pieces import (
     PieceReturn,
     scope,
 )
-from dpest.program.patches import patched
 from dpest.program.places import shown, source_line, user_place
 from dpest.program.regions import Point, Region, Supports
 from dpest.program.running import in_run

@@ -140,7 +140,7 @@ def _definition(function: Callable[..., Any]) -> tuple[ast.FunctionDef, str]:
 def _tail_call(
     statements: list[ast.stmt], names: Mapping[str, Any], rng: str, inside: tuple[Any, ...]
 ) -> tuple[Any, str, ast.Call] | None:
-    """The function that a last `return other(...)` hands over to, and its name for the generator."""
+    """The function that a last `return other(...)` hands over to, and what it calls rng."""
     last = statements[-1] if statements else None
     if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Call):
         return None

@@ -67,6 +67,41 @@ class Root:
         return f"√({self.square!r})"
 
 
+class Exponential:
+    """e^exponent, the exponent being a multiple of the unit: only 1 − e^exponent is of use."""
+
+    __slots__ = ("exponent",)
+    __array_ufunc__ = None
+
+    def __init__(self, exponent: Unit) -> None:
+        self.exponent = exponent
+
+    def __rsub__(self, other: Any) -> Any:
+        return Complement(self.exponent) if other == 1 else NotImplemented
+
+    def __repr__(self) -> str:
+        return f"e^({self.exponent!r})"
+
+
+class Complement:
+    """1 − e^exponent, exponent < 0: the success probability of geometric noise."""
+
+    __slots__ = ("exponent",)
+    __array_ufunc__ = None
+
+    def __init__(self, exponent: Unit) -> None:
+        self.exponent = exponent
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Complement) and self.exponent == other.exponent
+
+    def __hash__(self) -> int:
+        return hash(("complement", self.exponent))
+
+    def __repr__(self) -> str:
+        return f"1 − e^({self.exponent!r})"
+
+
 def sqrt(value: Any) -> Any:
     """math.sqrt, exact for units."""
     if isinstance(value, Unit):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpest.errors import UntraceableError
-from dpest.program.roots import Root
+from dpest.program.roots import Complement, Root
 from dpest.program.symbolic import Real, Truth
 from dpest.program.unit import Unit
 
@@ -31,6 +31,7 @@ _ATOMS = (
     Truth,
     Unit,
     Root,
+    Complement,
     np.generic,
 )
 _SHARED = (ModuleType, type, type(len))

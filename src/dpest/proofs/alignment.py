@@ -410,7 +410,7 @@ def climb_shared(
 def starts(
     face: Face, aligned: Iterable[Alignment], seed: int, tries: int
 ) -> list[Mapping[Symbol, Fraction]]:
-    """Corners to climb from: both extreme ones, those that the alignments found worst, some more."""
+    """Corners to climb from: both extreme ones, the worst of the alignments, some more."""
     import random
 
     found: list[Mapping[Symbol, Fraction]] = [

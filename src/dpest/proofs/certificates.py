@@ -73,6 +73,51 @@ def header(
     }
 
 
+def table(
+    function: Any,
+    name: str,
+    parameters: Mapping[str, Any],
+    adjacency: Any,
+    unit: str | None,
+    epsilon: Fraction | None,
+    inputs: Sequence[Any],
+    found: Any,
+) -> dict[str, Any]:
+    """A finite mechanism: the exact chances of every output on every input."""
+    source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+    radius = adjacency._exact_radius() if adjacency.radius is not None else math.inf
+    return {
+        "format": FORMAT,
+        "mechanism": name,
+        "source": source,
+        "sha256": hashlib.sha256(source.encode()).hexdigest(),
+        "parameters": {k: repr(v) for k, v in parameters.items()},
+        "unit": unit,
+        "adjacency": {"name": adjacency.name, "radius": number(radius)},
+        "length": 1,
+        "domain": {"kind": "finite", "values": [_jsonable(x) for x in inputs]},
+        "method": "finite",
+        "epsilon": number(epsilon),
+        "power": found.power,
+        "denominator": found.denominator,
+        "exponential": number(found.factor),
+        "tables": [
+            {
+                "input": _jsonable(x),
+                "chances": {
+                    y: [[str(v) for v in p.top] or ["0"], [str(v) for v in p.bottom]]
+                    for y, p in found.tables[repr(x)].items()
+                },
+            }
+            for x in inputs
+        ],
+    }
+
+
+def _jsonable(x: Any) -> Any:
+    return [_jsonable(v) for v in x] if isinstance(x, (list, tuple)) else x
+
+
 def _noise(noise: Noise, draw: Draw) -> list[Any]:
     """Family and scale in units of 1/unit (a Gaussian's variance in units of 1/unit²)."""
     if not draw.rate:
@@ -129,9 +174,9 @@ def multipliers(premises: Sequence[Condition], goal: Condition | None) -> dict[s
                 strict = premises[i].strict or (j is not None and premises[j].strict)
                 if j is not None and j != i and (strict or not goal.strict):
                     return _weights({i: Fraction(1), j: Fraction(1)})
-                if not rest.terms and rest.constant >= 0:
-                    if rest.constant > 0 or premises[i].strict or not goal.strict:
-                        return _weights({i: Fraction(1)})
+                enough = rest.constant > 0 or premises[i].strict or not goal.strict
+                if not rest.terms and rest.constant >= 0 and enough:
+                    return _weights({i: Fraction(1)})
     found = farkas(premises, goal)
     if found is None:
         raise UncertifiedError

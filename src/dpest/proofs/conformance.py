@@ -68,10 +68,10 @@ def _random_value(noise: Noise, source: random.Random) -> Fraction:
         first = int(low) if math.isfinite(low) else -6
         last = int(high) if math.isfinite(high) else first + 12
         return Fraction(source.randint(first, min(last, first + 40)))
-    first = low if math.isfinite(low) else -20.0
-    last = high if math.isfinite(high) else first + 40.0
+    least = low if math.isfinite(low) else -20.0
+    most = high if math.isfinite(high) else least + 40.0
     steps = 1 << 10
-    return Fraction(first) + Fraction(source.randrange(1, steps), steps) * Fraction(last - first)
+    return Fraction(least) + Fraction(source.randrange(1, steps), steps) * Fraction(most - least)
 
 
 def random_input(length: int, source: random.Random, integers: bool) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -146,7 +146,7 @@ def _loop(proof: Proof, graph: Any, components: Any, rated: Any) -> list[str]:
 
 
 def _steps(proof: Proof, graph: Any, part: Any, rated: Any) -> Iterable[str]:
-    found = []
+    found: list[str] = []
     for step in sorted(part.steps, key=lambda s: -s.cost):
         moved = {s: x for s, x in step.shifts.items() if x}
         if not moved or len(found) >= _MOST:
@@ -181,6 +181,14 @@ def _square(proof: Proof, model: Any, shift: Any, draws: Any) -> list[str]:
     ]
 
 
+def _finite(proof: Proof, found: Any) -> list[str]:
+    x, x2 = found.pair
+    return [
+        f"All {len(found.tables)} inputs and all outcomes of the draws were enumerated, exactly.",
+        f"The worst: output {found.output} on {x!r} against {x2!r}.",
+    ]
+
+
 def _selection(proof: Proof, graph: Any, chosen: Any, rated: Any) -> list[str]:
     lines = [
         f"Coupling, for every length. Each value is {chosen.element}; m is the greatest of the "
@@ -202,6 +210,8 @@ def _selection(proof: Proof, graph: Any, chosen: Any, rated: Any) -> list[str]:
 def _lower(proof: Proof) -> list[str]:
     lower = proof.lower
     assert lower is not None
+    if not lower.ray.direction:
+        return [f"Attained: {lower.ray.release}."]
     direction = ", ".join(str(d) for d in lower.ray.direction)
     tail = "no smaller bound holds" if proof.status == "exact" else "a lower bound"
     return [
@@ -211,4 +221,10 @@ def _lower(proof: Proof) -> list[str]:
     ]
 
 
-_WORDS = {"cells": _cells, "loop": _loop, "selection": _selection, "square": _square}
+_WORDS: dict[str, Callable[..., list[str]]] = {
+    "cells": _cells,
+    "loop": _loop,
+    "selection": _selection,
+    "square": _square,
+    "finite": _finite,
+}

@@ -93,10 +93,10 @@ class LinearProgram:
             values = [_round(v, denominator) for v in x]
             if self._holds(values):
                 return Solution(values, y, z)
-        values = self._active_point(x)
-        if values is None or not self._holds(values):
+        exact = self._active_point(x)
+        if exact is None or not self._holds(exact):
             raise InexactError("the solver's point is not exactly feasible")
-        return Solution(values, y, z)
+        return Solution(exact, y, z)
 
     def _without_trivial(self) -> tuple[list[int], list[int]]:
         inequalities, equalities = [], []

@@ -47,7 +47,7 @@ def from_regions(
     if stuck is not None and any(math.isinf(end) for ends in stuck[1].values() for end in ends):
         return None
     if stuck is not None:
-        candidates = [(stuck[0], stuck[1], math.inf, [])]
+        candidates: list[Any] = [(stuck[0], stuck[1], math.inf, [])]
     else:
         top = max((a.cost for _, _, a in plan_alignments), default=Fraction(0))
         ordered = sorted(plan_alignments, key=lambda e: -e[2].cost)
@@ -202,7 +202,8 @@ def from_paths(
     for edge in graph.edges:
         leaving.setdefault(edge.source, []).append(edge)
     for _ in range(tries):
-        node, read, path = 0, 0, []
+        node, read = 0, 0
+        path: list[LoopEdge] = []
         while node != END and len(path) < 4 * _LONGEST:
             options = leaving.get(node, [])
             if any(e.reads for e in options):
@@ -364,7 +365,7 @@ def _route(
 
 
 def _tokens(edge: LoopEdge, position: int) -> list[Any]:
-    found = []
+    found: list[Any] = []
     for value in edge.released:
         if isinstance(value, Form):
             found.append("real")

@@ -31,6 +31,19 @@ class Ray:
         )
 
 
+@dataclass(frozen=True)
+class FinitePair:
+    """The pair of inputs of a finite domain on which a bound is attained."""
+
+    x: Any
+    x2: Any
+    release: str
+    direction: tuple[Fraction, ...] = ()
+
+    def pair(self, scale: float) -> tuple[Any, Any]:
+        return self.x, self.x2
+
+
 def _plain(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)
 
@@ -47,7 +60,7 @@ class Lower:
 
     value: Fraction | float
     length: int
-    ray: Ray
+    ray: Ray | FinitePair
     multipliers: Sequence[Mapping[str, Any]] = ()
 
 
@@ -82,7 +95,7 @@ class Proof:
     words: Any = field(default=None, repr=False, compare=False)
 
     @property
-    def ray(self) -> Ray | None:
+    def ray(self) -> Ray | FinitePair | None:
         return self.lower.ray if self.lower is not None else None
 
     @property

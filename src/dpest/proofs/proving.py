@@ -27,18 +27,20 @@ from dpest.program.linear import Symbol, rational
 from dpest.program.loops import Graph, graph
 from dpest.program.merging import Model, build, input_symbols
 from dpest.program.piece_runs import World
+from dpest.program.roots import Exponential
 from dpest.program.unit import Unit
-from dpest.proofs import certificates, conformance, gaussian, lower_bounds
+from dpest.proofs import certificates, conformance, finite, gaussian, lower_bounds
 from dpest.proofs.adjacency_faces import faces, radius_of, relevant
 from dpest.proofs.alignment import Draw, plan
 from dpest.proofs.conformance import call, place_of
 from dpest.proofs.linear_program import InexactError, InfeasibleError
 from dpest.proofs.potentials import automata, potential
-from dpest.proofs.proof import Lower, Proof
+from dpest.proofs.proof import FinitePair, Lower, Proof
 from dpest.proofs.regions_of_release import Rates, rates, regions
 from dpest.proofs.selection import selection
 
 _MOST_REGIONS = 150
+_MOST_INPUTS = 64
 _MOST_NODES = 3_000
 _SMALL = (1, 2, 3, 5)
 
@@ -177,12 +179,16 @@ def _answer(question: Question, fallback: int | None) -> Proof:
         attempts.append(replace(question, unit=None, notes=(note,)))
     first: DpestError | None = None
     for attempt in attempts:
+        before = Unit.exponential
+        Unit.exponential = Exponential
         try:
             return _at_lengths(attempt, fallback)
         except ReplayError as error:
             return _unknown(question, str(error))
         except DpestError as error:
             first = first or error
+        finally:
+            Unit.exponential = before
     assert first is not None
     return _unknown(question, str(first))
 
@@ -204,7 +210,73 @@ def _unknown(question: Question, reason: str, **details: Any) -> Proof:
     )
 
 
+def _finite(question: Question) -> Proof | None:
+    """Exact enumeration, where the domain is small and every draw has finitely many outcomes."""
+    domain = question.domain
+    size = getattr(domain, "size", None)
+    if size is None or size > _MOST_INPUTS or type(domain).__name__ not in ("Finite", "Integers"):
+        return None
+    try:
+        found = finite.bound(
+            question.mechanism.function,
+            question.mechanism.all_params,
+            question.unit,
+            domain.enumerate(),
+            question.adjacency.holds,
+        )
+    except (DpestError, TypeError, AttributeError, ValueError, IndexError, KeyError):
+        return None
+    epsilon = None
+    if found.power is not None:
+        epsilon = Fraction(found.power, found.denominator)
+    certificate = certificates.table(
+        question.mechanism.function,
+        question.mechanism.name,
+        {k: v for k, v in question.mechanism.all_params.items() if k != question.unit},
+        question.adjacency,
+        question.unit,
+        epsilon,
+        domain.enumerate(),
+        found,
+    )
+    from dpest.proofs import finite_checker
+
+    try:
+        finite_checker.check(certificate)
+    except finite_checker.Invalid as error:
+        raise RefusedError(f"the checker did not accept the certificate ({error})") from None
+    claimed = question.claimed()
+    status: Any = "exact" if found.attained else "upper bound"
+    pure = type(question.claim).__name__ == "PureDP"
+    lower = None
+    if found.factor is not None:
+        value = math.log(found.factor)
+        if pure and claimed is not None and value > float(claimed) * (1 + 1e-12):
+            status = "refuted"
+    elif pure and claimed is not None and found.attained and epsilon is not None:
+        status = "refuted" if epsilon > claimed else status
+    if status == "refuted" or found.factor is not None:
+        worth: Any = epsilon if epsilon is not None else math.log(found.factor or 1)
+        text = f"{found.output} on {found.pair[0]!r} against {found.pair[1]!r}"
+        lower = Lower(worth, 1, FinitePair(found.pair[0], found.pair[1], text))
+    return replace(
+        _bare(question, getattr(domain, "length", 1)),
+        status=status,
+        epsilon=epsilon,
+        exponential=found.factor,
+        method="enumeration",
+        lower=lower,
+        certificate=certificate,
+        notes=question.notes,
+        words=("finite", found),
+    )
+
+
 def _at_lengths(question: Question, fallback: int | None) -> Proof:
+    if question.length is ANY or question.length == getattr(question.domain, "length", None):
+        small = _finite(question)
+        if small is not None:
+            return small
     if question.length is not ANY:
         proof = _with_either_input(question, lambda q: _fixed(q, question.length))
         if proof.status != "upper bound":
@@ -371,7 +443,7 @@ def _head(
 
 def _potentials(question: Question, found: Graph, rated: Rates, length: Any) -> Proof:
     components = []
-    free = [] if not any(e.blocks for e in found.edges) else None
+    free: list[Any] | None = [] if not any(e.blocks for e in found.edges) else None
     rays = _rays_hold(question, rated.draws, free)
     try:
         for phases in automata(question.adjacency, found, question.domain):
@@ -521,7 +593,7 @@ def _fixed(question: Question, length: int) -> Proof:
     where = place_of(question.mechanism.function)
     integers = question.integers or _has_integral(rated.draws)
     conformance.check_model(question.run, model, length, integers=integers, where=where)
-    found = [r for r in regions(model, rated.draws)]
+    found = regions(model, rated.draws)
     inputs = [Symbol("input", f"q{j}") for j in range(length)]
     used = {s for r in found for s in r.problem.data_symbols()}
     groups = relevant(faces(question.adjacency, inputs, model.world.derived, question.domain), used)

@@ -11,6 +11,7 @@ from dpest.errors import RefusedError
 from dpest.noise.family import Noise
 from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.merging import Model, Node
+from dpest.program.roots import Complement
 from dpest.program.unit import Unit
 from dpest.proofs.alignment import Change, Draw, Problem
 
@@ -26,6 +27,14 @@ class Rates:
 def draw_of(symbol: Symbol, noise: Noise) -> tuple[Draw, int | None]:
     """The proof rule of a noise and the power of the unit in its rate (None: no matter which)."""
     rule = noise.shift_cost
+    chance = getattr(noise, "p", None)
+    if noise.family == "geometric" and isinstance(chance, Complement):
+        rate = -chance.exponent
+        if rate.factor <= 0:
+            raise RefusedError(
+                f"the success probability of a geometric draw is negative: {noise!r}"
+            )
+        return Draw("upward", rate.factor, True, noise.family), rate.power
     if noise.family == "coin" or rule.kind == "none":
         # Both runs share its value: a draw that is not shifted costs nothing.
         return Draw("absolute", Fraction(0), False, noise.family), None

@@ -226,7 +226,7 @@ def _loop(certificate: Mapping[str, Any], bound: Fraction) -> Iterator[tuple[str
             before, after = states[step["state"]], states[step["next"]]
             face = {k: (checker.number(v),) * 2 for k, v in before["difference"].items()}
             face |= {k: (v,) * 2 for k, v in moves.get(step["move"], {}).items()}
-            shift = {h: (checker.number(x), {}) for h, x in step["shift"].items()}
+            shift: dict[str, Any] = {h: (checker.number(x), {}) for h, x in step["shift"].items()}
             held = [x for d in edge["if"] for x in checker.decision(d)[2]]
             new = []
             for slot, terms in edge["set"].items():
@@ -271,7 +271,9 @@ def _square(certificate: Mapping[str, Any], bound: Fraction) -> Iterator[tuple[s
     """The shift keeps every condition and release; its quadratic cost is left to the checker."""
     noises = checker.noise_table(certificate)
     known = _known(certificate)
-    shift = {h: (Fraction(0), checker.terms(s)) for h, s in certificate["common"].items()}
+    shift: dict[str, Any] = {
+        h: (Fraction(0), checker.terms(s)) for h, s in certificate["common"].items()
+    }
     for leaf in certificate["leaves"]:
         text = _Text()
         held = known[leaf["node"]]
@@ -282,8 +284,7 @@ def _square(certificate: Mapping[str, Any], bound: Fraction) -> Iterator[tuple[s
         text.box({k: (float("-inf"), float("inf")) for k in data})
         for h in sorted(symbols & set(noises)):
             parts = [
-                f"(* {_number(v)} {_name('d.' + k)})"
-                for k, v in shift.get(h, (0, {}))[1].items()
+                f"(* {_number(v)} {_name('d.' + k)})" for k, v in shift.get(h, (0, {}))[1].items()
             ]
             text.define("d." + h, _sum(parts))
         goals = [_holds(c, True) for c in held]

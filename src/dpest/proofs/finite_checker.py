@@ -1,0 +1,119 @@
+# mypy: ignore-errors
+"""An independent checker of tables of exact probabilities: `python finite_checker.py FILE...`
+
+Standard library only, exact rationals. For each input the table gives the probability of every
+output as numerator/denominator, polynomials in a = e^(-unit/D) (constants where there is no unit).
+Checked: the inputs are the whole domain that is named; each table adds up to one and has no
+negative entry; for all neighbours and outputs P·a^(D·ε) ≤ P' on (0, 1) (or P ≤ e^ε·P').
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import sys
+from fractions import Fraction as Q
+from math import comb
+
+
+class Invalid(Exception):
+    """The certificate does not show what it says."""
+
+
+def need(holds, message):
+    if not holds:
+        raise Invalid(message)
+
+
+def times(p, q):
+    found = [Q(0)] * (len(p) + len(q) - 1) if p and q else []
+    for (i, x), (j, y) in itertools.product(enumerate(p), enumerate(q)):
+        found[i + j] += x * y
+    return found
+
+
+def plus(p, q, factor=1):
+    return [x + factor * y for x, y in itertools.zip_longest(p, q, fillvalue=Q(0))]
+
+
+def non_negative(poly, depth=16):
+    """On [0, 1], by Bernstein coefficients on halves, quarters, …"""
+    n = len(poly) - 1
+    terms = ([Q(comb(i, j), comb(n, j)) * poly[j] for j in range(i + 1)] for i in range(n + 1))
+    return halves([sum(t, Q(0)) for t in terms], depth)
+
+
+def halves(values, depth):
+    if all(v >= 0 for v in values):
+        return True
+    if depth == 0 or values[0] < 0 or values[-1] < 0:
+        return False
+    left, right, row = [values[0]], [values[-1]], values
+    while len(row) > 1:
+        row = [(x + y) / 2 for x, y in itertools.pairwise(row)]
+        left, right = [*left, row[0]], [row[-1], *right]
+    return halves(left, depth - 1) and halves(right, depth - 1)
+
+
+def neighbours(x, y, adjacency):
+    name, radius = adjacency["name"], adjacency["radius"]
+    if name == "any_pair" or x == y:
+        return True
+    a, b = (v if isinstance(v, list) else [v] for v in (x, y))
+    gaps = [Q(str(v)) - Q(str(u)) for u, v in zip(a, b, strict=True)]
+    r = None if radius == "inf" else Q(radius)
+    if name == "replace_one":
+        moved = [g for g in gaps if g]
+        return len(moved) <= 1 and (r is None or all(abs(g) <= r for g in moved))
+    if name == "l1":
+        return sum(map(abs, gaps)) <= r
+    if name == "linf":
+        return all(abs(g) <= r for g in gaps)
+    need(name == "monotone", "adjacency")
+    return all(0 <= g <= r for g in gaps) or all(-r <= g <= 0 for g in gaps)
+
+
+def check(C):
+    need(C["format"] == "dpest-certificate/1" and C["method"] == "finite", "format")
+    need(hashlib.sha256(C["source"].encode()).hexdigest() == C["sha256"], "digest of the source")
+    tables = []
+    for entry in C["tables"]:
+        table = {
+            y: ([Q(v) for v in p], [Q(v) for v in q]) for y, (p, q) in entry["chances"].items()
+        }
+        total = ([Q(0)], [Q(1)])
+        for p, q in table.values():
+            need(any(q) and non_negative(p) and non_negative(q), "a chance is negative")
+            total = plus(times(total[0], q), times(p, total[1])), times(total[1], q)
+        need(not any(plus(*total, -1)), f"the chances on {entry['input']} don't add up to one")
+        tables.append((entry["input"], table))
+    listed = sorted(json.dumps(x) for x, _ in tables)
+    need(listed == sorted(json.dumps(x) for x in C["domain"]["values"]), "inputs")
+    need(len(set(listed)) == len(listed), "an input twice")
+    power = [Q(0)] * (C["power"] or 0) + [Q(1)]
+    factor = Q(1) if C["unit"] else Q(C["exponential"])
+    need(not C["unit"] or Q(C["epsilon"]) == Q(C["power"], C["denominator"]), "epsilon")
+    for (x, first), (x2, second) in itertools.permutations(tables, 2):
+        for y, (p, q) in first.items() if neighbours(x, x2, C["adjacency"]) else ():
+            p2, q2 = second.get(y, ([], [Q(1)]))
+            gap = plus(times([factor], times(p2, q)), times(times(p, q2), power), -1)
+            need(non_negative(gap), f"output {y} on {x} against {x2}")
+    bound = f"ε ≤ {C['epsilon']}·{C['unit']}" if C["unit"] else f"e^ε ≤ {C['exponential']}"
+    return f"{C['mechanism']}: {bound}, {C['adjacency']['name']}, {len(tables)} inputs"
+
+
+def main(paths):
+    status = 0
+    for path in paths:
+        try:
+            with open(path, encoding="utf-8") as file:
+                print(f"valid    {path}  {check(json.load(file))}")
+        except Exception as error:
+            print(f"REFUSED  {path}  {type(error).__name__}: {error}")
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

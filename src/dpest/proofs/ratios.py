@@ -1,0 +1,194 @@
+"""Probabilities as rational functions of a = e^(-unit/D): exact for every positive unit at once."""
+
+from __future__ import annotations
+
+import itertools
+import numbers
+from fractions import Fraction
+from typing import Any
+
+from dpest.program.linear import rational
+from dpest.program.running import refuse
+from dpest.program.unit import Unit
+
+Poly = tuple[Fraction, ...]
+"""Coefficients of 1, a, a², …; no zeros at the end."""
+
+
+def trimmed(values: Any) -> Poly:
+    found = list(values)
+    while found and not found[-1]:
+        found.pop()
+    return tuple(found)
+
+
+def plus(p: Poly, q: Poly, factor: int = 1) -> Poly:
+    size = max(len(p), len(q))
+    zero = Fraction(0)
+    return trimmed(
+        (p[i] if i < len(p) else zero) + factor * (q[i] if i < len(q) else zero)
+        for i in range(size)
+    )
+
+
+def times(p: Poly, q: Poly) -> Poly:
+    if not p or not q:
+        return ()
+    found = [Fraction(0)] * (len(p) + len(q) - 1)
+    for i, x in enumerate(p):
+        for j, y in enumerate(q):
+            found[i + j] += x * y
+    return trimmed(found)
+
+
+class NeedsDenominatorError(BaseException):
+    """The exponent of a is not whole: D must be a multiple of this."""
+
+    def __init__(self, denominator: int) -> None:
+        self.denominator = denominator
+
+
+class Ratio:
+    """top/bottom, polynomials in a; it adds, multiplies and divides. bottom > 0 on (0, 1)."""
+
+    __slots__ = ("bottom", "top")
+    __array_priority__ = 2000
+
+    def __init__(self, top: Poly, bottom: Poly = (Fraction(1),)) -> None:
+        while top and bottom and not top[0] and not bottom[0]:
+            top, bottom = top[1:], bottom[1:]
+        self.top, self.bottom = top, bottom
+
+    @staticmethod
+    def of(value: Any) -> Any:
+        if isinstance(value, Ratio):
+            return value
+        if isinstance(value, numbers.Real):
+            found = rational(value)
+            return Ratio((found,) if found else ())
+        return NotImplemented
+
+    def _with(self, other: Any, how: Any) -> Any:
+        found = Ratio.of(other)
+        return found if found is NotImplemented else how(found)
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, self._sum)
+
+    def _sum(self, other: Ratio) -> Ratio:
+        if self.bottom == other.bottom:
+            return Ratio(plus(self.top, other.top), self.bottom)
+        top = plus(times(self.top, other.bottom), times(other.top, self.bottom))
+        return Ratio(top, times(self.bottom, other.bottom))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Ratio:
+        return Ratio(tuple(-v for v in self.top), self.bottom)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, lambda o: self + (-o))
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self) + other
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(
+            other, lambda o: Ratio(times(self.top, o.top), times(self.bottom, o.bottom))
+        )
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with(
+            other, lambda o: Ratio(times(self.top, o.bottom), times(self.bottom, o.top))
+        )
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._with(other, lambda o: o / self)
+
+    def __eq__(self, other: object) -> Any:
+        found = Ratio.of(other)
+        if found is NotImplemented:
+            return False
+        return times(self.top, found.bottom) == times(found.top, self.bottom)
+
+    def __hash__(self) -> int:
+        return hash((self.top, self.bottom))
+
+    def _order(self, other: Any, sign: int) -> bool:
+        """Decided where it is the same for every a in (0, 1)."""
+        gap = self - other
+        if not gap.top:
+            return False
+        product = times(gap.top, gap.bottom)
+        if non_negative(product):
+            return sign > 0
+        if non_negative(tuple(-v for v in product)):
+            return sign < 0
+        refuse("a comparison of probabilities that depends on eps", "give eps a value")
+
+    def __gt__(self, other: Any) -> bool:
+        return self._order(other, 1)
+
+    def __lt__(self, other: Any) -> bool:
+        return self._order(other, -1)
+
+    def __ge__(self, other: Any) -> bool:
+        return self == other or self._order(other, 1)
+
+    def __le__(self, other: Any) -> bool:
+        return self == other or self._order(other, -1)
+
+    def __float__(self) -> float:
+        if len(self.top) <= 1 and len(self.bottom) == 1:
+            return float((self.top[0] if self.top else 0) / self.bottom[0])
+        refuse("float() of a probability that depends on eps", "give eps a value")
+
+    def __repr__(self) -> str:
+        return f"({list(map(str, self.top))})/({list(map(str, self.bottom))})"
+
+
+def exponential(denominator: int) -> Any:
+    """e^(c·unit) as a power of a = e^(-unit/denominator)."""
+
+    def exp(value: Unit) -> Any:
+        if value.power != 1:
+            refuse("exp of a power of eps", "give eps a value")
+        exponent = -value.factor * denominator
+        if exponent.denominator != 1:
+            raise NeedsDenominatorError(exponent.denominator)
+        steps = int(exponent)
+        power = (*[Fraction(0)] * abs(steps), Fraction(1))
+        one = (Fraction(1),)
+        return Ratio(power, one) if steps >= 0 else Ratio(one, power)
+
+    return exp
+
+
+def non_negative(poly: Poly, depth: int = 12) -> bool:
+    """Whether poly ≥ 0 on [0, 1] is shown by its Bernstein coefficients, on ever smaller parts."""
+    n = len(poly) - 1
+    if n < 0:
+        return True
+    return _bernstein([_coefficient(poly, n, i) for i in range(n + 1)], depth)
+
+
+def _coefficient(poly: Poly, n: int, i: int) -> Fraction:
+    from math import comb
+
+    return sum((Fraction(comb(i, j), comb(n, j)) * poly[j] for j in range(i + 1)), Fraction(0))
+
+
+def _bernstein(values: list[Fraction], depth: int) -> bool:
+    if all(v >= 0 for v in values):
+        return True
+    if values[0] < 0 or values[-1] < 0 or depth == 0:
+        return False
+    left, right = [values[0]], [values[-1]]
+    row = values
+    while len(row) > 1:
+        row = [(x + y) / 2 for x, y in itertools.pairwise(row)]
+        left.append(row[0])
+        right.append(row[-1])
+    return _bernstein(left, depth - 1) and _bernstein(right[::-1], depth - 1)

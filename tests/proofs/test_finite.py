@@ -1,0 +1,85 @@
+"""Finite mechanisms by enumeration, for every eps; discrete noise with integer shifts."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from fractions import Fraction
+
+import pytest
+
+import dpest
+from dpest import zoo
+from dpest.proofs import finite_checker, prove
+from dpest.proofs.ratios import non_negative
+from proofs import proof_mechanisms as m
+
+BITS = dpest.finite([0, 1])
+PAIRS = {"adjacency": "any_pair", "domain": BITS}
+
+
+def test_randomised_response_for_every_eps():
+    proof = prove(m.randomised_response, **PAIRS)
+    assert (proof.status, proof.epsilon, proof.unit) == ("exact", 1, "eps")
+    assert "valid" not in finite_checker.check(proof.certificate)
+
+
+def test_a_response_that_lies_too_seldom_is_refuted():
+    proof = prove(m.lying_response, claim=dpest.PureDP("eps"), **PAIRS)
+    assert (proof.status, proof.epsilon) == ("refuted", 2)
+
+
+def test_numbers_give_the_exact_exponential():
+    proof = prove(m.fair_coin, **PAIRS)
+    assert proof.exponential == 3
+    (evidence,) = proof.evidence()
+    assert evidence.value == pytest.approx(math.log(3), rel=1e-15)
+    assert evidence.value >= math.log(3)
+
+
+def test_the_truncated_geometric_of_the_literature():
+    proof = prove(zoo.get("TruncatedGeometric"))
+    assert proof.status == "refuted"
+    assert proof.exponential == Fraction(9, 8)
+
+
+@pytest.mark.parametrize("function", [m.two_sided_geometric, zoo.get("DiscreteLaplaceMechanism")])
+def test_lattice_noise_moves_by_whole_steps(function):
+    proof = prove(function, adjacency="l1", domain=dpest.integers(1), length=1)
+    assert proof.epsilon == 1
+    half = prove(function, adjacency="l1:0.5", length=1)
+    assert half.epsilon is None
+
+
+def refused(changed) -> bool:
+    try:
+        finite_checker.check(changed)
+    except Exception:
+        return True
+    return False
+
+
+def test_changed_tables_are_refused():
+    certificate = json.loads(json.dumps(prove(m.randomised_response, **PAIRS).certificate))
+    finite_checker.check(certificate)
+    for change in (
+        lambda c: c.update(epsilon="1/2"),
+        lambda c: c.update(power=0, epsilon="0"),
+        lambda c: c["tables"].pop(),
+        lambda c: c["domain"]["values"].append(2),
+        lambda c: c["tables"][0]["chances"]["0"][0].append("1/7"),
+    ):
+        changed = copy.deepcopy(certificate)
+        change(changed)
+        assert refused(changed)
+
+
+def test_polynomials_on_the_unit_interval():
+    def poly(*values):
+        return tuple(Fraction(v) for v in values)
+
+    assert non_negative(poly(0, 1, -1))
+    assert non_negative(poly(1, -2, Fraction(11, 10)))
+    assert not non_negative(poly(1, -3, 2))
+    assert not non_negative(poly(-1, 2))
