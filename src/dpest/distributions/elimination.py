@@ -196,6 +196,7 @@ def eliminate(
         star = _star(latents, inequalities)
         if star is not None:
             return [star]
+    inequalities = _without_implied(inequalities)
     terms: list[Term] = []
     touched: dict[Symbol, _Variable] = {}
 
@@ -232,6 +233,45 @@ def eliminate(
     for component in _components(touched):
         terms += _component(component, 0)
     return terms
+
+
+def _without_implied(inequalities: Sequence[Inequality]) -> list[Inequality]:
+    """Drop a ≥ c where a ≥ b and b ≥ c say so already: orders written in full become chains."""
+    known: dict[Symbol, dict[Symbol, tuple[Fraction, bool]]] = {}
+    kept: list[Inequality] = []
+    differences: list[tuple[Symbol, Symbol, Inequality]] = []
+    for item in inequalities:
+        terms = item.form.terms
+        if len(terms) == 2 and set(terms.values()) == {_ONE, -_ONE}:
+            upper = next(s for s, c in terms.items() if c == 1)
+            lower = next(s for s in terms if s != upper)
+            below = known.setdefault(upper, {})
+            before = below.get(lower)
+            entry = (item.form.constant, item.strict)
+            if before is None or entry[0] < before[0] or (entry[0] == before[0] and entry[1]):
+                below[lower] = entry
+            differences.append((upper, lower, item))
+        else:
+            kept.append(item)
+    if len(differences) < 3:
+        return list(inequalities)
+    for upper, lower, item in differences:
+        entry = (item.form.constant, item.strict)
+        if known[upper].get(lower) != entry:
+            continue  # weaker than another one, or dropped with an equal one
+        del known[upper][lower]
+        for between, (first, first_strict) in known[upper].items():
+            step = known.get(between, {}).get(lower)
+            if step is None:
+                continue
+            total = first + step[0]
+            strict = first_strict or step[1]
+            if total < entry[0] or (total == entry[0] and (strict or not entry[1])):
+                break
+        else:
+            known[upper][lower] = entry
+            kept.append(item)
+    return kept
 
 
 def _star(latents: Latents, inequalities: Sequence[Inequality]) -> Term | None:

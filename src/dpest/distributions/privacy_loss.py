@@ -61,17 +61,33 @@ class LossDistribution:
             self.step, self.first + other.first, masses, infinite, self.pessimistic
         )
 
+    def _trimmed(self, mass: float = 1e-16) -> LossDistribution:
+        """Without tails of negligible mass: moved to where they hurt, or dropped, by rounding."""
+        from_top = np.cumsum(self.masses[::-1])[::-1]
+        from_bottom = np.cumsum(self.masses)
+        kept = np.flatnonzero((from_top > mass) & (from_bottom > mass))
+        if not len(kept):
+            return self
+        a, b = int(kept[0]), int(kept[-1]) + 1
+        masses = self.masses[a:b].copy()
+        infinite = self.infinite
+        if self.pessimistic:
+            infinite += float(self.masses[b:].sum())
+            masses[0] += float(self.masses[:a].sum())
+        return LossDistribution(self.step, self.first + a, masses, infinite, self.pessimistic)
+
     def to_dp_accounting(self) -> Any:
         """The same as dp-accounting's PrivacyLossDistribution (one direction, both uses)."""
         try:
             from dp_accounting.pld import pld_pmf, privacy_loss_distribution
         except ImportError as error:
             raise MissingExtraError("accounting", "handing over to dp-accounting") from error
-        kept = np.flatnonzero(self.masses > 0)
+        trimmed = self._trimmed()
+        kept = np.flatnonzero(trimmed.masses > 0)
         pmf = pld_pmf.create_pmf(
-            {int(self.first + i): float(self.masses[i]) for i in kept},
+            {int(trimmed.first + i): float(trimmed.masses[i]) for i in kept},
             self.step,
-            float(self.infinite),
+            float(trimmed.infinite),
             self.pessimistic,
         )
         return privacy_loss_distribution.PrivacyLossDistribution(pmf)

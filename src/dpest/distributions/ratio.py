@@ -73,10 +73,10 @@ def scan(
     found = [NOTHING, NOTHING]
     for side in sides:
         sign = 1.0 if side == 0 else -1.0
-        if poles[side] is not None:
-            found[side] = Extreme(math.inf, (poles[side],), "unbounded")
-            continue
         found[side] = _sup(pair, points, sign * ratio, doubt, sign, len(outward), scale)
+        pole = poles[side]
+        if pole is not None and found[side].how != "support":
+            found[side] = Extreme(math.inf, (pole,), "unbounded")
     return found[0], found[1]
 
 

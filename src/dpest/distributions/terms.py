@@ -108,8 +108,9 @@ class IntervalTerm:
     highs: tuple[tuple[Affine, bool], ...]
 
     def log_value(self, values: Values) -> Floats:
-        low, low_strict = _tightest(self.lows, values, np.maximum, -np.inf)
-        high, high_strict = _tightest(self.highs, values, np.minimum, np.inf)
+        lattice = self.density.discrete
+        low, low_strict = _tightest(self.lows, values, np.maximum, -np.inf, lattice)
+        high, high_strict = _tightest(self.highs, values, np.minimum, np.inf, lattice)
         return log_interval(self.density, low, high, low_strict, high_strict)
 
     def lines(self) -> list[Form]:
@@ -126,11 +127,15 @@ class IntervalTerm:
 
 
 def _tightest(
-    bounds: tuple[tuple[Affine, bool], ...], values: Values, pick: np.ufunc, none: float
+    bounds: tuple[tuple[Affine, bool], ...],
+    values: Values,
+    pick: np.ufunc,
+    none: float,
+    lattice: bool,
 ) -> tuple[Floats | float, bool]:
     if not bounds:
         return none, False
-    if len({strict for _, strict in bounds}) > 1:
+    if lattice and len({strict for _, strict in bounds}) > 1:
         nudge = 1e-6 if pick is np.maximum else -1e-6
         return pick.reduce([a(values) + nudge * s for a, s in bounds]), False
     result = bounds[0][0](values)

@@ -40,6 +40,7 @@ def _point(extreme: CellExtreme) -> tuple[dict[Any, float], str]:
     how = "at"
     for factor, part in zip(extreme.pair.factors, extreme.parts, strict=False):
         where.update(zip(factor.symbols, part.at, strict=False))
+    for part in extreme.parts:
         if part.how != "at":
             how = part.how
     return where, how
@@ -63,7 +64,8 @@ def describe(
         how = reached if reached != "at" else how
         p, q = extreme.pair.log_constant
         for part in extreme.parts:
-            p, q = p + part.log_p, q + part.log_q
+            if cell.real:  # a constant cell has its whole mass in the constants
+                p, q = p + part.log_p, q + part.log_q
         if cell.real:
             densities = densities or any(not c.lattice for c in cell.coordinates)
             point = [where.get(c.symbol, math.nan) for c in cell.coordinates]
