@@ -33,8 +33,6 @@ def test_verdict_agrees_with_the_truth(name):
         assert verdict.status == "violated", str(verdict)
     else:
         assert verdict.status in ("exact", "proved"), str(verdict)
-    if wrong or not math.isfinite(true or 0.0):
-        return
 
 
 LAPLACE_OR_EXPONENTIAL = [
