@@ -98,10 +98,14 @@ def user_line(frame: FrameType | None = None) -> str | None:
     """
     frame = frame if frame is not None else sys._getframe(1)
     while frame is not None:
-        name = frame.f_code.co_filename
-        inside = name.startswith(_PACKAGE) and "/zoo/" not in name
-        library = "site-packages" in name or "/lib/python" in name
-        if not inside and not library and not name.startswith("<frozen"):
-            return f"{name}:{frame.f_lineno}"
+        if belongs_to_user(frame.f_code.co_filename):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return None
+
+
+def belongs_to_user(file: str) -> bool:
+    """Whether code of this file is the user's: neither dpest's own, nor a library's."""
+    inside = file.startswith(_PACKAGE) and "/zoo/" not in file
+    library = "site-packages" in file or "/lib/python" in file
+    return not inside and not library and not file.startswith("<frozen")

@@ -173,6 +173,47 @@ def sometimes_raises(x, rng):
     return value
 
 
+def fills_an_array(x, rng):
+    out = np.zeros(len(x))
+    rho = rng.laplace()
+    for i, q in enumerate(x):
+        if q + rng.laplace() > 1 + rho:
+            out[i] = q + rng.laplace()
+            break
+    return out
+
+
+def fills_and_uses_an_array(x, rng):
+    out = np.zeros(len(x))
+    out[:2] = rng.laplace(size=2)
+    out += rng.laplace(size=len(x))
+    out[1:3] *= 2
+    return out.sum(), np.argmax(out), out[out.shape[0] - 1] > 0
+
+
+def adds_in_place(x, rng):
+    noisy = np.array(x)
+    noisy += rng.laplace(size=len(x))
+    return noisy
+
+
+def adds_in_place_to_a_shared_array(x, rng):
+    noisy = np.array(x)
+    same, view = noisy, noisy[:2]
+    noisy += rng.laplace(size=len(x))
+    return same, view
+
+
+def function_of_a_list(x, rng):
+    noisy = [q + rng.laplace() for q in x]
+    return np.argmax(noisy), np.sum(noisy), np.array(noisy).max() - max(noisy)
+
+
+def greatest_by_key(x, rng):
+    noisy = [q + rng.laplace() for q in x]
+    return max(range(len(x)), key=lambda i: noisy[i]), min(3.0, noisy[0])
+
+
 CASES: list[Callable[..., Any]] = [
     svt,
     svt_from_one_array,
@@ -201,4 +242,10 @@ CASES: list[Callable[..., Any]] = [
     table_look_up,
     medians,
     sometimes_raises,
+    fills_an_array,
+    fills_and_uses_an_array,
+    adds_in_place,
+    adds_in_place_to_a_shared_array,
+    function_of_a_list,
+    greatest_by_key,
 ]

@@ -262,6 +262,23 @@ def test_no_gpu_is_one_line() -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_compiled_code_inside_a_mechanism_is_left_alone() -> None:
+    """NumPy's own compiled code makes arrays with np.empty and fills their memory."""
+    pandas = pytest.importorskip("pandas")
+
+    def uses_libraries(x: Any, rng: Any) -> Any:
+        fixed = np.random.default_rng(0).laplace(size=3)
+        frame = pandas.DataFrame({"a": np.zeros(3), "b": [1, 1, 2]})
+        return fixed.sum() + frame.groupby("b").a.sum().sum() + rng.laplace()
+
+    samples = batch(uses_libraries, 0, 3_000, 1)
+    assert samples.notes == ()
+    expected = np.random.default_rng(0).laplace(size=3).sum()
+    assert abs(np.median(samples.groups[0].columns[0]) - expected) < 0.2
+    assert max is __builtins__["max"] if isinstance(__builtins__, dict) else True
+    assert np.zeros(2).dtype == np.float64
+
+
 # Black boxes
 
 

@@ -59,6 +59,21 @@ def test_batch_has_the_distribution_of_single_runs(mechanism: Any) -> None:
     assert_alike(batch(mechanism, x, 5 * RUNS, 1), single_runs(mechanism, x, RUNS, 2))
 
 
+STYLES_THAT_NEED_ONE_NUMBER = {
+    "one_number_at_a_time",
+    "one_number_after_a_decision",
+    "adds_in_place_to_a_shared_array",
+    "sometimes_raises",
+}
+
+
+@pytest.mark.parametrize("mechanism", CASES, ids=lambda m: m.__name__)
+def test_only_what_must_goes_one_by_one(mechanism: Any) -> None:
+    x = np.array(X) if mechanism.__name__ in ("svt_by_mask", "table_look_up") else X
+    notes = batch(mechanism, x, 2_000, 1).notes
+    assert bool(notes) == (mechanism.__name__ in STYLES_THAT_NEED_ONE_NUMBER), notes
+
+
 @pytest.mark.parametrize("mechanism", CASES, ids=lambda m: m.__name__)
 def test_torch_agrees_with_numpy(mechanism: Any) -> None:
     pytest.importorskip("torch")

@@ -13,6 +13,7 @@ import numpy as np
 from dpest.declaration import Mechanism
 from dpest.program.batch_draws import KeptDraws, TooMuchKept, kept_values
 from dpest.program.batch_generator import BatchGenerator
+from dpest.program.batch_patches import patched
 from dpest.program.batch_reading import Pending, Reading
 from dpest.program.batch_scalar import ScalarGenerator
 from dpest.program.batch_values import NeedsScalar
@@ -102,40 +103,43 @@ class BlockReader:
         entered = 0
         credit: float = _CREDIT
         left: list[Pending] = []
-        while waiting:
-            # The largest first. Once paths finish few runs each, the rest goes one by one: with
-            # 2^20 paths, splitting would cost more than it saves.
-            _, _, path = heapq.heappop(waiting)
-            if path.rows.count < _SMALL or credit <= 0:
-                left.append(path)
-                continue
-            reading.enter(path)
-            try:
-                reading.active = True
-                output = self._call(generator)
-                if reading.failure is not None:  # the function swallowed it
-                    raise reading.failure
-                collector.path(reading, output)
-            except NeedsScalar as need:
-                place = f"{need.where}: " if need.where else ""
-                collector.note(
-                    f"{place}{need.operation} needs one number at a time; these runs were made "
-                    "one by one, which is slower"
-                )
-                self._one_by_one(reading.path(), arrays, collector)
-            except MemoryError:
-                raise
-            except Exception as error:
-                if arrays.out_of_memory(error):
-                    raise MemoryError(str(error)) from None
-                self._raised(reading.path(), error, arrays, collector)
-            finally:
-                reading.active = False
-            credit = min(credit + reading.rows.count - reading.cost_in_runs(), 8 * _CREDIT)
-            for aside in reading.aside:
-                entered += 1
-                heapq.heappush(waiting, (-aside.rows.count, entered, aside))
-            reading.aside.clear()
+        with patched(reading, self.target.function):
+            while waiting:
+                # The largest first. Once paths finish few runs each, the rest goes one by one: with
+                # 2^20 paths, splitting would cost more than it saves.
+                _, _, path = heapq.heappop(waiting)
+                if path.rows.count < _SMALL or credit <= 0:
+                    left.append(path)
+                    continue
+                reading.enter(path)
+                try:
+                    reading.active = True
+                    output = self._call(generator)
+                    if reading.failure is not None:  # the function swallowed it
+                        raise reading.failure
+                    collector.path(reading, output)
+                except NeedsScalar as need:
+                    if need.operation:
+                        place = f"{need.where}: " if need.where else ""
+                        collector.note(
+                            f"{place}{need.operation} needs one number at a time; these runs were "
+                            "made one by one, which is slower"
+                        )
+                    left.append(reading.path())
+                except MemoryError:
+                    raise
+                except Exception as error:
+                    reading.active = False  # the run below is one of numbers
+                    if arrays.out_of_memory(error):
+                        raise MemoryError(str(error)) from None
+                    self._raised(reading.path(), error, arrays, collector)
+                finally:
+                    reading.active = False
+                credit = min(credit + reading.rows.count - reading.cost_in_runs(), 8 * _CREDIT)
+                for aside in reading.aside:
+                    entered += 1
+                    heapq.heappush(waiting, (-aside.rows.count, entered, aside))
+                reading.aside.clear()
         table = KeptDraws(left, count) if _many_runs(left, count, arrays) else None
         for path in left:
             self._one_by_one(path, arrays, collector, table)

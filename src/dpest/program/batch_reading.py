@@ -115,7 +115,9 @@ class Reading:
         data = value.data()
         found = self.arrays.values(data, min(_FEW_VALUES, max(2, self.rows.count // 4)))
         if found is None:
-            self.need_scalar(what)
+            # few runs are left, each on a path of its own; or the value is a real number
+            few = self.rows.count < 4 * _FEW_VALUES and self.arrays.dtype(data).kind in "iub"
+            self.need_scalar("" if few else what)
         chosen, count = max(found, key=lambda entry: entry[1])
         rows = self.rows
         for other, size in found:

@@ -192,7 +192,7 @@ class TorchArrays:
     # Operations
 
     def constant(self, value: np.ndarray) -> Any:
-        return torch.as_tensor(np.ascontiguousarray(value), device=self.device)[..., None]
+        return torch.tensor(value, device=self.device)[..., None]
 
     def ufunc(self, ufunc: np.ufunc) -> Callable[..., Any] | None:
         return _UFUNCS.get(ufunc.__name__)
