@@ -17,7 +17,7 @@ from dpest.program.linear import Form
 from dpest.program.skeleton import flatten
 from dpest.program.trace import trace
 
-RUNS = 100_000
+RUNS = 20_000
 
 
 def typical_input(entry):

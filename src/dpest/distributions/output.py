@@ -294,14 +294,18 @@ def _on_relations(cell: Cell, reals: Sequence[Any]) -> bool:
 
 def _window(cells: Sequence[Cell], trace: Trace) -> Floats:
     spots: list[float] = []
+    longest = max((math.sqrt(n.variance) for n in trace.noises.values()), default=1.0)
+    scale = 0.0
     for cell in cells:
         (coordinate,) = cell.coordinates
+        unit = float(coordinate.combination[0])  # the coordinate per unit of the leaf
+        scale = max(scale, longest / abs(unit))
         for piece in cell.pieces[0]:
             for term in piece.terms:
                 for line in term.lines():
                     if coordinate.symbol in line.terms:
-                        spots.append(float(-line.constant / line.terms[coordinate.symbol]))
-    scale = max((math.sqrt(n.variance) for n in trace.noises.values()), default=1.0)
+                        kink = float(-line.constant / line.terms[coordinate.symbol])
+                        spots.append(kink / unit)
     low, high = min(spots, default=0.0) - 6 * scale, max(spots, default=0.0) + 6 * scale
     if all(c.coordinates[0].lattice for c in cells):
         return np.arange(math.floor(low), math.ceil(high) + 1, dtype=float)
