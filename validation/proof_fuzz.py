@@ -154,9 +154,7 @@ def main(count: int, seed: int) -> int:
     print(f"{count} programs; {said}; violations: {violations}")
     if closest:
         worst = min(closest)
-        print(
-            f"on the ray, λ = 24: {near} of {len(closest)} above 0.9 of the bound; least {worst:.3f}"
-        )
+        print(f"on the ray: {near} of {len(closest)} above 0.9 of the bound; least {worst:.3f}")
     half = 2 * outcomes["non-trivial"] >= count
     return 1 if violations or not half or math.isnan(sum(closest)) else 0
 

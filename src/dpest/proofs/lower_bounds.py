@@ -148,7 +148,7 @@ def _lower(
     direction = tuple(point.get(q, Fraction(0)) for q in inputs)
     ray = Ray(direction, release)
     if infinite == len(problems):
-        return Lower(math.inf, len(inputs), ray)
+        return Lower(math.inf, len(inputs), Ray(direction, release, True))
     value = min(b.value for b in found)
     multipliers = [
         {"keep": [str(y) for y in b.keep], "pin": [str(z) for z in b.pin]} for b in found

@@ -21,10 +21,12 @@ class Ray:
 
     direction: tuple[Fraction, ...]
     release: str
+    infinite: bool = False
+    """Whether the release is possible on one half of the line only: then λ = −1/2 shows it."""
 
     def pair(self, scale: float) -> tuple[list[Any], list[Any]]:
         """Two neighbouring inputs on the ray, in either order."""
-        step = Fraction(scale).limit_denominator(10**6)
+        step = Fraction(-1, 2) if self.infinite else Fraction(scale).limit_denominator(10**6)
         return (
             [_plain(step * d) for d in self.direction],
             [_plain((step + 1) * d) for d in self.direction],

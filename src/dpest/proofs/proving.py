@@ -464,6 +464,7 @@ def _potentials(question: Question, found: Graph, rated: Rates, length: Any) -> 
             other = lower_bounds.from_potential(found, rated.draws, worst, box, exact_length)
             if other is not None and (lower is None or other.value > lower.value):
                 lower = other
+    lower = _shorter(question, lower) if length is ANY else lower
     head = _head(question, "loop", worst.epsilon, length, found.noises, rated.draws, found.world)
     certificate = _certified(lambda: certificates.loop(head, found, components))
     return _concluded(
@@ -478,6 +479,15 @@ def _potentials(question: Question, found: Graph, rated: Rates, length: Any) -> 
             words=("loop", found, components, rated),
         ),
     )
+
+
+def _shorter(question: Question, lower: Lower | None) -> Lower | None:
+    """A refutation on shorter data, which other engines can confirm, if there is one."""
+    claimed = question.claimed()
+    if lower is None or claimed is None or lower.value <= claimed or lower.length <= _SMALL[-1]:
+        return lower
+    small = _small_lower(question, claimed + Fraction(1, 10**9), _SMALL)
+    return small if small is not None and small.value > claimed else lower
 
 
 def _box(question: Question, component: int) -> tuple[Fraction, Fraction] | None:
