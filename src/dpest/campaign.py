@@ -20,6 +20,7 @@ from dpest.evidence import EXACT, Evidence, Measure, Witness
 from dpest.inputs.domains import ANY
 from dpest.inputs.patterns import patterns
 from dpest.inputs.search import WorstPair, search
+from dpest.pictures import curves
 from dpest.questions import Resolved
 from dpest.verdict import MEET, Verdict, exceeds
 
@@ -70,6 +71,7 @@ class Campaign:
         self.details: dict[str, Any] = {}
         self.proofs: list[Proof] = []
         self.curves: Callable[[], Mapping[str, Any]] | None = None
+        self.drawn = 0.0
         self.started = time.monotonic()
 
     # The whole audit -------------------------------------------------------------------------
@@ -184,7 +186,7 @@ class Campaign:
         for ray in rays:
             best: tuple[float, Any, Any] | None = None
             scale = 1.0
-            while scale < 1e6 and not self.settled():
+            while scale < 1e6 and (best is None or best[0] < self.enough()):
                 x, x2 = ray.pair(scale)
                 scale *= 4
                 if not self.question.adjacency.holds(x, x2, self.question.domain):
@@ -195,11 +197,10 @@ class Campaign:
                 except DpestError as reason:
                     self.notes.append(f"the proof's ray could not be followed: {reason}")
                     break
-                if best is None or found > best[0]:
-                    improved = best is None or found > best[0] * (1 + 1e-4)
-                    best = (found, x, x2)
-                    if not improved:
-                        break
+                if best is not None and found <= best[0] * (1 + 1e-4):
+                    break  # no longer rising
+                best = (found, x, x2)
+            if best is not None:
                 self.consider(best, "exact: along the proof's ray")
             if self.settled():
                 return
@@ -264,7 +265,6 @@ class Campaign:
         started = time.monotonic()
         loss = exact_loss(self.question.mechanism, x, x2)
         measured = measures.of_loss(loss, self.question.measure)
-        self.evidence = [e for e in self.evidence if not e.method.startswith("exact")]
         self.evidence.append(
             Evidence(
                 side="lower",
@@ -278,7 +278,10 @@ class Campaign:
                 notes=tuple(getattr(loss, "notes", ())),
             )
         )
-        self.curves = functools.partial(measures.curves, loss, x, x2)
+        if self.curves is None or value > 2 * self.drawn:
+            # Pictures of a near pair say more than those of one far out on a ray.
+            self.drawn = value
+            self.curves = functools.partial(curves, self.question.mechanism, loss, x, x2)
 
     # Statistical lower bounds ----------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpest.declaration import Mechanism
@@ -112,19 +111,3 @@ def _import_lines(mechanism: Mechanism) -> list[str]:
 def _name(mechanism: Mechanism) -> str:
     module = getattr(mechanism.function, "__module__", "") or ""
     return "mechanism" if module.startswith("dpest.zoo") else mechanism.name
-
-
-def curves(loss: ExactLoss, x: Any, x2: Any, points: int = 81) -> Mapping[str, Any]:
-    """What a report draws of one pair; a curve that can't be had is left out."""
-    found: dict[str, Any] = {"pair": [x, x2]}
-    top = loss.epsilon if math.isfinite(loss.epsilon) else 5.0
-    grid = [max(top, 1e-6) * 1.1 * i / (points - 1) for i in range(points)]
-    for name, one, at in (
-        ("delta", loss.delta, grid),
-        ("tradeoff", loss.tradeoff, [i / (points - 1) for i in range(points)]),
-    ):
-        try:
-            found[name] = [(t, float(one(t))) for t in at]
-        except Exception:  # a picture is worth having, not worth failing for
-            continue
-    return found
