@@ -7,7 +7,7 @@ audit of doubles on rounded noise. Every audit has its own seed. A row passes if
 reports is compatible with at most alpha: the one-sided 99.9 % lower bound on the share is below
 alpha. The 95 % upper bound is printed beside it.
 
-    python validation/null_calibration.py [--audits 10000] [--workers 2]
+    python validation/null_calibration.py [--audits 2500] [--workers 2]
 """
 
 from __future__ import annotations
@@ -102,7 +102,9 @@ ROWS: list[tuple[str, Callable[[str, int], Evidence], str]] = [
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--audits", type=int, default=10_000, help="audits per row")
+    parser.add_argument(
+        "--audits", type=int, default=2500, help="audits per row: four rows a method"
+    )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--method", default="", help="only rows whose method starts with this")
     options = parser.parse_args()

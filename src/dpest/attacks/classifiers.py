@@ -80,9 +80,10 @@ class AdditiveTrainer:
             self._choose(first, second)
         if self._cells > _MOST_CELLS:
             return  # memory is full; more rows would hardly change the weights
+        leaves = any(coder.uses_leaves for coder in self._coders)
         for samples, label in ((first, True), (second, False)):
             for number, coder in enumerate(self._coders):
-                parts = coder.splitter.parts(samples)
+                parts = coder.splitter.parts(samples, leaves)
                 design = additive.Design(coder.features, coder.codes_of(parts), parts.size)
                 self._designs.setdefault(number, []).append(design)
                 self._cells += design.matrix.size

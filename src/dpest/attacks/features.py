@@ -120,12 +120,21 @@ class Splitter:
     """Takes outputs apart into signature and numbers, by atoms learnt from a first batch."""
 
     def __init__(self, samples: Samples) -> None:
+        self._last: tuple[Samples, bool, Parts] | None = None
         self._atoms: dict[tuple[Skeleton, int], NDArray[np.float64]] = {}
         for group in samples.groups:
             for leaf, column in enumerate(group.columns):
                 self._atoms[group.skeleton, leaf] = find_atoms(as_numbers(column))
 
-    def parts(self, samples: Samples) -> Parts:
+    def parts(self, samples: Samples, leaves: bool = True) -> Parts:
+        """Signatures and numbers, and with `leaves` also the discrete values leaf by leaf."""
+        if self._last is not None and self._last[0] is samples and self._last[1] >= leaves:
+            return self._last[2]  # several coders look at the same outputs
+        found = self._parts(samples, leaves)
+        self._last = samples, leaves, found
+        return found
+
+    def _parts(self, samples: Samples, leaves: bool) -> Parts:
         size = samples.size
         signatures = np.zeros(size, dtype=np.uint64)
         numbers: list[NDArray[np.float64]] = []
@@ -135,7 +144,7 @@ class Splitter:
             rows: slice | NDArray[np.int64] = (
                 slice(None) if whole and _in_order(group.rows) else group.rows
             )
-            self._split(group, rows, size, signatures, numbers, discrete)
+            self._split(group, rows, size, signatures, numbers, discrete if leaves else None)
         return Parts(size, signatures, numbers, discrete)
 
     def _split(
@@ -145,28 +154,30 @@ class Splitter:
         size: int,
         signatures: NDArray[np.uint64],
         numbers: list[NDArray[np.float64]],
-        discrete: list[NDArray[np.int64]],
+        discrete: list[NDArray[np.int64]] | None,
     ) -> None:
         count = len(group.rows)
         key = np.full(count, zlib.crc32(repr(group.skeleton).encode()), dtype=np.uint64)
         rank = np.zeros(count, dtype=np.int64)
         fixed_rank: int | None = 0  # the common rank, while no column mixes atoms and numbers
         for leaf, column in enumerate(group.columns):
+            if column.dtype == np.bool_ and discrete is None:
+                key = _mixed(key, column.view(np.uint8))
+                continue
             values = as_numbers(column)
-            if column.dtype == np.float64 or column.dtype.kind in "iu" or column.dtype == object:
+            if column.dtype == np.bool_:
+                codes = column.astype(np.int64)
+            else:
                 atoms = self._atoms.get((group.skeleton, leaf))
                 codes = atom_codes(values, np.empty(0) if atoms is None else atoms)
-            else:
-                codes = column.astype(np.int64)
             loose = codes == NOT_ATOM
             all_loose = bool(loose.all())
-            if not all_loose:
+            if discrete is not None and not all_loose:
                 # Codes above the atoms' positions keep "absent" (0) and "a number" (1) apart.
                 while len(discrete) <= leaf:
                     discrete.append(np.zeros(size, dtype=np.int64))
                 discrete[leaf][rows] = np.where(loose, 1, _value_code(values, codes))
-            key = (key ^ (codes + 3).astype(np.uint64)) * _GOLDEN
-            key ^= key >> np.uint64(29)
+            key = _mixed(key, codes)
             if not loose.any():
                 continue
             if all_loose and fixed_rank is not None:
@@ -181,6 +192,13 @@ class Splitter:
                 _slot(numbers, int(place), size)[positions[chosen]] = values[chosen]
             rank += loose
         signatures[rows] = key
+
+
+def _mixed(key: NDArray[np.uint64], codes: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """The hash of a signature so far, with one more leaf."""
+    key = (key ^ (codes.astype(np.int64) + 3).view(np.uint64)) * _GOLDEN
+    key ^= key >> np.uint64(29)
+    return key
 
 
 def _value_code(values: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -271,7 +289,11 @@ class Coder:
             self.features.append(Feature(f"{kind} {rank}", len(edges) + 2, len(edges) + 1))
 
     def codes(self, samples: Samples) -> list[Codes]:
-        return self.codes_of(self.splitter.parts(samples))
+        return self.codes_of(self.splitter.parts(samples, leaves=self.uses_leaves))
+
+    @property
+    def uses_leaves(self) -> bool:
+        return bool(self._leaves)
 
     def codes_of(self, parts: Parts) -> list[Codes]:
         """One array of codes per feature, in the order of `features`."""

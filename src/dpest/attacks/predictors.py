@@ -180,6 +180,10 @@ class Score:
                 self._model = additive.fit(design.where(half), labels[half], step=0.1)
                 self.counted = ~half
 
+    @property
+    def uses_leaves(self) -> bool:
+        return self._model is not None and self._coder.uses_leaves
+
     def __call__(self, parts: Parts) -> Floats:
         if self._model is not None:
             return self._model.scores(self._coder.codes_of(parts), parts.size)
@@ -211,7 +215,7 @@ class Ensemble:
         """P(label 1) for each output; 1/2 before anything was seen."""
         if self._score is None:
             return np.full(samples.size, 0.5)
-        parts = self._score.splitter.parts(samples)
+        parts = self._score.splitter.parts(samples, leaves=self._score.uses_leaves)
         score = self._score(parts)
         self._guesses = [m.predict(parts.signatures, score) for m in self._members]
         losses = np.array([m.loss for m in self._members])

@@ -381,6 +381,24 @@ def _paper_attack(scorer: Scorer, one: Floats, two: Floats, c: float) -> Attack:
     return replace(attack, expected=math.log(max(hits, 1.0) / len(one) / c))
 
 
+def algorithm_one(
+    sample: Sampler,
+    pair: Pair,
+    *,
+    size: int,
+    c: float = 0.01,
+    classifier: Any = "logistic",
+    seed: int = 0,
+) -> Attack:
+    """The paper's Algorithm 1: an attack on one ordered pair, with probability c on the second.
+
+    `size` runs on each input train the classifier, `size` others set the threshold.
+    """
+    run = _Run(sample, seed, Meter(Budget()), None)
+    options = _Options(Plan(0, size, size, size), 0.05, 0.0, classifier, True, c)
+    return _find(run, pair, size, size, options, quick=False)
+
+
 def _final_size(plan: Plan, meter: Meter) -> int:
     """Runs on each side of the final stage, fixed before it starts."""
     return min(plan.final, max(100, meter.allow(2 * plan.final) // 2))
