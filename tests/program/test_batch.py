@@ -275,8 +275,8 @@ def test_compiled_code_inside_a_mechanism_is_left_alone() -> None:
     assert samples.notes == ()
     expected = np.random.default_rng(0).laplace(size=3).sum()
     assert abs(np.median(samples.groups[0].columns[0]) - expected) < 0.2
-    assert max is __builtins__["max"] if isinstance(__builtins__, dict) else True
-    assert np.zeros(2).dtype == np.float64
+    assert type(np) is type(math)  # the module is itself again
+    assert "max" not in globals()
 
 
 # Black boxes
