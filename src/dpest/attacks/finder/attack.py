@@ -16,7 +16,8 @@ from dpest.attacks.finder.estimate import DEFAULT_HALF_WIDTH
 from dpest.attacks.finder.neighbourhood import Neighbourhood, neighbourhoods
 from dpest.attacks.finder.search import Candidate, Cost, Searcher, Side
 from dpest.attacks.finder.smooth import DEFAULT_STEEPNESS, Linear, NotSmoothError
-from dpest.attacks.statdp.detection import Case, detect, named_seed
+from dpest.attacks.statdp.attack import statdp_detection
+from dpest.attacks.statdp.detection import Case, named_seed
 from dpest.attacks.statdp.replay import replay_code
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError, ReadingError
@@ -196,7 +197,8 @@ class _Attack:
         try:
             self._report("looking for starts", best)
             tried = max(_LEAST_STARTS, 2 * min(searcher.patterns, 4 * restarts))
-            for i, (objective, start) in enumerate(searcher.best_starts(tried, restarts)):
+            starts = searcher.best_starts(tried, restarts, self.confirmation.spent)
+            for i, (objective, start) in enumerate(starts):
                 if i and self.confirmation.spent():
                     self.notes.append(f"the budget allowed {i} of {restarts} restarts")
                     break
@@ -238,19 +240,13 @@ class _Attack:
         self.notes.append(f"no smooth objective ({reason}): random search instead")
         rng = np.random.default_rng(named_seed(self.seed, "random pairs"))
         cases = [Case(x, x2)] if x is not None else random_cases(rule, space, length, rng)
-        options: dict[str, Any] = {}
-        if self.limit.runs is not None:
-            options = {
-                "selection_runs": max(100, self.limit.runs // (4 * len(cases) + 20)),
-                "test_runs": max(100, self.limit.runs // 4),
-            }
-        found = detect(
+        found = statdp_detection(
             self.mechanism,
-            cases,
+            cases=cases,
             alpha=self.alpha,
+            budget=self.limit,
             seed=self.seed,
             progress=self.progress,
-            **options,
         )
         evidence = found.evidence()
         evidence = evidence.with_(

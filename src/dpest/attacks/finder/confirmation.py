@@ -71,13 +71,15 @@ class Confirmation:
         """The best confirmed candidate, pushed further along its way while that helps."""
         checked: list[Confirmed] = []
         for candidate in _distinct(sorted(found, key=lambda c: -_rank(c)))[:_MOST_CONFIRMED]:
+            if checked and self.spent():
+                break
             answer = self.check(searcher, candidate)
             if answer is not None:
                 checked.append(answer)
         if not checked:
             return None
         best = max(checked, key=lambda c: c.value)
-        if best.standing.name == "confidence" or math.isinf(best.value):
+        if best.standing.name == "confidence" or math.isinf(best.value) or self.spent():
             return best
         exact = [c for c in checked if c.standing.name != "confidence"]
         for known in list(exact):

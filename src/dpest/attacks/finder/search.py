@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,11 +124,18 @@ class Searcher:
         """How many patterns of outputs the search goes through."""
         return max(outcomes.patterns for outcomes in self._outcomes.values())
 
-    def best_starts(self, tried: int, kept: int) -> list[tuple[Objective, Floats]]:
-        """Short climbs on a part of the frozen noise; the starts from which they got furthest."""
+    def best_starts(
+        self, tried: int, kept: int, spent: Callable[[], bool] = lambda: False
+    ) -> list[tuple[Objective, Floats]]:
+        """Short climbs on a part of the frozen noise; the starts from which they got furthest.
+
+        No more are made once the budget is `spent`.
+        """
         part = self.noise.part(_SCREENED)
         ranked: list[tuple[float, int, Objective, Floats]] = []
         for i in range(tried):
+            if ranked and spent():
+                break
             objective, point = self.start()
             objective.freeze(part)
             found = self.climb(objective, point, iterations=12)
