@@ -13,7 +13,7 @@ from typing import Any
 
 from dpest.errors import TimeLimitError, user_line
 
-DEFAULT_SECONDS = 60.0
+DEFAULT_SECONDS = 30.0
 
 
 class Expired(BaseException):
