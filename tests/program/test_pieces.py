@@ -10,7 +10,7 @@ from dpest.program.pieces import cut
 
 
 def loop_then_rest(x, rng, *, eps=1.0):
-    unused = 1
+    unused = 1  # noqa: F841 (that is the point)
     total, seen = 0, []
     for value in x:
         noisy = value + rng.laplace(scale=1 / eps)

@@ -190,3 +190,27 @@ def two_step(x, rng, *, eps=1.0):
 
 def peeking(x, rng, *, eps=1.0):
     return noisy_max(x, rng, eps=eps), x[0]
+
+
+def counts_a_slot(x, rng, *, eps=1.0):
+    """The bit about rho is noisy state, not data: its loss grows with the data."""
+    rho = x[0] + rng.laplace(scale=1 / eps)
+    answers = []
+    for value in x:
+        answers.append((rho > value) + rng.laplace(scale=1 / eps))
+    return answers
+
+
+def counts_its_threshold(x, rng, *, eps=1.0):
+    rho = rng.laplace(scale=1 / eps)
+    answers = []
+    for value in x:
+        rho = rho + value
+        answers.append((rho > 3) * 1.0 + rng.laplace(scale=1 / eps))
+    return answers
+
+
+def raises_sometimes(x, rng, *, eps=1.0):
+    if x[0] + rng.laplace(scale=1 / eps) > 3:
+        raise RuntimeError("too large")
+    return 1

@@ -195,3 +195,30 @@ def test_explanations_name_the_shift_its_cost_and_the_rule():
     text = prove(m.noisy_max, adjacency="linf", length=3).explain()
     assert "[PwEq]" in text
     assert "λ → ∞" in text
+
+
+def test_a_bit_about_noisy_state_is_not_taken_for_data():
+    """Each answer shows rho, which moves with all data so far: there is no bound for every n."""
+    proof = prove(m.counts_its_threshold, adjacency="linf")
+    assert proof.epsilon is None
+    fixed = prove(m.counts_its_threshold, adjacency="linf", length=2)
+    x, x2 = [2.0, 2.0], [3.0, 3.0]
+    if fixed.epsilon is not None:
+        assert dpest.exact(m.counts_its_threshold, x, x2).epsilon <= float(fixed.epsilon) + 1e-9
+
+
+def test_exceptions_of_the_function_are_no_crash():
+    proof = prove(m.raises_sometimes, adjacency="linf", length=1)
+    assert proof.status == "unknown"
+    assert "RuntimeError" in proof.reason
+
+
+def without_defaults(x, rng, *, eps, factor):
+    return factor * x[0] + rng.laplace(scale=1 / eps)
+
+
+def test_only_the_unit_needs_no_value():
+    proof = prove(without_defaults, adjacency="l1", length=1, params={"factor": 2})
+    assert (proof.status, proof.epsilon) == ("exact", 2)
+    with pytest.raises(InputError, match="factor"):
+        prove(without_defaults, adjacency="l1", length=1)

@@ -471,6 +471,8 @@ class Output:
         raise ReadsOutputError(self.name)
 
     __len__ = __iter__ = __getitem__ = __bool__ = __contains__ = __add__ = __array__ = _read
+    __eq__ = __ne__ = __str__ = __lt__ = __gt__ = _read
+    __hash__ = None  # type: ignore[assignment]
 
     def __deepcopy__(self, memo: Any) -> Output:
         from dpest.program.states import copied

@@ -8,6 +8,8 @@ the plain paths are taken instead.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -85,13 +87,14 @@ def build(
     *,
     replacements: Mapping[str, Any] | None = None,
     nodes: int = _MOST_NODES,
+    seconds: float = math.inf,
 ) -> Model:
     """The graph of a function with these arguments (without rng); merged where that is exact."""
     parts = cut(function)
     try:
-        return _Builder(parts, world(), replacements or {}, True, nodes).build(variables)
+        return _Builder(parts, world(), replacements or {}, True, nodes, seconds).build(variables)
     except _OverlappingError:
-        return _Builder(parts, world(), replacements or {}, False, nodes).build(variables)
+        return _Builder(parts, world(), replacements or {}, False, nodes, seconds).build(variables)
 
 
 class _NoDraws:
@@ -116,8 +119,11 @@ class _Builder:
         replacements: Mapping[str, Any],
         merge: bool,
         most_nodes: int,
+        seconds: float,
     ) -> None:
         self.parts = parts
+        self.seconds = seconds
+        self.started = time.monotonic()
         self.world = world
         self.replacements = replacements
         self.merge = merge
@@ -219,6 +225,12 @@ class _Builder:
         )
 
     def _new(self, variables: Mapping[str, Any], given: tuple[Any, ...]) -> Node:
+        if time.monotonic() - self.started > self.seconds:
+            raise PathLimitError(
+                f"the states of {self.parts.name} take more than {self.seconds:g} s",
+                "Use a smaller length.",
+                self.parts.file,
+            )
         if len(self.nodes) >= self.most_nodes:
             raise PathLimitError(
                 f"{self.parts.name} has more than {self.most_nodes} states",

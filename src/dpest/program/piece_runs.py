@@ -107,8 +107,9 @@ class World:
     def indicator(self, truth: Any) -> Symbol:
         symbol = self._indicators.get(truth.key)
         if symbol is None:
-            only_data = self.private and not any(
-                s.kind == "noise" for c in conditions_of(truth) for s in c.form.terms
+            # A slot of a loop may hold noise: only the data themselves are data.
+            only_data = self.private and all(
+                s.kind == "input" for c in conditions_of(truth) for s in c.form.terms
             )
             name = f"i{len(self._indicators)}"
             symbol = Symbol("input" if only_data else "indicator", name)

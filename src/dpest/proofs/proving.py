@@ -42,6 +42,7 @@ from dpest.proofs.selection import selection
 _MOST_REGIONS = 150
 _MOST_INPUTS = 64
 _MOST_NODES = 3_000
+_BUILDING = 8.0  # seconds; a length with more states than that needs the loop graph
 _SMALL = (1, 2, 3, 5)
 
 
@@ -154,6 +155,17 @@ def _question(
         from dpest.notions.claims import parse_claim
 
         said = parse_claim(said)
+    known = target.all_params
+    for needed, parameter in list(parameters_of(target.function).items())[1:]:
+        named = parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        if not named or needed == "rng" or needed in known:
+            continue
+        if needed not in (unit, getattr(said, "unit", None), "eps", "epsilon"):
+            raise InputError(
+                f"{target.name} needs a value for {needed}: params={{{needed!r}: ...}}"
+            )
+        # The proof is for every value of the unit; the runs that test the model need one.
+        target = target.with_params({needed: 1.0})
     known = target.all_params
     if unit is not None and unit not in known:
         raise InputError(f"{target.name} has no parameter {unit!r} to be the unit of a proof")
@@ -310,10 +322,14 @@ def _with_either_input(question: Question, ask: Callable[[Question], Proof]) -> 
     """A list, or, where the function asks an array's questions, an array."""
     try:
         return ask(question)
-    except (AttributeError, TypeError, ValueError, IndexError) as error:
+    except DpestError:
+        raise
+    except Exception as error:  # the function's own, on a symbolic input
         try:
             return ask(replace(question, as_array=True))
-        except (AttributeError, TypeError, ValueError, IndexError):
+        except DpestError:
+            raise
+        except Exception:
             raise UntraceableError(
                 f"a symbolic value can't be used here ({type(error).__name__}: {error})",
                 "Use NumPy arithmetic, comparisons, sums, max, argmax, clip or where",
@@ -340,7 +356,9 @@ def _every_length(question: Question) -> Proof:
         found = graph(
             question.mechanism.function, question.argument, question.variables(), question.world
         )
-    except (AttributeError, TypeError, ValueError, IndexError) as error:
+    except DpestError:
+        raise
+    except Exception as error:  # the function's own, on a vector without a length
         raise UntraceableError(
             f"a vector of any length can't be used here ({type(error).__name__}: {error})",
             "Give a length",
@@ -703,6 +721,7 @@ def _model(question: Question, length: int) -> Model:
         question.world,
         replacements=LISTS,
         nodes=_MOST_NODES,
+        seconds=_BUILDING,
     )
 
 
@@ -719,7 +738,7 @@ def _unrolled(question: Question, length: int, error: PathLimitError) -> Proof:
         rated = _rates(question, found.noises)
         if found.selections or found.gaps:
             raise error
-    except (RefusedError, UntraceableError, AttributeError, TypeError):
+    except Exception:
         raise error from None
     where = place_of(question.mechanism.function)
     integers = question.integers or _has_integral(rated.draws)
