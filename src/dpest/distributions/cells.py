@@ -129,9 +129,13 @@ class Cell:
 def build_cells(
     sides: Sequence[Sequence[Region]],
     noises: Sequence[Mapping[Symbol, Noise]],
+    latents: Sequence[Latents] | None = None,
 ) -> list[Cell]:
-    """The cells of one or two lists of regions (same skeleton); masses settled in one batch."""
-    latents = [Latents(n) for n in noises]
+    """The cells of one or two lists of regions (same skeleton).
+
+    Their masses are computed on first use; `settle_cells` does many at once.
+    """
+    latents = latents or [Latents(n) for n in noises]
     flagged = _lattice_positions(sides, noises)
     cells: dict[Any, Cell] = {}
     for side, regions in enumerate(sides):
@@ -153,17 +157,21 @@ def build_cells(
                     term, constant = single
                     whole = Piece(cell.regions[side][0], constant, [term])
                     cell.pieces[side][:] = [whole]
+    return list(cells.values())
+
+
+def settle_cells(cells: Iterable[Cell]) -> None:
+    """Compute all masses of the cells in one batch, so that cells alike share their nodes."""
     settle(
         [
             term
-            for cell in cells.values()
+            for cell in cells
             for pieces in cell.pieces
             for piece in pieces
             for term in piece.terms
             if isinstance(term, MassTerm)
         ]
     )
-    return list(cells.values())
 
 
 def _lattice_positions(

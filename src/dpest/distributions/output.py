@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dpest.distributions.cells import Cell, build_cells, constant_key
+from dpest.distributions.cells import Cell, build_cells, constant_key, settle_cells
+from dpest.distributions.elimination import Latents
 from dpest.distributions.factors import Block, Group, groups_of, skeleton_key
 from dpest.distributions.quadrature import Floats
 from dpest.errors import InputError, MissingExtraError, RefusedError
@@ -98,10 +99,13 @@ class OutputDistribution:
     def _masses(self) -> list[tuple[Group, list[list[Cell]]]]:
         """Groups and their blocks' cells with the reals unobserved."""
         hidden = replace(self.trace, paths=tuple(_hidden(p) for p in self.trace.paths))
-        return [
-            (g, [build_cells(b.regions, [self.trace.noises]) for b in g.blocks])
+        latents = [Latents(self.trace.noises)]
+        found = [
+            (g, [build_cells(b.regions, [self.trace.noises], latents) for b in g.blocks])
             for g in groups_of([hidden])
         ]
+        settle_cells(cell for _, blocks in found for cells in blocks for cell in cells)
+        return found
 
     # Densities
 

@@ -11,8 +11,15 @@ from typing import Any
 import numpy as np
 
 from dpest.distributions import support
-from dpest.distributions.cells import Cell, Coordinate, blocks_of, build_cells
+from dpest.distributions.cells import (
+    Cell,
+    Coordinate,
+    blocks_of,
+    build_cells,
+    settle_cells,
+)
 from dpest.distributions.densities import spread
+from dpest.distributions.elimination import Latents
 from dpest.distributions.factors import groups_of
 from dpest.distributions.quadrature import Floats
 from dpest.distributions.ratio import NOTHING, Extreme, scan, scan_lattice
@@ -322,14 +329,20 @@ class GroupPair:
 def compare(first: Trace, second: Trace) -> list[GroupPair]:
     """The two traces' distributions, cut into groups, blocks and cells."""
     noises: Noises = (first.noises, second.noises)
-    found = []
-    for group in groups_of([first, second]):
-        blocks = []
-        for block in group.blocks:
-            cells = build_cells(block.regions, noises)
-            blocks.append(BlockPair(block.positions, [cell_pair(c, noises) for c in cells]))
-        found.append(GroupPair(group.skeleton, blocks))
-    return found
+    groups = groups_of([first, second])
+    latents = [Latents(n) for n in noises]
+    built = [[build_cells(b.regions, noises, latents) for b in g.blocks] for g in groups]
+    settle_cells(cell for blocks in built for cells in blocks for cell in cells)
+    return [
+        GroupPair(
+            group.skeleton,
+            [
+                BlockPair(block.positions, [cell_pair(c, noises) for c in cells])
+                for block, cells in zip(group.blocks, blocks, strict=True)
+            ],
+        )
+        for group, blocks in zip(groups, built, strict=True)
+    ]
 
 
 def cell_pair(cell: Cell, noises: Noises) -> CellPair:

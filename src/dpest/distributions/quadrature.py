@@ -52,7 +52,8 @@ def graded(breaks: Floats, width: Floats) -> tuple[Floats, Floats, Ints]:
     left = breaks[:, :-1]
     gap = breaks[:, 1:] - left
     owner = np.broadcast_to(np.arange(len(breaks))[:, None], gap.shape)
-    keep = gap > 0
+    # Kinks that differ by rounding only are one; what lies between them is nothing.
+    keep = gap > 1e-14 * np.maximum(np.abs(left), width[:, None])
     left, gap, owner = left[keep], gap[keep], owner[keep]
     levels = np.ceil(np.log2(gap / (2 * width[owner]) + 1)).astype(int)
     levels = np.maximum(levels, 1)
