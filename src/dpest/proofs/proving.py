@@ -2,40 +2,51 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpest.declaration import Mechanism, as_mechanism, parameters_of
+from dpest.declaration import Mechanism
 from dpest.errors import (
     DpestError,
-    InputError,
     PathLimitError,
     RefusedError,
     ReplayError,
     UntraceableError,
 )
-from dpest.evidence import EPSILON, Measure
-from dpest.inputs.adjacency import Adjacency, parse_adjacency
+from dpest.evidence import Measure
+from dpest.inputs.adjacency import Adjacency
 from dpest.inputs.domains import ANY
 from dpest.program.any_length import ELEMENT, LISTS
-from dpest.program.linear import Symbol, rational
+from dpest.program.linear import Symbol
 from dpest.program.loops import Graph, graph
 from dpest.program.merging import Model, build, input_symbols
-from dpest.program.piece_runs import World
 from dpest.program.roots import Exponential
 from dpest.program.unit import Unit
 from dpest.proofs import certificates, conformance, finite, gaussian, lower_bounds
-from dpest.proofs.adjacency_faces import faces, radius_of, relevant
-from dpest.proofs.alignment import Draw, plan
-from dpest.proofs.conformance import call, place_of
+from dpest.proofs.adjacency_faces import faces, relevant
+from dpest.proofs.alignment import plan
+from dpest.proofs.conformance import place_of
 from dpest.proofs.linear_program import InexactError, InfeasibleError
 from dpest.proofs.potentials import automata, potential
 from dpest.proofs.proof import FinitePair, Lower, Proof
+from dpest.proofs.question import (
+    Question,
+    asked,
+    bare,
+    certified,
+    checked_rates,
+    concluded,
+    has_integral,
+    head_of,
+    notes_of,
+    place_of_error,
+    rays_hold,
+    unknown,
+)
 from dpest.proofs.regions_of_release import Rates, rates, regions
 from dpest.proofs.selection import selection
 
@@ -68,118 +79,9 @@ def prove(
     Never issued before the untouched function has agreed with the model on random inputs.
     """
     started = time.perf_counter()
-    question = _question(mechanism, adjacency, length, params, unit, domain, claim)
+    question = asked(mechanism, adjacency, length, params, unit, domain, claim)
     proof = _answer(question, fallback_length)
     return replace(proof, seconds=time.perf_counter() - started)
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is to be proved, with all defaults filled in."""
-
-    mechanism: Mechanism
-    adjacency: Adjacency
-    length: Any
-    unit: str | None
-    domain: Any
-    claim: Any
-    notes: tuple[str, ...] = ()
-    as_array: bool = False
-    world: Callable[[], World] = field(default=lambda: World(private=True))
-
-    @property
-    def argument(self) -> str:
-        return next(iter(parameters_of(self.mechanism.function)))
-
-    @property
-    def rng(self) -> str:
-        return "rng"
-
-    def variables(self) -> dict[str, Any]:
-        """The function's parameters, the unit as a symbol."""
-        found = dict(self.mechanism.all_params)
-        if self.unit is not None:
-            found[self.unit] = Unit()
-        return found
-
-    def run(self, x: Any, rng: Any) -> Any:
-        """The untouched function on plain numbers."""
-        import numpy as np
-
-        return call(self.mechanism, np.array(x) if self.as_array else x, rng)
-
-    @property
-    def integers(self) -> bool:
-        return type(self.domain).__name__ in ("Integers", "Finite")
-
-    def claimed(self) -> Fraction | None:
-        """The claim's ε in units of the unit."""
-        if self.claim is None or not hasattr(self.claim, "multiple"):
-            return None
-        if self.unit is not None:
-            others = {k: v for k, v in self.mechanism.all_params.items() if k != self.unit}
-            found = self.claim.multiple(self.unit, others)
-            if found is not None:
-                return Fraction(found)
-            return None
-        try:
-            return rational(self.claim.resolve(self.mechanism.all_params).value)
-        except (DpestError, TypeError, ValueError):
-            return None
-
-
-def _question(
-    mechanism: Any,
-    adjacency: Any,
-    length: Any,
-    params: Mapping[str, Any] | None,
-    unit: str | None,
-    domain: Any,
-    claim: Any,
-) -> Question:
-    target = as_mechanism(mechanism).with_params(params)
-    if target.black_box:
-        raise RefusedError(
-            f"{target.name} has no parameter `rng`: a function that draws its noise elsewhere can "
-            "only be run, not proved"
-        )
-    found = adjacency if adjacency is not None else target.adjacency
-    if found is None:
-        raise InputError("a proof needs an adjacency: adjacency=dpest.linf(1), l1(1), monotone(1)…")
-    if length is not ANY and (
-        isinstance(length, bool) or not isinstance(length, int) or length < 1
-    ):
-        raise InputError(f"a length is ANY or a positive integer: {length=}")
-    said = claim if claim is not None else target.claim
-    if isinstance(said, str):
-        from dpest.notions.claims import parse_claim
-
-        said = parse_claim(said)
-    known = target.all_params
-    for needed, parameter in list(parameters_of(target.function).items())[1:]:
-        named = parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-        if not named or needed == "rng" or needed in known:
-            continue
-        if needed not in (unit, getattr(said, "unit", None), "eps", "epsilon"):
-            raise InputError(
-                f"{target.name} needs a value for {needed}: params={{{needed!r}: ...}}"
-            )
-        # The proof is for every value of the unit; the runs that test the model need one.
-        target = target.with_params({needed: 1.0})
-    known = target.all_params
-    if unit is not None and unit not in known:
-        raise InputError(f"{target.name} has no parameter {unit!r} to be the unit of a proof")
-    for name in (getattr(said, "unit", None), "eps", "epsilon"):
-        if unit is None and name in known:
-            unit = name
-    return Question(
-        target,
-        parse_adjacency(found),
-        length,
-        unit,
-        domain if domain is not None else target.domain,
-        said,
-    )
 
 
 def _answer(question: Question, fallback: int | None) -> Proof:
@@ -196,30 +98,13 @@ def _answer(question: Question, fallback: int | None) -> Proof:
         try:
             return _at_lengths(attempt, fallback)
         except ReplayError as error:
-            return _unknown(question, str(error))
+            return unknown(question, str(error))
         except DpestError as error:
             first = first or error
         finally:
             Unit.exponential = before
     assert first is not None
-    return _unknown(question, str(first))
-
-
-def _unknown(question: Question, reason: str, **details: Any) -> Proof:
-    return Proof(
-        question.mechanism.name,
-        question.adjacency,
-        question.length,
-        question.unit,
-        "unknown",
-        None,
-        "none",
-        reason,
-        claim=question.claim,
-        claimed=question.claimed(),
-        notes=question.notes,
-        **details,
-    )
+    return unknown(question, str(first))
 
 
 def _finite(question: Question) -> Proof | None:
@@ -272,7 +157,7 @@ def _finite(question: Question) -> Proof | None:
         text = f"{found.output} on {found.pair[0]!r} against {found.pair[1]!r}"
         lower = Lower(worth, 1, FinitePair(found.pair[0], found.pair[1], text))
     return replace(
-        _bare(question, getattr(domain, "length", 1)),
+        bare(question, getattr(domain, "length", 1)),
         status=status,
         epsilon=epsilon,
         exponential=found.factor,
@@ -315,7 +200,7 @@ def _better(question: Question, proof: Proof) -> Proof:
         return proof
     note = "the bound is that for every length"
     joined = replace(every, length=question.length, lower=proof.lower, notes=(*every.notes, note))
-    return _concluded(question, joined)
+    return concluded(question, joined)
 
 
 def _with_either_input(question: Question, ask: Callable[[Question], Proof]) -> Proof:
@@ -333,19 +218,8 @@ def _with_either_input(question: Question, ask: Callable[[Question], Proof]) -> 
             raise UntraceableError(
                 f"a symbolic value can't be used here ({type(error).__name__}: {error})",
                 "Use NumPy arithmetic, comparisons, sums, max, argmax, clip or where",
-                _place_of_error(error) or place_of(question.mechanism.function),
+                place_of_error(error) or place_of(question.mechanism.function),
             ) from error
-
-
-def _place_of_error(error: BaseException) -> str | None:
-    from dpest.program.places import is_user_file
-
-    step, where = error.__traceback__, None
-    while step is not None:
-        if is_user_file(step.tb_frame.f_code.co_filename):
-            where = f"{step.tb_frame.f_code.co_filename}:{step.tb_lineno}"
-        step = step.tb_next
-    return where
 
 
 # ---- every length
@@ -362,107 +236,21 @@ def _every_length(question: Question) -> Proof:
         raise UntraceableError(
             f"a vector of any length can't be used here ({type(error).__name__}: {error})",
             "Give a length",
-            _place_of_error(error) or place_of(question.mechanism.function),
+            place_of_error(error) or place_of(question.mechanism.function),
         ) from error
-    rated = _rates(question, found.noises)
+    rated = checked_rates(question, found.noises)
     where = place_of(question.mechanism.function)
-    integers = question.integers or _has_integral(rated.draws)
+    integers = question.integers or has_integral(rated.draws)
     conformance.check_graph(question.run, found, integers=integers, where=where)
     if found.selections or found.gaps:
         return _selected(question, found, rated)
     return _potentials(question, found, rated, ANY)
 
 
-def _rates(question: Question, noises: Mapping[Symbol, Any]) -> Rates:
-    rated = rates(noises)
-    if any(d.kind == "square" for d in rated.draws.values()):
-        raise RefusedError(
-            "Gaussian noise has no pure ε: its log-ratio has no bound in the tails. Claim zCDP, "
-            "Rényi DP or (ε, δ)-DP instead"
-        )
-    if question.unit is not None and rated.power != 1 and any(d.rate for d in rated.draws.values()):
-        raise RefusedError(
-            f"the scales are not multiples of 1/{question.unit}: the bound is not a multiple of it"
-        )
-    return rated
-
-
-def _has_integral(draws: Mapping[Symbol, Draw]) -> bool:
-    return any(d.integral for d in draws.values())
-
-
-def _rays_hold(
-    question: Question, draws: Mapping[Symbol, Draw], found: Iterable[Any] | None = None
-) -> bool:
-    """Whether the ray argument applies: lower bounds and infinities are sound only then.
-
-    It walks out along λ·d, so that inputs must range over the whole line; or, where no condition
-    restricts the noise, along the released reals, which a bounded domain allows too. And it needs
-    every noise to have tails to walk into: a uniform draw that can't be shifted makes no release
-    impossible (`rng.random() < 0.5 + 0.1 * x`), and lattice noise moves by whole steps.
-    """
-    if _has_integral(draws) or any(d.rate == 0 and d.family != "coin" for d in draws.values()):
-        return False
-    domain = question.domain
-    if domain is None:
-        return True
-    if type(domain).__name__ not in ("Reals", "Integers"):
-        return False
-    radius = question.adjacency.radius
-    if radius is not None and question.integers and not float(radius).is_integer():
-        return False
-    if domain.low == -math.inf and domain.high == math.inf:
-        return True
-    fits = radius is not None and domain.width >= radius
-    return fits and found is not None and not any(r.problem.keep for r in found)
-
-
-def _domain_facts(question: Question, draws: Mapping[Symbol, Draw]) -> dict[str, Any]:
-    whole = question.integers or _has_integral(draws)
-    return {
-        "kind": "integers" if whole else "reals",
-        "width": certificates.number(radius_of(question.adjacency, question.domain)),
-    }
-
-
-def _notes(question: Question, draws: Mapping[Symbol, Draw], world: World) -> tuple[str, ...]:
-    notes = [*question.notes, *world.notes]
-    if _has_integral(draws) and not question.integers:
-        notes.append("the data are taken to be integers, as the noise is")
-    return tuple(notes)
-
-
-def _head(
-    question: Question,
-    method: str,
-    epsilon: Fraction,
-    length: Any,
-    noises: Mapping[Symbol, Any],
-    draws: Mapping[Symbol, Draw],
-    world: World,
-) -> dict[str, Any]:
-    target = question.mechanism
-    return certificates.header(
-        target.function,
-        target.name,
-        {k: v for k, v in target.all_params.items() if k != question.unit},
-        question.adjacency,
-        radius_of(question.adjacency, question.domain),
-        "any" if length is ANY else length,
-        question.unit,
-        epsilon,
-        method,
-        _domain_facts(question, draws),
-        noises,
-        draws,
-        world,
-    )
-
-
 def _potentials(question: Question, found: Graph, rated: Rates, length: Any) -> Proof:
     components = []
     free: list[Any] | None = [] if not any(e.blocks for e in found.edges) else None
-    rays = _rays_hold(question, rated.draws, free)
+    rays = rays_hold(question, rated.draws, free)
     try:
         for phases in automata(question.adjacency, found, question.domain):
             components.append(potential(found, rated.draws, phases))
@@ -483,17 +271,17 @@ def _potentials(question: Question, found: Graph, rated: Rates, length: Any) -> 
             if other is not None and (lower is None or other.value > lower.value):
                 lower = other
     lower = _shorter(question, lower) if length is ANY else lower
-    head = _head(question, "loop", worst.epsilon, length, found.noises, rated.draws, found.world)
-    certificate = _certified(lambda: certificates.loop(head, found, components))
-    return _concluded(
+    head = head_of(question, "loop", worst.epsilon, length, found.noises, rated.draws, found.world)
+    certificate = certified(lambda: certificates.loop(head, found, components))
+    return concluded(
         question,
         replace(
-            _bare(question, length),
+            bare(question, length),
             epsilon=worst.epsilon,
             method="potentials",
             lower=lower,
             certificate=certificate,
-            notes=_notes(question, rated.draws, found.world),
+            notes=notes_of(question, rated.draws, found.world),
             words=("loop", found, components, rated),
         ),
     )
@@ -521,7 +309,7 @@ def _lower_of_every(question: Question, length: int, box: Any) -> Lower | None:
         found = graph(
             question.mechanism.function, question.argument, question.variables(), question.world
         )
-        rated = _rates(question, found.noises)
+        rated = checked_rates(question, found.noises)
         parts = [
             potential(found, rated.draws, phases)
             for phases in automata(question.adjacency, found, question.domain)
@@ -540,8 +328,8 @@ def _some_run(question: Question, found: Graph, rated: Rates, length: int, rays:
         enough = math.inf if claimed is None else float(claimed) + 1e-9
         lower = lower_bounds.from_paths(found, rated.draws, _box(question, 0), length, enough)
     reason = "no budget for the unrolled loop was found"
-    return _concluded(
-        question, replace(_bare(question, length), reason=reason, lower=lower, notes=question.notes)
+    return concluded(
+        question, replace(bare(question, length), reason=reason, lower=lower, notes=question.notes)
     )
 
 
@@ -550,18 +338,18 @@ def _selected(question: Question, found: Graph, rated: Rates) -> Proof:
     if chosen.plan.cost is None:
         return _without_bound(question)
     epsilon = chosen.plan.cost
-    head = _head(question, "selection", epsilon, ANY, found.noises, rated.draws, found.world)
-    certificate = _certified(lambda: certificates.selection(head, chosen))
+    head = head_of(question, "selection", epsilon, ANY, found.noises, rated.draws, found.world)
+    certificate = certified(lambda: certificates.selection(head, chosen))
     lower = _small_lower(question, epsilon, (2, 3))
-    return _concluded(
+    return concluded(
         question,
         replace(
-            _bare(question, ANY),
+            bare(question, ANY),
             epsilon=epsilon,
             method="selection",
             lower=lower,
             certificate=certificate,
-            notes=_notes(question, rated.draws, found.world),
+            notes=notes_of(question, rated.draws, found.world),
             words=("selection", found, chosen, rated),
         ),
     )
@@ -595,9 +383,9 @@ def _without_bound(question: Question) -> Proof:
     if lower is not None:
         reason += f"; at n = {lower.length} ε is at least {lower.value}"
         reason += f"·{question.unit}" if question.unit else ""
-    return _concluded(
+    return concluded(
         question,
-        replace(_bare(question, ANY), reason=reason, lower=lower, notes=question.notes),
+        replace(bare(question, ANY), reason=reason, lower=lower, notes=question.notes),
     )
 
 
@@ -617,9 +405,9 @@ def _fixed(question: Question, length: int) -> Proof:
             return _by_samples(question, model, length)
     if any(n.shift_cost.kind == "square" for n in model.noises.values()):
         return _gaussian(question, model, length)
-    rated = _rates(question, model.noises)
+    rated = checked_rates(question, model.noises)
     where = place_of(question.mechanism.function)
-    integers = question.integers or _has_integral(rated.draws)
+    integers = question.integers or has_integral(rated.draws)
     conformance.check_model(question.run, model, length, integers=integers, where=where)
     found = regions(model, rated.draws)
     inputs = [Symbol("input", f"q{j}") for j in range(length)]
@@ -628,27 +416,27 @@ def _fixed(question: Question, length: int) -> Proof:
     planned = plan([r.problem for r in found], groups)
     derived = {s: rule for s, rule in model.world.derived.items() if s in used}
     lower = None
-    if _rays_hold(question, rated.draws, found):
+    if rays_hold(question, rated.draws, found):
         lower = lower_bounds.from_regions(found, planned.alignments, planned.stuck, inputs, derived)
     certificate = None
     if planned.cost is not None:
-        head = _head(
+        head = head_of(
             question, "cells", planned.cost, length, model.noises, rated.draws, model.world
         )
-        certificate = _certified(lambda: certificates.cells(head, model, found, planned.alignments))
+        certificate = certified(lambda: certificates.cells(head, model, found, planned.alignments))
     reason = ""
     if planned.cost is None:
         reason = "no shift of the noise that is affine in the difference keeps a release"
-    return _concluded(
+    return concluded(
         question,
         replace(
-            _bare(question, length),
+            bare(question, length),
             epsilon=planned.cost,
             method="cells",
             reason=reason,
             lower=lower,
             certificate=certificate,
-            notes=_notes(question, rated.draws, model.world),
+            notes=notes_of(question, rated.draws, model.world),
             words=("cells", model, found, planned),
         ),
     )
@@ -665,19 +453,19 @@ def _gaussian(question: Question, model: Model, length: int) -> Proof:
     draws = rates(model.noises).draws
     power = gaussian.variances(model.noises, draws)
     where = place_of(question.mechanism.function)
-    integers = question.integers or _has_integral(draws)
+    integers = question.integers or has_integral(draws)
     conformance.check_model(question.run, model, length, integers=integers, where=where)
     found = regions(model, draws)
     inputs = [Symbol("input", f"q{j}") for j in range(length)]
     groups = faces(question.adjacency, inputs, model.world.derived, question.domain)
     shift = gaussian.common_shift(found, draws, groups)
-    head = _head(question, "square", shift.rho, length, model.noises, draws, model.world)
-    certificate = _certified(lambda: certificates.square(head, model, found, shift.slopes))
+    head = head_of(question, "square", shift.rho, length, model.noises, draws, model.world)
+    certificate = certified(lambda: certificates.square(head, model, found, shift.slopes))
     claimed = question.claimed() if claim == "ZCDP" and power == 1 else None
     if claim == "ZCDP" and question.unit is None:
         claimed = question.claimed()
     return replace(
-        _bare(question, length),
+        bare(question, length),
         epsilon=shift.rho,
         method="one shift",
         status="exact" if shift.attained else "upper bound",
@@ -685,14 +473,14 @@ def _gaussian(question: Question, model: Model, length: int) -> Proof:
         power=power,
         claimed=claimed,
         certificate=certificate,
-        notes=_notes(question, draws, model.world),
+        notes=notes_of(question, draws, model.world),
         words=("square", model, shift, draws),
     )
 
 
 def _by_samples(question: Question, model: Model, length: int) -> Proof:
     """Too many regions for a proof: the worst of some of them still gives a lower bound."""
-    rated = _rates(question, model.noises)
+    rated = checked_rates(question, model.noises)
     where = place_of(question.mechanism.function)
     conformance.check_model(question.run, model, length, integers=question.integers, where=where)
     found = regions(model, rated.draws)
@@ -700,12 +488,12 @@ def _by_samples(question: Question, model: Model, length: int) -> Proof:
     claimed = question.claimed()
     enough = math.inf if claimed is None else float(claimed) + 1e-9
     lower = None
-    if _rays_hold(question, rated.draws):
+    if rays_hold(question, rated.draws):
         groups = faces(question.adjacency, inputs, model.world.derived, question.domain)
         lower = lower_bounds.from_samples(found, groups, inputs, model.world.derived, enough)
     reason = f"{len(found)} regions are too many for a proof; use a smaller length"
-    return _concluded(
-        question, replace(_bare(question, length), reason=reason, lower=lower, method="cells")
+    return concluded(
+        question, replace(bare(question, length), reason=reason, lower=lower, method="cells")
     )
 
 
@@ -735,64 +523,15 @@ def _unrolled(question: Question, length: int, error: PathLimitError) -> Proof:
             question.world,
             length,
         )
-        rated = _rates(question, found.noises)
+        rated = checked_rates(question, found.noises)
         if found.selections or found.gaps:
             raise error
     except Exception:
         raise error from None
     where = place_of(question.mechanism.function)
-    integers = question.integers or _has_integral(rated.draws)
+    integers = question.integers or has_integral(rated.draws)
     conformance.check_graph(question.run, found, integers=integers, where=where, lengths=(length,))
     return _potentials(question, found, rated, length)
 
 
-# ---- what follows
-
-
-def _bare(question: Question, length: Any) -> Proof:
-    return Proof(
-        question.mechanism.name,
-        question.adjacency,
-        length,
-        question.unit,
-        "unknown",
-        None,
-        "none",
-        claim=question.claim,
-        claimed=question.claimed(),
-    )
-
-
-def _certified(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The certificate, accepted by the independent checker; otherwise there is no proof."""
-    from dpest.proofs import checker
-
-    try:
-        certificate = make()
-        checker.check(certificate)
-    except certificates.UncertifiedError:
-        raise RefusedError(
-            "a step needs reasoning about integers that the certificate can't show"
-        ) from None
-    except checker.Invalid as error:
-        raise RefusedError(f"the checker did not accept the certificate ({error})") from None
-    return certificate
-
-
-def _concluded(question: Question, proof: Proof) -> Proof:
-    lower, claimed = proof.lower, proof.claimed
-    pure = proof.measure == EPSILON and (
-        question.claim is None or type(question.claim).__name__ == "PureDP"
-    )
-    if lower is not None and pure and claimed is not None and lower.value > claimed:
-        return replace(proof, status="refuted")
-    if proof.epsilon is None:
-        if lower is not None and math.isinf(lower.value):
-            return replace(proof, status="refuted" if pure else "unknown")
-        return replace(proof, status="unknown")
-    if lower is not None and lower.value == proof.epsilon:
-        return replace(proof, status="exact")
-    return replace(proof, status="upper bound")
-
-
-__all__ = ["Measure", "Proof", "Question", "inspect", "prove"]
+__all__ = ["Proof", "Question", "prove"]

@@ -1,0 +1,293 @@
+"""What is to be proved, with all defaults filled in, and what follows from what was found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from dpest.declaration import Mechanism, as_mechanism, parameters_of
+from dpest.errors import DpestError, InputError, RefusedError
+from dpest.evidence import EPSILON
+from dpest.inputs.adjacency import Adjacency, parse_adjacency
+from dpest.inputs.domains import ANY
+from dpest.program.linear import Symbol, rational
+from dpest.program.piece_runs import World
+from dpest.program.unit import Unit
+from dpest.proofs import certificates
+from dpest.proofs.adjacency_faces import radius_of
+from dpest.proofs.alignment import Draw
+from dpest.proofs.conformance import call
+from dpest.proofs.proof import Proof
+from dpest.proofs.regions_of_release import Rates, rates
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be proved, with all defaults filled in."""
+
+    mechanism: Mechanism
+    adjacency: Adjacency
+    length: Any
+    unit: str | None
+    domain: Any
+    claim: Any
+    notes: tuple[str, ...] = ()
+    as_array: bool = False
+    world: Callable[[], World] = field(default=lambda: World(private=True))
+
+    @property
+    def argument(self) -> str:
+        return next(iter(parameters_of(self.mechanism.function)))
+
+    @property
+    def rng(self) -> str:
+        return "rng"
+
+    def variables(self) -> dict[str, Any]:
+        """The function's parameters, the unit as a symbol."""
+        found = dict(self.mechanism.all_params)
+        if self.unit is not None:
+            found[self.unit] = Unit()
+        return found
+
+    def run(self, x: Any, rng: Any) -> Any:
+        """The untouched function on plain numbers."""
+        import numpy as np
+
+        return call(self.mechanism, np.array(x) if self.as_array else x, rng)
+
+    @property
+    def integers(self) -> bool:
+        return type(self.domain).__name__ in ("Integers", "Finite")
+
+    def claimed(self) -> Fraction | None:
+        """The claim's ε in units of the unit."""
+        if self.claim is None or not hasattr(self.claim, "multiple"):
+            return None
+        if self.unit is not None:
+            others = {k: v for k, v in self.mechanism.all_params.items() if k != self.unit}
+            found = self.claim.multiple(self.unit, others)
+            if found is not None:
+                return Fraction(found)
+            return None
+        try:
+            return rational(self.claim.resolve(self.mechanism.all_params).value)
+        except (DpestError, TypeError, ValueError):
+            return None
+
+
+def asked(
+    mechanism: Any,
+    adjacency: Any,
+    length: Any,
+    params: Mapping[str, Any] | None,
+    unit: str | None,
+    domain: Any,
+    claim: Any,
+) -> Question:
+    target = as_mechanism(mechanism).with_params(params)
+    if target.black_box:
+        raise RefusedError(
+            f"{target.name} has no parameter `rng`: a function that draws its noise elsewhere can "
+            "only be run, not proved"
+        )
+    found = adjacency if adjacency is not None else target.adjacency
+    if found is None:
+        raise InputError("a proof needs an adjacency: adjacency=dpest.linf(1), l1(1), monotone(1)…")
+    if length is not ANY and (
+        isinstance(length, bool) or not isinstance(length, int) or length < 1
+    ):
+        raise InputError(f"a length is ANY or a positive integer: {length=}")
+    said = claim if claim is not None else target.claim
+    if isinstance(said, str):
+        from dpest.notions.claims import parse_claim
+
+        said = parse_claim(said)
+    known = target.all_params
+    for needed, parameter in list(parameters_of(target.function).items())[1:]:
+        named = parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        if not named or needed == "rng" or needed in known:
+            continue
+        if needed not in (unit, getattr(said, "unit", None), "eps", "epsilon"):
+            raise InputError(
+                f"{target.name} needs a value for {needed}: params={{{needed!r}: ...}}"
+            )
+        # The proof is for every value of the unit; the runs that test the model need one.
+        target = target.with_params({needed: 1.0})
+    known = target.all_params
+    if unit is not None and unit not in known:
+        raise InputError(f"{target.name} has no parameter {unit!r} to be the unit of a proof")
+    for name in (getattr(said, "unit", None), "eps", "epsilon"):
+        if unit is None and name in known:
+            unit = name
+    return Question(
+        target,
+        parse_adjacency(found),
+        length,
+        unit,
+        domain if domain is not None else target.domain,
+        said,
+    )
+
+
+def unknown(question: Question, reason: str, **details: Any) -> Proof:
+    return Proof(
+        question.mechanism.name,
+        question.adjacency,
+        question.length,
+        question.unit,
+        "unknown",
+        None,
+        "none",
+        reason,
+        claim=question.claim,
+        claimed=question.claimed(),
+        notes=question.notes,
+        **details,
+    )
+
+
+def place_of_error(error: BaseException) -> str | None:
+    from dpest.program.places import is_user_file
+
+    step, where = error.__traceback__, None
+    while step is not None:
+        if is_user_file(step.tb_frame.f_code.co_filename):
+            where = f"{step.tb_frame.f_code.co_filename}:{step.tb_lineno}"
+        step = step.tb_next
+    return where
+
+
+def checked_rates(question: Question, noises: Mapping[Symbol, Any]) -> Rates:
+    rated = rates(noises)
+    if any(d.kind == "square" for d in rated.draws.values()):
+        raise RefusedError(
+            "Gaussian noise has no pure ε: its log-ratio has no bound in the tails. Claim zCDP, "
+            "Rényi DP or (ε, δ)-DP instead"
+        )
+    if question.unit is not None and rated.power != 1 and any(d.rate for d in rated.draws.values()):
+        raise RefusedError(
+            f"the scales are not multiples of 1/{question.unit}: the bound is not a multiple of it"
+        )
+    return rated
+
+
+def has_integral(draws: Mapping[Symbol, Draw]) -> bool:
+    return any(d.integral for d in draws.values())
+
+
+def rays_hold(
+    question: Question, draws: Mapping[Symbol, Draw], found: Iterable[Any] | None = None
+) -> bool:
+    """Whether the ray argument applies: lower bounds and infinities are sound only then.
+
+    It walks out along λ·d, so that inputs must range over the whole line; or, where no condition
+    restricts the noise, along the released reals, which a bounded domain allows too. And it needs
+    every noise to have tails to walk into: a uniform draw that can't be shifted makes no release
+    impossible (`rng.random() < 0.5 + 0.1 * x`), and lattice noise moves by whole steps.
+    """
+    if has_integral(draws) or any(d.rate == 0 and d.family != "coin" for d in draws.values()):
+        return False
+    domain = question.domain
+    if domain is None:
+        return True
+    if type(domain).__name__ not in ("Reals", "Integers"):
+        return False
+    radius = question.adjacency.radius
+    if radius is not None and question.integers and not float(radius).is_integer():
+        return False
+    if domain.low == -math.inf and domain.high == math.inf:
+        return True
+    fits = radius is not None and domain.width >= radius
+    return fits and found is not None and not any(r.problem.keep for r in found)
+
+
+def domain_facts(question: Question, draws: Mapping[Symbol, Draw]) -> dict[str, Any]:
+    whole = question.integers or has_integral(draws)
+    return {
+        "kind": "integers" if whole else "reals",
+        "width": certificates.number(radius_of(question.adjacency, question.domain)),
+    }
+
+
+def notes_of(question: Question, draws: Mapping[Symbol, Draw], world: World) -> tuple[str, ...]:
+    notes = [*question.notes, *world.notes]
+    if has_integral(draws) and not question.integers:
+        notes.append("the data are taken to be integers, as the noise is")
+    return tuple(notes)
+
+
+def head_of(
+    question: Question,
+    method: str,
+    epsilon: Fraction,
+    length: Any,
+    noises: Mapping[Symbol, Any],
+    draws: Mapping[Symbol, Draw],
+    world: World,
+) -> dict[str, Any]:
+    target = question.mechanism
+    return certificates.header(
+        target.function,
+        target.name,
+        {k: v for k, v in target.all_params.items() if k != question.unit},
+        question.adjacency,
+        radius_of(question.adjacency, question.domain),
+        "any" if length is ANY else length,
+        question.unit,
+        epsilon,
+        method,
+        domain_facts(question, draws),
+        noises,
+        draws,
+        world,
+    )
+
+
+def bare(question: Question, length: Any) -> Proof:
+    return Proof(
+        question.mechanism.name,
+        question.adjacency,
+        length,
+        question.unit,
+        "unknown",
+        None,
+        "none",
+        claim=question.claim,
+        claimed=question.claimed(),
+    )
+
+
+def certified(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The certificate, accepted by the independent checker; otherwise there is no proof."""
+    from dpest.proofs import checker
+
+    try:
+        certificate = make()
+        checker.check(certificate)
+    except certificates.UncertifiedError:
+        raise RefusedError(
+            "a step needs reasoning about integers that the certificate can't show"
+        ) from None
+    except checker.Invalid as error:
+        raise RefusedError(f"the checker did not accept the certificate ({error})") from None
+    return certificate
+
+
+def concluded(question: Question, proof: Proof) -> Proof:
+    lower, claimed = proof.lower, proof.claimed
+    pure = proof.measure == EPSILON and (
+        question.claim is None or type(question.claim).__name__ == "PureDP"
+    )
+    if lower is not None and pure and claimed is not None and lower.value > claimed:
+        return replace(proof, status="refuted")
+    if proof.epsilon is None:
+        if lower is not None and math.isinf(lower.value):
+            return replace(proof, status="refuted" if pure else "unknown")
+        return replace(proof, status="unknown")
+    if lower is not None and lower.value == proof.epsilon:
+        return replace(proof, status="exact")
+    return replace(proof, status="upper bound")
