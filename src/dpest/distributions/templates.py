@@ -133,6 +133,8 @@ def _filled(
             elif not value:
                 break
         else:
+            if _contradicts(conditions):
+                continue
             leaves = tuple(_filled_leaf(leaf, numbers) for leaf in path.leaves)
             paths.append(Path(tuple(conditions), path.skeleton, leaves, path.choices))
     return replace(
@@ -141,6 +143,29 @@ def _filled(
         indicators={s: formula(t) for s, t in trace.indicators.items()},
         inputs=x,
     )
+
+
+def _contradicts(conditions: Sequence[Condition]) -> bool:
+    """Whether bounds on one noise exclude each other: paths for other inputs, not for this one."""
+    lows: dict[Symbol, tuple[Fraction, bool]] = {}
+    highs: dict[Symbol, tuple[Fraction, bool]] = {}
+    for condition in conditions:
+        if len(condition.form.terms) != 1 or condition.relation in ("==", "!="):
+            continue
+        ((symbol, c),) = condition.form.terms.items()
+        edge = -condition.form.constant / c
+        if c > 0:  # of equal bounds the strict one is the tighter
+            entry = (edge, condition.strict)
+            lows[symbol] = max(entry, lows.get(symbol, entry))
+        else:
+            entry = (-edge, condition.strict)
+            highs[symbol] = max(entry, highs.get(symbol, entry))
+    for symbol, (low, low_strict) in lows.items():
+        if symbol in highs:
+            high, high_strict = -highs[symbol][0], highs[symbol][1]
+            if low > high or (low == high and (low_strict or high_strict)):
+                return True
+    return False
 
 
 def _filled_leaf(leaf: Any, numbers: Mapping[Symbol, Fraction]) -> Any:
