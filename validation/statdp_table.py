@@ -28,6 +28,7 @@ from dpest.attacks.statdp.inputs import generate_cases
 LENGTHS = (5, 10)
 # Curves look for rarer events than verdicts need: more runs on both counts.
 CURVE_RUNS = 1_000_000
+GRID_STEP = 0.05
 # All verdicts of the table together are wrong with probability at most 0.05.
 ALPHA = 0.05 / 33
 
@@ -247,7 +248,7 @@ def main() -> int:
             curve = p_value_curve(
                 mechanism,
                 cases,
-                best * np.linspace(0.3, 1.3, 21),
+                best * np.arange(0.3, 1.3, GRID_STEP),
                 claim=claim,
                 params=params,
                 selection_runs=CURVE_RUNS,
@@ -265,7 +266,8 @@ def main() -> int:
             trouble = []
             if found.violated != expected and not (expected and best < claim + 4 * error):
                 trouble.append("wrong verdict")
-            if rise > best + 3 * error:
+            # Where the filter, not the event, ends the curve, the grid is all that locates it.
+            if rise > best + 3 * error + GRID_STEP * best:
                 trouble.append("above the best")
             if rise < 0.9 * best - 2 * error:
                 trouble.append("far below the best")
