@@ -62,7 +62,6 @@ class SequentialAudit:
         self.alpha, self.delta = alpha, delta
         # With delta > 0 the two directions are separate bets, each with half of the wealth.
         copies = 1 if delta == 0.0 else 2
-        self._copies = copies
         self._wealth = MixtureWealth(len(self.grid) * copies, alpha)
         self._ensemble = Ensemble()
         self._past: list[Samples] = []

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 #: Shares of the wealth that the mixture bets, and the part of the wealth that each starts with.
 #: Most goes to the full bet, which is best if the predictor is calibrated; the rest insures.
-FRACTIONS = ((1.0, 0.65), (0.6, 0.2), (0.2, 0.1), (0.05, 0.05))
+FRACTIONS = ((1.0, 0.8), (0.5, 0.15), (0.1, 0.05))
 
 
 def odds_limit(epsilon: float | Floats) -> Floats:
