@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpest.attacks.budget import Budget
 from dpest.attacks.sampler import MechanismSampler, Sampler
 from dpest.errors import DpestError, InputError
-from dpest.evidence import Evidence
+from dpest.evidence import Evidence, Measure
 from dpest.inputs.patterns import patterns
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def attack(
             length=question.length,
             epsilon=question.limit,
             budget=campaign.given_budget,
+            run=campaign.runner.batch if campaign.runner is not None else None,
             **settings,
         )
     if method == "finder":
@@ -187,18 +188,23 @@ def statistical(campaign: Campaign) -> list[Evidence]:
 
 
 def floating_point(campaign: Campaign) -> list[Evidence]:
-    """What the machine's doubles leak beyond the mathematics, on the question's first pair."""
-    from dpest.attacks.floating import floating_attack
+    """What the machine's doubles leak beyond the mathematics, on the question's first pair.
+
+    The function is run as it is: the batch reading draws its noise by other arithmetic.
+    """
+    from dpest.attacks.floating import audit_doubles
 
     question = campaign.question
+    if question.measure != Measure():
+        campaign.notes.append("no audit of the machine's doubles: it tests pure ε only")
+        return []
     x, x2 = pairs_of(campaign)[0]
     try:
         return [
-            floating_attack(
-                sampler_of(campaign),
+            audit_doubles(
+                question.mechanism,
                 x,
                 x2,
-                claim=question.limit,
                 alpha=campaign.alpha,
                 seed=campaign.seed,
                 progress=campaign.progress,
