@@ -36,6 +36,16 @@ def symbol(measure: Measure) -> str:
 
 def headline(verdict: Verdict) -> str:
     """The answer in one line."""
+    machine = verdict.floating_point
+    if machine is None or not verdict.floating_point_violated:
+        return _answer(verdict)
+    return (
+        f"{_answer(verdict)}. FLOATING POINT VIOLATED: its doubles leak ε ≥ "
+        f"{number(machine.value)} ({machine.standing})"
+    )
+
+
+def _answer(verdict: Verdict) -> str:
     question = verdict.question
     name, letter = question.mechanism, symbol(question.measure)
     lower, upper = verdict.lower, verdict.upper
@@ -107,6 +117,11 @@ def advice(verdict: Verdict) -> str:
             "Don't release this code under its claim. Replay the witness, mend the mechanism, or "
             "state the larger bound"
             + (f" {number(upper.value)}." if upper and math.isfinite(upper.value) else ".")
+        )
+    if verdict.floating_point_violated:
+        return (
+            "The mathematics holds, the machine's arithmetic doesn't: release through a mechanism "
+            "made for doubles (snapping, or discrete noise on a grid)."
         )
     if verdict.status in ("exact", "proved"):
         if claim is None:
