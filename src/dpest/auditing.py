@@ -117,7 +117,8 @@ def exact(
     """The exact privacy loss between two inputs; `certify=True` adds an enclosure.
 
     The inputs must be neighbours under `adjacency` (default: the mechanism's own; any pair of
-    equal length if it states none). Raises an error that names the reason where the loss has no exact answer.
+    equal length if it states none). Raises an error that names the reason where the loss has no
+    exact answer.
     """
     from dpest.distributions.engine import exact_loss
 
