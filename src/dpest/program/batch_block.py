@@ -17,7 +17,7 @@ from dpest.program.batch_patches import patched
 from dpest.program.batch_reading import Pending, Reading
 from dpest.program.batch_scalar import ScalarGenerator
 from dpest.program.batch_values import NeedsScalar
-from dpest.program.black_box import global_randomness
+from dpest.program.black_box import GlobalState, global_randomness
 from dpest.program.seeds import block_seed, generator_of
 from dpest.program.skeleton import flatten
 from dpest.program.time_limit import Clock, where_defined
@@ -25,7 +25,11 @@ from dpest.program.time_limit import Clock, where_defined
 _SMALL = 8  # so few runs are finished one by one: array operations no longer pay
 _CREDIT = 100  # runs by which paths may fall short of paying, before the rest goes one by one
 _PARTS = 8  # a block whose draws don't fit in memory is read in so many parts
-_PROBE = 64  # blocks of fewer runs are not worth a test of repeatability
+_OWN_RANDOMNESS = (
+    "gave different outputs for the same rng, or drew from a global generator: it has randomness "
+    "or memory of its own (np.random, random, a global). Its runs were made one by one. Draw from "
+    "the rng that is handed in"
+)
 
 
 class BlockReader:
@@ -48,33 +52,44 @@ class BlockReader:
 
     def read(self, count: int, seed: np.random.SeedSequence) -> list[Any]:
         """The collectors of a block's parts, in order; one, unless memory was short."""
-        collector = self.make_collector(count)
-        arrays = self.make_arrays(seed)
+        before = GlobalState()
         with np.errstate(all="ignore"):
-            if count >= _PROBE and not self._repeatable(seed):
-                collector.note(
-                    f"{where_defined(self.target.function)}: {self.target.name} gave different "
-                    "outputs for the same rng: it has randomness or memory of its own "
-                    "(np.random, random, a global). Its runs were made one by one. Draw from "
-                    "the rng that is handed in"
-                )
-                with global_randomness(seed):
-                    rows = Reading(arrays, count).rows
-                    self._one_by_one(Pending(rows, [], []), arrays, collector)
-                return [collector]
-            try:
-                with arrays.working():
-                    self._read_paths(count, arrays, collector)
-                return [collector]
-            except (TooMuchKept, MemoryError):
-                if count <= _SMALL:
-                    raise
+            if count and not self._repeatable(seed):
+                problem = _OWN_RANDOMNESS
+            else:
+                problem = ""
+                collector = self.make_collector(count)
+                arrays = self.make_arrays(seed)
+                try:
+                    with arrays.working():
+                        self._read_paths(count, arrays, collector)
+                except (TooMuchKept, MemoryError):
+                    if count <= _SMALL:
+                        raise
+                    collector = None
+            if before.touched():  # perhaps on a rare path only
+                before.restore()
+                problem = _OWN_RANDOMNESS
+            if problem:
+                return [self._all_one_by_one(count, seed, problem)]
+        if collector is not None:
+            return [collector]
         parts = -(-count // max(_SMALL - 1, -(-count // _PARTS)))
         edges = [count * i // parts for i in range(parts + 1)]
         found: list[Any] = []
         for i in range(parts):
             found.extend(self.read(edges[i + 1] - edges[i], block_seed(seed, i)))
         return found
+
+    def _all_one_by_one(self, count: int, seed: np.random.SeedSequence, problem: str) -> Any:
+        """Plain runs of a function that can't be read in batches."""
+        collector = self.make_collector(count)
+        arrays = self.make_arrays(seed)
+        place = where_defined(self.target.function)
+        collector.note(f"{place}: {self.target.name} {problem}")
+        with global_randomness(seed):
+            self._one_by_one(Pending(Reading(arrays, count).rows, [], []), arrays, collector)
+        return collector
 
     def _call(self, rng: Any) -> Any:
         self.clock.start()

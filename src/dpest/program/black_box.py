@@ -19,20 +19,35 @@ from dpest.program.time_limit import Clock, where_defined
 @contextmanager
 def global_randomness(seed: np.random.SeedSequence) -> Iterator[None]:
     """Seed the global generators of NumPy and Python, and give them back as they were."""
-    before = np.random.get_state(), random.getstate()  # noqa: NPY002
+    before = GlobalState()
     words = seed.generate_state(8)
     np.random.seed(words)  # noqa: NPY002
     random.seed(int.from_bytes(words.tobytes(), "little"))
     try:
         yield
     finally:
-        np.random.set_state(before[0])  # noqa: NPY002
-        random.setstate(before[1])
+        before.restore()
 
 
-def _global_state() -> tuple[Any, ...]:
-    _, words, position, has_gauss, _ = np.random.get_state()  # noqa: NPY002
-    return words[0], position, has_gauss, random.getstate()
+class GlobalState:
+    """Where the global generators of NumPy and Python stand."""
+
+    def __init__(self) -> None:
+        self._numpy: Any = np.random.get_state()  # noqa: NPY002
+        self._python = random.getstate()
+
+    def touched(self) -> bool:
+        """Whether anybody has drawn from them since."""
+        now: Any = np.random.get_state()  # noqa: NPY002
+        return (
+            self._numpy[2:] != now[2:]
+            or not np.array_equal(self._numpy[1], now[1])
+            or self._python != random.getstate()
+        )
+
+    def restore(self) -> None:
+        np.random.set_state(self._numpy)  # noqa: NPY002
+        random.setstate(self._python)
 
 
 def black_box_block(
@@ -44,13 +59,13 @@ def black_box_block(
     here. A call that raises has the output "raises ValueError".
     """
     with global_randomness(seed):
-        start = _global_state()
+        start = GlobalState()
         samples = (
             _many(target, x, count, clock)
             if target.takes_size
             else _single(target, x, count, clock)
         )
-        touched = _global_state() != start
+        touched = start.touched()
     notes = list(samples.notes)
     if touched:
         notes.append(
