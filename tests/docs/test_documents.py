@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from pathlib import Path
 
@@ -21,9 +22,14 @@ def test_code_blocks_run_in_order(path, tmp_path, monkeypatch, capsys):
     if not blocks:
         pytest.skip("no code")
     script = tmp_path / "document.py"
-    script.write_text("\n".join(blocks), encoding="utf-8")
+    plain = [block for block in blocks if not block.lstrip().startswith(">>>")]
+    script.write_text("\n".join(plain), encoding="utf-8")
     namespace = {"__name__": "document", "__file__": str(script)}
     exec(compile(script.read_text(encoding="utf-8"), str(script), "exec"), namespace)
+    if len(plain) < len(blocks):
+        failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+        assert ran > 0
+        assert failed == 0, capsys.readouterr().out
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))

@@ -37,6 +37,7 @@ def convert(
     CLAIM is pure:EPSILON, approx:EPSILON,DELTA, renyi:ALPHA,RHO, zcdp:RHO or gdp:MU.
 
     \b
+    Example:
     dpest convert renyi:2,0.1 --to approx --delta 1e-5
     dpest convert gdp:1 --to renyi --alpha 8
     """

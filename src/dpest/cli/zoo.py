@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("name", required=False)
 def zoo(name: str | None) -> None:
-    """List the built-in mechanisms, or explain the one called NAME."""
+    """List the built-in mechanisms, or explain the one called NAME.
+
+    \b
+    Example:
+      dpest zoo SVT4
+    """
     from rich.console import Console
 
     from dpest import zoo as collection
