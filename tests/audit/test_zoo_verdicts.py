@@ -9,44 +9,47 @@ import pytest
 import dpest
 from dpest import zoo
 
-# Private in the mathematics only up to what the machine's arithmetic adds; see the float verdict.
-MACHINE = {"SnappingLaplace"}
+# What an audit does not settle yet, each with the reason. A row that gets settled fails here, so
+# that the list stays true.
+OPEN = {
+    "SnappingLaplace": "its logarithm and rounding can't be traced; it can only be run",
+}
+
+# Bounds further apart than 1 %, each with the reason.
+APART = {
+    "SnappingLaplace": OPEN["SnappingLaplace"],
+}
+
+# Long audits, run by `make test-slow`.
+LONG: set[str] = set()
 
 
-@pytest.mark.parametrize("name", zoo.names())
+def entries():
+    for name in zoo.names():
+        marks = [pytest.mark.slow] if name in LONG else []
+        yield pytest.param(name, marks=marks)
+
+
+@pytest.mark.parametrize("name", entries())
 def test_verdict_agrees_with_the_truth(name):
     mechanism = zoo.get(name)
     verdict = dpest.audit(mechanism)
-    truth = mechanism.about["truth"]
     n = verdict.question.length
+    truth = mechanism.about["truth"]
     true = truth(n, mechanism.all_params) if truth is not None else None
     if true is not None:
         if verdict.lower is not None:
             assert verdict.lower.value <= true * (1 + 1e-9) + verdict.lower.error
         if verdict.upper is not None:
             assert verdict.upper.value >= true * (1 - 1e-9)
-    if name in MACHINE:
-        assert verdict.status != "violated"
-        return
     wrong = not mechanism.about["right"] and n >= mechanism.about["wrong_from"]
-    if wrong:
+    if name in OPEN:
+        assert verdict.status == "unsettled", "settled now: take it off the list"
+    elif wrong:
         assert verdict.status == "violated", str(verdict)
     else:
         assert verdict.status in ("exact", "proved"), str(verdict)
-
-
-LAPLACE_OR_EXPONENTIAL = [
-    m.name
-    for m in zoo.entries()
-    if m.about["truth"] is not None and m.name not in MACHINE and isinstance(m.claim, dpest.PureDP)
-]
-
-
-@pytest.mark.parametrize("name", LAPLACE_OR_EXPONENTIAL)
-def test_the_two_bounds_meet(name):
-    verdict = dpest.audit(zoo.get(name))
-    assert verdict.lower is not None
-    if math.isinf(verdict.lower.value):
-        return
-    assert verdict.gap is not None, str(verdict)
-    assert verdict.gap <= 0.01, str(verdict)
+    pure = isinstance(mechanism.claim, dpest.PureDP) and true is not None
+    if pure and name not in APART and math.isfinite(true):
+        assert verdict.gap is not None, str(verdict)
+        assert verdict.gap <= 0.01, str(verdict)

@@ -21,15 +21,17 @@ def test_code_blocks_run_in_order(path, tmp_path, monkeypatch, capsys):
     blocks = BLOCK.findall(text)
     if not blocks:
         pytest.skip("no code")
-    script = tmp_path / "document.py"
-    plain = [block for block in blocks if not block.lstrip().startswith(">>>")]
-    script.write_text("\n".join(plain), encoding="utf-8")
-    namespace = {"__name__": "document", "__file__": str(script)}
-    exec(compile(script.read_text(encoding="utf-8"), str(script), "exec"), namespace)
-    if len(plain) < len(blocks):
-        failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
-        assert ran > 0
-        assert failed == 0, capsys.readouterr().out
+    namespace: dict[str, object] = {"__name__": "document"}
+    for number, block in enumerate(blocks):
+        if block.lstrip().startswith(">>>"):
+            example = doctest.DocTestParser().get_doctest(block, namespace, path.name, None, number)
+            example.globs = namespace  # shared with the other blocks, not a copy
+            result = doctest.DocTestRunner().run(example, clear_globs=False)
+            assert result.failed == 0, capsys.readouterr().out
+        else:
+            script = tmp_path / f"document_{number}.py"
+            script.write_text(block, encoding="utf-8")
+            exec(compile(block, str(script), "exec"), namespace)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
