@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ def _piecewise(function, kinks, reach):
     points = sorted({-reach, reach, *kinks})
     return sum(
         integrate.quad(function, a, b, epsabs=0, epsrel=1e-12, limit=300)[0]
-        for a, b in zip(points, points[1:], strict=False)
+        for a, b in itertools.pairwise(points)
     )
 
 
