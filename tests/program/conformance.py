@@ -16,7 +16,7 @@ from dpest.program.calls import caller, fresh
 from dpest.program.fixed import FixedRun
 from dpest.program.generator import SymbolicGenerator
 from dpest.program.linear import Form, Symbol
-from dpest.program.patches import patched
+from dpest.program.patches import Overlay, patched
 from dpest.program.paths import Path, Trace
 from dpest.program.skeleton import flatten
 
@@ -88,10 +88,11 @@ def check_conformance(
 ) -> None:
     """Every run lies in exactly one path, and releases what the path says."""
     call = caller(as_mechanism(mechanism).with_params(params))
+    overlay = Overlay(mechanism)
     for seed in range(runs):
         recorder = Recorder(trace, seed)
         try:
-            with patched():  # np.random.default_rng(rng) must give it back
+            with patched(overlay):  # np.random.default_rng(rng) must give it back
                 output = call(fresh(x, lenient=False), recorder.generator())
         except Exception as error:
             output = f"raises {type(error).__name__}"

@@ -15,14 +15,14 @@ from dpest.program.calls import as_value, caller, concrete, fresh, place_of
 from dpest.program.fixed import at_point
 from dpest.program.forking import Explored, Names
 from dpest.program.linear import Form, Symbol
-from dpest.program.patches import patched
+from dpest.program.patches import Overlay, patched
 from dpest.program.places import innermost, shown
 from dpest.program.running import SAMPLING
 from dpest.program.skeleton import flatten
 from dpest.program.symbolic import Real
 
 
-def check_path(target: Mechanism, x: Any, found: Explored, names: Names) -> None:
+def check_path(target: Mechanism, x: Any, found: Explored, names: Names, overlay: Overlay) -> None:
     """Run the untouched function at a point of the path; it must do what the path says."""
     values = dict(found.point)
     if any(names.supports.integral(s) and v.denominator != 1 for s, v in values.items()):
@@ -46,7 +46,7 @@ def check_path(target: Mechanism, x: Any, found: Explored, names: Names) -> None
     if any(isinstance(v, (Real, Symbol, Form)) for v in target.params.values()):
         changed = target.with_params({k: number(as_value(v)) for k, v in target.params.items()})
     try:
-        with patched():
+        with patched(overlay):
             output: Any = caller(changed)(concrete(fresh(x, lenient=False), number), generator)
     except Exception as error:
         if found.raised and type(error) is type(found.outcome):
@@ -92,12 +92,12 @@ class _Handed:
         return noise.sample(self._generator, size)
 
 
-def check_generator(target: Mechanism, x: Any) -> None:
+def check_generator(target: Mechanism, x: Any, overlay: Overlay) -> None:
     """The function must not tell NumPy's own generator from one that stands in for it."""
 
     def output(rng: Any) -> Any:
         try:
-            with patched():
+            with patched(overlay):
                 return flatten(caller(target)(fresh(x, lenient=False), rng))
         except Exception as error:
             return type(error)

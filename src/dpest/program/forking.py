@@ -20,7 +20,7 @@ from dpest.noise.family import Noise
 from dpest.program.joining import Joins, state_key
 from dpest.program.linear import Condition, Form, Symbol, distinct
 from dpest.program.masses import mass_bound
-from dpest.program.patches import patched
+from dpest.program.patches import Overlay, patched
 from dpest.program.paths import Choice
 from dpest.program.places import Place, innermost, inside_while, shown, source_line, user_place
 from dpest.program.regions import Point, Region, Supports
@@ -364,7 +364,8 @@ class Exploration:
     `run` is called with a `Run`, once a path and twice more for the first one, to see that it does
     the same thing again. `assume` are conditions that hold from the start and are not repeated in
     the paths. With `join`, paths stand for several ways through a loop without a bound: what they
-    are is said by `joins.merged(path.turns, …)` when the iteration is over.
+    are is said by `joins.merged(path.turns, …)` when the iteration is over. `function` is the
+    user's, in whose modules NumPy is replaced; `run` itself if it isn't given.
     """
 
     def __init__(
@@ -377,8 +378,10 @@ class Exploration:
         where: str | None = None,
         lenient: bool = False,
         join: bool = False,
+        function: Callable[..., Any] | None = None,
     ) -> None:
         self.run = run
+        self.overlay = Overlay(run if function is None else function)
         self.lenient = lenient
         self.limits = limits or Limits()
         self.names = names or Names()
@@ -452,7 +455,7 @@ class Exploration:
         outcome: Any
         raised = False
         try:
-            with in_run(run), patched(), watched(deadline):
+            with in_run(run), patched(self.overlay), watched(deadline):
                 outcome = self.run(run)
         except _Suspended:
             return run, None
@@ -548,6 +551,7 @@ def explore(
     where: str | None = None,
     lenient: bool = False,
     join: bool = False,
+    function: Callable[..., Any] | None = None,
 ) -> Exploration:
     """The paths of `run(generator)`, where the generator stands in for NumPy's.
 
@@ -566,6 +570,7 @@ def explore(
         where=where,
         lenient=lenient,
         join=join,
+        function=run if function is None else function,
     )
 
 

@@ -1,52 +1,157 @@
 """Functions of Python and NumPy that no protocol lets a symbolic value take part in.
 
 While a trace runs, `max` and `min` see noisy values as n cells instead of n − 1 comparisons, and
-arrays that the user's code makes can hold noisy values. For everything else, and in every other
-thread, they are the originals.
+arrays that the user's code makes can hold noisy values. NumPy itself stays as it is: compiled code
+fills the arrays of `np.empty` by their memory and must never meet one of ours. Only the names in
+the user's own modules and closures are replaced (see `program.reach`). For everything else, and in
+every other thread, they are the originals.
 """
 
 from __future__ import annotations
 
 import builtins
 import functools
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import CellType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from dpest.program import symbolic_functions
-from dpest.program.places import is_user_file
+from dpest.program.reach import containers
 from dpest.program.running import has_run, lenient
 from dpest.program.selections import continuous, converted, extreme
 from dpest.program.symbolic import Real, is_symbolic
 from dpest.program.symbolic_arrays import SymbolicArray, _objects, symbolic_array, symbolic_inside
 
 _MISSING = object()
-_known = symbolic_functions.FUNCTIONS  # its keys are the originals: loaded before any is replaced
+_known = symbolic_functions.FUNCTIONS  # its keys are the originals
+_MOST_KEPT = 8
 _lock = threading.Lock()
-_depth = 0
+_depths: dict[tuple[int, Any], int] = {}
+
+
+class _Slot:
+    """A name in the user's globals, or a cell of a closure, that holds an original."""
+
+    __slots__ = ("holder", "key", "name", "new", "old")
+
+    def __init__(self, holder: Any, name: str, old: Any, new: Any) -> None:
+        self.holder = holder
+        self.name = name
+        self.old = old
+        self.new = new
+        self.key = (id(holder), name)
+
+    def swap(self, old: Any, new: Any) -> None:
+        if isinstance(self.holder, CellType):
+            if _content(self.holder) is old:
+                self.holder.cell_contents = new
+        elif self.holder.get(self.name) is old:
+            self.holder[self.name] = new
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return _MISSING
+
+
+class Overlay:
+    """The replacements for the code that can be reached from some functions or globals.
+
+    What can be reached is found once; entering `patched(overlay)` is cheap.
+    """
+
+    def __init__(self, *roots: Any) -> None:
+        self.slots: list[_Slot] = []
+        self.globals: list[dict[str, Any]] = []
+        for holder in containers(*roots):
+            if isinstance(holder, CellType):
+                values = [("", _content(holder))]
+            else:
+                self.globals.append(holder)
+                values = list(holder.items())
+            for name, old in values:
+                new = _replacement(old)
+                if new is not None:
+                    self.slots.append(_Slot(holder, name, old, new))
+        self.ids = {id(names) for names in self.globals}
+
+
+_latest: dict[int, tuple[Any, Overlay]] = {}  # by the id of the names, which it keeps alive
+
+
+def overlay_of(names: Any) -> Overlay:
+    """The overlay of some globals, found once for runs that follow each other."""
+    known = _latest.get(id(names))
+    if known is None:
+        if len(_latest) >= _MOST_KEPT:
+            _latest.clear()
+        known = _latest[id(names)] = names, Overlay(dict(names))
+    return known[1]
 
 
 @contextmanager
-def patched() -> Iterator[None]:
-    """The replacements are in place inside of this."""
-    global _depth
+def patched(*roots: Any) -> Iterator[None]:
+    """The replacements are in place inside of this, for the code that `roots` can reach.
+
+    A root is the user's function, a dict of globals, or an `Overlay`.
+    """
+    overlay = roots[0] if roots and isinstance(roots[0], Overlay) else Overlay(*roots)
+    before: frozenset[int] = getattr(_importing, "ids", frozenset())
+    _importing.ids = before | overlay.ids
     with _lock:
-        if _depth == 0:
-            for owner, name, _, new in _REPLACED:
-                setattr(owner, name, new)
-        _depth += 1
+        for slot in (*_BUILTINS, *overlay.slots):
+            depth = _depths.get(slot.key, 0)
+            if depth == 0:
+                slot.swap(slot.old, slot.new)
+            _depths[slot.key] = depth + 1
     try:
         yield
     finally:
+        _importing.ids = before
         with _lock:
-            _depth -= 1
-            if _depth == 0:
-                for owner, name, old, _ in _REPLACED:
-                    setattr(owner, name, old)
+            for slot in (*_BUILTINS, *overlay.slots):
+                depth = _depths[slot.key]
+                if depth == 1:
+                    del _depths[slot.key]
+                    slot.swap(slot.new, slot.old)
+                else:
+                    _depths[slot.key] = depth - 1
+
+
+def overlaid(names: dict[str, Any]) -> None:
+    """Put the replacements into a scope that was made for one run."""
+    for name, old in list(names.items()):
+        new = _replacement(old)
+        if new is not None:
+            names[name] = new
+
+
+_importing = threading.local()
+
+
+def _import(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`import numpy` inside of the user's function gives the overlay, too."""
+
+    @functools.wraps(original)
+    def apply(name: str, globals: Any = None, *args: Any, **options: Any) -> Any:
+        found = original(name, globals, *args, **options)
+        if globals is not None and id(globals) in getattr(_importing, "ids", ()):
+            new = _replacement(found)
+            return found if new is None else new
+        return found
+
+    return apply
+
+
+def _replacement(value: Any) -> Any:
+    found = _REPLACED.get(id(value))
+    return found[1] if found is not None and found[0] is value else None
 
 
 def _extremum(original: Callable[..., Any], *, least: bool) -> Callable[..., Any]:
@@ -95,16 +200,12 @@ def _holds_symbols(value: Any, depth: int = 4) -> bool:
     return False
 
 
-def _from_user() -> bool:
-    return has_run() and is_user_file(sys._getframe(2).f_code.co_filename)
-
-
 def _maker(original: Callable[..., Any]) -> Callable[..., Any]:
     """np.array and the like: a list with noisy values gives a SymbolicArray."""
 
     @functools.wraps(original)
     def apply(value: Any = (), dtype: Any = None, *args: Any, **options: Any) -> Any:
-        if _from_user():
+        if has_run():
             if original is np.fromiter:
                 value = list(value)
             if _holds_symbols(value) or (lenient() and isinstance(value, SymbolicArray)):
@@ -133,7 +234,7 @@ def _filled(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def apply(*args: Any, **options: Any) -> Any:
-        if _from_user():
+        if has_run():
             if any(_holds_symbols(a, 1) for a in (*args, *options.values())):
                 return _of_symbols(original, args, options)
             made = original(*args, **options)
@@ -146,10 +247,12 @@ def _filled(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_symbols(original: Callable[..., Any], args: Any, options: Any) -> Any:
-    """np.full and np.full_like with a noisy value."""
+    """np.full with a noisy value, and np.zeros_like and its kin for a noisy array."""
+    if original in (np.zeros, np.ones, np.empty):
+        return original(*args, **options)  # a noisy shape: refused
     names = ("shape" if original is np.full else "a", "fill_value")
     given = {**dict(zip(names, args, strict=False)), **options}
-    shape = given["shape"] if "shape" in given else np.shape(given["a"])
+    shape = given["shape"] if given.get("shape") is not None else np.shape(given["a"])
     array = np.empty(shape, dtype=object)
     fill = given.get("fill_value", 0.0)
     if original in (np.zeros_like, np.empty_like, np.ones_like):
@@ -187,27 +290,58 @@ def _default_rng(original: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
-_REPLACED: list[tuple[Any, str, Any, Any]] = [
-    (builtins, "max", builtins.max, _extremum(builtins.max, least=False)),
-    (builtins, "min", builtins.min, _extremum(builtins.min, least=True)),
-    (np.random, "default_rng", np.random.default_rng, _default_rng(np.random.default_rng)),
-    *(
-        (np, name, getattr(np, name), _maker(getattr(np, name)))
+class _Module(ModuleType):
+    """A module with some functions replaced."""
+
+    def __init__(self, module: ModuleType, replaced: dict[str, Any]) -> None:
+        super().__init__(module.__name__)
+        self.__dict__.update(replaced)
+        self.__dict__["_module"] = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_module"], name)
+
+
+_RANDOM = {"default_rng": _default_rng(np.random.default_rng)}
+_FUNCTIONS: dict[str, Any] = {
+    **{
+        name: _maker(getattr(np, name))
         for name in ("array", "asarray", "asanyarray", "ascontiguousarray", "fromiter")
-    ),
-    *(
-        (np, name, getattr(np, name), _filled(getattr(np, name)))
+    },
+    **{
+        name: _filled(getattr(np, name))
         for name in (
             "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like",
         )
-    ),
-    *(
-        (np, name, getattr(np, name), _on_lists(getattr(np, name)))
+    },
+    **{
+        name: _on_lists(getattr(np, name))
         for name in (
             "sum", "max", "amax", "min", "amin", "argmax", "argmin", "mean", "average", "median",
             "sort", "argsort", "cumsum", "where", "any", "all", "count_nonzero", "nonzero",
             "flatnonzero", "clip", "round", "diff", "dot", "concatenate", "hstack", "append",
             "searchsorted", "digitize", "ptp", "var", "std",
         )
-    ),
-]  # fmt: skip
+    },
+}  # fmt: skip
+_random = _Module(np.random, _RANDOM)
+_numpy = _Module(np, {**_FUNCTIONS, "random": _random})
+_max = _extremum(builtins.max, least=False)
+_min = _extremum(builtins.min, least=True)
+
+_REPLACED: dict[int, tuple[Any, Any]] = {
+    id(old): (old, new)
+    for old, new in (
+        (np, _numpy),
+        (np.random, _random),
+        (builtins.max, _max),
+        (builtins.min, _min),
+        *((getattr(np.random, name), new) for name, new in _RANDOM.items()),
+        *((getattr(np, name), new) for name, new in _FUNCTIONS.items()),
+    )
+}
+_BUILTINS = [
+    _Slot(vars(builtins), "max", builtins.max, _max),
+    _Slot(vars(builtins), "min", builtins.min, _min),
+    _Slot(vars(builtins), "__import__", builtins.__import__, _import(builtins.__import__)),
+]

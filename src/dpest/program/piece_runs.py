@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from dpest.errors import PathLimitError, RefusedError
 from dpest.noise.family import Noise
 from dpest.program.linear import Condition, Form, Symbol
-from dpest.program.patches import patched
+from dpest.program.patches import overlaid, overlay_of, patched
 from dpest.program.pieces import (
     BIND,
     BOUND,
@@ -326,6 +326,7 @@ def outcomes(
     `drawn` are noises that were drawn for this piece before it starts.
     """
     pending: list[list[int]] = [[]]
+    overlay = overlay_of(piece.names)
     count = 0
     while pending:
         prefix = pending.pop()
@@ -344,7 +345,8 @@ def outcomes(
             names[piece.rng] = make_generator(run)
         names[GIVEN] = run.given
         outcome = Outcome(run, "next", None, names)
-        with in_run(run), patched():
+        overlaid(names)
+        with in_run(run), patched(overlay):
             try:
                 exec(piece.code, names)
             except PieceReturn as left:

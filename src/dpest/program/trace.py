@@ -21,6 +21,7 @@ from dpest.program.forking import Explored, Limits, Names, explore
 from dpest.program.instances import expand_indicators, instantiate
 from dpest.program.linear import Condition, Symbol, distinct
 from dpest.program.merged import merged_trace
+from dpest.program.patches import patched
 from dpest.program.paths import Path, Trace
 from dpest.program.release import released
 from dpest.program.running import SAMPLING
@@ -105,7 +106,7 @@ def noise_free(
     """What the function returns when every noise is at its centre (see `fixed.at_centre`)."""
     target = as_mechanism(mechanism).with_params(params)
     try:
-        with watched(time.monotonic() + seconds):
+        with patched(target.function), watched(time.monotonic() + seconds):
             return caller(target)(fresh(x, lenient=False), at_centre())
     except TimeUp:
         raise PathLimitError(
@@ -147,7 +148,14 @@ def _traced(
                 ) from None
 
     exploration = explore(
-        run, limits=limits, names=names, assume=assume, where=where, lenient=lenient, join=True
+        run,
+        limits=limits,
+        names=names,
+        assume=assume,
+        where=where,
+        lenient=lenient,
+        join=True,
+        function=target.function,
     )
     paths: list[Path] = []
     noises: dict[Symbol, Noise] = {}
@@ -156,7 +164,7 @@ def _traced(
     for found in exploration:
         noises.update(found.noises)
         if found.raised or len(paths) < _CHECKED_PATHS:
-            check_path(target, x, found, names)
+            check_path(target, x, found, names, exploration.overlay)
         skeleton, leaves = (
             flatten(f"raises {type(found.outcome).__name__}") if found.raised else found.outcome
         )
@@ -173,7 +181,7 @@ def _traced(
                 return merged
         ways.append(found)
     if not symbolic_in(x) and not any(symbolic_in(v) for v in target.params.values()):
-        check_generator(target, x)
+        check_generator(target, x, exploration.overlay)
     joins = exploration.joins
     if joins is not None and any(join.others for join in joins.found.values()):
         paths = [

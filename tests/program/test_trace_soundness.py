@@ -1,0 +1,167 @@
+"""What a trace must refuse, or follow exactly as a plain run does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from dpest.errors import ReplayError, UntraceableError
+from dpest.program.patches import patched
+from dpest.program.trace import trace
+
+
+def in_its_own_process(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+# Compiled code that makes arrays
+
+
+def test_global_randomness_in_compiled_code_is_refused_and_does_not_crash() -> None:
+    done = in_its_own_process(
+        """
+        import numpy as np
+        from dpest.errors import ReplayError
+        from dpest.program.trace import trace
+
+        def f(x, rng):
+            return x[0] + np.random.laplace(size=3)[0] + rng.laplace()
+
+        try:
+            trace(f, [1.0])
+        except ReplayError as error:
+            print(error)
+        """
+    )
+    assert done.returncode == 0, done.stderr
+    assert "global random generator" in done.stdout
+
+
+def test_arrays_of_compiled_code_are_plain() -> None:
+    def seeded(x, rng):
+        fixed = np.random.default_rng(3).laplace(size=3)
+        return float(fixed.sum()) + x[0] + rng.laplace()
+
+    def solved(x, rng):
+        return np.linalg.solve(np.eye(2), np.ones(2))[0] + x[0] + rng.laplace()
+
+    constant = float(np.random.default_rng(3).laplace(size=3).sum())
+    for function, expected in ((seeded, constant), (solved, 1.0)):
+        (path,) = trace(function, [2.0]).paths
+        assert float(path.leaves[0].constant) == pytest.approx(expected + 2)
+
+
+def test_numpy_is_untouched_while_a_trace_runs() -> None:
+    originals = (np.empty, np.zeros, np.array, np.random.default_rng)
+    module = sys.modules["numpy"]
+    seen = []
+
+    def f(x, rng):
+        seen.append((module.empty, module.zeros, module.array, module.random.default_rng))
+        return x + rng.laplace()
+
+    # `module` is a name of the user's as any other: look from a library's side.
+    def g(x, rng):
+        seen.append([vars(sys.modules["numpy"])[n] for n in ("empty", "zeros", "array")])
+        return x + rng.laplace()
+
+    trace(f, 0.0)
+    seen.clear()
+    trace(g, 0.0)
+    assert all(tuple(row) == originals[:3] for row in seen)
+    assert np.empty is originals[0]
+    assert module is np
+
+
+def test_numpy_imported_in_the_function_and_by_name() -> None:
+    def inside(x, rng):
+        import numpy
+
+        a = numpy.zeros(2)
+        a[0] = rng.laplace()
+        return a
+
+    def by_name(x, rng):
+        from numpy import array, zeros
+
+        a = zeros(1)
+        a[0] = rng.laplace()
+        return array([a[0], x])
+
+    assert len(trace(inside, 0.0).paths[0].leaves) == 2
+    assert len(trace(by_name, 0.0).paths[0].leaves) == 2
+
+
+def test_helpers_in_other_modules_are_reached(tmp_path, monkeypatch) -> None:
+    (tmp_path / "soundness_helper.py").write_text(
+        textwrap.dedent(
+            """
+            import numpy as xp
+            from numpy import zeros
+
+            def noisy(x, rng):
+                a = xp.zeros(len(x))
+                b = zeros(len(x))
+                for i, v in enumerate(x):
+                    a[i] = v + rng.laplace()
+                    b[i] = a[i]
+                return b
+
+            class Adder:
+                def __call__(self, x, rng):
+                    return noisy(x, rng)
+            """
+        )
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import soundness_helper  # type: ignore[import-not-found]
+
+    adder = soundness_helper.Adder()
+    table = {"noisy": soundness_helper.noisy}
+
+    def by_module(x, rng):
+        return soundness_helper.noisy(x, rng)
+
+    def by_instance(x, rng):
+        return adder(x, rng)
+
+    def by_table(x, rng):
+        return table["noisy"](x, rng)
+
+    for function in (by_module, by_instance, by_table, soundness_helper.noisy):
+        (path,) = trace(function, [0.0, 1.0]).paths
+        assert len(path.leaves) == 2
+    assert soundness_helper.xp is np
+    assert soundness_helper.zeros is np.zeros
+
+
+def test_names_are_put_back_after_errors() -> None:
+    def fails(x, rng):
+        return int(rng.laplace())
+
+    before = dict(globals())
+    with pytest.raises(UntraceableError):
+        trace(fails, 0.0)
+    with patched(fails), patched(fails):
+        assert np is not before["np"]
+    assert all(globals()[name] is value for name, value in before.items())
+
+
+def test_a_global_generator_of_the_standard_library_is_refused() -> None:
+    import random
+
+    def f(x, rng):
+        return x + random.random() + rng.laplace()
+
+    with pytest.raises(ReplayError, match="global random generator"):
+        trace(f, 0.0)
