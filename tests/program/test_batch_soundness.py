@@ -41,3 +41,99 @@ def test_global_randomness_on_a_rare_path_is_found(size: int) -> None:
     assert counts[True] > 0
     assert counts[False] > 0
     assert samples.to_list() == batch(rare, 0, size, 3).to_list()
+
+
+# Python's numbers and NumPy's
+
+
+def three_coins(x: Any, rng: Any) -> Any:
+    return (rng.random() < 0.5) + (rng.random() < 0.5) + (rng.random() < 0.5)
+
+
+def three_coins_of_an_array(x: Any, rng: Any) -> Any:
+    a, b, c = rng.random(3) < 0.5
+    return a + b + c
+
+
+def coins_of_numpy_input(x: Any, rng: Any) -> Any:
+    return (np.float64(0.5) > rng.random()) + (rng.random() + np.float64(0) < 0.5)
+
+
+def coins_back_in_python(x: Any, rng: Any) -> Any:
+    a, b = (rng.random(2) < 0.5).tolist()
+    return a + b, (rng.random(1) < 0.5)[0].item() + True
+
+
+def signs(x: Any, rng: Any) -> Any:
+    b = rng.random() < 0.5
+    return -b, +b, abs(b), b * b, b - True, b & True, b**2, b // True, 1 - b, b << 2, True + b
+
+
+def signs_of_numpy(x: Any, rng: Any) -> Any:
+    b = (rng.random(1) < 0.5)[0]
+    return ~b, abs(b), b * b, b & True, b**2, b // True, 1 - b, b << 2, True + b, True | b
+
+
+def numpy_function_of_coins(x: Any, rng: Any) -> Any:
+    a, b = rng.random() < 0.5, rng.random() < 0.5
+    return np.add(a, b), np.array([a, b]).sum(), sum([a, b]), max(a, b) + 1, np.asarray(a) + b
+
+
+def integers(x: Any, rng: Any) -> Any:
+    a, b = rng.integers(2) > 0, rng.integers(2, dtype=int) > 0
+    return a + a, b + b, (rng.binomial(1, 0.5) > 0) + True, (rng.choice(2) > 0) + True
+
+
+def rounded(x: Any, rng: Any) -> Any:
+    a = round(rng.random()) > 0
+    return a + a, round(rng.random() < 0.5) + 1
+
+
+def integers_beyond_64_bits(x: Any, rng: Any) -> Any:
+    k = rng.binomial(3, 0.5)
+    return str((k + 1) * 10**15 * 10**15), (2**40 * (k + 1)) ** 2 > 0, k**-1 if k else 0
+
+
+def powers(x: Any, rng: Any) -> Any:
+    k = rng.binomial(3, 0.5)
+    return k**2, 2.0**k, (k + 1) ** -1, k / 4, k % 2
+
+
+def choices(x: Any, rng: Any) -> Any:
+    return rng.choice(["a", "b"]), rng.choice([1, 2]) > 1, rng.choice([(1, 2), (3, 4)])
+
+
+ARITHMETIC = [
+    three_coins,
+    three_coins_of_an_array,
+    coins_of_numpy_input,
+    coins_back_in_python,
+    signs,
+    signs_of_numpy,
+    numpy_function_of_coins,
+    integers,
+    rounded,
+    integers_beyond_64_bits,
+    powers,
+    choices,
+]
+
+
+@pytest.mark.parametrize("device", ["numpy", "torch:cpu"])
+@pytest.mark.parametrize("mechanism", ARITHMETIC, ids=lambda m: m.__name__)
+def test_arithmetic_is_that_of_a_plain_run(mechanism: Any, device: str) -> None:
+    """The same outputs, down to bool or int, and each about as often."""
+    if device != "numpy":
+        pytest.importorskip("torch")
+    rng = np.random.default_rng(1)
+    plain = Counter(repr(_bare(mechanism(0, rng))) for _ in range(4_000))
+    read = Counter(repr(_bare(output)) for output in batch(mechanism, 0, 4_000, 1, device=device))
+    assert plain.keys() == read.keys()
+    for key, count in plain.items():
+        assert abs(read[key] - count) < 6 * np.sqrt(2 * count) + 12
+
+
+def _bare(output: Any) -> Any:
+    if isinstance(output, (tuple, list)):
+        return type(output)(map(_bare, output))
+    return output.tolist() if isinstance(output, (np.generic, np.ndarray)) else output

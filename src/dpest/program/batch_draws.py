@@ -89,6 +89,7 @@ class Drawn(Batched):
         self._data = self._rows = self._function = None
         self._depth = 1
         self.elementwise = False
+        self.python = None
 
     def _compute(self) -> None:
         args = tuple(arg.data() if isinstance(arg, Batched) else arg for arg in self._args)
@@ -112,8 +113,12 @@ def draw(
     make: Any,
     args: tuple[Any, ...] = (),
     element: Any = None,
+    python: type | None = None,
 ) -> Batched:
-    """The next draw of the path. `make(full_shape, *args)` makes it for the runs that are left."""
+    """The next draw of the path. `make(full_shape, *args)` makes it for the runs that are left.
+
+    `python` is the type of a single draw, where that is one of Python's own.
+    """
     position = reading.draw_cursor
     reading.draw_cursor = position + 1
     if position < len(reading.draws):
@@ -124,7 +129,10 @@ def draw(
         record = Draw(key, shape, make, element if len(shape) > 0 and shape[0] <= _SHORT else None)
         reading.draws.append(record)
     value = Drawn(reading, record, args)
-    return BatchedArray(value) if shape else value
+    if shape:
+        return BatchedArray(value)
+    value.python = python
+    return value
 
 
 def kept_values(path: Pending, arrays: Any) -> Iterator[tuple[Any, ...]]:

@@ -184,7 +184,7 @@ def _isclose(
     atol: float = 1e-8,
     equal_nan: bool = False,
 ) -> Any:
-    return abs(a - b) <= atol + rtol * abs(b)
+    return np.less_equal(abs(a - b), atol + rtol * abs(b))
 
 
 @_named("nan_to_num")

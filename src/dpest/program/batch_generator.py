@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpest.program.batch_draws import draw
+from dpest.program.batch_python import retyped
 from dpest.program.batch_reading import Reading
 from dpest.program.batch_values import Batched
 
@@ -47,6 +48,12 @@ PARAMETERS: dict[str, tuple[tuple[str, Any], ...]] = {
     "weibull": (("a", None),),
 }
 _LOCATION_SCALE = frozenset({"laplace", "normal", "gumbel", "logistic", "exponential"})
+_WHOLE = frozenset(
+    {
+        *("binomial", "negative_binomial", "geometric", "poisson", "hypergeometric"),
+        *("logseries", "zipf"),
+    }
+)
 _LAPLACE = ("laplace", None)
 _CHECK = np.random.default_rng(0)  # asked for NumPy's own errors; its values are thrown away
 
@@ -75,7 +82,7 @@ class BatchGenerator:
         params = (loc, scale)
         if size is None and _plain("laplace", params):  # the most common call, made short
             make = functools.partial(self._reading.arrays.draw, "laplace", params=params)
-            return draw(self._reading, _LAPLACE, (), make)
+            return draw(self._reading, _LAPLACE, (), make, python=float)
         return self._draw("laplace", params, size, {})
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
@@ -87,7 +94,14 @@ class BatchGenerator:
             self._reading.need_scalar(f"{noise.family} noise whose parameter is noisy")
         shape = shape_of_size(size)
         arrays = self._reading.arrays
-        return draw(self._reading, ("noise", noise), shape, lambda full: arrays.noise(noise, full))
+        kind = None if size is not None else type(noise.sample(_CHECK))
+        return draw(
+            self._reading,
+            ("noise", noise),
+            shape,
+            lambda full: arrays.noise(noise, full),
+            python=kind if kind in (bool, int, float) else None,
+        )
 
     def integers(
         self,
@@ -109,6 +123,7 @@ class BatchGenerator:
             "integers",
             shape,
             lambda full: arrays.integers(bounds, full, np.dtype(dtype), endpoint),
+            python=dtype if size is None and (dtype is int or dtype is bool) else None,
         )
 
     def choice(
@@ -125,7 +140,11 @@ class BatchGenerator:
         if replace or shape == ():
             weights = None if p is None else np.asarray(p, dtype=float)
             picked = draw(
-                self._reading, "choice", shape, lambda full: arrays.choice(count, weights, full)
+                self._reading,
+                "choice",
+                shape,
+                lambda full: arrays.choice(count, weights, full),
+                python=int if size is None else None,
             )
         elif p is None:
             flat = int(np.prod(shape))
@@ -163,7 +182,7 @@ class BatchGenerator:
             return np.take(table, index)
         if index.shape:
             self._reading.need_scalar("several picks among things that are not numbers")
-        return options[int(index)]
+        return table[int(index)]
 
     def _draw(self, name: str, params: tuple[Any, ...], size: Any, keywords: Any) -> Any:
         reading = self._reading
@@ -193,6 +212,7 @@ class BatchGenerator:
             shape,
             lambda full: arrays.draw(name, full, spread),
             element=element if len(shape) == 1 else None,
+            python=_kind(name) if size is None else None,
         )
 
     def _draw_with_noisy_parameters(self, name: str, params: tuple[Any, ...], size: Any) -> Any:
@@ -215,8 +235,9 @@ class BatchGenerator:
                 shape,
                 lambda full: arrays.draw(name, full, plain),
             )
-            scale = self._checked_scale(params[-1])
-            return scale * standard if name == "exponential" else params[0] + scale * standard
+            scaled = self._checked_scale(params[-1]) * standard
+            result = scaled if name == "exponential" else params[0] + scaled
+            return result if shape or size is not None else retyped(result, float)
         if name == "uniform":
             low, high = params
             standard = draw(
@@ -225,7 +246,8 @@ class BatchGenerator:
                 shape,
                 lambda full: arrays.draw("random", full, ()),
             )
-            return low + (high - low) * standard
+            result = low + (high - low) * standard
+            return result if shape or size is not None else retyped(result, float)
         nodes = []
         for value in params:
             node = reading.lift(value)
@@ -237,7 +259,8 @@ class BatchGenerator:
             except ValueError:  # a parameter is bad in some run: find out in which
                 reading.need_scalar(f"rng.{name} with a noisy parameter out of range")
 
-        return draw(reading, (name, "noisy"), shape, make, tuple(nodes))
+        kind = _kind(name) if size is None else None
+        return draw(reading, (name, "noisy"), shape, make, tuple(nodes), python=kind)
 
     def _checked_scale(self, scale: Any) -> Any:
         reading = self._reading
@@ -280,6 +303,11 @@ def arguments(
             raise TypeError(f"{name}() takes at least {len(names) - 1} positional arguments")
         params.append(given.get(key, default))
     return tuple(params), size, rest
+
+
+def _kind(name: str) -> type:
+    """What NumPy gives for a single draw."""
+    return int if name in _WHOLE else float
 
 
 def _element_of(value: Any, index: int, length: int) -> Any:

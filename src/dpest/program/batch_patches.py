@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpest.program.batch_python import common_kind, retyped
 from dpest.program.batch_values import _METHODS, Batched, BatchedArray
 
 if TYPE_CHECKING:
@@ -183,6 +184,8 @@ def _maker(original: Callable[..., Any]) -> Callable[..., Any]:
                 made = reading.array_of(value)
                 if isinstance(made, BatchedArray):
                     made = BatchedArray(made.node)
+                elif isinstance(made, Batched):
+                    made = retyped(made, None)
                 return made if dtype is None else reading.astype(made, np.dtype(dtype))
         return original(value, *((dtype,) if dtype is not None else ()), *args, **options)
 
@@ -254,7 +257,7 @@ def _extremum(original: Callable[..., Any], name: str) -> Callable[..., Any]:
             return list(items)[places]
         stacked = reading.array_of(list(ranked))
         if key is None:
-            return getattr(np, name)(stacked)
+            return retyped(getattr(np, name)(stacked), common_kind(ranked))
         return list(items)[int(getattr(np, f"arg{name}")(stacked))]
 
     return apply

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpest.errors import user_line
 from dpest.program.batch_functions import FUNCTIONS
+from dpest.program.batch_python import operate, retyped
 from dpest.program.batch_rows import Rows
 from dpest.program.batch_values import Batched, BatchedArray, NeedsScalar
 
@@ -138,6 +139,14 @@ class Reading:
         raise self.failure
 
     # Operations
+
+    def operate(self, ufunc: np.ufunc, *operands: Any) -> Any:
+        """An operator of Python."""
+        return operate(self, ufunc, *operands)
+
+    def python_number(self, value: Batched) -> Batched:
+        """`value.item()`: what NumPy's scalar is in Python."""
+        return retyped(value, value.python or _PYTHON[self.arrays.dtype(value.data()).kind])
 
     def wrap(self, node: Batched) -> Batched:
         return BatchedArray(node) if node.shape else node
@@ -296,14 +305,19 @@ class Reading:
                 self.need_scalar("an integer made of a noisy value that is infinite or huge")
             return self.arrays.astype(data, np.dtype(np.int64))
 
-        return self.wrap(Batched(self, value.shape, convert, (value.node,)))
+        result = self.wrap(Batched(self, value.shape, convert, (value.node,)))
+        result.python = int
+        return result
 
     def python_round(self, value: Batched, digits: int | None) -> Batched:
         if digits is None:
             return self.to_integer(value.rint())
-        return value.round(digits)
+        if value.python in (bool, int):
+            self.need_scalar("round() of a noisy whole number to some digits")
+        return retyped(value.round(digits), value.python)
 
 
+_PYTHON: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 _REDUCTIONS = {
     "add": "sum",
     "multiply": "prod",

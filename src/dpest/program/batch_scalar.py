@@ -66,8 +66,8 @@ class ScalarGenerator:
                 if name == "laplace":
                     return value
                 if name == "laplace*":
-                    return loc + scale * value
-        if size is None and type(scale) in _NUMBERS and scale > 0:
+                    return _single(loc + scale * value)
+        if size is None and type(scale) in _NUMBERS and type(loc) in _NUMBERS and scale > 0:
             if not self._laplaces:
                 signs = self.generator.integers(0, 2, _POOL) * 2.0 - 1.0
                 self._laplaces = (self.generator.standard_exponential(_POOL) * signs).tolist()
@@ -84,7 +84,7 @@ class ScalarGenerator:
                 if name == "exponential":
                     return value
                 if name == "exponential*":
-                    return scale * value
+                    return _single(scale * value)
         if size is None and type(scale) in _NUMBERS and scale > 0:
             if not self._exponentials:
                 self._exponentials = self.generator.standard_exponential(_POOL).tolist()
@@ -101,8 +101,8 @@ class ScalarGenerator:
                 if name == "normal":
                     return value
                 if name == "normal*":
-                    return loc + scale * value
-        if size is None and type(scale) in _NUMBERS and scale > 0:
+                    return _single(loc + scale * value)
+        if size is None and type(scale) in _NUMBERS and type(loc) in _NUMBERS and scale > 0:
             if not self._normals:
                 self._normals = self.generator.standard_normal(_POOL).tolist()
             return loc + scale * self._normals.pop()
@@ -118,9 +118,20 @@ class ScalarGenerator:
             return self._uniforms.pop()
         return self.generator.random(size, dtype=dtype, out=out)
 
-    def integers(self, *args: Any, **kwargs: Any) -> Any:
+    def integers(
+        self,
+        low: Any,
+        high: Any = None,
+        size: Any = None,
+        dtype: Any = np.int64,
+        endpoint: Any = False,
+    ) -> Any:
         value = self._kept("integers")
-        return value if value is not None else self.generator.integers(*args, **kwargs)
+        if value is None:
+            return self.generator.integers(low, high, size, dtype=dtype, endpoint=endpoint)
+        if type(value) is not int or dtype is int or dtype is bool:
+            return value
+        return np.dtype(dtype).type(value)
 
     def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
         position = self._next
@@ -172,13 +183,18 @@ class ScalarGenerator:
         return method
 
 
+def _single(value: Any) -> Any:
+    """A single draw is one of Python's floats, whatever the types of its parameters."""
+    return float(value) if isinstance(value, np.float64) else value
+
+
 def _look_up(options: Any, index: Any) -> Any:
-    return np.asarray(options)[index] if isinstance(index, np.ndarray) else options[int(index)]
+    return np.asarray(options)[index]
 
 
 def _scaled(name: str, value: Any, params: tuple[Any, ...]) -> Any:
     if name == "uniform":
         low, high = params
-        return low + (high - low) * value
+        return _single(low + (high - low) * value)
     location, scale = params
-    return location + scale * value
+    return _single(location + scale * value)

@@ -58,6 +58,7 @@ _UFUNCS: dict[str, Callable[..., Any]] = {
     "remainder": operator.mod,
     "power": operator.pow,
     "negative": operator.neg,
+    "positive": operator.pos,
     "absolute": torch.abs,
     "fabs": torch.abs,
     "greater": operator.gt,

@@ -61,6 +61,7 @@ class Batched:
         "_reading",
         "_rows",
         "elementwise",
+        "python",
         "shape",
     )
     __array_priority__ = 1000
@@ -77,6 +78,7 @@ class Batched:
     ) -> None:
         self._reading = reading
         self.elementwise = elementwise
+        self.python: type | None = None  # bool, int or float where a plain run has that type
         self.shape = shape
         self._function = function
         self._args = args
@@ -228,11 +230,11 @@ class Batched:
 
     def item(self, *args: Any) -> Any:
         if self.shape or args:
-            return self.reshape(-1)[args[0] if args else 0]
-        return self
+            return self.reshape(-1)[args[0] if args else 0].item()
+        return self._reading.python_number(self)
 
     def tolist(self) -> Any:
-        return [v.tolist() for v in self] if self.shape else self
+        return [v.tolist() for v in self] if self.shape else self.item()
 
     def __round__(self, digits: int | None = None) -> Batched:
         return self._reading.python_round(self, digits)
@@ -283,40 +285,40 @@ class Batched:
         return self._reading.function(function, args, kwargs)
 
     def __add__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.add, (self, other))
+        return self._reading.operate(np.add, self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.add, (other, self))
+        return self._reading.operate(np.add, other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.subtract, (self, other))
+        return self._reading.operate(np.subtract, self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.subtract, (other, self))
+        return self._reading.operate(np.subtract, other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.multiply, (self, other))
+        return self._reading.operate(np.multiply, self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.multiply, (other, self))
+        return self._reading.operate(np.multiply, other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.true_divide, (self, other))
+        return self._reading.operate(np.true_divide, self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.true_divide, (other, self))
+        return self._reading.operate(np.true_divide, other, self)
 
     def __floordiv__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.floor_divide, (self, other))
+        return self._reading.operate(np.floor_divide, self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.floor_divide, (other, self))
+        return self._reading.operate(np.floor_divide, other, self)
 
     def __mod__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.remainder, (self, other))
+        return self._reading.operate(np.remainder, self, other)
 
     def __rmod__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.remainder, (other, self))
+        return self._reading.operate(np.remainder, other, self)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -325,10 +327,10 @@ class Batched:
         return other // self, other % self
 
     def __pow__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.power, (self, other))
+        return self._reading.operate(np.power, self, other)
 
     def __rpow__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.power, (other, self))
+        return self._reading.operate(np.power, other, self)
 
     def __matmul__(self, other: Any) -> Any:
         return self._reading.function(np.matmul, (self, other), {})
@@ -337,68 +339,68 @@ class Batched:
         return self._reading.function(np.matmul, (other, self), {})
 
     def __neg__(self) -> Any:
-        return self._reading.elementwise(np.negative, (self,))
+        return self._reading.operate(np.negative, self)
 
     def __pos__(self) -> Any:
-        return self
+        return self._reading.operate(np.positive, self)
 
     def __abs__(self) -> Any:
-        return self._reading.elementwise(np.absolute, (self,))
+        return self._reading.operate(np.absolute, self)
 
     def __invert__(self) -> Any:
-        return self._reading.elementwise(np.invert, (self,))
+        return self._reading.operate(np.invert, self)
 
     def __and__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.bitwise_and, (self, other))
+        return self._reading.operate(np.bitwise_and, self, other)
 
     def __rand__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.bitwise_and, (other, self))
+        return self._reading.operate(np.bitwise_and, other, self)
 
     def __or__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.bitwise_or, (self, other))
+        return self._reading.operate(np.bitwise_or, self, other)
 
     def __ror__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.bitwise_or, (other, self))
+        return self._reading.operate(np.bitwise_or, other, self)
 
     def __xor__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.bitwise_xor, (self, other))
+        return self._reading.operate(np.bitwise_xor, self, other)
 
     def __rxor__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.bitwise_xor, (other, self))
+        return self._reading.operate(np.bitwise_xor, other, self)
 
     def __lshift__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.left_shift, (self, other))
+        return self._reading.operate(np.left_shift, self, other)
 
     def __rlshift__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.left_shift, (other, self))
+        return self._reading.operate(np.left_shift, other, self)
 
     def __rshift__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.right_shift, (self, other))
+        return self._reading.operate(np.right_shift, self, other)
 
     def __rrshift__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.right_shift, (other, self))
+        return self._reading.operate(np.right_shift, other, self)
 
     def __lt__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.less, (self, other))
+        return self._reading.operate(np.less, self, other)
 
     def __le__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.less_equal, (self, other))
+        return self._reading.operate(np.less_equal, self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.greater, (self, other))
+        return self._reading.operate(np.greater, self, other)
 
     def __ge__(self, other: Any) -> Any:
-        return self._reading.elementwise(np.greater_equal, (self, other))
+        return self._reading.operate(np.greater_equal, self, other)
 
     def __eq__(self, other: Any) -> Any:
         if other is None or isinstance(other, (str, bytes)):
             return False
-        return self._reading.elementwise(np.equal, (self, other))
+        return self._reading.operate(np.equal, self, other)
 
     def __ne__(self, other: Any) -> Any:
         if other is None or isinstance(other, (str, bytes)):
             return True
-        return self._reading.elementwise(np.not_equal, (self, other))
+        return self._reading.operate(np.not_equal, self, other)
 
 
 class _Probe:
@@ -453,6 +455,7 @@ class BatchedArray(Batched):
         self._reading = node._reading
         self.shape = node.shape
         self._node = node
+        self.python = None
         self.shared = shared
         self._depth = node._depth
 
