@@ -72,6 +72,21 @@ def widened(
     return result
 
 
+def whole_data(
+    inputs: Iterable[Symbol], derived: Mapping[Symbol, Derived], integers: bool
+) -> frozenset[Symbol]:
+    """The data whose differences are integers: integer noise can follow no others."""
+    found = set(inputs) if integers else set()
+    for symbol, rule in derived.items():
+        numbers = [*rule.of.terms.values()]
+        numbers += [end - rule.of.constant for end in (rule.low, rule.high) if end is not None]
+        if rule.kind == "indicator" or (
+            found.issuperset(rule.of.terms) and all(n.denominator == 1 for n in numbers)
+        ):
+            found.add(symbol)
+    return frozenset(found)
+
+
 def lowest(slopes: Mapping[Symbol, Fraction], face: Face) -> Any:
     total: Any = _ZERO
     for symbol, slope in slopes.items():

@@ -68,6 +68,12 @@ class Problem:
     draws: Mapping[Symbol, Draw]
     keep: Sequence[Change]
     pin: Sequence[Change]
+    whole: frozenset[Symbol] = frozenset()
+    """The data whose differences are integers."""
+
+    @property
+    def integral(self) -> bool:
+        return any(draw.integral for draw in self.draws.values())
 
     def data_symbols(self) -> set[Symbol]:
         return {s for change in (*self.keep, *self.pin) for s in change.data}
@@ -119,7 +125,8 @@ def align(problem: Problem, face: Face) -> Alignment:
     bounds: dict[Symbol, Expression] = {}
 
     def unknown(symbol: Symbol, integral: bool) -> Expression:
-        slopes = {j: program.variable(integral=integral) for j in sorted(may_depend[symbol])}
+        met = sorted(may_depend[symbol] & problem.whole if integral else may_depend[symbol])
+        slopes = {j: program.variable(integral=integral) for j in met}
         return Expression(program.variable(integral=integral), slopes)
 
     for symbol, draw in problem.draws.items():
@@ -358,12 +365,15 @@ def plan(problems: Sequence[Problem], components: Sequence[Sequence[Face]]) -> P
     budget = _MOST_BRANCHES
     while -queue[0][0] > reached + _TOLERANCE and budget > 0:
         _, _, region, component, face, found = queue[0]
-        free = [s for s, (low, high) in face.items() if low != high and math.isfinite(high - low)]
+        ways = {
+            s: points(s, face[s], problems[region].integral, problems[region].whole) for s in face
+        }
+        free = [s for s, (low, high) in face.items() if low != high and ways[s]]
         if not free:
             break
         heappop(queue)
         split = free[0] if found is None else max(free, key=lambda s: _weight(found, s))
-        for end in face[split]:
+        for end in ways[split]:
             add(region, component, {**face, split: (end, end)})
             budget -= 1
     _, _, region, _, face, worst = queue[0]
@@ -374,6 +384,26 @@ def plan(problems: Sequence[Problem], components: Sequence[Sequence[Face]]) -> P
 
 
 _TOLERANCE = 1e-7
+_MOST_POINTS = 41
+
+
+def points(
+    symbol: Symbol, ends: tuple[Fraction, Fraction], integral: bool, whole: frozenset[Symbol]
+) -> list[Fraction]:
+    """Where a range of differences may be split; nowhere if it is endless.
+
+    At its ends, as the cost is convex: a mixture of differences is met by the mixture of shifts.
+    A mixture of integer shifts is no integer, so that with integer noise every integer of the
+    range is needed, and the data must differ by integers.
+    """
+    low, high = ends
+    if not math.isfinite(high - low):
+        return []
+    if not integral or low == high:
+        return sorted({low, high})
+    if symbol not in whole or high - low > _MOST_POINTS:
+        return []
+    return [Fraction(v) for v in range(math.ceil(low), math.floor(high) + 1)]
 
 
 def _weight(found: Alignment, symbol: Symbol) -> Fraction:

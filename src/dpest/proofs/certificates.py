@@ -66,7 +66,10 @@ def header(
             label(s): {
                 "kind": rule.kind,
                 "of": _terms(rule.of),
-                "width": number(rule.width),
+                "ends": [
+                    None if end is None else number(end - rule.of.constant)
+                    for end in (rule.low, rule.high)
+                ],
             }
             for s, rule in world.derived.items()
         },

@@ -22,17 +22,16 @@ class Invalid(Exception): """The certificate does not show what it says."""
 def need(holds, message):
     if not holds: raise Invalid(message)
 def number(value):
-    ok = type(value) is int or (isinstance(value, str) and re.fullmatch(r"-?\d+(/[1-9]\d*)?", value))
-    return Q(value) if ok else need(False, f"not a rational: {value!r}")
+    need(type(value) is int or re.fullmatch(r"-?\d+(/[1-9]\d*)?", value), f"not a rational: {value!r}")
+    return Q(value)
 terms = lambda j: {k: number(v) for k, v in j.items() if number(v)}
 minus = lambda t: {k: -v for k, v in t.items()}
 frozen = lambda constant, t, strict: (constant, tuple(sorted(t.items())), strict)
 affine = lambda j: {h: (number(s0), terms(s)) for h, (s0, s) in j.items()}
 def add(*parts):
     total = {}
-    for factor, t in parts:
-        for k, v in t.items():
-            total[k] = total.get(k, ZERO) + factor * v
+    for factor, k, v in ((factor, *item) for factor, t in parts for item in t.items()):
+        total[k] = total.get(k, ZERO) + factor * v
     return {k: v for k, v in total.items() if v}
 def noise_table(C):
     """name -> (rule, rate, integral); other families have no rate: they can't be shifted."""
@@ -45,12 +44,12 @@ def noise_table(C):
 def support(names, C):
     found = []
     for h in names:
-        family, ends = C["noises"][h][0], C["bounds"].get(h, [None, None])
-        ends = (FAMILIES[family][2], None) if family in FAMILIES else ends
+        family = C["noises"][h][0]
+        ends = (FAMILIES[family][2], None) if family in FAMILIES else C["bounds"].get(h, STILL[:0])
         found += [(-sign * number(e), ((h, Q(sign)),), False) for sign, e in zip((1, -1), ends) if e is not None]
     return found
-# ---- adjacency: unions of convex hulls of boxes of differences
 def components(C, inputs):
+    """The adjacency as a union of convex hulls of boxes of differences."""
     name, r = C["adjacency"]["name"], C["adjacency"]["radius"]
     r = math.inf if r == "inf" else number(r)
     need(r > 0 and (name != "any_pair" or C["adjacency"]["radius"] == C["domain"]["width"]), "radius")
@@ -59,7 +58,8 @@ def components(C, inputs):
              "l1": [[{q: (v, v)} for q in inputs for v in (r, -r)]],
              "replace_one": [[{q: (-r, r)}] for q in inputs]}
     need(name in boxes, f"adjacency {name!r}")
-    need(not any(FAMILIES.get(f, (0, False))[1] for f, _ in C["noises"].values()) or (C["domain"]["kind"] == "integers" and (name != "l1" or r <= 1)), "integers")
+    integral = any(FAMILIES.get(family, STILL)[1] for family, _ in C["noises"].values())
+    need(not integral or name != "l1" or (C["domain"]["kind"] == "integers" and r <= 1), "a hull of integers")
     return [[derive(face, C["derived"], name) for face in group] for group in boxes[name]]
 def derive(face, rules, name):
     """Add the ranges of clipped data and of indicators; an l1 vertex is not cut (it spans a hull)."""
@@ -67,10 +67,10 @@ def derive(face, rules, name):
         t = terms(rule["of"])
         low, high = least(ZERO, t, face), -least(ZERO, minus(t), face)
         if rule["kind"] == "indicator":
-            still = name != "l1" and all(face.get(k, STILL) == STILL for k in t)
-            low, high = STILL if still else (Q(-1), Q(1))
-        elif rule["width"] is not None and name != "l1":
-            low, high = max(low, -number(rule["width"])), min(high, number(rule["width"]))
+            low, high = STILL if name != "l1" and all(face.get(k, STILL) == STILL for k in t) else (Q(-1), Q(1))
+        elif None not in rule["ends"] and name != "l1":
+            width = number(rule["ends"][1]) - number(rule["ends"][0])
+            low, high = max(low, -width), min(high, width)
         need(rule["kind"] in ("clip", "indicator") and symbol[0] in "ci", "derived data")
         face = face | {symbol: (min(low, ZERO), max(high, ZERO))}
     return face
@@ -78,24 +78,33 @@ def least(constant, slopes, face):
     """The least value of constant + slopes·d on a box; symbols that are not in it don't move."""
     moving = ((v, face[k]) for k, v in slopes.items() if v and face.get(k, STILL) != STILL)
     return constant + sum((min(v * e for e in ends) for v, ends in moving), ZERO)
-def covered(face, given):
-    """The given boxes are the face itself, or split it at its corners (costs are convex in d)."""
+def whole(k, C):
+    """Whether these data differ by integers: integer data, indicators, integer clips of such."""
+    if k not in C["derived"]: return k[0] == "q" and C["domain"]["kind"] == "integers"
+    rule, t = C["derived"][k], terms(C["derived"][k]["of"])
+    return rule["kind"] == "indicator" or (all(whole(j, C) for j in t) and all(
+        v.denominator == 1 for v in (*t.values(), *(number(e) for e in rule["ends"] if e is not None))))
+def points(k, ends, integral, C):
+    """Where to split a range: its ends, as costs are convex in d; but a mixture of integer shifts
+    is no integer: with integer noise, at every integer, if the data differ by integers at all."""
+    if not integral or ends[0] == ends[1]: return sorted(set(ends))
+    return [Q(v) for v in range(math.ceil(ends[0]), math.floor(ends[1]) + 1)] if whole(k, C) else []
+def covered(face, given, integral, C):
+    """The given boxes are the face itself, or split it at all its points."""
     given = [g for g in given if g.keys() == face.keys() and
-             all(g[k] == e or g[k] in ((e[0],) * 2, (e[1],) * 2) for k, e in face.items())]
-    for k, (a, b) in face.items():
-        if face not in given and a != b and given and all(g[k][0] == g[k][1] for g in given):
-            return all(covered({**face, k: (v, v)}, given) for v in (a, b))
+             all(g[k] == e or (g[k][0] == g[k][1] and g[k][0] in points(k, e, integral, C)) for k, e in face.items())]
+    for k, e in face.items():
+        if face not in given and e[0] != e[1] and given and all(g[k][0] == g[k][1] for g in given):
+            return all(covered({**face, k: (v, v)}, given, integral, C) for v in points(k, e, integral, C))
     return face in given
-# ---- one alignment
-def aligned(keep, pin, noises, face, shift, bound, budget, where):
+def aligned(C, keep, pin, noises, face, shift, bound, budget, where):
     """Shifts affine in the difference keep all conditions and releases; the cost is in the budget."""
-    need({*shift, *bound} <= set(noises) and
-         all(set(s) <= set(face) for _, s in (*shift.values(), *bound.values())), where + ": unknown")
+    slopes = {k for _, s in (*shift.values(), *bound.values()) for k in s}
+    need({*shift, *bound} <= set(noises) and slopes <= set(face), where + ": unknown")
     def change(t):
         need(set(t) <= {*noises, *face}, f"{where}: unknown symbol in {sorted(t)}")
-        parts = [(v, *shift.get(k, (ZERO, {}))) for k, v in t.items() if k in noises]
-        own = {k: v for k, v in t.items() if k not in noises}
-        return sum((v * s0 for v, s0, _ in parts), ZERO), add((1, own), *((v, s) for v, _, s in parts))
+        parts = [(v, *(shift.get(k, (ZERO, {})) if k in noises else (ZERO, {k: Q(1)}))) for k, v in t.items()]
+        return sum((v * s0 for v, s0, _ in parts), ZERO), add(*((v, s) for v, _, s in parts))
     need(all(least(*change(t), face) >= 0 for t in keep), where + ": a branch is not kept")
     for c, b in map(change, pin):
         need(least(c, b, face) == 0 == least(-c, minus(b), face), where + ": a release changes")
@@ -104,7 +113,7 @@ def aligned(keep, pin, noises, face, shift, bound, budget, where):
         s0, s = shift.get(h, (ZERO, {}))
         need((rate or not (s0 or any(s.values()))) and rule != "square", where + ": can't be shifted")
         need(not integral or (all(x.denominator == 1 for x in (s0, *s.values())) and
-                              all(k[0] == "q" for k in s)), where + ": not an integer")
+                              all(whole(k, C) for k in s)), where + ": not an integer")
         t0, t = bound.get(h, (ZERO, {})) if rule == "absolute" else (s0, s)
         for sign in (1, -1) if rule == "absolute" else (0,):
             need(least(t0 + sign * s0, add((1, t), (sign, s)), face) >= 0, where + ": bound of a shift")
@@ -112,17 +121,15 @@ def aligned(keep, pin, noises, face, shift, bound, budget, where):
     need(least(left, rest, face) >= 0, where + ": cost above the bound")
 def on_faces(C, groups, keep, pin, noises, plans, where):
     """The plans align every face of every component, on the data that are used."""
-    used = {k for t in keep + pin for k in t if k not in noises}
+    used, integral = {k for t in keep + pin for k in t if k not in noises}, any(x[2] for x in noises.values())
     need(used <= {k for group in groups for f in group for k in f}, where + ": unknown data")
     for g, group in enumerate(groups):
         wanted = [{k: e for k, e in face.items() if k in used and e != STILL} for face in group]
-        given = [(p, {k: (number(a), number(b)) for k, (a, b) in p["face"].items()})
-                 for p in plans if p["component"] == g]
-        need(all(not f or covered(f, [x[1] for x in given]) for f in wanted), where + ": not covered")
+        given = [(p, {k: (*map(number, e),) for k, e in p["face"].items()}) for p in plans if p["component"] == g]
+        need(all(not f or covered(f, [x[1] for x in given], integral, C) for f in wanted), where + ": not covered")
         for p, face in given:
-            aligned(keep, pin, noises, {**{k: STILL for k in used}, **face}, affine(p["shift"]),
+            aligned(C, keep, pin, noises, {**{k: STILL for k in used}, **face}, affine(p["shift"]),
                     affine(p["bound"]), number(C["epsilon"]), where)
-# ---- the model
 def farkas(held, weights, goal, where, C):
     """The weighted conditions add up to the goal or to a contradiction (borders are null sets)."""
     total, t, strict = ZERO, {}, False
@@ -131,8 +138,8 @@ def farkas(held, weights, goal, where, C):
         smooth = goal is None and any(C["noises"].get(k, [""])[0] in CONTINUOUS for k, _ in its)
         total, t, strict = total + w * c, add((1, t), (w, dict(its))), strict or (w > 0 and (is_strict or smooth))
     goal_c, goal_t, goal_strict = goal or (ZERO, (), True)
-    need(t == dict(goal_t) and (goal_c > total or (goal_c == total and (strict or not goal_strict))),
-         where + ": the weights don't add up")
+    enough = goal_c > total or (goal_c == total and (strict or not goal_strict))
+    need(t == dict(goal_t) and enough, where + ": the weights don't add up")
 condition = lambda j: frozen(number(j[0]), terms(j[1]), {True: True, False: False}[j[2]])
 def decision(j):
     """(what is asked, which answer, the conditions): a condition holds, or one value is greatest."""
@@ -141,20 +148,19 @@ def decision(j):
         other = frozen(-c[0], minus(dict(c[1])), not c[2])
         return (min(c, other), max(c, other)), c > other, [c]
     values, i = [(number(c), terms(t)) for c, t in j[1]], j[2]  # of equal ones the first is greatest
-    return json.dumps(j[1]), i, [frozen(values[i][0] - c, add((1, values[i][1]), (-1, t)), k < i)
-                                 for k, (c, t) in enumerate(values) if k != i]
+    others, (c0, t0) = [(k, *v) for k, v in enumerate(values) if k != i], values[i]
+    return json.dumps(j[1]), i, [frozen(c0 - c, add((1, t0), (-1, t)), k < i) for k, c, t in others]
 def branches_cover(paths, where):
-    if len(paths) == 1 and not paths[0]: return
+    if paths == [[]]: return
     need(paths and all(paths) and len({p[0][0] for p in paths}) == 1, where + ": branches overlap")
     asked, answers = paths[0][0][0], {p[0][1] for p in paths}
     every = {False, True} if isinstance(asked, tuple) else set(range(len(json.loads(asked))))
     need(answers == every and len(every) > 1, where + ": a branch is missing")
-    [branches_cover([p[1:] for p in paths if p[0][1] == answer], where) for answer in answers]
+    for answer in answers: branches_cover([p[1:] for p in paths if p[0][1] == answer], where)
 def dead_branches(C, known, noises, leaving):
     for e in C["dead"]:
-        branch = [decision(d) for d in e["if"]]
-        leaving.setdefault((e["from"], e.get("reads")), []).append(branch)
-        held = [c for d in branch for c in d[2]]
+        leaving.setdefault((e["from"], e.get("reads")), []).append([decision(d) for d in e["if"]])
+        held = [c for d in leaving[e["from"], e.get("reads")][-1] for c in d[2]]
         used = sorted({k for c in held for k, _ in c[1] if k in noises})
         farkas(known[e["from"]] + support(used, C) + held, e["empty"], None, f"dead {e['from']}", C)
 def regions(C, noises):
@@ -170,17 +176,15 @@ def regions(C, noises):
             need(source in known and source not in leaves, where + ": out of order")
             branch = [decision(d) for d in edge["if"]]
             leaving.setdefault((source, None), []).append(branch)
-            need(set(new) <= set(noises) and not drawn[source] & set(new) and
-                 len(set(new)) == len(new), where + ": a noise is drawn twice, or unknown")
+            need(len(set(new) & set(noises) - drawn[source]) == len(new), where + ": a noise is drawn twice, or unknown")
             drawn[i], plain[i] = drawn[i] | drawn[source] | set(new), plain[i] and plain[source]
-            held = known[source] + support(new, C) + [c for d in branch for c in d[2]]
-            ways.append((edge, list(dict.fromkeys(held)), where))
+            held = dict.fromkeys(known[source] + support(new, C) + [c for d in branch for c in d[2]])
+            ways.append((edge, list(held), where))
         known[i] = ways[0][1] if len(ways) == 1 else [condition(c) for c in node.get("invariant", [])]
         for edge, held, where in ways if len(ways) > 1 else []:
             goals = [(g, edge["proof"][str(k)]) for k, g in enumerate(known[i]) if g not in held
                      ] if "empty" not in edge else [(None, edge["empty"])]
-            for goal, weights in goals:
-                farkas(held, weights, goal, where, C)
+            for goal, weights in goals: farkas(held, weights, goal, where, C)
     dead_branches(C, known, noises, leaving)
     need(len(set(leaves)) == len(leaves) > 0 and set(leaves) <= set(known), "leaves")
     for i in known:
@@ -190,14 +194,13 @@ def regions(C, noises):
     for pair in itertools.combinations(leaves, 2):
         if not all(plain[i] for i in pair):  # plain ones are different ways down one tree
             need(frozenset(pair) in proofs, f"leaves {pair} may overlap")
-            a, b = proofs[frozenset(pair)]["pair"]
-            farkas(known[a] + known[b], proofs[frozenset(pair)]["proof"], None, f"leaves {pair}", C)
+            (a, b), weights = (proofs[frozenset(pair)][k] for k in ("pair", "proof"))
+            farkas(known[a] + known[b], weights, None, f"leaves {pair}", C)
     for leaf in C["leaves"]:
-        keep, pin = [dict(c[1]) for c in known[leaf["node"]]], [terms(t) for t in leaf["real"]]
+        i, keep, pin = leaf["node"], [dict(c[1]) for c in known[leaf["node"]]], [terms(t) for t in leaf["real"]]
         met = {k for t in keep + pin for k in t if k in noises}
-        need(met <= drawn[leaf["node"]], f"leaf {leaf['node']}: a noise that was not drawn")
-        yield leaf["node"], keep, pin, {h: noises[h] for h in met}
-# ---- methods
+        need(met <= drawn[i], f"leaf {i}: a noise that was not drawn")
+        yield i, keep, pin, {h: noises[h] for h in met}
 def check_cells(C):
     groups = components(C, [f"q{j}" for j in range(C["length"])])
     for leaf, keep, pin, noises in regions(C, noise_table(C)):
@@ -206,22 +209,21 @@ def check_square(C):
     """One linear shift keeps everything everywhere: D_α ≤ α·Σ rate·s², for every order α."""
     table, shift = noise_table(C), {h: terms(s) for h, s in C["common"].items()}
     for h, s in shift.items():
-        need(table[h][0] == "square" and (not table[h][2] or
-             all(v.denominator == 1 and k[0] == "q" for k, v in s.items())), "only Gaussian noise may move")
+        steps = not table[h][2] or all(v.denominator == 1 and whole(k, C) for k, v in s.items())
+        need(table[h][0] == "square" and steps, "only Gaussian noise may move")
     for leaf, keep, pin, noises in regions(C, table):
         for t in keep + pin:
-            own = {k: v for k, v in t.items() if k not in noises}
-            need(not add((1, own), *((v, shift.get(h, {})) for h, v in t.items())), f"leaf {leaf} changes")
+            moved = add(*((v, shift.get(k, {}) if k in noises else {k: Q(1)}) for k, v in t.items()))
+            need(not moved, f"leaf {leaf} changes")
     faces = [f for g in components(C, [f"q{j}" for j in range(C["length"])]) for f in g]
     need({k for s in shift.values() for k in s} <= {k for f in faces for k in f}, "unknown data")
-    for face in faces:
-        reach = {h: max(-least(ZERO, s, face), -least(ZERO, minus(s), face)) for h, s in shift.items()}
-        need(sum((table[h][1] * r * r for h, r in reach.items()), ZERO) <= number(C["epsilon"]), "cost")
+    for f in faces:
+        reach = ((h, max(-least(ZERO, s, f), -least(ZERO, minus(s), f))) for h, s in shift.items())
+        need(sum((table[h][1] * r * r for h, r in reach), ZERO) <= number(C["epsilon"]), "cost")
 def check_selection(C):
     """The greatest of any number of values a·q + b·h: align the winner; m is the best of the rest."""
     noises, element = noise_table(C), terms(C["element"])
-    need(all(k in noises or k[0] in "qci" for k in element) and
-         not any(integral for _, _, integral in noises.values()), "ties of discrete noises matter")
+    need(all(k in noises or k[0] in "qci" for k in element) and not any(x[2] for x in noises.values()), "ties matter")
     data, groups = {k: v for k, v in element.items() if k not in noises}, []
     for group in components(C, ["q"]):
         ends = [(least(ZERO, data, f), -least(ZERO, minus(data), f)) for f in group]
@@ -240,38 +242,37 @@ def check_loop(C):
     for (n, reads), paths in leaving.items():
         need(branches_cover(paths, f"node {n}") or not reads or (n, False) in leaving or C["length"] != "any", f"node {n}: endless")
     used = {k for e in C["edges"] for d in e["if"] for c in decision(d)[2] for k, _ in c[1]}
+    integral = any(x[2] for x in noises.values())
     used |= {k for e in C["edges"] for t in e["real"] + list(e["set"].values()) for k in t}
     corners = [[dict(zip(names, v)) for f in group for names in [sorted(k for k in f if k in used)]
-                for v in itertools.product(*[sorted(set(f[k])) for k in names])]
-               for group in components(C, ["q"])]
-    if one_moves := C["adjacency"]["name"] in ("l1", "replace_one"):
-        corners = [[c for group in corners for c in group]]
+                for v in itertools.product(*[points(k, f[k], integral, C) for k in names])] for group in components(C, ["q"])]
+    need(all(corners) and all(whole(k, C) for k in (used - {*noises} if integral else ()) if k[0] in "qci"), "integers")
+    one_moves = C["adjacency"]["name"] in ("l1", "replace_one")
+    corners = [[c for group in corners for c in group]] if one_moves else corners
     need(len(C["components"]) == len(corners) and {n for n, _ in leaving} == set(slots), "dead end")
     for part, moves in zip(C["components"], corners):
         states = {s["id"]: s for s in part["states"]}
         steps = {(s["state"], s["edge"], s["move"]): s for s in part["steps"]}
         start = states[part["start"]]
-        need(start["node"] == start["phase"] == 0 and not slots[0] and
-             number(start["budget"]) <= number(C["epsilon"]), "start")
+        need(start["node"] == start["phase"] == 0 and not slots[0] and number(start["budget"]) <= number(C["epsilon"]), "start")
         for s, (i, e) in itertools.product(states.values(), enumerate(C["edges"])):
             need(number(s["budget"]) >= 0 and set(s["difference"]) == slots.get(s["node"], set()), "state")
             turns = [(-1, {}, s["phase"])] if one_moves or not e["reads"] else []
-            if e["reads"] and (not one_moves or s["phase"] == 0):  # phase k + 1: move k was made
-                turns += [(m, c, m + 1 if one_moves else 0) for m, c in enumerate(moves)]
+            turns += [(m, c, m + 1 if one_moves else 0) for m, c in enumerate(moves)  # phase k + 1: move k was made
+                      if e["reads"] and (not one_moves or s["phase"] == 0)]
             for m, corner, phase in turns if e["from"] == s["node"] else []:
                 where = f"state {s['id']}, edge {i}, move {m}"
                 need((s["id"], i, m) in steps, where + ": missing")
                 after = states[steps[s["id"], i, m]["next"]]
-                need(after["node"] == e["to"] and (e["to"] == -1 or after["phase"] == phase) and
-                     set(e["set"]) == set(after["difference"]), where + ": leads elsewhere")
+                same = after["node"] == e["to"] and (e["to"] == -1 or after["phase"] == phase)
+                need(same and set(e["set"]) == set(after["difference"]), where + ": leads elsewhere")
                 face = {k: (number(v),) * 2 for k, v in s["difference"].items()}
                 face |= {k: (corner.get(k, ZERO),) * 2 for k in ("q", *C["derived"]) if e["reads"]}
                 face |= {"=" + k: (number(v),) * 2 for k, v in after["difference"].items()}
-                new = [{**terms(t), "=" + k: Q(-1)} for k, t in e["set"].items()]
+                pin = [terms(t) for t in e["real"]] + [{**terms(t), "=" + k: Q(-1)} for k, t in e["set"].items()]
                 shift = {h: (number(x), {}) for h, x in steps[s["id"], i, m]["shift"].items()}
-                aligned([dict(c[1]) for d in e["if"] for c in decision(d)[2]],
-                        [terms(t) for t in e["real"]] + new, {h: noises[h] for h in e["noise"]}, face,
-                        shift, {h: (abs(x), {}) for h, (x, _) in shift.items()},
+                aligned(C, [dict(c[1]) for d in e["if"] for c in decision(d)[2]], pin, {h: noises[h] for h in e["noise"]},
+                        face, shift, {h: (abs(x), {}) for h, (x, _) in shift.items()},
                         number(s["budget"]) - number(after["budget"]), where)
 def check_composition(C):
     """Parts are checked on their own; the budgets of the calls on one path add up."""
@@ -279,8 +280,8 @@ def check_composition(C):
         check(part)
         need(part["method"] != "square" and all(part[k] == C[k] for k in ("adjacency", "unit")), "parts")
     for path in C["paths"]:
-        total = sum((abs(number(scale)) * number(C["parts"][i]["epsilon"]) for i, scale in path), ZERO)
-        need(total <= number(C["epsilon"]), "the calls cost more")
+        costs = (abs(number(scale)) * number(C["parts"][i]["epsilon"]) for i, scale in path)
+        need(sum(costs, ZERO) <= number(C["epsilon"]), "the calls cost more")
 METHODS = {"composition": check_composition, "cells": check_cells, "loop": check_loop,
            "selection": check_selection, "square": check_square}
 def check(C):
@@ -294,5 +295,5 @@ def verdict(path):
         with open(path, encoding="utf-8") as file: print(f"valid    {path}  {check(json.load(file))}")
     except Exception as error: return print(f"REFUSED  {path}  {type(error).__name__}: {error}") or 1
     return 0
-def main(paths): return max([verdict(path) for path in paths], default=0)
+main = lambda paths: max([verdict(path) for path in paths], default=0)
 if __name__ == "__main__": sys.exit(main(sys.argv[1:]))

@@ -85,6 +85,17 @@ def common_shift(
     return CommonShift(slopes, rho, attained and rank == len(noises))
 
 
+def check_steps(shift: CommonShift, draws: Mapping[Symbol, Draw], whole: frozenset[Symbol]) -> None:
+    """Discrete Gaussian noise moves by integers: so must the data that it follows."""
+    for h, slopes in shift.slopes.items():
+        steps = all(j in whole and slope.denominator == 1 for j, slope in slopes.items())
+        if draws[h].integral and not steps:
+            raise RefusedError(
+                "integer noise moves by whole steps, but what it is added to does not: say that "
+                "the data are integers (domain=dpest.integers()), or round them first"
+            )
+
+
 def _independent(
     changes: Sequence[Change], noises: Sequence[Symbol], data: Sequence[Symbol]
 ) -> list[tuple[list[Fraction], list[Fraction]]]:

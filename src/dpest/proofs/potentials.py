@@ -18,8 +18,8 @@ from dpest.errors import RefusedError
 from dpest.program.any_length import ELEMENT
 from dpest.program.linear import Form, Symbol
 from dpest.program.loops import END, Graph, LoopEdge
-from dpest.proofs.adjacency_faces import faces
-from dpest.proofs.alignment import Draw
+from dpest.proofs.adjacency_faces import faces, whole_data
+from dpest.proofs.alignment import Draw, points
 from dpest.proofs.linear_program import Affine, InfeasibleError, LinearProgram, combine, constant
 
 _MOST_STATES = 5_000
@@ -73,26 +73,38 @@ class Potential:
     start: State
 
 
-def automata(adjacency: Any, graph: Graph, domain: Any = None) -> list[list[Phase]]:
-    """The adjacency as phases, one list per component.
+def automata(
+    adjacency: Any,
+    graph: Graph,
+    domain: Any = None,
+    draws: Mapping[Symbol, Draw] | None = None,
+    integers: bool = False,
+) -> list[list[Phase]]:
+    """The adjacency as phases, one list per component; `integers`: whether the data are.
 
     linf, monotone: each datum moves within a box, on its own. l1, replace_one: nothing moves until
     one datum moves by a corner of its face, then nothing again.
     """
     components = faces(adjacency, [ELEMENT], graph.world.derived, domain)
+    integral = any(draw.integral for draw in (draws or {}).values())
+    whole = whole_data([ELEMENT], graph.world.derived, integers)
     if adjacency.name in ("linf", "monotone", "any_pair"):
         return [
-            [Phase(0, c, 0, m) for m, c in enumerate(_corners(face, graph))]
+            [Phase(0, c, 0, m) for m, c in enumerate(_corners(face, graph, integral, whole))]
             for (face,) in components
         ]
-    moves = [c for group in components for face in group for c in _corners(face, graph)]
+    moves = [
+        c for group in components for face in group for c in _corners(face, graph, integral, whole)
+    ]
     phases = [Phase(0, {}, 0)]
     for move, corner in enumerate(moves):
         phases += [Phase(0, corner, move + 1, move), Phase(move + 1, {}, move + 1)]
     return [phases]
 
 
-def _corners(face: Mapping[Symbol, tuple[Any, Any]], graph: Graph) -> list[Corner]:
+def _corners(
+    face: Mapping[Symbol, tuple[Any, Any]], graph: Graph, integral: bool, whole: frozenset[Symbol]
+) -> list[Corner]:
     used = {s for e in graph.edges if e.reads for form in _forms(e) for s in form.terms}
     names = sorted(s for s in face if s in used)
     for name in names:
@@ -101,7 +113,14 @@ def _corners(face: Mapping[Symbol, tuple[Any, Any]], graph: Graph) -> list[Corne
                 "an entry may be replaced by anything, and it is used as it is: no noise hides "
                 "that. Clip the data first (np.clip), or bound the adjacency (radius) or the domain"
             )
-    ends = [sorted({*face[name]}) for name in names]
+    ends = [points(name, face[name], integral, whole) for name in names]
+    if integral and not all(
+        name in whole and found for name, found in zip(names, ends, strict=True)
+    ):
+        raise RefusedError(
+            "integer noise in a loop on data that do not differ by a few integers: say that the "
+            "data are integers (domain=dpest.integers()), or give a length"
+        )
     return [dict(zip(names, values, strict=True)) for values in itertools.product(*ends)]
 
 

@@ -27,11 +27,11 @@ from dpest.program.merging import Model, build, input_symbols
 from dpest.program.roots import Exponential
 from dpest.program.unit import Unit
 from dpest.proofs import certificates, conformance, finite, gaussian, lower_bounds
-from dpest.proofs.adjacency_faces import faces, relevant
+from dpest.proofs.adjacency_faces import faces, relevant, whole_data
 from dpest.proofs.alignment import plan
 from dpest.proofs.conformance import place_of
 from dpest.proofs.linear_program import InexactError, InfeasibleError
-from dpest.proofs.potentials import automata, potential
+from dpest.proofs.potentials import Phase, automata, potential
 from dpest.proofs.proof import FinitePair, Lower, Proof
 from dpest.proofs.question import (
     Question,
@@ -240,7 +240,7 @@ def _every_length(question: Question) -> Proof:
         ) from error
     rated = checked_rates(question, found.noises)
     where = place_of(question.mechanism.function)
-    integers = question.integers or has_integral(rated.draws)
+    integers = question.integer_data(has_integral(rated.draws))
     conformance.check_graph(question.run, found, integers=integers, where=where)
     if found.selections or found.gaps:
         return _selected(question, found, rated)
@@ -252,7 +252,7 @@ def _potentials(question: Question, found: Graph, rated: Rates, length: Any) -> 
     free: list[Any] | None = [] if not any(e.blocks for e in found.edges) else None
     rays = rays_hold(question, rated.draws, free)
     try:
-        for phases in automata(question.adjacency, found, question.domain):
+        for phases in _phases(question, found, rated):
             components.append(potential(found, rated.draws, phases))
     except (InfeasibleError, InexactError):
         if length is ANY:
@@ -287,6 +287,11 @@ def _potentials(question: Question, found: Graph, rated: Rates, length: Any) -> 
     )
 
 
+def _phases(question: Question, found: Graph, rated: Rates) -> list[list[Phase]]:
+    whole = question.integer_data(has_integral(rated.draws))
+    return automata(question.adjacency, found, question.domain, rated.draws, whole)
+
+
 def _shorter(question: Question, lower: Lower | None) -> Lower | None:
     """A refutation on shorter data, which other engines can confirm, if there is one."""
     claimed = question.claimed()
@@ -311,8 +316,7 @@ def _lower_of_every(question: Question, length: int, box: Any) -> Lower | None:
         )
         rated = checked_rates(question, found.noises)
         parts = [
-            potential(found, rated.draws, phases)
-            for phases in automata(question.adjacency, found, question.domain)
+            potential(found, rated.draws, phases) for phases in _phases(question, found, rated)
         ]
     except (DpestError, InfeasibleError, InexactError):
         return None
@@ -407,13 +411,16 @@ def _fixed(question: Question, length: int) -> Proof:
         return _gaussian(question, model, length)
     rated = checked_rates(question, model.noises)
     where = place_of(question.mechanism.function)
-    integers = question.integers or has_integral(rated.draws)
+    integers = question.integer_data(has_integral(rated.draws))
     conformance.check_model(question.run, model, length, integers=integers, where=where)
     found = regions(model, rated.draws)
     inputs = [Symbol("input", f"q{j}") for j in range(length)]
     used = {s for r in found for s in r.problem.data_symbols()}
     groups = relevant(faces(question.adjacency, inputs, model.world.derived, question.domain), used)
-    planned = plan([r.problem for r in found], groups)
+    whole = whole_data(
+        inputs, model.world.derived, question.integer_data(has_integral(rated.draws))
+    )
+    planned = plan([replace(r.problem, whole=whole) for r in found], groups)
     derived = {s: rule for s, rule in model.world.derived.items() if s in used}
     lower = None
     if rays_hold(question, rated.draws, found):
@@ -427,6 +434,10 @@ def _fixed(question: Question, length: int) -> Proof:
     reason = ""
     if planned.cost is None:
         reason = "no shift of the noise that is affine in the difference keeps a release"
+        if has_integral(rated.draws):
+            reason += ". Integer noise moves by whole steps: what it is added to must do so, too"
+        if has_integral(rated.draws) and not whole.issuperset(used):
+            reason += "; say that the data are integers (domain=dpest.integers()) if they are"
     return concluded(
         question,
         replace(
@@ -453,12 +464,14 @@ def _gaussian(question: Question, model: Model, length: int) -> Proof:
     draws = rates(model.noises).draws
     power = gaussian.variances(model.noises, draws)
     where = place_of(question.mechanism.function)
-    integers = question.integers or has_integral(draws)
+    integers = question.integer_data(has_integral(draws))
     conformance.check_model(question.run, model, length, integers=integers, where=where)
     found = regions(model, draws)
     inputs = [Symbol("input", f"q{j}") for j in range(length)]
     groups = faces(question.adjacency, inputs, model.world.derived, question.domain)
     shift = gaussian.common_shift(found, draws, groups)
+    if has_integral(draws):
+        gaussian.check_steps(shift, draws, whole_data(inputs, model.world.derived, integers))
     head = head_of(question, "square", shift.rho, length, model.noises, draws, model.world)
     certificate = certified(lambda: certificates.square(head, model, found, shift.slopes))
     claimed = question.claimed() if claim == "ZCDP" and power == 1 else None
@@ -529,7 +542,7 @@ def _unrolled(question: Question, length: int, error: PathLimitError) -> Proof:
     except Exception:
         raise error from None
     where = place_of(question.mechanism.function)
-    integers = question.integers or has_integral(rated.draws)
+    integers = question.integer_data(has_integral(rated.draws))
     conformance.check_graph(question.run, found, integers=integers, where=where, lengths=(length,))
     return _potentials(question, found, rated, length)
 

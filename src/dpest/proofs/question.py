@@ -12,7 +12,7 @@ from dpest.declaration import Mechanism, as_mechanism, parameters_of
 from dpest.errors import DpestError, InputError, RefusedError
 from dpest.evidence import EPSILON
 from dpest.inputs.adjacency import Adjacency, parse_adjacency
-from dpest.inputs.domains import ANY
+from dpest.inputs.domains import ANY, parse_domain
 from dpest.program.linear import Symbol, rational
 from dpest.program.piece_runs import World
 from dpest.program.unit import Unit
@@ -61,7 +61,14 @@ class Question:
 
     @property
     def integers(self) -> bool:
-        return type(self.domain).__name__ in ("Integers", "Finite")
+        """Whether the domain says that all data are whole numbers."""
+        if type(self.domain).__name__ == "Finite":
+            return all(_is_whole(x) for x in self.domain.values)
+        return type(self.domain).__name__ == "Integers"
+
+    def integer_data(self, integer_noise: bool) -> bool:
+        """Whether a proof takes the data as integers: where nothing is said, as the noise is."""
+        return self.integers or (integer_noise and self.domain is None)
 
     def claimed(self) -> Fraction | None:
         """The claim's ε in units of the unit."""
@@ -77,6 +84,12 @@ class Question:
             return rational(self.claim.resolve(self.mechanism.all_params).value)
         except (DpestError, TypeError, ValueError):
             return None
+
+
+def _is_whole(x: Any) -> bool:
+    if isinstance(x, (list, tuple)):
+        return all(map(_is_whole, x))
+    return isinstance(x, (int, float)) and float(x).is_integer()
 
 
 def asked(
@@ -128,7 +141,7 @@ def asked(
         parse_adjacency(found),
         length,
         unit,
-        domain if domain is not None else target.domain,
+        parse_domain(domain) if domain is not None else target.domain,
         said,
     )
 
@@ -206,7 +219,7 @@ def rays_hold(
 
 
 def domain_facts(question: Question, draws: Mapping[Symbol, Draw]) -> dict[str, Any]:
-    whole = question.integers or has_integral(draws)
+    whole = question.integer_data(has_integral(draws))
     return {
         "kind": "integers" if whole else "reals",
         "width": certificates.number(radius_of(question.adjacency, question.domain)),
@@ -215,7 +228,7 @@ def domain_facts(question: Question, draws: Mapping[Symbol, Draw]) -> dict[str, 
 
 def notes_of(question: Question, draws: Mapping[Symbol, Draw], world: World) -> tuple[str, ...]:
     notes = [*question.notes, *world.notes]
-    if has_integral(draws) and not question.integers:
+    if has_integral(draws) and question.domain is None:
         notes.append("the data are taken to be integers, as the noise is")
     return tuple(notes)
 

@@ -1,0 +1,129 @@
+"""Proofs and certificates that were once accepted and were about something false."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dpest
+from dpest.proofs import checker, prove
+
+
+def half_sum(x, rng, *, eps=1.0):
+    return (x[0] + x[1]) / 2 + dpest.noise.discrete_laplace(rng, 1 / eps)
+
+
+def half(x, rng, *, eps=1.0):
+    return x[0] / 2 + dpest.noise.discrete_laplace(rng, 1 / eps)
+
+
+def half_of_each(x, rng, *, eps=1.0):
+    out = []
+    for v in x:
+        out.append(v / 2 + dpest.noise.discrete_laplace(rng, 1 / eps))
+    return out
+
+
+def shifted_clip(x, rng, *, eps=1.0):
+    return np.clip(x[0] + 0.5, 0, 1) + dpest.noise.discrete_laplace(rng, 1 / eps)
+
+
+def plain(x, rng, *, eps=1.0):
+    return x[0] + dpest.noise.discrete_laplace(rng, 1 / eps)
+
+
+def clipped(x, rng, *, eps=1.0):
+    return np.clip(x[0], 0, 1) + dpest.noise.discrete_laplace(rng, 1 / eps)
+
+
+def distance(x, rng, *, eps=1.0):
+    return x[0] + dpest.noise.discrete_laplace(rng, 1 / eps) > 0
+
+
+def count_above(x, rng, *, eps=1.0):
+    count = 0
+    for v in x:
+        count += v > 0.5
+    return count + dpest.noise.discrete_laplace(rng, 1 / eps)
+
+
+@pytest.mark.parametrize(
+    ("function", "question"),
+    [
+        (half_sum, {"adjacency": "linf", "length": 2, "domain": "integers(2)"}),
+        (half, {"adjacency": "linf:2", "length": 1, "domain": "integers(1)"}),
+        (half, {"adjacency": "linf:2", "length": 1}),
+        (half_of_each, {"adjacency": "replace_one:2", "domain": "integers()"}),
+        (half_of_each, {"adjacency": "replace_one:2", "length": 2, "domain": "integers(2)"}),
+        (shifted_clip, {"adjacency": "linf:2", "length": 1, "domain": "integers(1)"}),
+    ],
+)
+def test_a_mixture_of_integer_shifts_is_no_integer(function, question):
+    """At some integer difference the supports differ (ε = ∞), though both corners are fine."""
+    proof = prove(function, **question)
+    assert (proof.status, proof.epsilon, proof.certificate) == ("unknown", None, None)
+
+
+@pytest.mark.parametrize(
+    ("function", "question", "expected"),
+    [
+        (plain, {"adjacency": "linf", "length": 1, "domain": "integers(1)"}, 1),
+        (plain, {"adjacency": "linf:3", "length": 1, "domain": "integers(1)"}, 3),
+        (clipped, {"adjacency": "linf:5", "length": 1, "domain": "integers(1)"}, 1),
+        (clipped, {"adjacency": "replace_one", "length": 1, "domain": "integers(1)"}, 1),
+        (distance, {"adjacency": "linf:2", "length": 1, "domain": "integers(1)"}, 2),
+        (count_above, {"adjacency": "replace_one", "domain": "reals()"}, 1),
+        (count_above, {"adjacency": "replace_one", "length": 3, "domain": "reals(3)"}, 1),
+    ],
+)
+def test_whole_steps_are_still_proved(function, question, expected):
+    proof = prove(function, **question)
+    assert proof.epsilon == expected
+    checker.check(json.loads(json.dumps(proof.certificate)))
+
+
+def forged_by_splitting(certificate, ends):
+    """The certificate of x/2 + integer noise, radius 2, with one plan per corner."""
+    forged = copy.deepcopy(certificate)
+    (h,) = forged["noises"]
+    forged["adjacency"]["radius"] = "2"
+    forged["leaves"][0]["real"] = [{h: "1", "q0": "1/2"}]
+    forged["alignments"] = [
+        {
+            "leaf": forged["leaves"][0]["node"],
+            "component": 0,
+            "face": {"q0": [str(end), str(end)]},
+            "shift": {h: [str(-Fraction(end) / 2), {}]},
+            "bound": {h: [str(abs(Fraction(end)) / 2), {}]},
+        }
+        for end in ends
+    ]
+    return forged
+
+
+def test_the_checker_refuses_integer_noise_split_at_corners():
+    good = prove(plain, adjacency="linf", length=1, domain="integers(1)").certificate
+    good = json.loads(json.dumps(good))
+    checker.check(good)
+    for ends in ((-2, 2), (-2, 0, 2), (-2, -1, 0, 1, 2)):
+        with pytest.raises(checker.Invalid, match="not covered|not an integer"):
+            checker.check(forged_by_splitting(good, ends))
+    real = forged_by_splitting(good, (-2, 2))  # the same with Laplace noise is right
+    real["noises"] = {h: ["laplace", "1"] for h in real["noises"]}
+    checker.check(real)
+
+
+def test_the_checker_refuses_a_loop_with_corners_alone():
+    proof = prove(count_above, adjacency="replace_one", domain="integers()")
+    whole = json.loads(json.dumps(proof.certificate))
+    checker.check(whole)
+    assert whole["method"] == "loop"
+    part = whole["components"][0]
+    part["steps"] = [s for s in part["steps"] if s["move"] != max(t["move"] for t in part["steps"])]
+    with pytest.raises(checker.Invalid, match="missing"):
+        checker.check(whole)
