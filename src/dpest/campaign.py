@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from dpest import measures
 from dpest.attacks.budget import Budget, Progress, Report
-from dpest.errors import DomainError, DpestError, InputError
+from dpest.errors import DomainError, DpestError, InputError, RefusedError
 from dpest.evidence import EXACT, Evidence, Measure, Witness
 from dpest.inputs.domains import ANY
 from dpest.inputs.patterns import patterns
 from dpest.inputs.search import WorstPair, search
 from dpest.pictures import curves
+from dpest.program.watchdog import TimeUp, watched
 from dpest.questions import Resolved
 from dpest.verdict import MEET, Verdict, exceeds
 
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
 ENGINES = ("proof", "exact", "attack")
 # Exact evaluations of pairs: enough for the patterns, the corners and a local search.
 PAIRS = 160
-EXACT_SECONDS = 3.0
+# Guards, not budgets: what takes longer than this is given up, and the notes say so.
+EXACT_SECONDS = 6.0
+PAIR_SECONDS = 10.0
+PROOF_SECONDS = 15.0
 DEFAULT_BUDGET = Budget(runs=400_000, seconds=4.0)
 
 
@@ -129,22 +133,25 @@ class Campaign:
 
         for length in lengths:
             self.tell(f"proof for {'every length' if length is ANY else f'n = {length}'}")
+            where = "every length" if length is ANY else f"n = {length}"
             try:
-                proof = prove(
-                    question.mechanism,
-                    adjacency=question.adjacency,
-                    length=length,
-                    unit=question.unit,
-                    domain=question.domain,
-                )
+                with watched(time.monotonic() + PROOF_SECONDS):
+                    proof = prove(
+                        question.mechanism,
+                        adjacency=question.adjacency,
+                        length=length,
+                        unit=question.unit,
+                        domain=question.domain,
+                    )
             except DpestError as reason:
-                where = "every length" if length is ANY else f"n = {length}"
                 self.notes.append(f"no proof for {where}: {reason}")
+                continue
+            except TimeUp:
+                self.notes.append(f"no proof for {where} within {PROOF_SECONDS:g} s")
                 continue
             self.proofs.append(proof)
             words = proof.explain() if proof.epsilon is not None else ""
             if proof.status == "unknown":
-                where = "every length" if length is ANY else f"n = {length}"
                 self.notes.append(f"no proof for {where}: {proof.reason}")
             for evidence in proof.evidence(self.unit_value()):
                 told = replace(evidence.witness, event=words or evidence.witness.event)
@@ -170,9 +177,20 @@ class Campaign:
         from dpest.distributions.engine import Objective, exact_loss
 
         mechanism, measure = self.question.mechanism, self.question.measure
-        if measure == Measure():
-            return Objective(mechanism)
-        return lambda x, x2: measures.of_loss(exact_loss(mechanism, x, x2), measure)
+        objective = Objective(mechanism)
+
+        def value(x: Any, x2: Any) -> float:
+            try:
+                with watched(time.monotonic() + PAIR_SECONDS):
+                    if measure == Measure():
+                        return objective(x, x2)
+                    return measures.of_loss(exact_loss(mechanism, x, x2), measure)
+            except TimeUp:
+                raise RefusedError(
+                    f"the exact loss of one pair takes more than {PAIR_SECONDS:g} s"
+                ) from None
+
+        return value
 
     def follow_rays(self) -> None:
         """The proof names a direction along which its bound is approached; go there.
@@ -236,7 +254,7 @@ class Campaign:
                 budget=count if patterns_only else max(PAIRS, count),
                 seed=self.seed,
                 enough=self.enough(),
-                stop=lambda: time.monotonic() > deadline or bool(refused and len(refused) > 3),
+                stop=lambda: time.monotonic() > deadline or len(refused) > 1,
             )
         except DpestError as reason:
             self.notes.append(f"no exact answer: {reason}")
