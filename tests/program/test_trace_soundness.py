@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import textwrap
@@ -165,3 +166,117 @@ def test_a_global_generator_of_the_standard_library_is_refused() -> None:
 
     with pytest.raises(ReplayError, match="global random generator"):
         trace(f, 0.0)
+
+
+# Errors that the function catches
+
+
+def caught(x, rng):
+    try:
+        return int(x + rng.laplace())
+    except Exception:
+        return 0
+
+
+def caught_and_raised(x, rng):
+    try:
+        return int(x + rng.laplace())
+    except Exception:
+        raise ValueError("no number") from None
+
+
+def caught_deep(x, rng):
+    def inner(v):
+        try:
+            return round(v)
+        except Exception:
+            return None
+
+    return inner(x + rng.laplace()) is None
+
+
+def caught_in_a_branch(x, rng):
+    n = x + rng.laplace()
+    if n > 3:
+        try:
+            return int(n)
+        except Exception:
+            return 0
+    return n > 0
+
+
+def caught_then_forked(x, rng):
+    try:
+        n = int(x + rng.laplace())
+    except Exception:
+        n = 0
+    while rng.random() < 0.5:
+        n += 1
+    return n
+
+
+def suppressed(x, rng):
+    with contextlib.suppress(Exception):
+        return int(x + rng.laplace())
+    return 0
+
+
+@pytest.mark.parametrize(
+    "function",
+    [caught, caught_and_raised, caught_deep, caught_in_a_branch, caught_then_forked,
+     suppressed],
+)  # fmt: skip
+def test_what_is_refused_stays_refused_when_the_function_catches_it(function) -> None:
+    with pytest.raises(UntraceableError, match=r"int\(\)|round\(\)"):
+        trace(function, 0.0)
+
+
+def test_a_bare_except_around_a_loop_without_a_bound_is_refused() -> None:
+    def catches_everything(x, rng):
+        k = 0
+        try:
+            while rng.random() < 0.5:
+                k += 1
+        except:  # noqa: E722
+            k = -1
+        return k
+
+    with pytest.raises(UntraceableError, match="except Exception"):
+        trace(catches_everything, 0.0)
+
+
+def test_errors_of_the_users_own_may_be_caught() -> None:
+    def own(x, rng):
+        n = x + rng.laplace()
+        try:
+            if n > 0:
+                raise ValueError
+            return "low"
+        except ValueError:
+            return "high"
+
+    assert {path.leaves for path in trace(own, 0.0).paths} == {("low",), ("high",)}
+
+
+def test_a_proof_does_not_take_what_was_caught() -> None:
+    from dpest.proofs import prove
+
+    for function in (caught_data, bare_return):
+        proof = prove(function, adjacency="linf", length=1)
+        assert proof.status not in ("proved", "exact", "upper bound"), proof
+
+
+def caught_data(x, rng, eps=1.0):
+    try:
+        if x[0] > 0:
+            return 1
+    except Exception:
+        return 0
+    return 2
+
+
+def bare_return(x, rng, eps=1.0):
+    try:
+        return x[0] + rng.laplace()
+    except:  # noqa: E722
+        return 0

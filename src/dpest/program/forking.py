@@ -24,7 +24,7 @@ from dpest.program.patches import Overlay, patched
 from dpest.program.paths import Choice
 from dpest.program.places import Place, innermost, inside_while, shown, source_line, user_place
 from dpest.program.regions import Point, Region, Supports
-from dpest.program.running import in_run
+from dpest.program.running import forgetting, in_run, remembered
 from dpest.program.symbolic import Real, Truth
 from dpest.program.watchdog import TimeUp, watched
 
@@ -268,12 +268,14 @@ class Run:
         self._drawn_at = None
         if turn.question != question:
             place = user_place()
-            raise ReplayError(
-                "the function decided differently when it was run again with the same noise",
-                "a mechanism must depend on its input, its parameters and `rng` alone: look for "
-                "global variables, default arguments that are changed, files, clocks, and random "
-                "numbers that don't come from `rng`",
-                shown(place),
+            raise remembered(
+                ReplayError(
+                    "the function decided differently when it was run again with the same noise",
+                    "a mechanism must depend on its input, its parameters and `rng` alone: look "
+                    "for global variables, default arguments that are changed, files, clocks, and "
+                    "random numbers that don't come from `rng`",
+                    shown(place),
+                )
             )
         return turn
 
@@ -290,10 +292,10 @@ class Run:
             raise AssertionError("the alternatives of a decision cover every case")
         place = user_place()
         if self._absorbed(place):
-            raise _Joined
+            raise remembered(_Joined())
         self._forks[place] += 1
         if self._too_deep(place):
-            raise _Suspended
+            raise remembered(_Suspended())
         self.exploration.forks[place] += 1
         tightened = self.names.supports.tightened
         turns = [
@@ -316,7 +318,8 @@ class Run:
             return False
         if not inside_while(*place):
             return False
-        key = state_key(place, self._drawn_at, self.draws, self.noises)
+        with forgetting():
+            key = state_key(place, self._drawn_at, self.draws, self.noises)
         return key is not None and joins.absorbs(key, self.turns)
 
     def _too_deep(self, place: Place | None) -> bool:

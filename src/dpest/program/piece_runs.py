@@ -30,7 +30,7 @@ from dpest.program.pieces import (
 )
 from dpest.program.places import shown, source_line, user_place
 from dpest.program.regions import Point, Region, Supports
-from dpest.program.running import in_run
+from dpest.program.running import arrived, in_run, remembered
 from dpest.program.states import copied
 from dpest.program.symbolic import Real
 
@@ -265,18 +265,20 @@ class PieceRun:
             if all(s.kind == "input" for s in condition.form.terms):
                 place = user_place()
                 text = source_line(place)
-                raise PrivateBranchError(
-                    f"{shown(place) or 'the mechanism'}: a branch on private data alone"
-                    f"{f', in `{text}`' if text else ''}: two neighbouring inputs may take "
-                    "different ways here. Add noise before the comparison; to bound or count data "
-                    "use np.clip and sums of comparisons, whose sensitivity is known."
+                raise remembered(
+                    PrivateBranchError(
+                        f"{shown(place) or 'the mechanism'}: a branch on private data alone"
+                        f"{f', in `{text}`' if text else ''}: two neighbouring inputs may take "
+                        "different ways here. Add noise before the comparison; to bound or count "
+                        "data use np.clip and sums of comparisons, whose sensitivity is known."
+                    )
                 )
 
     def _fork(self, cells: Sequence[Block]) -> int:
         points = [self.region.meet(cell) for cell in cells]
         possible = [i for i, point in enumerate(points) if point is not None]
         if not possible:
-            raise RefusedError("a path that was possible has no possible continuation")
+            raise remembered(RefusedError("a path that was possible has no possible continuation"))
         for i, point in enumerate(points):
             if point is None:
                 self.dead.append((*self.blocks, cells[i]))
@@ -344,6 +346,7 @@ def outcomes(
         if piece.rng:
             names[piece.rng] = make_generator(run)
         names[GIVEN] = run.given
+        names.update({name: _signal(kind) for name, kind in CONTROL.items()})
         outcome = Outcome(run, "next", None, names)
         overlaid(names)
         with in_run(run), patched(overlay):
@@ -351,10 +354,13 @@ def outcomes(
                 exec(piece.code, names)
             except PieceReturn as left:
                 outcome.how, outcome.value = "return", left.value
-            except PieceBreak:
+                arrived(left)
+            except PieceBreak as left:
                 outcome.how = "break"
-            except PieceContinue:
+                arrived(left)
+            except PieceContinue as left:
                 outcome.how = "next"
+                arrived(left)
             if piece.kind == "enter":
                 outcome.variables = names[BOUND]
             if finish is not None:
@@ -364,6 +370,11 @@ def outcomes(
                 if other != run.taken[at]:
                     pending.append([*run.taken[:at], other])
         yield outcome
+
+
+def _signal(kind: type[BaseException]) -> Callable[..., BaseException]:
+    """A `return`, `break` or `continue` of a piece that a bare `except:` can't hide."""
+    return lambda *values: remembered(kind(*values))
 
 
 _INNER = frozenset({ITEM, GIVEN, BOUND, BIND, *CONTROL})

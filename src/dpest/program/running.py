@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn, Protocol
 
-from dpest.errors import UntraceableError
+from dpest.errors import DpestError, UntraceableError
 from dpest.noise.family import Noise
 from dpest.program.linear import Condition, Symbol
-from dpest.program.places import shown, source_line, user_place
+from dpest.program.places import innermost, shown, source_line, user_place
 
 SAMPLING = "dpest audit falls back to sampling for this mechanism"
 
@@ -42,6 +42,7 @@ class Decider(Protocol):
 
 class _Local(threading.local):
     run: Decider | None = None
+    raised: list[BaseException] | None = None
 
 
 _local = _Local()
@@ -69,11 +70,60 @@ def lenient() -> bool:
 
 @contextmanager
 def in_run(run: Decider) -> Iterator[None]:
-    before, _local.run = _local.run, run
+    """Symbolic values ask `run` inside of this.
+
+    An error of ours that the user's function caught is raised again at its end: what the function
+    did after it is not what a plain run does.
+    """
+    before = _local.run, _local.raised
+    raised: list[BaseException] = []
+    _local.run, _local.raised = run, raised
+    try:
+        yield
+    except (DpestError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        _raise_swallowed([e for e in raised if e is not error])
+        raise
+    else:
+        _raise_swallowed(raised)
+    finally:
+        _local.run, _local.raised = before
+
+
+def remembered(error: BaseException) -> BaseException:
+    """The error, to be raised now, and again should the user's function catch it."""
+    if _local.raised is not None:
+        _local.raised.append(error)
+    return error
+
+
+def arrived(error: BaseException) -> None:
+    """A remembered error has come to whom it was meant for."""
+    if _local.raised is not None:
+        _local.raised[:] = [e for e in _local.raised if e is not error]
+
+
+@contextmanager
+def forgetting() -> Iterator[None]:
+    """Inside of this, dpest itself catches what symbolic values refuse."""
+    before, _local.raised = _local.raised, None
     try:
         yield
     finally:
-        _local.run = before
+        _local.raised = before
+
+
+def _raise_swallowed(errors: Sequence[BaseException]) -> None:
+    if not errors:
+        return
+    if isinstance(errors[0], DpestError):
+        raise errors[0] from None
+    raise UntraceableError(
+        "the function catches everything, also what ends a run of the trace",
+        f"write `except Exception:` instead of `except:`; {SAMPLING}",
+        shown(innermost(errors[0].__traceback__)),
+    ) from None
 
 
 def refuse(operation: str, advice: str = "") -> NoReturn:
@@ -81,6 +131,8 @@ def refuse(operation: str, advice: str = "") -> NoReturn:
     place = user_place()
     text = source_line(place)
     what = f"{operation}, in `{text}`" if text else operation
-    raise UntraceableError(
-        what, f"{advice}; or leave it: {SAMPLING}" if advice else SAMPLING, shown(place)
+    raise remembered(
+        UntraceableError(
+            what, f"{advice}; or leave it: {SAMPLING}" if advice else SAMPLING, shown(place)
+        )
     )
