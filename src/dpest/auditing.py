@@ -214,7 +214,8 @@ def prove(
         adjacency=question.adjacency,
         length=length,
         unit=question.unit,
-        domain=question.domain,
+        domain=None if question.domain_assumed else question.domain,
+        fallback_length=question.length if question.domain_assumed else None,
     )
 
 

@@ -17,7 +17,7 @@ from dpest import measures
 from dpest.attacks.budget import Budget, Progress, Report
 from dpest.errors import DomainError, DpestError, InputError, RefusedError
 from dpest.evidence import EXACT, Evidence, Measure, Witness
-from dpest.inputs.domains import ANY
+from dpest.inputs.domains import ANY, integers
 from dpest.inputs.patterns import patterns
 from dpest.inputs.search import WorstPair, search
 from dpest.pictures import curves
@@ -129,7 +129,7 @@ class Campaign:
         if question.mechanism.black_box:
             self.notes.append("no proof: a function without `rng` can only be run")
             return
-        from dpest.proofs import prove
+        from dpest.proofs import INTEGER_DATA, prove
 
         for length in lengths:
             self.tell(f"proof for {'every length' if length is ANY else f'n = {length}'}")
@@ -141,7 +141,8 @@ class Campaign:
                         adjacency=question.adjacency,
                         length=length,
                         unit=question.unit,
-                        domain=question.domain,
+                        domain=None if question.domain_assumed else question.domain,
+                        fallback_length=question.length if question.domain_assumed else None,
                     )
             except DpestError as reason:
                 self.notes.append(f"no proof for {where}: {reason}")
@@ -150,7 +151,11 @@ class Campaign:
                 self.notes.append(f"no proof for {where} within {PROOF_SECONDS:g} s")
                 continue
             self.proofs.append(proof)
-            words = proof.explain() if proof.epsilon is not None else ""
+            if question.domain_assumed and INTEGER_DATA in proof.notes:
+                # The whole audit is then about integers: real data would be another question.
+                self.notes.append(INTEGER_DATA)
+                self.question = replace(self.question, domain=integers(question.length))
+            words = proof.explain() if proof.bound is not None else ""
             if proof.status == "unknown":
                 self.notes.append(f"no proof for {where}: {proof.reason}")
             for evidence in proof.evidence(self.unit_value()):

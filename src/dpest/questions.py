@@ -38,6 +38,8 @@ class Resolved:
     limit: float | None
     unit: str | None
     notes: tuple[str, ...] = ()
+    domain_assumed: bool = False
+    """Whether nobody said what the data are: then they may turn out to be integers."""
 
     def stated(self) -> Question:
         return Question(
@@ -82,6 +84,7 @@ def resolve(
         raise InputError(f"the length must be at least 1; got {length=}")
     inputs = parse_domain(domain) if isinstance(domain, str) else domain
     inputs = inputs if inputs is not None else mechanism.domain
+    assumed = inputs is None
     if inputs is None:
         n = length if length is not None else DEFAULT_LENGTH
         inputs = reals(n)
@@ -100,6 +103,7 @@ def resolve(
         limit=limit,
         unit=unit or privacy_unit(mechanism, stated),
         notes=tuple(notes),
+        domain_assumed=assumed,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -111,7 +110,7 @@ def test_the_checker_refuses_integer_noise_split_at_corners():
     good = json.loads(json.dumps(good))
     checker.check(good)
     for ends in ((-2, 2), (-2, 0, 2), (-2, -1, 0, 1, 2)):
-        with pytest.raises(checker.Invalid, match="not covered|not an integer"):
+        with pytest.raises(checker.Invalid, match=r"not covered|not an integer"):
             checker.check(forged_by_splitting(good, ends))
     real = forged_by_splitting(good, (-2, 2))  # the same with Laplace noise is right
     real["noises"] = {h: ["laplace", "1"] for h in real["noises"]}
@@ -127,3 +126,45 @@ def test_the_checker_refuses_a_loop_with_corners_alone():
     part["steps"] = [s for s in part["steps"] if s["move"] != max(t["move"] for t in part["steps"])]
     with pytest.raises(checker.Invalid, match="missing"):
         checker.check(whole)
+
+
+def gaussian(x, rng, *, eps=1.0):
+    return x[0] + rng.normal(scale=1 / eps)
+
+
+def no_noise(x, rng, *, eps=1.0):
+    return x[0]
+
+
+def test_integer_noise_on_real_data_is_not_proved():
+    """0 and 1/2 are neighbours, and their supports don't meet."""
+    for domain in ("reals(1)", dpest.finite([[0], [0.5], [1]]), "records(1, 0, 1)"):
+        proof = dpest.prove(plain, adjacency="linf", length=1, domain=domain)
+        assert proof.epsilon is None
+    verdict = dpest.audit(
+        plain, epsilon=1.0, adjacency="linf", length=1, domain="reals(1)", engines=["proof"]
+    )
+    assert verdict.upper is None
+
+
+def test_without_a_domain_integer_noise_means_integer_data_and_the_verdict_says_so():
+    verdict = dpest.audit(
+        plain, epsilon=1.0, adjacency="linf", length=1, engines=["proof", "exact"]
+    )
+    assert verdict.upper.value == 1
+    assert verdict.lower.value == pytest.approx(1)
+    assert "the data are taken to be integers, as the noise is" in verdict.notes
+    assert verdict.question.domain == str(dpest.integers(1))
+
+
+def test_a_gaussian_bound_is_no_epsilon():
+    proof = prove(gaussian, adjacency="l1", length=1)
+    assert (proof.epsilon, proof.rho, proof.bound) == (None, Fraction(1, 2), Fraction(1, 2))
+    assert "ρ ≤ 1/2" in proof.summary()
+    assert prove(plain, adjacency="l1", length=1).rho is None
+
+
+def test_a_refutation_without_a_claim_names_none():
+    proof = prove(no_noise, adjacency="l1", length=1)
+    assert proof.status == "refuted"
+    assert proof.summary().endswith("ε is at least ∞ (at n = 1)")

@@ -121,6 +121,7 @@ def as_json(proof: Any) -> dict[str, Any]:
         "status": proof.status,
         "measure": str(proof.measure),
         "epsilon": None if proof.epsilon is None else str(proof.epsilon),
+        "rho": None if proof.rho is None else str(proof.rho),
         "claim": None if proof.claim is None else str(proof.claim),
         "method": proof.method,
         "reason": proof.reason,

@@ -143,7 +143,7 @@ def _proved(row: str, mechanism: Mechanism, engine: str) -> Cell:
         return Cell(row, engine, "upper", None, text="; ".join(campaign.notes))
     proof = campaign.proofs[-1]
     unit = campaign.question.unit
-    text = f"{proof.epsilon}·{unit}" if unit and proof.epsilon is not None else ""
+    text = f"{proof.bound}·{unit}" if unit and proof.bound is not None else ""
     return Cell(row, engine, "upper", upper.value, str(upper.standing), text)
 
 

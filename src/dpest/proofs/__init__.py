@@ -8,5 +8,6 @@ from __future__ import annotations
 
 from dpest.proofs.proof import Lower, Proof, Ray
 from dpest.proofs.proving import prove
+from dpest.proofs.question import INTEGER_DATA
 
-__all__ = ["Lower", "Proof", "Ray", "prove"]
+__all__ = ["INTEGER_DATA", "Lower", "Proof", "Ray", "prove"]

@@ -121,7 +121,7 @@ def compose(
     return replace(
         base,
         mechanism=target.name,
-        epsilon=epsilon,
+        bound=epsilon,
         status="upper bound",
         method="composition",
         claim=target.claim,

@@ -47,7 +47,7 @@ def _times(coefficient: Fraction) -> str:
 
 
 def _judgment(proof: Proof) -> str:
-    bound = f"{proof.epsilon}{_unit(proof)}"
+    bound = f"{proof.bound}{_unit(proof)}"
     return (
         f"⊢ {{q ~ q' ({proof.adjacency})}} {proof.mechanism} ~({bound}, 0) {proof.mechanism}' "
         + ("{out = out'}")
@@ -173,7 +173,7 @@ def _square(proof: Proof, model: Any, shift: Any, draws: Any) -> list[str]:
     power = f"·{proof.unit}^{proof.power}" if proof.unit else ""
     return [
         *lines,
-        f"Σ s²/(2σ²) ≤ {proof.epsilon}{power} for every difference: D_α ≤ α times that, for every "
+        f"Σ s²/(2σ²) ≤ {proof.bound}{power} for every difference: D_α ≤ α times that, for every "
         "order α > 1 (zCDP).",
         "",
         "Derivation (span-apRHL): [Gauss] for each draw, [Seq] adds the costs, [Post] the releases",

@@ -71,9 +71,11 @@ class Proof:
     """The result of `prove`.
 
     `epsilon` is a multiple of `unit` (an absolute number where `unit` is None); None where no
-    bound was found. `status`: `exact` (no smaller bound holds), `upper bound`, `refuted` (the
-    claim can't hold: `lower` is above it), `unknown` (and `reason` says why).
-    `measure` is what is bounded: ε, or ρ of zCDP for Gaussian noise.
+    bound on ε was found. Gaussian noise has none: its proofs bound ρ of zCDP, in `rho`, a multiple
+    of `unit` to the power `power`. `bound` is whichever of the two was found. `status`: `exact`
+    (no smaller bound holds), `upper bound`, `refuted` (the claim can't hold: `lower` is above it),
+    `unknown` (and `reason` says why).
+    `measure` is what is bounded: ε, or ρ of zCDP.
     """
 
     mechanism: str
@@ -81,7 +83,7 @@ class Proof:
     length: Any
     unit: str | None
     status: Status
-    epsilon: Fraction | None
+    bound: Fraction | None
     method: str
     reason: str = ""
     lower: Lower | None = None
@@ -97,35 +99,43 @@ class Proof:
     words: Any = field(default=None, repr=False, compare=False)
 
     @property
+    def epsilon(self) -> Fraction | None:
+        return self.bound if self.measure == EPSILON else None
+
+    @property
+    def rho(self) -> Fraction | None:
+        return self.bound if self.measure.kind == "zcdp" else None
+
+    @property
     def ray(self) -> Ray | FinitePair | None:
         return self.lower.ray if self.lower is not None else None
 
     @property
     def proved(self) -> bool:
         """Whether the claim, if there is one, is proved; without one, whether a bound is."""
-        if self.epsilon is None and self.exponential is None:
+        if self.bound is None and self.exponential is None:
             return False
-        return self.claimed is None or (self.epsilon is not None and self.epsilon <= self.claimed)
+        return self.claimed is None or (self.bound is not None and self.bound <= self.claimed)
 
     def value(self, unit_value: Any = None) -> float:
         """The bound as a number, rounded up, for a value of the unit."""
         if self.exponential is not None:
             return math.nextafter(math.log(self.exponential), math.inf)
-        if self.epsilon is None:
+        if self.bound is None:
             return math.inf
         from dpest.program.linear import rational
 
         unit = Fraction(1) if self.unit is None else rational(unit_value) ** self.power
-        exact = self.epsilon * unit
+        exact = self.bound * unit
         found = float(exact)
         return found if Fraction(found) >= exact else math.nextafter(found, math.inf)
 
     def evidence(self, unit_value: Any = None) -> list[Evidence]:
         """The bound as evidence, for a value of the unit. Its ray is for the exact engine."""
-        if self.epsilon is None and self.exponential is None:
+        if self.bound is None and self.exponential is None:
             return []
         details: dict[str, Any] = {
-            "epsilon": None if self.epsilon is None else str(self.epsilon),
+            "bound": None if self.bound is None else str(self.bound),
             "unit": self.unit,
             "length": self.length if isinstance(self.length, int) else "any",
             "status": self.status,
@@ -148,12 +158,12 @@ class Proof:
         name = "ρ" if self.measure.kind == "zcdp" else "ε"
         if self.exponential is not None:
             return f"e^{name} = {self.exponential}"
-        if self.epsilon is None:
+        if self.bound is None:
             return f"no bound on {name}"
         unit = ""
         if self.unit is not None:
             unit = f"·{self.unit}" + (f"^{self.power}" if self.power != 1 else "")
-        return f"{name} ≤ {self.epsilon}{unit}"
+        return f"{name} ≤ {self.bound}{unit}"
 
     def summary(self) -> str:
         length = f"n = {self.length}" if isinstance(self.length, int) else "every length"
@@ -162,9 +172,11 @@ class Proof:
             return text + f"unknown. {self.reason}"
         if self.status == "refuted":
             assert self.lower is not None
+            claimed = shown(self.claimed, self.unit)
+            above = "" if self.claimed is None else f", above the claimed {claimed}"
             return (
                 text + f"refuted. ε is at least {shown(self.lower.value, self.unit)} "
-                f"(at n = {self.lower.length}), above the claimed {shown(self.claimed, self.unit)}"
+                f"(at n = {self.lower.length}){above}"
             )
         return text + f"{self.bound_text()} ({self.status})"
 
@@ -188,7 +200,7 @@ class Proof:
 
 def shown(value: Fraction | float | None, unit: str | None) -> str:
     if value is None:
-        return "?"
+        return "no bound"
     if isinstance(value, float) and math.isinf(value):
         return "∞"
     return f"{value}·{unit}" if unit else str(value)

@@ -159,7 +159,7 @@ def _finite(question: Question) -> Proof | None:
     return replace(
         bare(question, getattr(domain, "length", 1)),
         status=status,
-        epsilon=epsilon,
+        bound=epsilon,
         exponential=found.factor,
         method="enumeration",
         lower=lower,
@@ -196,7 +196,7 @@ def _better(question: Question, proof: Proof) -> Proof:
         every = _every_length(replace(question, length=ANY))
     except DpestError:
         return proof
-    if every.epsilon is None or proof.epsilon is None or every.epsilon >= proof.epsilon:
+    if every.bound is None or proof.bound is None or every.bound >= proof.bound:
         return proof
     note = "the bound is that for every length"
     joined = replace(every, length=question.length, lower=proof.lower, notes=(*every.notes, note))
@@ -277,7 +277,7 @@ def _potentials(question: Question, found: Graph, rated: Rates, length: Any) -> 
         question,
         replace(
             bare(question, length),
-            epsilon=worst.epsilon,
+            bound=worst.epsilon,
             method="potentials",
             lower=lower,
             certificate=certificate,
@@ -349,7 +349,7 @@ def _selected(question: Question, found: Graph, rated: Rates) -> Proof:
         question,
         replace(
             bare(question, ANY),
-            epsilon=epsilon,
+            bound=epsilon,
             method="selection",
             lower=lower,
             certificate=certificate,
@@ -442,7 +442,7 @@ def _fixed(question: Question, length: int) -> Proof:
         question,
         replace(
             bare(question, length),
-            epsilon=planned.cost,
+            bound=planned.cost,
             method="cells",
             reason=reason,
             lower=lower,
@@ -479,7 +479,7 @@ def _gaussian(question: Question, model: Model, length: int) -> Proof:
         claimed = question.claimed()
     return replace(
         bare(question, length),
-        epsilon=shift.rho,
+        bound=shift.rho,
         method="one shift",
         status="exact" if shift.attained else "upper bound",
         measure=Measure("zcdp"),

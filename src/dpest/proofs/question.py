@@ -23,6 +23,8 @@ from dpest.proofs.conformance import call
 from dpest.proofs.proof import Proof
 from dpest.proofs.regions_of_release import Rates, rates
 
+INTEGER_DATA = "the data are taken to be integers, as the noise is"
+
 
 @dataclass(frozen=True)
 class Question:
@@ -229,7 +231,7 @@ def domain_facts(question: Question, draws: Mapping[Symbol, Draw]) -> dict[str, 
 def notes_of(question: Question, draws: Mapping[Symbol, Draw], world: World) -> tuple[str, ...]:
     notes = [*question.notes, *world.notes]
     if has_integral(draws) and question.domain is None:
-        notes.append("the data are taken to be integers, as the noise is")
+        notes.append(INTEGER_DATA)
     return tuple(notes)
 
 
@@ -297,10 +299,10 @@ def concluded(question: Question, proof: Proof) -> Proof:
     )
     if lower is not None and pure and claimed is not None and lower.value > claimed:
         return replace(proof, status="refuted")
-    if proof.epsilon is None:
+    if proof.bound is None:
         if lower is not None and math.isinf(lower.value):
             return replace(proof, status="refuted" if pure else "unknown")
         return replace(proof, status="unknown")
-    if lower is not None and lower.value == proof.epsilon:
+    if lower is not None and lower.value == proof.bound:
         return replace(proof, status="exact")
     return replace(proof, status="upper bound")
