@@ -1,0 +1,162 @@
+"""How an audit goes about its question."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+import dpest
+from dpest.errors import DomainError, InputError
+
+
+def noisy(x, rng, *, eps=0.5):
+    return x[0] + rng.laplace(scale=1 / eps)
+
+
+def test_two_sides_of_a_plain_function():
+    verdict = dpest.audit(noisy, epsilon=0.5, adjacency=dpest.l1(1), length=1)
+    assert verdict.status == "exact"
+    assert verdict.lower.value == pytest.approx(0.5)
+    assert verdict.upper.value == pytest.approx(0.5)
+    assert verdict.upper.standing.name == "proved"
+
+
+def test_without_a_claim_it_measures():
+    verdict = dpest.audit(noisy, adjacency="l1", length=1)
+    assert verdict.question.claim is None
+    assert verdict.status == "exact"
+
+
+def test_what_is_assumed_is_said():
+    verdict = dpest.audit(noisy)
+    assert any("adjacency" in note for note in verdict.notes)
+    assert any("length" in note for note in verdict.notes)
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("pure:0.5", "exact"),
+        ("pure:0.4", "violated"),
+        ("approx:0.5,0.001", "proved"),
+        ("approx:0.1,0.001", "violated"),
+        ("renyi:2,0.3", "proved"),
+        ("renyi:2,0.01", "violated"),
+        ("zcdp:0.125", "proved"),
+        ("zcdp:0.01", "violated"),
+        ("gdp:1", "proved"),
+        ("gdp:0.1", "violated"),
+    ],
+)
+def test_every_kind_of_claim(claim, status):
+    verdict = dpest.audit(noisy, claim=claim, adjacency=dpest.l1(1), length=1)
+    wanted = ("exact", "proved") if status != "violated" else ("violated",)
+    assert verdict.status in wanted, str(verdict)
+
+
+def gaussian(x, rng, *, sigma=2.0):
+    return x[0] + rng.normal(scale=sigma)
+
+
+@pytest.mark.parametrize(("rho", "status"), [(0.125, "exact"), (0.1, "violated")])
+def test_gaussian_noise_and_zcdp(rho, status):
+    verdict = dpest.audit(gaussian, claim=f"zcdp:{rho}", adjacency=dpest.l1(1), length=1)
+    assert verdict.status == status, str(verdict)
+
+
+def black_box(x):
+    return x[0] + random.expovariate(1.0) - random.expovariate(1.0)
+
+
+def test_a_black_box_is_attacked_and_says_so():
+    verdict = dpest.audit(
+        black_box, epsilon=0.5, adjacency=dpest.l1(1), length=1, budget="40000runs"
+    )
+    assert verdict.status == "violated"
+    assert verdict.lower.standing.name == "confidence"
+    assert any("can only be run" in note for note in verdict.notes)
+
+
+def test_the_same_seed_gives_the_same_answer():
+    def untraceable(x, rng):
+        return float(x[0] + rng.laplace(scale=2.0))
+
+    asked = {"adjacency": dpest.l1(1), "length": 1, "budget": "20000runs", "seed": 5}
+    first = dpest.audit(untraceable, engines=("attack",), **asked)
+    second = dpest.audit(untraceable, engines=("attack",), **asked)
+    assert first.lower.value == second.lower.value
+
+
+def test_growth_with_the_length():
+    def maximum(x, rng, *, eps=0.4):
+        return max(q + rng.laplace(scale=2 / eps) for q in x)
+
+    verdict = dpest.audit(maximum, epsilon=0.4, adjacency=dpest.linf(1), length=range(1, 5))
+    rows = verdict.details["growth"]["rows"]
+    assert [row["length"] for row in rows] == [1, 2, 3, 4]
+    for row in rows:
+        assert row["upper"] == pytest.approx(0.2 * row["length"])
+        assert row["lower"] > 0.98 * row["upper"]
+    assert "grows" in verdict.details["growth"]["summary"]
+
+
+def test_a_loop_of_any_length_is_said_to_be_bounded():
+    def totals(x, rng, *, eps=0.4):
+        total, answers = 0, []
+        for q in x:
+            total = total + q + rng.laplace(scale=1 / eps)
+            answers.append(total)
+        return answers
+
+    verdict = dpest.audit(totals, adjacency=dpest.l1(1), length=[2, 4])
+    assert "bounded: at most 0.4 for every n" in verdict.details["growth"]["summary"]
+
+
+def test_infinite_is_shown_not_counted():
+    def tells(x, rng):
+        return x[0] + rng.exponential(1.0)
+
+    verdict = dpest.audit(tells, epsilon=3.0, adjacency=dpest.l1(1), length=1)
+    assert verdict.status == "violated"
+    assert math.isinf(verdict.lower.value)
+    assert verdict.lower.standing.name == "exact"
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ({"epsilon": -1}, DomainError),
+        ({"epsilon": 1, "claim": "pure:1"}, InputError),
+        ({"delta": 2, "epsilon": 1}, DomainError),
+        ({"alpha": 0}, DomainError),
+        ({"engines": ("guess",)}, InputError),
+        ({"length": 0}, InputError),
+        ({"params": {"nothing": 1}}, InputError),
+    ],
+)
+def test_wrong_questions(words, error):
+    with pytest.raises(error):
+        dpest.audit(noisy, **words)
+
+
+def test_assert_private():
+    asked = {"adjacency": dpest.l1(1), "length": 1}
+    assert dpest.assert_private(noisy, epsilon=0.5, **asked).status == "exact"
+    with pytest.raises(AssertionError, match="VIOLATED") as failure:
+        dpest.assert_private(noisy, epsilon=0.4, **asked)
+    assert "replay" in str(failure.value)
+
+
+def test_calibrate_finds_the_least_noise():
+    found = dpest.calibrate(noisy, epsilon=0.7, param="eps", adjacency=dpest.l1(1), length=1)
+    assert found.value == pytest.approx(0.7, rel=1e-5)
+    assert found.bound.value <= 0.7 * (1 + 1e-12)
+    assert found.error["mean_absolute"] == pytest.approx(1 / 0.7, rel=0.05)
+
+
+def test_the_replay_lines_run(capsys):
+    verdict = dpest.audit(dpest.zoo.get("SVT4"))
+    exec(verdict.lower.witness.replay, {})
+    assert float(capsys.readouterr().out.split()[0]) == pytest.approx(verdict.lower.value)
