@@ -51,7 +51,7 @@ def select(only: Sequence[str]) -> list[Row]:
     wanted = {name.lower() for name in only}
     chosen = [r for r in rows if r.name.lower() in wanted or r.tool.lower() in wanted]
     known = {r.name.lower() for r in rows} | {r.tool.lower() for r in rows}
-    unknown = sorted(wanted - known)
+    unknown = [name for name in only if name.lower() not in known]
     if unknown:
         raise InputError(f"no row or tool is called {unknown[0]!r}; see `dpest zoo`")
     return chosen
