@@ -6,6 +6,7 @@ import contextlib
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from dpest.errors import ReplayError, UntraceableError
 from dpest.program.patches import patched
 from dpest.program.trace import trace
+from program.conformance import check_conformance
 
 
 def in_its_own_process(code: str) -> subprocess.CompletedProcess[str]:
@@ -280,3 +282,115 @@ def bare_return(x, rng, eps=1.0):
         return x[0] + rng.laplace()
     except:  # noqa: E722
         return 0
+
+
+# Truth values: np.bool_ and bool differ in arithmetic
+
+
+def or_of_elements(x, rng):
+    z = np.asarray(x) + rng.laplace(size=2) > 0
+    return z[0] + z[1]
+
+
+def or_of_arrays(x, rng):
+    z = np.asarray(x) + rng.laplace(size=2) > 0
+    w = rng.laplace(size=2) > 0
+    return z + w
+
+
+def or_of_unpacked(x, rng):
+    first, second = np.asarray(x) + rng.laplace(size=2) > 0
+    return first + second
+
+
+def or_with_numpy_data(x, rng):
+    x = np.asarray(x)
+    return (x[0] + rng.laplace() > 0) + (x[1] + rng.laplace() > 0)
+
+
+def product_then_sum(x, rng):
+    z = np.asarray(x) + rng.laplace(size=4) > 0
+    return z[0] * z[1] + z[2] * z[3]
+
+
+def dot_of_bools(x, rng):
+    z = np.asarray(x) + rng.laplace(size=2) > 0
+    return z @ np.array([True, True])
+
+
+def python_adds(x, rng):
+    return (rng.laplace() > 0) + (rng.laplace() > 0) + (rng.laplace() > 1)
+
+
+def python_and_input(x, rng):
+    return (x[0] + rng.laplace() > 0) + (x[1] + rng.laplace() > 0)
+
+
+def sums_count(x, rng):
+    z = np.asarray(x) + rng.laplace(size=2) > 0
+    return [np.sum(z), z.sum(), sum(z), np.cumsum(z)[-1], np.count_nonzero(z)]
+
+
+def as_numbers(x, rng):
+    z = np.asarray(x) + rng.laplace(size=2) > 0
+    return [z[0] + 1 + z[1], z.astype(int)[0] + z.astype(int)[1], z[0] * 2 + z[1], 1.0 - z[0]]
+
+
+def stored_as_floats(x, rng):
+    a = np.zeros(2)
+    a[0] = rng.laplace() > 0
+    a[1] = rng.laplace() > 0
+    return a[0] + a[1]
+
+
+def among_numbers(x, rng):
+    a = np.array([rng.laplace() > 0, rng.laplace() > 0, 5])
+    return a[0] + a[1]
+
+
+def to_list_and_back(x, rng):
+    z = (np.asarray(x) + rng.laplace(size=2) > 0).tolist()
+    return z[0] + z[1]
+
+
+def accumulated(x, rng):
+    z = np.asarray(x) + rng.laplace(size=2) > 0
+    return [np.add.accumulate(z)[1], np.prod(z) + np.prod(z)]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [or_of_elements, or_of_arrays, or_of_unpacked, or_with_numpy_data, dot_of_bools, python_adds,
+     python_and_input, sums_count, as_numbers, stored_as_floats, among_numbers, to_list_and_back,
+     accumulated],
+)  # fmt: skip
+def test_truth_values_add_as_in_a_plain_run(function) -> None:
+    check_conformance(function, [0.0, 0.5], trace(function, [0.0, 0.5]))
+
+
+def test_products_of_truth_values_stay_truth_values() -> None:
+    x = [0.0, 0.5, 0.0, 0.2]
+    check_conformance(product_then_sum, x, trace(product_then_sum, x))
+
+
+def test_not_of_a_python_bool_is_a_number() -> None:
+    def inverts(x, rng):
+        return ~(x + rng.laplace() > 0)
+
+    def mask(x, rng):
+        return ~(np.asarray([x]) + rng.laplace(size=1) > 0)[0]
+
+    assert {p.skeleton.kind for p in trace(mask, 0.0).paths} == {"bool"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        (path,) = trace(inverts, 0.0).paths
+        assert path.skeleton.kind == "int"
+        check_conformance(inverts, 0.0, trace(inverts, 0.0))
+
+
+def test_numpy_has_no_minus_for_truth_values() -> None:
+    def minus(x, rng):
+        z = rng.laplace(size=2) > 0
+        return z[0] - z[1]
+
+    assert {p.leaves for p in trace(minus, 0.0).paths} == {("raises TypeError",)}

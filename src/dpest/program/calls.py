@@ -47,7 +47,7 @@ def symbols_for(x: Any, stem: str = "x") -> Any:
     if isinstance(x, (bool, np.bool_, str)) or x is None:
         return x
     if isinstance(x, (int, float, np.number)):
-        return Real(Form.of(Symbol("input", stem)))
+        return Real(Form.of(Symbol("input", stem)), False, isinstance(x, np.number))
     if isinstance(x, (Symbol, Form)):
         return as_value(x)
     if isinstance(x, np.ndarray):

@@ -33,7 +33,7 @@ from dpest.program.lazy_arrays import LazyArray, Shuffled
 from dpest.program.linear import Condition, Form
 from dpest.program.running import refuse
 from dpest.program.selections import chosen
-from dpest.program.symbolic import Real, Truth, as_real, is_symbolic, settled
+from dpest.program.symbolic import Real, Truth, as_real, is_symbolic, settled, typed
 from dpest.program.symbolic_arrays import SymbolicArray, symbolic_array, wrapped
 
 _MOST_OUTCOMES = 32  # finite integer draws with more outcomes stay symbols
@@ -196,7 +196,8 @@ class SymbolicGenerator:
             first, second = values
             if _is_number_like(first) and _is_number_like(second):
                 # Two numbers or truth values: a bit, forked only when it is forced.
-                return chosen(self._bit(chances[possible[1]]), second, first)
+                picked = chosen(self._bit(chances[possible[1]]), second, first)
+                return typed(picked, isinstance(first, np.generic))
         place = self._outcome(possible, [chances[i] for i in possible])
         return pool[place]
 
@@ -252,9 +253,11 @@ class SymbolicGenerator:
             drawn = special(noise) if special is not None else None
             if drawn is None:
                 drawn = self._run.draw(noise)
+            # Of single draws only `integers` gives a scalar of NumPy's.
+            drawn = typed(drawn, name == "integers")
             if not is_symbolic(place) and isinstance(place, (int, float)) and place == 0:
                 return drawn
-            return drawn + place
+            return typed(drawn + place, name == "integers")
 
         everything = (loc, *parameters)
         if size is None and special is None and all(type(v) in _PLAIN for v in everything):

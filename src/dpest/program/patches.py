@@ -24,7 +24,13 @@ from dpest.program.reach import containers
 from dpest.program.running import has_run, lenient
 from dpest.program.selections import continuous, converted, extreme
 from dpest.program.symbolic import Real, is_symbolic
-from dpest.program.symbolic_arrays import SymbolicArray, _objects, symbolic_array, symbolic_inside
+from dpest.program.symbolic_arrays import (
+    SymbolicArray,
+    _objects,
+    symbolic_array,
+    symbolic_inside,
+    uniform,
+)
 
 _MISSING = object()
 _known = symbolic_functions.FUNCTIONS  # its keys are the originals
@@ -216,7 +222,7 @@ def _maker(original: Callable[..., Any]) -> Callable[..., Any]:
                     array = np.empty(array.size, dtype=object)
                     array[:] = plain
                     array = array.reshape(np.shape(_objects(value)))
-                return array.view(SymbolicArray)
+                return uniform(array).view(SymbolicArray)
             if lenient() and original is not np.fromiter:
                 made = original(value, *((dtype,) if dtype is not None else ()), *args, **options)
                 if made.dtype.kind in "fiu":

@@ -10,7 +10,17 @@ import numpy as np
 
 from dpest.program.linear import Condition, Form
 from dpest.program.running import has_run, refuse, running
-from dpest.program.symbolic import ROUNDING, Real, Truth, as_real, is_symbolic, joined, settled
+from dpest.program.symbolic import (
+    ROUNDING,
+    Real,
+    Truth,
+    as_real,
+    is_symbolic,
+    joined,
+    of_numpy,
+    settled,
+    typed,
+)
 
 
 def chosen(truth: Any, yes: Any, no: Any) -> Any:
@@ -18,7 +28,9 @@ def chosen(truth: Any, yes: Any, no: Any) -> Any:
     if not isinstance(truth, Truth):
         return yes if truth else no
     if isinstance(yes, (bool, np.bool_, Truth)) and isinstance(no, (bool, np.bool_, Truth)):
-        return joined(joined(truth, yes, True), joined(truth.negated(), no, True), False)
+        either = joined(joined(truth, yes, True), joined(truth.negated(), no, True), False)
+        kinds = of_numpy(yes), of_numpy(no)
+        return typed(either, kinds[0] if kinds[0] is kinds[1] else None)
     first, second = as_real(yes), as_real(no)
     if isinstance(first, Real) and isinstance(second, Real):
         gap = first.form.plus(second.form, -1)
@@ -27,6 +39,7 @@ def chosen(truth: Any, yes: Any, no: Any) -> Any:
             return Real(
                 second.form.plus(number, gap.constant) if gap.constant else second.form,
                 first.integer and second.integer,
+                of_numpy(first, second) if first.numpy is second.numpy else None,
             )
     return yes if bool(truth) else no
 
@@ -40,7 +53,7 @@ def clipped(value: Any, low: Any, high: Any) -> Any:
         if derive is not None and all(e is None or not _open_end(e) for e in ends):
             symbol = derive(value.form, *(None if e is None else e.form.constant for e in ends))
             if symbol is not None:
-                return Real(Form.of(symbol), value.integer)
+                return Real(Form.of(symbol), value.integer, of_numpy(value, low, high))
     if low is not None and value < low:
         value = low
     if high is not None and value > high:

@@ -15,7 +15,7 @@ import numbers
 import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -32,13 +32,46 @@ def is_symbolic(value: Any) -> bool:
     return isinstance(value, (Real, Truth))
 
 
+def is_bool(value: Any) -> bool:
+    return isinstance(value, (Truth, bool, np.bool_))
+
+
+def of_numpy(*values: Any) -> bool | None:
+    """Whether an operation on them gives a scalar of NumPy's in a plain run; None: unknown.
+
+    It matters for truth values alone: np.bool_ + np.bool_ is `or`, bool + bool an int.
+    """
+    found: bool | None = False
+    for value in values:
+        if isinstance(value, (Real, Truth)):
+            if value.numpy is None:
+                found = None
+            elif value.numpy:
+                return True
+        elif isinstance(value, (np.generic, np.ndarray)):
+            return True
+    return found
+
+
+def typed(value: Any, numpy: bool | None) -> Any:
+    """The same value, as NumPy's scalar or as Python's."""
+    if isinstance(value, Real):
+        return value if value.numpy is numpy else Real(value.form, value.integer, numpy)
+    if isinstance(value, Truth):
+        if value.numpy is numpy:
+            return value
+        return Truth(value.condition, value.parts, value.conjunction, numpy)
+    return np.bool_(value) if numpy and isinstance(value, bool) else value
+
+
 class Truth:
     """A formula: a condition, or a conjunction or disjunction of formulas.
 
     Negation is pushed to the conditions. Formulas with a known value are plain bools, never Truths.
+    `numpy`: a plain run would hold an np.bool_ in its place (False: a bool; None: unknown).
     """
 
-    __slots__ = ("condition", "conjunction", "key", "parts")
+    __slots__ = ("condition", "conjunction", "key", "numpy", "parts")
     leaf_kind = "bool"
     __array_priority__ = 1000
 
@@ -47,7 +80,9 @@ class Truth:
         condition: Condition | None,
         parts: tuple[Truth, ...] = (),
         conjunction: bool = True,
+        numpy: bool | None = None,
     ) -> None:
+        self.numpy = numpy
         self.condition = condition
         self.parts = parts
         self.conjunction = conjunction
@@ -60,28 +95,32 @@ class Truth:
 
     def negated(self) -> Truth:
         if self.condition is not None:
-            return Truth(self.condition.negated())
-        return Truth(None, tuple(p.negated() for p in self.parts), not self.conjunction)
+            return Truth(self.condition.negated(), numpy=self.numpy)
+        parts = tuple(p.negated() for p in self.parts)
+        return Truth(None, parts, not self.conjunction, self.numpy)
 
     def __and__(self, other: Any) -> Any:
-        return joined(self, other, True)
+        return typed(joined(self, other, True), of_numpy(self, other))
 
     def __or__(self, other: Any) -> Any:
-        return joined(self, other, False)
+        return typed(joined(self, other, False), of_numpy(self, other))
 
     def __xor__(self, other: Any) -> Any:
+        numpy = of_numpy(self, other)
         other = as_truth(other)
         if other is NotImplemented:
             return NotImplemented
         if isinstance(other, bool):
-            return self.negated() if other else self
-        return (self & other.negated()) | (self.negated() & other)
+            return typed(self.negated() if other else self, numpy)
+        first = joined(self, other.negated(), True)
+        return typed(joined(first, joined(self.negated(), other, True), False), numpy)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
-    def __invert__(self) -> Truth:
-        # NumPy's meaning: the comparison of NumPy scalars gives np.bool_, whose ~ is `not`.
-        return self.negated()
+    def __invert__(self) -> Any:
+        if self.numpy is None:
+            _ambiguous("~ of a truth value is `not` for NumPy's and −1 or −2 for Python's", "not b")
+        return self.negated() if self.numpy else -1 - self.number()
 
     def __bool__(self) -> bool:
         if self.condition is not None:
@@ -120,7 +159,7 @@ class Truth:
     # As a number
 
     def number(self) -> Real:
-        return Real(Form.of(running().indicator(self)), True)
+        return Real(Form.of(running().indicator(self)), True, self.numpy)
 
     def __eq__(self, other: Any) -> Any:
         if isinstance(other, (bool, np.bool_)):
@@ -152,15 +191,15 @@ class Truth:
 
         return apply_ufunc(ufunc, method, inputs, options)
 
-    def item(self) -> Truth:
-        return self
+    def item(self) -> Any:
+        return typed(self, False)
 
     tolist = item
 
     def astype(self, dtype: Any, **_: Any) -> Any:
         from dpest.program.selections import converted
 
-        return converted(self, np.dtype(dtype))
+        return typed(converted(self, np.dtype(dtype)), True)
 
     def __getattr__(self, name: str) -> Any:
         if name in _SCALAR_ATTRIBUTES:
@@ -176,15 +215,17 @@ class Truth:
 class Real:
     """A number that is linear in the noise (and, in a symbolic trace, in the input).
 
-    `integer`: Python or NumPy would hold an int in its place.
+    `integer`: Python or NumPy would hold an int in its place. `numpy`: a plain run would hold a
+    scalar of NumPy's there, whose comparisons are np.bool_ (False: Python's; None: unknown).
     """
 
-    __slots__ = ("form", "integer")
+    __slots__ = ("form", "integer", "numpy")
     __array_priority__ = 1000
 
-    def __init__(self, form: Form, integer: bool = False) -> None:
+    def __init__(self, form: Form, integer: bool = False, numpy: bool | None = None) -> None:
         self.form = form
         self.integer = integer
+        self.numpy = numpy
 
     @property
     def leaf_kind(self) -> str:
@@ -210,7 +251,7 @@ class Real:
         return _sum(-self, other, 1)
 
     def __neg__(self) -> Real:
-        return Real(self.form.times(-1), self.integer)
+        return Real(self.form.times(-1), self.integer, self.numpy)
 
     def __pos__(self) -> Real:
         return self
@@ -235,7 +276,11 @@ class Real:
                 )
         if second.form.terms:
             first, second = second, first
-        return Real(first.form.times(second.form.constant), self.integer and found.integer)
+        return Real(
+            first.form.times(second.form.constant),
+            self.integer and found.integer,
+            of_numpy(self, found),
+        )
 
     __rmul__ = __mul__
 
@@ -248,7 +293,7 @@ class Real:
         divisor = _divisor(found)
         if not divisor:
             raise ZeroDivisionError("float division by zero")
-        return Real(self.form.times(1 / divisor))
+        return Real(self.form.times(1 / divisor), False, of_numpy(self, found))
 
     def __rtruediv__(self, other: Any) -> Any:
         found = as_real(other)
@@ -395,10 +440,13 @@ class Real:
     def real(self) -> Real:
         return self
 
-    def item(self) -> Real:
+    def conjugate(self) -> Real:
         return self
 
-    conjugate = tolist = item
+    def item(self) -> Any:
+        return typed(self, False)
+
+    tolist = item
 
     def is_integer(self) -> bool:
         return self.integer or bool(round(self) == self)
@@ -406,7 +454,7 @@ class Real:
     def astype(self, dtype: Any, **_: Any) -> Any:
         from dpest.program.selections import converted
 
-        return converted(self, np.dtype(dtype))
+        return typed(converted(self, np.dtype(dtype)), True)
 
     def clip(self, low: Any = None, high: Any = None) -> Any:
         from dpest.program.selections import clipped
@@ -423,11 +471,39 @@ class Real:
 
 
 def _number_operator(name: str) -> Callable[..., Any]:
+    bare = name.strip("_").removeprefix("r") if name != "__round__" else "round"
+
     def apply(self: Truth, *others: Any) -> Any:
+        if all(is_bool(other) for other in others) and bare in _OF_BOOLS:
+            numpy = of_numpy(self, *others)
+            if numpy is None:
+                _ambiguous(
+                    "arithmetic of truth values is logic for NumPy's and adds for Python's",
+                    "int(b)",
+                )
+            if numpy:
+                return of_bools(bare, self, *others)
         return getattr(self.number(), name)(*others)
 
     apply.__name__ = name
     return apply
+
+
+_OF_BOOLS = {"add", "sub", "mul", "neg", "pos", "abs", "round"}
+
+
+def of_bools(name: str, first: Any, second: Any = False) -> Any:
+    """Arithmetic of np.bool_ alone: + is `or`, * is `and`; there is no −."""
+    if name in ("add", "mul"):
+        return typed(joined(first, second, name == "mul"), True)
+    if name == "abs":
+        return typed(first, True)
+    signs = {"sub": "−", "neg": "−", "pos": "+", "round": "round()"}
+    raise TypeError(f"numpy boolean {name}, the {signs[name]} operator, is not supported")
+
+
+def _ambiguous(what: str, instead: str) -> NoReturn:
+    refuse(f"{what}, and which one this is isn't known", f"write {instead}, or np.sum for a count")
 
 
 # A truth value in arithmetic is 0 or 1.
@@ -442,7 +518,7 @@ _SCALAR_ATTRIBUTES = {"shape": (), "ndim": 0, "size": 1, "imag": 0.0}
 
 @functools.lru_cache(maxsize=65536, typed=True)
 def _constant(value: int | float) -> Real:
-    return Real(Form._made({}, rational(value)), not isinstance(value, float))
+    return Real(Form._made({}, rational(value)), not isinstance(value, float), False)
 
 
 def as_real(value: Any) -> Any:
@@ -457,9 +533,13 @@ def as_real(value: Any) -> Any:
     if isinstance(value, _NUMBERS):
         if isinstance(value, (float, np.floating)) and not math.isfinite(value):
             return float(value)
-        return Real(Form._made({}, rational(value)), isinstance(value, _INTEGERS))
+        return Real(
+            Form._made({}, rational(value)),
+            isinstance(value, _INTEGERS),
+            isinstance(value, np.generic),
+        )
     if isinstance(value, np.ndarray) and value.ndim == 0 and type(value) is np.ndarray:
-        return as_real(value.item())
+        return typed(as_real(value.item()), True)
     if isinstance(value, numbers.Number) and hasattr(value, "as_integer_ratio"):
         return Real(Form.number(Fraction(*value.as_integer_ratio())))
     return NotImplemented
@@ -509,7 +589,7 @@ def settled(value: Real) -> Real:
     for symbol in value.form.terms:
         if symbol.kind == "indicator":
             values[symbol] = Form.number(int(bool(run.defined(symbol))))
-    return Real(value.form.substitute(values), value.integer) if values else value
+    return Real(value.form.substitute(values), value.integer, value.numpy) if values else value
 
 
 def about(form: Form, relation: Relation) -> Any:
@@ -571,10 +651,9 @@ def compared(
     if found is NotImplemented:
         return NotImplemented
     if not isinstance(found, Real):
-        return plain(0.0, found)
-    if flipped:
-        return about(found.form.minus(value.form), relation)
-    return about(value.form.minus(found.form), relation)
+        return typed(plain(0.0, found), of_numpy(value, other))
+    first, second = (found, value) if flipped else (value, found)
+    return typed(about(first.form.minus(second.form), relation), of_numpy(value, found))
 
 
 def _sum(value: Real, other: Any, sign: int) -> Any:
@@ -583,7 +662,9 @@ def _sum(value: Real, other: Any, sign: int) -> Any:
         return NotImplemented
     if not isinstance(found, Real):
         return sign * found
-    return Real(value.form.plus(found.form, sign), value.integer and found.integer)
+    return Real(
+        value.form.plus(found.form, sign), value.integer and found.integer, of_numpy(value, found)
+    )
 
 
 def _times_infinity(value: Real, infinity: float) -> float:

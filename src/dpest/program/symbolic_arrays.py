@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,17 @@ import numpy as np
 from dpest.program.linear import Form, Symbol
 from dpest.program.running import refuse
 from dpest.program.selections import chosen, clipped, converted, extreme, sign_of
-from dpest.program.symbolic import Real, Truth, as_real, is_symbolic, joined, opposite
+from dpest.program.symbolic import (
+    Real,
+    Truth,
+    as_real,
+    is_bool,
+    is_symbolic,
+    joined,
+    of_bools,
+    opposite,
+    typed,
+)
 
 Objects = np.ndarray[Any, np.dtype[np.object_]]
 
@@ -34,7 +44,10 @@ class SymbolicArray(np.ndarray):
 
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(_index(key))
-        return found
+        return found if isinstance(found, np.ndarray) else typed(found, True)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, SymbolicArray) and key.shape == self.shape and symbolic_inside(key):
@@ -46,7 +59,19 @@ class SymbolicArray(np.ndarray):
                     old = super().__getitem__(place)
                     super().__setitem__(place, chosen(key[place], value[place], old))
                 return
-        super().__setitem__(_index(key), value)
+        super().__setitem__(_index(key), self._fitting(value))
+
+    def _fitting(self, value: Any) -> Any:
+        """A truth that comes into an array of numbers is a number there."""
+        truths = isinstance(value, Truth) or (
+            isinstance(value, (list, tuple, np.ndarray))
+            and any(isinstance(v, Truth) for v in _objects(value).flat)
+        )
+        if not truths or all(is_bool(v) for v in self.view(np.ndarray).flat):
+            return value
+        if isinstance(value, Truth):
+            return value.number()
+        return _mapped(lambda v: v.number() if isinstance(v, Truth) else v, value)
 
     def __contains__(self, value: Any) -> bool:
         return any(bool(element == value) for element in self.ravel())
@@ -111,7 +136,32 @@ class SymbolicArray(np.ndarray):
         return wrapped(_mapped(lambda v: converted(v, kind), self))
 
     def tolist(self) -> Any:
-        return np.ndarray.tolist(self)
+        return _typed_inside(np.ndarray.tolist(self), False)
+
+
+def _typed_inside(value: Any, numpy: bool) -> Any:
+    if isinstance(value, list):
+        return [_typed_inside(v, numpy) for v in value]
+    return typed(value, numpy)
+
+
+def elements_of_numpy(value: Any) -> Objects:
+    """The elements as the scalars that NumPy computes with, for its loops over objects."""
+    array = _objects(value)
+    if not any(isinstance(v, Truth) for v in array.flat):
+        return array
+    return _mapped(lambda v: typed(v, True), array)
+
+
+def uniform(array: Objects) -> Objects:
+    """Elements of one kind: truths among numbers are numbers, as NumPy would have it."""
+    elements = list(array.flat)
+    if any(isinstance(v, Truth) for v in elements) and not all(is_bool(v) for v in elements):
+        found = np.empty(array.size, dtype=object)
+        for i, value in enumerate(elements):
+            found[i] = value.number() if isinstance(value, Truth) else value
+        return found.reshape(array.shape)
+    return array
 
 
 def symbolic_inside(array: Any) -> bool:
@@ -154,8 +204,8 @@ def wrapped(value: Any) -> Any:
         if value.dtype != object:
             return value
         if value.ndim == 0:
-            return value.item()
-        return value.view(SymbolicArray) if symbolic_inside(value) else natural(value)
+            return typed(value.item(), True)
+        return uniform(value).view(SymbolicArray) if symbolic_inside(value) else natural(value)
     if isinstance(value, (list, tuple)) and any(isinstance(v, np.ndarray) for v in value):
         return type(value)(wrapped(v) for v in value)
     return value
@@ -287,6 +337,12 @@ _ARITHMETIC = {
 }  # fmt: skip
 
 
+_ON_BOOLS = {
+    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.negative: "neg", np.positive: "pos",
+    np.absolute: "abs",
+}  # fmt: skip
+
+
 _SCALARS = (Real, Truth, int, float, np.generic)
 
 
@@ -296,6 +352,10 @@ def _elementwise(ufunc: Any) -> Callable[..., Any]:
     def apply(*values: Any) -> Any:
         if not any(is_symbolic(v) for v in values):
             return ufunc(*values)
+        if ufunc in _ON_BOOLS and all(is_bool(v) for v in values):
+            return of_bools(_ON_BOOLS[ufunc], *values)
+        if ufunc is np.invert and isinstance(values[0], Truth):
+            return values[0].negated()
         # NumPy's scalars would send their operators back here.
         values = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
         if function is None:
@@ -313,13 +373,14 @@ def _elementwise(ufunc: Any) -> Callable[..., Any]:
 def apply_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
     """A ufunc, or one of its methods, on arguments of which one is symbolic."""
     if method == "__call__" and not options and all(isinstance(v, _SCALARS) for v in inputs):
-        return _elementwise(ufunc)(*inputs)
+        return typed(_elementwise(ufunc)(*inputs), True)
     out = options.pop("out", None)
     where = options.pop("where", True)
     options.pop("dtype", None)
     options.pop("casting", None)
     arrays = [_objects(v) for v in inputs]
     if ufunc is np.matmul and method == "__call__":
+        arrays = [elements_of_numpy(a) for a in arrays]
         result = np.dot(*arrays) if max(a.ndim for a in arrays) <= 2 else np.matmul(*arrays)
         result = _objects(result)
     elif method == "__call__" and ufunc.nout == 1:
@@ -332,7 +393,10 @@ def apply_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: dict[st
         axis = options.get("axis", 0)
         function = _elementwise(ufunc)
         result = _along(
-            arrays[0], axis, lambda row: list(itertools.accumulate(row, function)), keep=True
+            arrays[0],
+            axis,
+            lambda row: list(itertools.accumulate(_counted(ufunc, row), function)),
+            keep=True,
         )
     elif method == "outer":
         first, second = arrays
@@ -384,8 +448,15 @@ def _reduced(
         fold = lambda row: _folded(_logical(conjunction), row, conjunction)  # noqa: E731
     else:
         function = _elementwise(ufunc)
-        fold = lambda row: _folded(function, row, ufunc.identity)  # noqa: E731
+        fold = lambda row: _folded(function, _counted(ufunc, row), ufunc.identity)  # noqa: E731
     return _along(array, axis, lambda row: fold(first + row), keepdims=options.get("keepdims"))
+
+
+def _counted(ufunc: Any, row: list[Any]) -> list[Any]:
+    """NumPy adds up and multiplies a row of truth values as integers."""
+    if ufunc not in (np.add, np.multiply):
+        return row
+    return [v.number() if isinstance(v, Truth) else int(v) if is_bool(v) else v for v in row]
 
 
 def _folded(function: Callable[[Any, Any], Any], row: list[Any], empty: Any) -> Any:
@@ -450,11 +521,13 @@ def _along(
 
 def apply_function(func: Any, args: Sequence[Any], options: dict[str, Any]) -> Any:
     """A NumPy function on arguments of which one is symbolic."""
-    from dpest.program.symbolic_functions import FUNCTIONS, STRUCTURAL
+    from dpest.program.symbolic_functions import FUNCTIONS, PRODUCTS, STRUCTURAL
 
     found = FUNCTIONS.get(func)
     if found is not None:
         return found(*args, **options)
+    if func in PRODUCTS:
+        return wrapped(func(*(elements_of_numpy(a) for a in args), **options))
     if func in STRUCTURAL:
         return wrapped(func(*_stripped(args), **_stripped(options)))
     symbols = False

@@ -22,6 +22,7 @@ from dpest.program.symbolic_arrays import (
     _mapped,
     _objects,
     clip_all,
+    elements_of_numpy,
     symbolic_array,
     symbolic_inside,
     total,
@@ -188,7 +189,7 @@ def _diff(a: Any, n: int = 1, axis: int = -1, **_: Any) -> Any:
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
-    return wrapped(_objects(np.dot(_objects(a), _objects(b))))
+    return wrapped(_objects(np.dot(elements_of_numpy(a), elements_of_numpy(b))))
 
 
 def _like(fill: Any) -> Callable[..., Any]:
@@ -226,6 +227,10 @@ def _array_equal(a: Any, b: Any, equal_nan: bool = False) -> Any:
     if first.shape != second.shape:
         return False
     return np.all(symbolic_array(_mapped(_elementwise(np.equal), first, second)))
+
+
+def _trace(a: Any, *args: Any, **options: Any) -> Any:
+    return np.sum(symbolic_array(np.diagonal(_objects(a), *args, **options)), axis=-1)
 
 
 def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
@@ -314,6 +319,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.digitize: _digitize,
     np.array_equal: _array_equal,
     np.take: _take,
+    np.trace: _trace,
     np.nan_to_num: _nan_to_num,
     np.ptp: _ptp,
     np.cumprod: lambda a, axis=None, **_: np.multiply.accumulate(a, axis=axis or 0),
@@ -324,6 +330,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.std: _no("std", "squares are not linear in the noise: release the values"),
 }
 
+# NumPy's own code computes these with the operators of the elements.
+PRODUCTS = {np.outer, np.kron, np.tensordot}
+
 # NumPy's own code does these on objects: they move elements and compute nothing.
 STRUCTURAL = {
     np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block,
@@ -331,7 +340,7 @@ STRUCTURAL = {
     np.flip, np.fliplr, np.flipud, np.rot90, np.reshape, np.ravel, np.transpose, np.squeeze,
     np.expand_dims, np.broadcast_to, np.broadcast_arrays, np.tile, np.repeat, np.atleast_1d,
     np.atleast_2d, np.atleast_3d, np.moveaxis, np.swapaxes, np.shape, np.ndim, np.size,
-    np.diag, np.diagonal, np.tril, np.triu, np.trace, np.outer, np.kron, np.tensordot, np.copyto,
+    np.diag, np.diagonal, np.tril, np.triu, np.copyto,
     np.take_along_axis, np.put_along_axis, np.resize, np.pad, np.ix_, np.meshgrid, np.compress,
     np.extract, np.iscomplexobj, np.isscalar, np.result_type, np.may_share_memory, np.shares_memory,
 }  # fmt: skip
