@@ -146,10 +146,10 @@ def test_predictions_are_made_before_labels_are_seen():
     zeros, ones = np.zeros(200, dtype=bool), np.ones(200, dtype=bool)
     for _ in range(3):
         audit.feed(Samples.from_outputs([0.0] * 200 + [1.0] * 200), np.concatenate([ones, zeros]))
-    before = audit._wealth.log_wealth()[0]
+    before = audit.log_wealth()[0]
     assert before > 10
     audit.feed(Samples.from_outputs([0.0] * 200), zeros)
-    assert audit._wealth.log_wealth()[0] < before - 2
+    assert audit.log_wealth()[0] < before - 2
 
 
 def test_tree_predictions_follow_the_counts():

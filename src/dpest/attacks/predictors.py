@@ -15,6 +15,7 @@ from scipy.special import betaln
 from dpest.attacks import additive
 from dpest.attacks.features import Coder, Family, Parts, Splitter, quantile_edges
 from dpest.program.samples import Samples
+from dpest.stats.betting import tails_log_wealth, tree_log_wealth
 
 Floats = NDArray[np.float64]
 
@@ -91,15 +92,61 @@ class Table:
         self.guess = tree_predictions(self.ones, self.zeros)[0]
 
 
-class TreePredictor:
-    """Cells: bins of a score, within each frequent signature if `crossed`."""
+class Cells:
+    """Bins of a score, within each frequent signature if `crossed`; cells never see labels.
 
-    def __init__(self, crossed: bool, scored: bool) -> None:
+    There are at most `signatures` + 1 rows (the first is for all others) of 2^`deepest` bins,
+    with about `outputs` of the history in each.
+    """
+
+    def __init__(
+        self, crossed: bool, scored: bool, signatures: int, deepest: int, outputs: float
+    ) -> None:
         self.crossed, self.scored = crossed, scored
-        self.name = " and ".join(n for n, on in (("signature", crossed), ("score", scored)) if on)
-        self.loss = 0.0
+        self._most, self._deepest, self._outputs = signatures, deepest, outputs
         self._signatures: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
         self._edges = np.empty(0)
+
+    def fit(self, signatures: NDArray[np.uint64], score: Floats) -> tuple[int, int]:
+        """Choose the cells for these outputs; gives their shape: rows and bins."""
+        rows = 1
+        if self.crossed:
+            distinct, counts = np.unique(signatures, return_counts=True)
+            kept = distinct[counts >= 2]
+            if len(kept) > self._most:
+                kept = distinct[np.argsort(counts)[-self._most :]]
+            self._signatures = np.sort(kept)
+            rows = len(kept) + 1
+        depth = 0
+        if self.scored:
+            per_row = len(score) / max(rows - 1, 1)
+            depth = int(np.clip(np.log2(max(per_row / self._outputs, 1.0)), 0, self._deepest))
+            edges = quantile_edges(score, 2**depth)
+            # Repeated values give fewer edges; infinite ones keep the tree complete.
+            self._edges = np.concatenate([edges, np.full(2**depth - 1 - len(edges), np.inf)])
+        return rows, 2**depth
+
+    def place(self, signatures: NDArray[np.uint64], score: Floats) -> NDArray[np.intp]:
+        """The cell of each output, in row-major order."""
+        row = np.zeros(len(score), dtype=np.intp)
+        if self.crossed and len(self._signatures):
+            near = np.minimum(
+                np.searchsorted(self._signatures, signatures), len(self._signatures) - 1
+            )
+            row = np.where(self._signatures[near] == signatures, near + 1, 0)
+        if not self.scored:
+            return row
+        bins = len(self._edges) + 1
+        return row * bins + np.searchsorted(self._edges, score, side="right")
+
+
+class TreePredictor:
+    """Predicts by the label counts of cells, smoothed over each row's tree."""
+
+    def __init__(self, crossed: bool, scored: bool) -> None:
+        self.name = " and ".join(n for n, on in (("signature", crossed), ("score", scored)) if on)
+        self.loss = 0.0
+        self._cells = Cells(crossed, scored, signatures=4096, deepest=_DEEPEST, outputs=6.0)
         self.table = Table.empty((1, 1))
 
     def fit(
@@ -113,45 +160,87 @@ class TreePredictor:
 
         Only rows where `counted` is true give labels: the others trained the score.
         """
-        cells = 1
-        if self.crossed:
-            distinct, counts = np.unique(signatures, return_counts=True)
-            kept = distinct[counts >= 2]
-            if len(kept) > 4096:
-                kept = distinct[np.argsort(counts)[-4096:]]
-            self._signatures = np.sort(kept)
-            cells = len(kept) + 1
-        depth = 0
-        if self.scored:
-            per_cell = len(score) / cells
-            depth = int(np.clip(np.log2(max(per_cell / 6.0, 1.0)), 0, _DEEPEST))
-            edges = quantile_edges(score, 2**depth)
-            # Repeated values give fewer edges; infinite ones keep the tree complete.
-            self._edges = np.concatenate([edges, np.full(2**depth - 1 - len(edges), np.inf)])
-        self.table = Table.empty((cells, 2**depth))
-        self.table.add(self._cells(signatures, score)[counted], labels[counted])
+        self.table = Table.empty(self._cells.fit(signatures, score))
+        self.table.add(self._cells.place(signatures, score)[counted], labels[counted])
         self.table.refresh()
 
-    def _cells(self, signatures: NDArray[np.uint64], score: Floats) -> NDArray[np.intp]:
-        place = np.zeros(len(score), dtype=np.intp)
-        if self.crossed and len(self._signatures):
-            near = np.minimum(
-                np.searchsorted(self._signatures, signatures), len(self._signatures) - 1
-            )
-            place = np.where(self._signatures[near] == signatures, near + 1, 0)
-        if not self.scored:
-            return place
-        leaves = self.table.ones.shape[1]
-        return place * leaves + np.searchsorted(self._edges, score, side="right")
-
     def predict(self, signatures: NDArray[np.uint64], score: Floats) -> Floats:
-        self._last = self._cells(signatures, score)
+        self._last = self._cells.place(signatures, score)
         return self.table.guess.ravel()[self._last]
 
     def learn(self, labels: NDArray[np.bool_]) -> None:
         """Count the labels of the outputs that were predicted last."""
         self.table.add(self._last, labels)
         self.table.refresh()
+
+
+class RegionBets:
+    """Bets on a few large regions of outputs, where a prior beats an estimate of the odds.
+
+    Few regions are learnt from few runs. Between two fits each way of betting is an e-process
+    that started from the history's counts; the gains multiply up to one over all fits.
+    """
+
+    #: The ways of betting, and the parts of the wealth of a `RegionBets` that they start with.
+    WAYS = ((tails_log_wealth, 0.6), (tree_log_wealth, 0.4))
+
+    def __init__(self) -> None:
+        self._cells = Cells(crossed=True, scored=True, signatures=15, deepest=4, outputs=4.0)
+        self.table = Table.empty((1, 1))
+        self._logs = np.empty((0, 0))  # log wealths by way and hypothesis, NaN where not needed
+
+    def fit(
+        self,
+        signatures: NDArray[np.uint64],
+        score: Floats,
+        labels: NDArray[np.bool_],
+        counted: NDArray[np.bool_],
+    ) -> None:
+        self.table = Table.empty(self._cells.fit(signatures, score))
+        self.table.add(self._cells.place(signatures, score)[counted], labels[counted])
+        self._logs[:] = np.nan
+
+    def predict(self, signatures: NDArray[np.uint64], score: Floats) -> None:
+        """Fix the regions of the next outputs."""
+        self._last = self._cells.place(signatures, score)
+
+    def boldest(self) -> float:
+        """The largest log-odds of a cell or a tail so far; nothing is bet on beyond them."""
+        ones, zeros = self.table.ones, self.table.zeros
+        found = 0.0
+        for sums in (
+            lambda n: n,
+            lambda n: np.cumsum(n, axis=1),
+            lambda n: np.cumsum(n[:, ::-1], axis=1),
+        ):
+            odds = np.log(sums(ones) + 0.5) - np.log(sums(zeros) + 0.5)
+            found = max(found, float(np.abs(odds).max()))
+        return found
+
+    def learn(self, labels: NDArray[np.bool_], grid: Floats, open_: NDArray[np.intp]) -> Floats:
+        """Count the labels of the outputs seen last: log gains, one row per way of betting.
+
+        Only the hypotheses at the positions `open_` of the grid are bet against.
+        """
+        gains = np.zeros((len(self.WAYS), len(grid)))
+        active = open_[grid[open_] < self.boldest()]
+        if self._logs.shape != gains.shape:
+            self._logs = np.full(gains.shape, np.nan)
+        unknown = active[np.isnan(self._logs[0, active])]
+        self._logs[:, unknown] = self._wealths(grid[unknown])
+        gains[:, active] = -self._logs[:, active]
+        self.table.add(self._last, labels)
+        self._logs[:] = np.nan
+        self._logs[:, active] = self._wealths(grid[active])
+        gains[:, active] += self._logs[:, active]
+        return gains
+
+    def _wealths(self, epsilons: Floats) -> Floats:
+        if len(epsilons) == 0:
+            return np.empty((len(self.WAYS), 0))
+        used = (self.table.ones + self.table.zeros).any(axis=1)  # the others' log wealth is 0
+        ones, zeros = self.table.ones[used], self.table.zeros[used]
+        return np.array([wealth(ones, zeros, epsilons) for wealth, _ in self.WAYS])
 
 
 class Score:
@@ -202,13 +291,15 @@ class Ensemble:
             TreePredictor(crossed=True, scored=False),
             TreePredictor(crossed=True, scored=True),
         ]
+        self._regions = RegionBets()
         self._score: Score | None = None
 
     def refit(self, history: Samples, labels: NDArray[np.bool_]) -> None:
         self._score = Score(history, labels)
         parts = self._score.parts
         score = self._score(parts)
-        for member in self._members:
+        members: list[TreePredictor | RegionBets] = [*self._members, self._regions]
+        for member in members:
             member.fit(parts.signatures, score, labels, self._score.counted)
 
     def predict(self, samples: Samples) -> Floats:
@@ -217,19 +308,21 @@ class Ensemble:
             return np.full(samples.size, 0.5)
         parts = self._score.splitter.parts(samples, leaves=self._score.uses_leaves)
         score = self._score(parts)
+        self._regions.predict(parts.signatures, score)
         self._guesses = [m.predict(parts.signatures, score) for m in self._members]
         losses = np.array([m.loss for m in self._members])
         shares = np.exp(losses.min() - losses)
         return np.einsum("m,mn->n", shares / shares.sum(), np.array(self._guesses))
 
-    def learn(self, labels: NDArray[np.bool_]) -> None:
-        """Labels of the outputs that were predicted last."""
+    def learn(self, labels: NDArray[np.bool_], grid: Floats, open_: NDArray[np.intp]) -> Floats:
+        """Labels of the outputs predicted last: log gains of the region bets against the grid."""
         if self._score is None:
-            return
+            return np.zeros((len(RegionBets.WAYS), len(grid)))
         for member, guess in zip(self._members, self._guesses, strict=True):
             likelihood = np.where(labels, guess, 1.0 - guess)
             member.loss -= float(np.log(likelihood).sum())
             member.learn(labels)
+        return self._regions.learn(labels, grid, open_)
 
     @property
     def best(self) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.attacks.budget import Budget, Meter, Progress, Report
-from dpest.attacks.predictors import Ensemble
+from dpest.attacks.predictors import Ensemble, RegionBets
 from dpest.attacks.sampler import Sampler
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure, Witness, confidence
@@ -32,6 +32,9 @@ _FIRST_BATCH = 8
 _GROWTH_EARLY, _GROWTH_LATE, _EARLY = 32, 12, 4000
 _LARGEST_BATCH = 1 << 18
 _HISTORY = 1 << 17
+# The part of the wealth for bets on few large regions, which learn soonest; the rest follows the
+# predictors, which see more in the end.
+_REGIONS = 0.6
 # Predictions are rounded towards 1/2 on this scale of log-odds, so that a batch of any size is a
 # short table of counts.
 _STEP = 0.01
@@ -63,11 +66,14 @@ class SequentialAudit:
         # With delta > 0 the two directions are separate bets, each with half of the wealth.
         copies = 1 if delta == 0.0 else 2
         self._wealth = MixtureWealth(len(self.grid) * copies, alpha)
+        # Used against pure epsilon only.
+        shares = np.array([share for _, share in RegionBets.WAYS])
+        self._region_logs = np.tile(np.log(_REGIONS * shares)[:, None], len(self.grid))
         self._ensemble = Ensemble()
         self._past: list[Samples] = []
         self._past_labels: list[NDArray[np.bool_]] = []
         self._kept = 0
-        self._next_fit = 2 * _FIRST_BATCH
+        self._next_fit = _FIRST_BATCH
         self.runs = 0
         self.refuted = np.zeros(len(self.grid), dtype=bool)
         self._ones = np.zeros(len(_LOGITS))
@@ -92,7 +98,9 @@ class SequentialAudit:
         self._settle(ones, zeros)
         self._ones += ones
         self._zeros += zeros
-        self._ensemble.learn(labels)
+        open_ = np.flatnonzero(~self.refuted) if self.delta == 0.0 else np.empty(0, dtype=np.intp)
+        self._region_logs += self._ensemble.learn(labels, self.grid, open_)
+        self.refuted |= self.log_wealth() >= math.log(1.0 / self.alpha)
         self.runs += samples.size
         self._remember(samples, labels)
 
@@ -108,21 +116,25 @@ class SequentialAudit:
             if len(open_):
                 one, zero = label_bets(prediction, self.grid[open_][:, None])
                 self._wealth.settle(open_, np.concatenate([one, zero], axis=1) - 1.0, times)
-                self.refuted |= self._wealth.refuted
             return
         if len(open_) == 0:
             return
         epsilon = self.grid[open_][:, None]
         limit = odds_limit(epsilon)
         one, zero = event_payoffs(prediction > limit, epsilon, self.delta)
-        size = len(self.grid)
         self._wealth.settle(open_, np.concatenate([one, zero], axis=1), times)
         # The other direction: the labels change places.
         one, zero = event_payoffs(prediction < 1.0 - limit, epsilon, self.delta)
-        self._wealth.settle(open_ + size, np.concatenate([zero, one], axis=1), times)
-        logs = self._wealth.log_wealth().reshape(2, size)
-        both = np.logaddexp(logs[0], logs[1]) - math.log(2.0)
-        self.refuted |= both >= math.log(1.0 / self.alpha)
+        self._wealth.settle(open_ + len(self.grid), np.concatenate([zero, one], axis=1), times)
+
+    def log_wealth(self) -> Floats:
+        """Log of the whole wealth against each epsilon of the grid: one e-process each."""
+        logs = self._wealth.log_wealth()
+        if self.delta == 0.0:
+            parts = np.concatenate([[math.log(1.0 - _REGIONS) + logs], self._region_logs])
+            return np.asarray(np.logaddexp.reduce(parts, axis=0))
+        ahead, back = logs.reshape(2, len(self.grid))
+        return np.asarray(np.logaddexp(ahead, back) - math.log(2.0))
 
     def _remember(self, samples: Samples, labels: NDArray[np.bool_]) -> None:
         if self._kept < _HISTORY:

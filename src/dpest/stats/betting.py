@@ -58,6 +58,88 @@ def event_payoffs(
     return if_one, if_zero
 
 
+#: Log-odds beyond the hypothesis that a region's label may have, and their prior weights.
+_EXCESS = np.array([0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2])
+_EXCESS_PRIOR = np.array([0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]) / 7.5
+_NO_BET = 0.4
+_MONOTONE = 0.8
+
+
+def region_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> tuple[Floats, Floats]:
+    """Log wealths of betting on label 1, and on label 0, in regions with these label counts.
+
+    A mixture of likelihood ratios of log-odds epsilon + excess against epsilon: an e-process
+    while the label's odds in the region are at most e^epsilon either way. It learns within a batch
+    too: its value depends on the counts alone, not on their order. Shape: epsilons, then counts'.
+    """
+    beyond = epsilon[:, None] + _EXCESS
+    right = np.logaddexp(0.0, -epsilon)[:, None] - np.logaddexp(0.0, -beyond)
+    wrong = np.logaddexp(0.0, epsilon)[:, None] - np.logaddexp(0.0, beyond)
+
+    def mixed(won: Floats, lost: Floats) -> Floats:
+        logs = right[..., None] * won.ravel() + wrong[..., None] * lost.ravel()
+        logs += np.log(_EXCESS_PRIOR)[:, None]
+        peak = logs.max(axis=1)
+        total = peak + np.log(np.exp(logs - peak[:, None]).sum(axis=1))
+        return np.asarray(total.reshape(len(epsilon), *won.shape))
+
+    return mixed(ones, zeros), mixed(zeros, ones)
+
+
+def tree_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> Floats:
+    """Log wealth of bets on the nodes of binary trees over the last axis (a power of two).
+
+    A node bets on label 1, on label 0, on nothing, or leaves it to its two halves: a mixture of
+    products over disjoint regions, so an e-process. Other axes are disjoint trees.
+    """
+    total: Floats | None = None
+    while True:
+        one, zero = region_log_wealth(ones, zeros, epsilon)
+        stop = np.logaddexp(
+            np.log(_NO_BET), np.log(0.5 * (1.0 - _NO_BET)) + np.logaddexp(one, zero)
+        )
+        if total is None:
+            total = stop
+        else:
+            total = np.logaddexp(stop, total[..., ::2] + total[..., 1::2]) - np.log(2.0)
+        if ones.shape[-1] == 1:
+            return np.asarray(total.reshape(len(epsilon), -1).sum(axis=1))
+        ones, zeros = ones[..., ::2] + ones[..., 1::2], zeros[..., ::2] + zeros[..., 1::2]
+
+
+def tails_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> Floats:
+    """Log wealth of bets on the two tails of ordered cells, the last axis (a power of two).
+
+    The tails are disjoint; where each begins is mixed over. Most weight is on opposite labels in
+    them (a likelihood ratio that is monotone), the rest on equal ones and on one tail alone.
+    """
+    half = ones.shape[-1] // 2
+    if half == 0:
+        return tree_log_wealth(ones, zeros, epsilon)
+
+    def tail(up: bool) -> tuple[Floats, Floats]:
+        kept = slice(None, None, -1) if up else slice(None)
+        n1, n0 = (np.cumsum(n[..., kept], axis=-1)[..., :half] for n in (ones, zeros))
+        one, zero = region_log_wealth(n1, n0, epsilon)
+        return (
+            np.logaddexp.reduce(one, axis=-1) - np.log(half),
+            np.logaddexp.reduce(zero, axis=-1) - np.log(half),
+        )
+
+    (up1, up0), (low1, low0) = tail(True), tail(False)
+    alone = np.log(0.125 * (1.0 - _MONOTONE))
+    ways = np.array(
+        [
+            np.log(0.5 * _MONOTONE) + np.logaddexp(up1 + low0, up0 + low1),
+            np.log(2.0) + alone + np.logaddexp(up1 + low1, up0 + low0),
+            alone + np.logaddexp(up1, up0),
+            alone + np.logaddexp(low1, low0),
+        ]
+    )
+    total = np.logaddexp.reduce(ways, axis=0)
+    return np.asarray(total.reshape(len(epsilon), -1).sum(axis=1))
+
+
 class MixtureWealth:
     """The wealths of several hypotheses, each spread over a fixed set of betting fractions.
 
