@@ -8,9 +8,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import dpest
+from dpest import zoo
+from dpest.cli.check import check
 from dpest.proofs import checker, prove
+from dpest.proofs.certificates import sealed
+from dpest.proofs.rebuilding import differences
+from proofs import proof_mechanisms as m
 
 
 def half_sum(x, rng, *, eps=1.0):
@@ -168,3 +174,72 @@ def test_a_refutation_without_a_claim_names_none():
     proof = prove(no_noise, adjacency="l1", length=1)
     assert proof.status == "refuted"
     assert proof.summary().endswith("ε is at least ∞ (at n = 1)")
+
+
+def laplace(x, rng, *, eps=1.0):
+    return x[0] + rng.laplace(scale=2 / eps)
+
+
+def fixed_scale(x, rng, *, eps=1.0, scale=2.5):
+    return x[0] + rng.laplace(scale=scale)
+
+
+REBUILT = {
+    "laplace": lambda: prove(laplace, adjacency="linf:2", length=1),
+    "absolute": lambda: prove(fixed_scale, adjacency="linf:0.5", length=1),
+    "loop": lambda: prove(m.svt, adjacency="linf", params={"cutoff": 2}),
+    "zoo": lambda: prove(zoo.get("ReportNoisyMax1"), length=2),
+    "selection": lambda: prove(m.noisy_max, adjacency="linf"),
+    "square": lambda: prove(m.gaussian_sum, adjacency="l1", length=3),
+    "clipped": lambda: prove(m.clipped_sum, adjacency="replace_one"),
+    "integers": lambda: prove(plain, adjacency="linf", length=1),
+    "finite": lambda: prove(zoo.get("TruncatedGeometric")),
+}
+
+
+@pytest.mark.parametrize("name", REBUILT)
+def test_the_model_is_built_again_from_the_source(name):
+    certificate = json.loads(json.dumps(REBUILT[name]().certificate))
+    assert differences(certificate) == []
+
+
+def check_file(certificate, path, *options):
+    path.write_text(json.dumps(certificate))
+    return CliRunner().invoke(check, [str(path), *options], standalone_mode=False)
+
+
+def test_a_proof_about_another_model_is_refused(tmp_path):
+    """A larger scale and a smaller ε is a true statement, but not about this source."""
+    path = tmp_path / "forged.json"
+    good = json.loads(json.dumps(prove(laplace, adjacency="linf:2", length=1).certificate))
+    told = check_file(good, path)
+    assert told.return_value == 0
+    assert "built again from the source" in told.output
+
+    forged = json.loads(json.dumps(good).replace('["laplace", "2"]', '["laplace", "4"]'))
+    forged["epsilon"] = "1/2"
+    checker.check(forged)
+    assert "digest" in check_file(forged, path).output
+    told = check_file(sealed(forged), path)
+    assert told.return_value == 1
+    assert "another model; different: noises" in told.output
+    told = check_file(sealed(forged), path, "--proof-only")
+    assert told.return_value == 0
+    assert "only the proof was checked" in told.output
+
+
+def test_emptied_releases_are_refused(tmp_path):
+    good = json.loads(json.dumps(prove(laplace, adjacency="linf", length=1).certificate))
+    good["leaves"][0]["real"] = []
+    told = check_file(sealed(good), tmp_path / "forged.json")
+    assert (told.return_value, "REFUSED" in told.output) == (1, True)
+
+
+def test_a_function_that_is_not_the_source_is_refused(tmp_path):
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "def laplace(x, rng, *, eps=1.0):\n    return x[0] + rng.laplace(scale=1 / eps)\n"
+    )
+    good = json.loads(json.dumps(prove(laplace, adjacency="linf", length=1).certificate))
+    told = check_file(good, tmp_path / "good.json", "--against", f"{mine}:laplace")
+    assert (told.return_value, "different: source" in told.output) == (1, True)

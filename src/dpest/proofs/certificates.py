@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,6 +50,7 @@ def header(
         "mechanism": name,
         "source": source,
         "sha256": hashlib.sha256(source.encode()).hexdigest(),
+        "module": getattr(inspect.unwrap(function), "__module__", None),
         "parameters": {k: repr(v) for k, v in parameters.items()},
         "unit": unit,
         "adjacency": {"name": adjacency.name, "radius": number(radius)},
@@ -76,6 +78,13 @@ def header(
     }
 
 
+def sealed(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """With a digest of all of it, so that no part is changed by accident."""
+    body = {k: v for k, v in certificate.items() if k != "digest"}
+    text = json.dumps(body, sort_keys=True)
+    return {**body, "digest": hashlib.sha256(text.encode()).hexdigest()}
+
+
 def table(
     function: Any,
     name: str,
@@ -94,6 +103,7 @@ def table(
         "mechanism": name,
         "source": source,
         "sha256": hashlib.sha256(source.encode()).hexdigest(),
+        "module": getattr(inspect.unwrap(function), "__module__", None),
         "parameters": {k: repr(v) for k, v in parameters.items()},
         "unit": unit,
         "adjacency": {"name": adjacency.name, "radius": number(radius)},

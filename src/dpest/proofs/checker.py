@@ -43,8 +43,7 @@ def noise_table(C):
     return table
 def support(names, C):
     found = []
-    for h in names:
-        family = C["noises"][h][0]
+    for h, family in ((h, C["noises"][h][0]) for h in names):
         ends = (FAMILIES[family][2], None) if family in FAMILIES else C["bounds"].get(h, STILL[:0])
         found += [(-sign * number(e), ((h, Q(sign)),), False) for sign, e in zip((1, -1), ends) if e is not None]
     return found
@@ -282,8 +281,7 @@ def check_composition(C):
     for path in C["paths"]:
         costs = (abs(number(scale)) * number(C["parts"][i]["epsilon"]) for i, scale in path)
         need(sum(costs, ZERO) <= number(C["epsilon"]), "the calls cost more")
-METHODS = {"composition": check_composition, "cells": check_cells, "loop": check_loop,
-           "selection": check_selection, "square": check_square}
+METHODS = dict(composition=check_composition, cells=check_cells, loop=check_loop, selection=check_selection, square=check_square)
 def check(C):
     need(C["format"] == "dpest-certificate/1" and C["method"] in METHODS, "format")
     need(hashlib.sha256(C["source"].encode()).hexdigest() == C["sha256"], "digest of the source")
@@ -292,7 +290,10 @@ def check(C):
     return f"{C['mechanism']}: {name} ≤ {C['epsilon']}{unit}, {C['adjacency']['name']}, n: {C['length']}"
 def verdict(path):
     try:
-        with open(path, encoding="utf-8") as file: print(f"valid    {path}  {check(json.load(file))}")
+        with open(path, encoding="utf-8") as file: C = json.load(file)
+        body = json.dumps({k: v for k, v in C.items() if k != "digest"}, sort_keys=True)
+        need(hashlib.sha256(body.encode()).hexdigest() == C["digest"], "digest of the certificate")
+        print(f"valid    {path}  {check(C)}")
     except Exception as error: return print(f"REFUSED  {path}  {type(error).__name__}: {error}") or 1
     return 0
 main = lambda paths: max([verdict(path) for path in paths], default=0)

@@ -207,7 +207,7 @@ def _certificate(
     source = textwrap.dedent(inspect.getsource(inspect.unwrap(target.function)))
     first = proofs[0].certificate
     assert first is not None
-    return {
+    body = {
         "format": certificates.FORMAT,
         "mechanism": target.name,
         "source": source,
@@ -221,3 +221,4 @@ def _certificate(
         "parts": [p.certificate for p in proofs],
         "paths": [[[i, str(scale)] for i, scale in path] for path in paths],
     }
+    return certificates.sealed(body)

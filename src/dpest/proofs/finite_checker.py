@@ -108,7 +108,11 @@ def main(paths):
     for path in paths:
         try:
             with open(path, encoding="utf-8") as file:
-                print(f"valid    {path}  {check(json.load(file))}")
+                C = json.load(file)
+            body = json.dumps({k: v for k, v in C.items() if k != "digest"}, sort_keys=True)
+            digest = hashlib.sha256(body.encode()).hexdigest()
+            need(C["digest"] == digest, "digest of the certificate")
+            print(f"valid    {path}  {check(C)}")
         except Exception as error:
             print(f"REFUSED  {path}  {type(error).__name__}: {error}")
             status = 1

@@ -80,11 +80,11 @@ def prove(
     """
     started = time.perf_counter()
     question = asked(mechanism, adjacency, length, params, unit, domain, claim)
-    proof = _answer(question, fallback_length)
+    proof = answer(question, fallback_length)
     return replace(proof, seconds=time.perf_counter() - started)
 
 
-def _answer(question: Question, fallback: int | None) -> Proof:
+def answer(question: Question, fallback: int | None = None) -> Proof:
     """Try the unit, then its value; every length, then a known one."""
     attempts = [question]
     if question.unit is not None:
@@ -126,7 +126,7 @@ def _finite(question: Question) -> Proof | None:
     epsilon = None
     if found.power is not None:
         epsilon = Fraction(found.power, found.denominator)
-    certificate = certificates.table(
+    table = certificates.table(
         question.mechanism.function,
         question.mechanism.name,
         {k: v for k, v in question.mechanism.all_params.items() if k != question.unit},
@@ -139,9 +139,10 @@ def _finite(question: Question) -> Proof | None:
     from dpest.proofs import finite_checker
 
     try:
-        finite_checker.check(certificate)
+        finite_checker.check(table)
     except finite_checker.Invalid as error:
         raise RefusedError(f"the checker did not accept the certificate ({error})") from None
+    certificate = certificates.sealed(table)
     claimed = question.claimed()
     status: Any = "exact" if found.attained else "upper bound"
     pure = type(question.claim).__name__ == "PureDP"

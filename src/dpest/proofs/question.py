@@ -281,7 +281,7 @@ def certified(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     from dpest.proofs import checker
 
     try:
-        certificate = make()
+        certificate = certificates.sealed(make())
         checker.check(certificate)
     except certificates.UncertifiedError:
         raise RefusedError(
