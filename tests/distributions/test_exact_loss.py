@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from dpest import zoo
 from dpest.distributions.engine import Objective, exact_loss
-from dpest.errors import DomainError
+from dpest.errors import DomainError, RefusedError
 
 
 def laplace(x, rng, *, scale=2.0):
@@ -196,3 +196,62 @@ def test_questions_outside_their_domain():
     ):
         with pytest.raises(DomainError):
             call()
+
+
+def geometric_by_hand(x, rng):
+    k = 0
+    while rng.random() < 0.5:
+        k += 1
+    sign = 1 if rng.random() < 0.5 else -1
+    return x + sign * k
+
+
+def test_a_loop_that_was_cut_off_gives_a_lower_bound():
+    loss = exact_loss(geometric_by_hand, 0, 1)
+    truth = math.log(4)
+    assert not loss.complete
+    assert truth - 1e-8 < loss.epsilon < truth
+    ratio = abs(math.log(loss.witness.p / loss.witness.q))
+    assert ratio == pytest.approx(loss.epsilon, abs=1e-12)
+    assert any("cut off" in note for note in loss.notes)
+    # p is 1/2 at 0 and 2^-(k+2) at ±k: δ(0) is P(at most 0) - Q(at most 0).
+    assert loss.delta(0.0) == pytest.approx(0.5, abs=1e-8)
+    assert loss.delta(0.0) < 0.5
+    assert loss.delta(math.inf) == 0.0
+    assert loss.epsilon_at(0.01) < truth
+    with pytest.raises(RefusedError):
+        loss.renyi(2.0)
+    assert exact_loss(geometric_by_hand, 0, 1, certify=True).enclosure is None
+
+
+def test_a_cut_in_a_loop_with_real_outputs_is_not_a_difference_of_supports():
+    def shifted(x, rng):
+        k = 0
+        while rng.random() < 0.5:
+            k += 1
+        return x + k + rng.laplace()
+
+    loss = exact_loss(shifted, 0.0, 1.0)
+    assert not loss.complete
+    # Post-processing: at most 1; far to the left only the Laplace noise tells.
+    assert 0.99 < loss.epsilon <= 1.0
+    assert loss.tradeoff(0.1) >= 1 - math.e * 0.1 - 1e-9
+
+
+def test_a_large_leftover_lowers_the_bound_and_never_lifts_it():
+    from dpest.distributions.loss import privacy_loss
+    from dpest.program.trace import trace
+
+    truth, before = math.log(4), 0.0
+    for leftover in (1e-1, 1e-2, 1e-4, 1e-7):
+        found = privacy_loss(
+            *(trace(geometric_by_hand, x, leftover=leftover) for x in (0, 1))
+        ).epsilon
+        assert before <= found < truth
+        before = found
+    assert before > truth - 1e-5
+
+
+def test_traces_without_a_cut_are_complete():
+    assert exact_loss(laplace, [0.0], [1.0]).complete
+    assert exact_loss(response, [0], [1]).complete

@@ -6,6 +6,7 @@ density is a sum over its pieces (one a path), each a product of terms in the ce
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -89,9 +90,17 @@ class Piece:
     terms: list[Term]
     exact: Fraction | None = None  # the probability, where it is rational
 
+    @functools.cached_property
+    def _settled(self) -> tuple[float, list[Term]]:
+        """The constant with all terms that no coordinate moves, and the other terms."""
+        moving = [t for t in self.terms if parameters_of([t])]
+        fixed = [t for t in self.terms if not parameters_of([t])]
+        return self.constant + sum(float(t.log_value({})) for t in fixed), moving
+
     def log_density(self, values: Mapping[Symbol, Floats]) -> Floats:
-        total: Floats = np.asarray(self.constant)
-        for term in self.terms:
+        constant, moving = self._settled
+        total: Floats = np.asarray(constant)
+        for term in moving:
             total = total + term.log_value(values)
         return total
 

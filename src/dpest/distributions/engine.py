@@ -39,6 +39,8 @@ class Objective:
 
     Inputs of one shape share one symbolic trace where the mechanism has one; otherwise traces are
     remembered by input. A pair that can't be answered exactly raises as `exact_loss` does.
+
+    `complete` turns False when a pair's value is a lower bound only (see `ExactLoss.complete`).
     """
 
     def __init__(self, mechanism: Any, *, params: Mapping[str, Any] | None = None) -> None:
@@ -46,12 +48,15 @@ class Objective:
         self._templates: dict[Any, Template | None] = {}
         self._traces: dict[str, list[Trace]] = {}
         self._values: dict[tuple[str, str], float] = {}
+        self.complete = True
 
     def __call__(self, x: Any, x2: Any) -> float:
         key = (repr(x), repr(x2))
         known = self._values.get(key)
         if known is None:
-            known = self._values[key] = self._values[key[::-1]] = self.loss(x, x2).epsilon
+            loss = self.loss(x, x2)
+            self.complete = self.complete and loss.complete
+            known = self._values[key] = self._values[key[::-1]] = loss.epsilon
         return known
 
     def loss(self, x: Any, x2: Any) -> ExactLoss:

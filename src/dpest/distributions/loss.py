@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpest.distributions import divergences
+from dpest.distributions.cut import cut_loss, sure_delta
 from dpest.distributions.pairs import (
     CellExtreme,
     CellPair,
@@ -33,6 +34,10 @@ class ExactLoss:
     "rational" (finite sums of rationals), "discrete" (probabilities by closed forms and
     quadrature), or "analytic" (real outputs). `enclosure` contains the true ε where it was asked
     for and could be had.
+
+    `leftovers` bound what was not explored of each input's outputs, where a loop without a bound
+    was cut off. Then `complete` is False and ε and δ are lower bounds, never infinite by the cut;
+    the trade-off is an upper bound, and Rényi divergences are refused.
     """
 
     x: Any
@@ -44,13 +49,22 @@ class ExactLoss:
     witness: Witness
     error: float
     enclosure: tuple[float, float] | None = None
-    leftover: float = 0.0
+    leftovers: tuple[float, float] = (0.0, 0.0)
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def epsilon(self) -> float:
         return max(self.epsilon_forward, self.epsilon_backward)
+
+    @property
+    def leftover(self) -> float:
+        return sum(self.leftovers)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all outputs were explored: then ε is the value, otherwise a lower bound."""
+        return self.leftovers == (0.0, 0.0)
 
     @functools.cached_property
     def _measure(self) -> divergences.LossMeasure:
@@ -60,9 +74,8 @@ class ExactLoss:
         """The least δ with (ε, δ)-DP between the two inputs: both directions."""
         if math.isnan(epsilon):
             raise DomainError(f"{epsilon=}: must be a number")
-        if epsilon == math.inf:
-            return max(self._measure.escape(0), self._measure.escape(1))
-        return max(self._measure.delta(epsilon, 0), self._measure.delta(epsilon, 1))
+        missing = self.leftovers[::-1]
+        return max(sure_delta(self._measure, epsilon, side, missing[side]) for side in (0, 1))
 
     def epsilon_at(self, delta: float) -> float:
         """The least ε ≥ 0 with (ε, δ)-DP between the two inputs."""
@@ -95,6 +108,10 @@ class ExactLoss:
             raise DomainError(f"{alpha=}: the order must be positive")
         if alpha == math.inf:
             return self.epsilon
+        if not self.complete:
+            raise RefusedError(
+                f"{_cut_off(self.leftover)}: no Rényi divergence is known; ε and δ are bounded"
+            )
         return max(self._measure.renyi(alpha, 0), self._measure.renyi(alpha, 1))
 
     def tradeoff(self, alpha: float) -> float:
@@ -104,7 +121,14 @@ class ExactLoss:
         """
         if not 0 <= alpha <= 1:
             raise DomainError(f"{alpha=}: must be between 0 and 1")
-        return min(self._measure.tradeoff(alpha, 0), self._measure.tradeoff(alpha, 1))
+        if self.complete:
+            return min(self._measure.tradeoff(alpha, 0), self._measure.tradeoff(alpha, 1))
+        # A test at a lower level on what was explored keeps its level on all outputs.
+        bounds = [1 - alpha]
+        for side, missing in enumerate(self.leftovers):
+            if alpha > missing:
+                bounds.append(self._measure.tradeoff(alpha - missing, side))
+        return min(bounds)
 
     @functools.cached_property
     def total_variation(self) -> float:
@@ -117,7 +141,8 @@ class ExactLoss:
 
     def __str__(self) -> str:
         shown = "∞" if self.epsilon == math.inf else f"{self.epsilon:.12g}"
-        text = f"ε = {shown} ({self.mode}), {self.witness.event}"
+        relation = "=" if self.complete else "≥"
+        text = f"ε {relation} {shown} ({self.mode}), {self.witness.event}"
         if self.enclosure is not None:
             text += f", enclosed in [{self.enclosure[0]!r}, {self.enclosure[1]!r}]"
         return text
@@ -140,7 +165,7 @@ def privacy_loss(
     A sequence of traces stands for independent parts of one output. Raises RefusedError, with the
     reason, where the noises are tied together in a way that needs more than two nested integrals.
     With `certify` the result carries an enclosure in ball arithmetic, where all integrals are
-    one-dimensional.
+    one-dimensional. Where a trace was cut off (`leftover`) the result is a lower bound.
     """
     sides = [_as_parts(first), _as_parts(second)]
     if len(sides[0]) != len(sides[1]):
@@ -149,30 +174,40 @@ def privacy_loss(
         else:
             raise RefusedError("the outputs of the two inputs fall into different parts")
     parts = [compare(p, q) for p, q in zip(*sides, strict=True)]
-    best = [[_direction(groups, side) for groups in parts] for side in (0, 1)]
-    values = [_total([b.value for b in best[side]]) for side in (0, 1)]
-    side = 0 if values[0] >= values[1] else 1
     cells = [pair for groups in parts for g in groups for b in g.blocks for pair in b.cells]
     traces = [*sides[0], *sides[1]]
     x, x2 = sides[0][0].inputs, sides[1][0].inputs
+    leftovers = tuple(math.fsum(float(t.leftover) for t in own) for own in sides)
+    # What one side was not followed to can't be told from impossible there.
+    found = [
+        _supremum(parts, side, x, x2)
+        if leftovers[1 - side] == 0
+        else cut_loss(parts, side, leftovers[1 - side], x, x2)
+        for side in (0, 1)
+    ]
+    side = 0 if found[0][0] >= found[1][0] else 1
     error = 0.0
-    if math.isfinite(values[side]):
-        pieces = sum(len(b.extremes) for b in best[side])
+    if math.isfinite(found[side][0]):
+        pieces = max(sum(max(len(g.blocks) for g in groups) for groups in parts), 1)
         error = 2 * quadrature_error(cells) * pieces + 1e-15
-    found = [describe(b.group, b.extremes, x, x2, side == 0) for b in best[side]]
+    notes = [note for t in traces for note in t.notes]
+    if any(leftovers):
+        notes.append(f"{_cut_off(sum(leftovers))}: ε is a lower bound for this pair")
     loss = ExactLoss(
         x,
         x2,
         parts,
         _mode(cells),
-        max(values[0], 0.0),
-        max(values[1], 0.0),
-        found[0] if len(found) == 1 else joined(found),
+        max(found[0][0], 0.0),
+        max(found[1][0], 0.0),
+        found[side][1],
         error,
-        leftover=float(sum(float(t.leftover) for t in traces)),
-        notes=tuple(dict.fromkeys(note for t in traces for note in t.notes)),
+        leftovers=(leftovers[0], leftovers[1]),
+        notes=tuple(dict.fromkeys(notes)),
     )
-    if certify:
+    if certify and not loss.complete:
+        loss.notes = (*loss.notes, "no enclosure: a loop without a bound was cut off")
+    elif certify:
         from dpest.distributions.enclosure import enclose
 
         loss.enclosure, reason = enclose(loss)
@@ -188,6 +223,18 @@ def privacy_loss(
                 loss.epsilon_backward = min(max(loss.epsilon_backward, low), high)
                 loss.epsilon_forward = min(loss.epsilon_forward, high)
     return loss
+
+
+def _supremum(parts: list[list[GroupPair]], side: int, x: Any, x2: Any) -> tuple[float, Witness]:
+    """The supremum of one direction's loss, with its witness; the parts' losses add."""
+    best = [_direction(groups, side) for groups in parts]
+    found = [describe(b.group, b.extremes, x, x2, side == 0) for b in best]
+    witness = found[0] if len(found) == 1 else joined(found)
+    return _total([b.value for b in best]), witness
+
+
+def _cut_off(leftover: float) -> str:
+    return f"a loop without a bound was cut off where {leftover:.3g} of the probability was left"
 
 
 def _as_parts(given: Trace | Sequence[Trace]) -> list[Trace]:

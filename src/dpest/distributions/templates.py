@@ -185,7 +185,8 @@ def independent_parts(trace: Trace) -> list[Trace]:
     the same on every path stays with the first part.
     """
     paths = trace.paths
-    if len(paths) < 32 or trace.indicators or any(path.choices for path in paths):
+    # A trace that was cut off is no product: what is missing belongs to no part.
+    if len(paths) < 32 or trace.leftover or trace.indicators or any(p.choices for p in paths):
         return [trace]
     first = paths[0].skeleton
     if isinstance(first, Leaf) or not 2 <= len(first.parts) <= 8:

@@ -80,11 +80,11 @@ def describe(
         if exact[0] is not None and exact[1] is not None and len(group.blocks) == 1:
             details["exact"] = (str(exact[0]), str(exact[1]))
     output = unflatten(group.skeleton, leaves)
-    event = f"output = {_shown(output)}"
+    event = f"output = {shown(output)}"
     if how == "limit":
-        event = f"output near {_shown(output)} (a limit: approached, not reached)"
+        event = f"output near {shown(output)} (a limit: approached, not reached)"
     elif how == "unbounded":
-        event = f"output towards {_shown(output)}: the ratio grows without bound"
+        event = f"output towards {shown(output)}: the ratio grows without bound"
     if reasons:
         event += "; " + "; ".join(reasons)
     details["output"] = output
@@ -97,14 +97,14 @@ def describe(
     return Witness(x, x2, event, p_value, q_value, densities, details=details)
 
 
-def _shown(output: Any) -> str:
+def shown(output: Any) -> str:
     if isinstance(output, float):
         return f"{output:.10g}"
     if isinstance(output, (list, tuple)):
-        inner = ", ".join(_shown(v) for v in output)
+        inner = ", ".join(shown(v) for v in output)
         return f"[{inner}]" if isinstance(output, list) else f"({inner})"
     if isinstance(output, np.ndarray):
-        return _shown(output.tolist())
+        return shown(output.tolist())
     return repr(output)
 
 
@@ -138,7 +138,7 @@ def joined(parts: Sequence[Witness]) -> Witness:
     log_q = math.fsum(w.details["log_q"] for w in parts)
     hows = [w.details["how"] for w in parts]
     how = next((h for h in ("support", "unbounded", "limit") if h in hows), "at")
-    event = f"output = {_shown(output)}"
+    event = f"output = {shown(output)}"
     if how != "at":
         event += "; " + "; ".join(w.event for w in parts if w.details["how"] != "at")
     known = how == "at" and math.isfinite(log_p) and math.isfinite(log_q)
