@@ -3,32 +3,107 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
 
 from dpest.declaration import Mechanism
 from dpest.errors import ReplayError, UntraceableError
-from dpest.noise.family import Noise
 from dpest.program.calls import as_value, caller, concrete, fresh, place_of
 from dpest.program.fixed import at_point
 from dpest.program.forking import Explored, Names
-from dpest.program.linear import Form, Symbol
+from dpest.program.handed import Handed
+from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.patches import Overlay, patched
 from dpest.program.places import innermost, shown
+from dpest.program.regions import Point, Region, digest
 from dpest.program.running import SAMPLING
 from dpest.program.skeleton import flatten
-from dpest.program.symbolic import Real
+from dpest.program.symbolic import Real, Truth
+
+_MOST_BITS = 16  # truth values that a point of a path is made to differ in
 
 
-def check_path(target: Mechanism, x: Any, found: Explored, names: Names, overlay: Overlay) -> None:
-    """Run the untouched function at a point of the path; it must do what the path says."""
-    values = dict(found.point)
-    if any(names.supports.integral(s) and v.denominator != 1 for s, v in values.items()):
+def check_path(
+    target: Mechanism,
+    x: Any,
+    found: Explored,
+    names: Names,
+    overlay: Overlay,
+    assumed: Sequence[Condition] = (),
+    *,
+    points: int = 1,
+) -> None:
+    """Run the untouched function at points of the path; it must do there what the path says.
+
+    One point is the path's own; the others differ from it in every noise that can differ, and, as
+    far as they can, in every truth value that the path releases without having decided it.
+    """
+    if any(names.supports.integral(s) and v.denominator != 1 for s, v in found.point.items()):
         return  # only a point of the real relaxation is known
+    for turn in range(points):
+        point = dict(found.point) if not turn else _elsewhere(found, names, assumed, turn)
+        _check_point(target, x, found, names, overlay, point, turn)
 
-    inside = names.supports.anywhere
+
+def _elsewhere(found: Explored, names: Names, assumed: Sequence[Condition], turn: int) -> Point:
+    """Another point of the path."""
+    supports = names.supports
+    tight = [supports.tightened(c) for c in found.conditions]
+    point = dict(found.point)
+    bits = {
+        s
+        for leaf in (() if found.raised else found.outcome[1])
+        if isinstance(leaf, Form)
+        for s in leaf.symbols("indicator")
+    }
+    region = Region(supports, [*assumed, *tight], point)
+    for symbol in sorted(bits)[:_MOST_BITS]:
+        # All true, all false, and mixed.
+        wanted = turn == 1 if turn < 3 else bool(digest(symbol, turn) % 2)
+        truth = names.indicators[symbol]
+        for condition in _conditions(truth if wanted else truth.negated()):
+            met = region.meet((condition,))
+            if met is not None:
+                region.add((supports.tightened(condition),), met)
+    point = dict(region.point)
+    if any(supports.integral(s) and v.denominator != 1 for s, v in point.items()):
+        point = dict(found.point)
+    bounds = supports.conditions(s for s in point if s.kind == "noise")
+    for width in (4, 1, Fraction(1, 8)):
+        moved = {s: v + _step(s, turn, width, names) for s, v in point.items()}
+        if all(c.holds(moved) for c in (*region.conditions, *bounds)):
+            return moved
+    return point
+
+
+def _step(symbol: Symbol, turn: int, width: int | Fraction, names: Names) -> Fraction:
+    if symbol.kind != "noise":
+        return Fraction(0)
+    step = Fraction(digest(symbol, turn) % 997 - 498, 498) * width
+    return Fraction(round(step)) if names.supports.integral(symbol) else step
+
+
+def _conditions(truth: Truth) -> Iterator[Condition]:
+    if truth.condition is not None:
+        yield truth.condition
+    for part in truth.parts if truth.conjunction else truth.parts[:1]:
+        yield from _conditions(part)
+
+
+def _check_point(
+    target: Mechanism,
+    x: Any,
+    found: Explored,
+    names: Names,
+    overlay: Overlay,
+    values: Point,
+    turn: int,
+) -> None:
+    def inside(symbol: Symbol) -> Fraction:
+        return names.supports.anywhere(symbol, turn)
 
     def plain(form: Form) -> float:
         for symbol in form.terms:
@@ -79,19 +154,6 @@ def check_path(target: Mechanism, x: Any, found: Explored, names: Names, overlay
         )
 
 
-class _Handed:
-    """NumPy's generator behind another type: what it draws is the same."""
-
-    def __init__(self, generator: np.random.Generator) -> None:
-        self._generator = generator
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._generator, name)
-
-    def draw_noise(self, noise: Noise, size: Any = None) -> Any:
-        return noise.sample(self._generator, size)
-
-
 def check_generator(target: Mechanism, x: Any, overlay: Overlay) -> None:
     """The function must not tell NumPy's own generator from one that stands in for it."""
 
@@ -104,7 +166,7 @@ def check_generator(target: Mechanism, x: Any, overlay: Overlay) -> None:
 
     for seed in range(2):
         first = output(np.random.default_rng(seed))
-        second = output(_Handed(np.random.default_rng(seed)))
+        second = output(Handed(np.random.default_rng(seed)))
         alike = type(first) is type(second) and (
             first is second
             if isinstance(first, type)

@@ -67,11 +67,17 @@ class Supports:
             return low + 1
         return high - 1 if high is not None else Fraction(0)
 
-    def anywhere(self, symbol: Symbol) -> Fraction:
-        """A point of the support like any other: not its centre, and another for each symbol."""
+    def anywhere(self, symbol: Symbol, turn: int = 0) -> Fraction:
+        """A point of the support like any other: not its centre, and another for each symbol.
+
+        Each `turn` gives another one.
+        """
         low, high = self.bounds(symbol)
-        # A digest, not hash(): the same in every process.
-        shift = 1 + zlib.crc32(symbol.name.encode()) % 61
+        shift = 1 + digest(symbol, turn) % 61
+        if low is None and high is None and turn:
+            # Also on the other side, and further out.
+            place = Fraction(shift * turn * (-1) ** (digest(symbol, turn) // 61), 17)
+            return Fraction(round(place)) if self.integral(symbol) else place
         if self.integral(symbol):
             if low is not None and high is not None:
                 return low + shift % (high - low + 1)
@@ -119,6 +125,11 @@ class Supports:
         if condition.relation == ">" and whole == constant:
             whole -= 1
         return Condition(Form(terms, whole), ">=")
+
+
+def digest(symbol: Symbol, turn: int) -> int:
+    """A number for a symbol, the same in every process, as hash() is not."""
+    return zlib.crc32(f"{symbol.name}{turn or ''}".encode())
 
 
 class Region:

@@ -34,6 +34,7 @@ _FEW_PATHS = 32
 _MOST_TURNS = 1500  # paths of a loop without a bound before a larger leftover is tried
 _MOST_LEFTOVER = 1e-3
 _CHECKED_PATHS = 8  # paths on which the untouched function is run, beside all that raise
+_CHECKED_POINTS = 4  # of each of them
 
 
 def trace(
@@ -163,8 +164,12 @@ def _traced(
     ways: list[Explored] = []
     for found in exploration:
         noises.update(found.noises)
-        if found.raised or len(paths) < _CHECKED_PATHS:
-            check_path(target, x, found, names, exploration.overlay)
+        thorough = len(paths) < _CHECKED_PATHS
+        if found.raised or thorough:
+            points = _CHECKED_POINTS if thorough else 1
+            check_path(
+                target, x, found, names, exploration.overlay, exploration.tight, points=points
+            )
         skeleton, leaves = (
             flatten(f"raises {type(found.outcome).__name__}") if found.raised else found.outcome
         )
