@@ -243,3 +243,11 @@ def test_a_function_that_is_not_the_source_is_refused(tmp_path):
     good = json.loads(json.dumps(prove(laplace, adjacency="linf", length=1).certificate))
     told = check_file(good, tmp_path / "good.json", "--against", f"{mine}:laplace")
     assert (told.return_value, "different: source" in told.output) == (1, True)
+
+
+def test_an_explanation_shows_releases_as_python_does_and_only_the_worst():
+    text = prove(m.svt, adjacency="linf", length=6).explain()
+    assert "release [False, " in text
+    assert "more that cost no more" in text
+    assert "noise 1: laplace of scale" in text
+    assert "('bool'" not in text

@@ -10,8 +10,12 @@ from dpest.program.linear import Symbol
 from dpest.program.loops import END
 from dpest.proofs.alignment import AffineShift, Draw
 from dpest.proofs.proof import Proof, shown
+from dpest.proofs.regions_of_release import release_text
 
 _MOST = 12
+_WORST = 3  # of the releases: their alignments are much alike
+_SCALED = ("laplace", "discrete_laplace", "exponential", "gumbel")
+_Names = Mapping[Symbol, str]
 
 
 def explain(proof: Proof) -> str:
@@ -33,8 +37,44 @@ def _unit(proof: Proof) -> str:
     return f"·{proof.unit}" if proof.unit else ""
 
 
+def _named(draws: Mapping[Symbol, Draw], proof: Proof) -> tuple[_Names, list[str]]:
+    """Noises as noise 1, noise 2, …, and what each of them is."""
+    names = {s: f"noise {i}" for i, s in enumerate(draws, 1)}
+    kinds: dict[str, list[str]] = {}
+    for s, draw in draws.items():
+        kind = draw.family.replace("_", " ")
+        if draw.rate and draw.kind == "square":
+            kind += f" of variance {_over(1 / (2 * draw.rate), proof, proof.power)}"
+        elif draw.rate and draw.family in _SCALED:
+            kind += f" of scale {_over(1 / draw.rate, proof, 1)}"
+        kinds.setdefault(kind, []).append(names[s].removeprefix("noise "))
+    told = []
+    for kind, numbers in kinds.items():
+        which = numbers if len(numbers) <= 6 else [*numbers[:5], "…", numbers[-1]]
+        told.append(f"  noise {', '.join(which)}: {kind}")
+    return names, told
+
+
+def _over(scale: Fraction, proof: Proof, power: int) -> str:
+    if proof.unit is None:
+        return str(scale)
+    unit = proof.unit if power == 1 else f"{proof.unit}^{power}"
+    return f"{scale}/{unit}" if scale.denominator == 1 else f"({scale})/{unit}"
+
+
+def _datum(symbol: Symbol) -> str:
+    """d[0] for the difference of entry 0, d for that of the entry of a turn."""
+    if symbol.name == "q":
+        return "d"
+    if symbol.name[0] == "q" and symbol.name[1:].isdigit():
+        return f"d[{symbol.name[1:]}]"
+    kinds = {"c": "clipped", "i": "indicator", "m": "best of the rest"}
+    kind = kinds.get(symbol.name[0], symbol.name)
+    return f"d[{kind} {symbol.name[1:]}]".replace(" ]", "]")
+
+
 def _shift(shift: AffineShift) -> str:
-    parts = [f"{_times(c)}d[{s.name}]" for s, c in sorted(shift.slopes.items())]
+    parts = [f"{_times(c)}{_datum(s)}" for s, c in sorted(shift.slopes.items())]
     if shift.constant or not parts:
         parts.insert(0, str(shift.constant))
     return " + ".join(parts).replace("+ -", "- ")
@@ -58,7 +98,7 @@ def _cells(proof: Proof, model: Any, regions: Any, planned: Any) -> list[str]:
     if planned.cost is None:
         region, face = planned.stuck
         return [
-            f"No shift keeps the release {regions[region].seen[1]} for all differences "
+            f"No shift keeps the release {release_text(regions[region])} for all differences "
             f"{_box(face)}."
         ]
     lines = [
@@ -67,18 +107,20 @@ def _cells(proof: Proof, model: Any, regions: Any, planned: Any) -> list[str]:
     draws: Mapping[Symbol, Draw] = {
         s: d for region in regions for s, d in region.problem.draws.items()
     }
-    shown_regions = 0
+    names, told = _named(draws, proof)
+    lines += told
+    listed = 0
     worst = max((a.cost for _, _, a in planned.alignments), default=Fraction(0))
     for i, _, alignment in sorted(planned.alignments, key=lambda e: -e[2].cost):
         moved = {s: x for s, x in alignment.shifts.items() if not x.is_zero}
-        if not moved or shown_regions >= _MOST:
+        if not moved or listed >= _WORST:
             continue
-        shown_regions += 1
-        lines.append(f"  release {regions[i].seen[1]}, {_box(alignment.face)}:")
-        lines += [
-            f"    {s.name} ({draws[s].family}) moves by {_shift(x)}" for s, x in moved.items()
-        ]
+        listed += 1
+        lines.append(f"  release {release_text(regions[i])}, {_box(alignment.face)}:")
+        lines += [f"    {names[s]} moves by {_shift(x)}" for s, x in moved.items()]
         lines.append(f"    cost at most {alignment.cost}{_unit(proof)}")
+    if len(planned.alignments) > listed:
+        lines.append(f"  and {len(planned.alignments) - listed} more that cost no more")
     lines += [
         f"{len(regions)} releases, {len(planned.alignments)} alignments; the worst costs "
         f"{worst}{_unit(proof)}.",
@@ -112,13 +154,14 @@ def _box(face: Mapping[Symbol, tuple[Any, Any]]) -> str:
     parts = []
     for symbol, (low, high) in sorted(face.items())[:6]:
         parts.append(
-            f"d[{symbol.name}] = {low}" if low == high else f"d[{symbol.name}] in [{low}, {high}]"
+            f"{_datum(symbol)} = {low}" if low == high else f"{_datum(symbol)} in [{low}, {high}]"
         )
     return ", ".join(parts) + (", …" if len(face) > 6 else "")
 
 
 def _loop(proof: Proof, graph: Any, components: Any, rated: Any) -> list[str]:
-    lines = ["Coupling, for every length: a budget for each state, which no step overdraws."]
+    names, told = _named(rated.draws, proof)
+    lines = ["Coupling, for every length: a budget for each state, which no step overdraws.", *told]
     for part in components:
         if len(components) > 1:
             lines.append(f"Component with bound {part.epsilon}{_unit(proof)}:")
@@ -135,7 +178,7 @@ def _loop(proof: Proof, graph: Any, components: Any, rated: Any) -> list[str]:
                 f"  state {state.node}{phase}: budget {budget}{_unit(proof)}"
                 + (f"; invariant {slots}" if slots else "")
             )
-        lines += _steps(proof, graph, part, rated)
+        lines += _steps(proof, graph, part, names)
     lines += ["", "Derivation (apRHL):"]
     lines += [_rule(f) for f in sorted({d.family for d in rated.draws.values()})]
     lines += [
@@ -145,18 +188,16 @@ def _loop(proof: Proof, graph: Any, components: Any, rated: Any) -> list[str]:
     return lines
 
 
-def _steps(proof: Proof, graph: Any, part: Any, rated: Any) -> Iterable[str]:
+def _steps(proof: Proof, graph: Any, part: Any, names: _Names) -> Iterable[str]:
     found: list[str] = []
     for step in sorted(part.steps, key=lambda s: -s.cost):
         moved = {s: x for s, x in step.shifts.items() if x}
         if not moved or len(found) >= _MOST:
             continue
         edge = graph.edges[step.edge]
-        corner = ", ".join(f"d[{s.name}] = {v}" for s, v in step.corner.items()) or "d = 0"
+        corner = ", ".join(f"{_datum(s)} = {v}" for s, v in step.corner.items()) or "d = 0"
         released = ", ".join("real" if hasattr(v, "terms") else repr(v) for v in edge.released)
-        shifts = "; ".join(
-            f"{s.name} ({rated.draws[s].family}) moves by {x}" for s, x in moved.items()
-        )
+        shifts = "; ".join(f"{names[s]} moves by {x}" for s, x in moved.items())
         found.append(
             f"  step {step.source.node} → {step.target.node if step.target.node != END else 'end'}"
             f" releasing [{released}], {corner}: {shifts}; cost {step.cost}{_unit(proof)}"
@@ -165,11 +206,10 @@ def _steps(proof: Proof, graph: Any, part: Any, rated: Any) -> Iterable[str]:
 
 
 def _square(proof: Proof, model: Any, shift: Any, draws: Any) -> list[str]:
-    lines = ["Coupling. The same shift for every release (a Rényi bound needs that):"]
+    names, told = _named(draws, proof)
+    lines = ["Coupling. The same shift for every release (a Rényi bound needs that):", *told]
     for h, slopes in shift.slopes.items():
-        lines.append(
-            f"  {h.name} ({draws[h].family}) moves by {_shift(AffineShift(Fraction(0), slopes))}"
-        )
+        lines.append(f"  {names[h]} moves by {_shift(AffineShift(Fraction(0), slopes))}")
     power = f"·{proof.unit}^{proof.power}" if proof.unit else ""
     return [
         *lines,
@@ -191,17 +231,18 @@ def _finite(proof: Proof, found: Any) -> list[str]:
 
 def _selection(proof: Proof, graph: Any, chosen: Any, rated: Any) -> list[str]:
     lines = [
-        f"Coupling, for every length. Each value is {chosen.element}; m is the greatest of the "
-        "others. Only the winner's noise moves, for each release w:",
+        "Coupling, for every length. Only the winner's noise moves, for each release w:",
     ]
+    names, told = _named({s: rated.draws[s] for s in chosen.own}, proof)
+    lines += told
     for _, _, alignment in chosen.plan.alignments:
         for s, x in alignment.shifts.items():
-            lines.append(f"  {_box(alignment.face)}: {s.name} moves by {_shift(x)}")
+            lines.append(f"  {_box(alignment.face)}: {names[s]} moves by {_shift(x)}")
         lines.append(f"    cost at most {alignment.cost}{_unit(proof)}")
     lines += ["", "Derivation (apRHL):"]
     lines += [_rule(rated.draws[s].family) for s in chosen.own]
     lines += [
-        "  [Null]  the noises of all others stay; m moves by no more than their data do",
+        "  [Null]  the noises of all others stay; the best of them moves no more than their data",
         f"  [PwEq]  for every w: argmax = w implies argmax' = w;  hence {_judgment(proof)}",
     ]
     return lines

@@ -23,7 +23,7 @@ from dpest.proofs.alignment import (
 )
 from dpest.proofs.potentials import Potential, Step
 from dpest.proofs.proof import Lower, Ray
-from dpest.proofs.regions_of_release import Region, problem
+from dpest.proofs.regions_of_release import Region, problem, release_text
 
 _CLOSE = 1e-9
 _LONGEST = 60
@@ -67,7 +67,7 @@ def from_regions(
     if best is None or best[0] <= 0:
         return None
     return _lower(
-        [regions[k].problem for k in best[2]], best[1], inputs, _release(regions[best[2][0]])
+        [regions[k].problem for k in best[2]], best[1], inputs, release_text(regions[best[2][0]])
     )
 
 
@@ -103,30 +103,8 @@ def from_samples(
     if best is None or best[0] <= 0:
         return None
     return _lower(
-        [regions[k].problem for k in best[2]], best[1], inputs, _release(regions[best[2][0]])
+        [regions[k].problem for k in best[2]], best[1], inputs, release_text(regions[best[2][0]])
     )
-
-
-def _release(region: Region) -> str:
-    from dpest.program.skeleton import unflatten
-
-    assert region.node.release is not None
-    skeleton, leaves = region.node.release
-    return repr(unflatten_text(unflatten, skeleton, leaves))
-
-
-def unflatten_text(unflatten: Any, skeleton: Any, leaves: Sequence[Any]) -> Any:
-    return unflatten(skeleton, [Real_(v) if isinstance(v, Form) else v for v in leaves])
-
-
-class Real_:
-    """A released real in a text."""
-
-    def __init__(self, form: Form) -> None:
-        self.form = form
-
-    def __repr__(self) -> str:
-        return "real"
 
 
 def _lower(

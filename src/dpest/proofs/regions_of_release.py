@@ -12,6 +12,7 @@ from dpest.noise.family import Noise
 from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.merging import Model, Node
 from dpest.program.roots import Complement
+from dpest.program.skeleton import unflatten
 from dpest.program.unit import Unit
 from dpest.proofs.alignment import Change, Draw, Problem
 
@@ -91,6 +92,21 @@ class Region:
         """What an observer can tell apart without looking at real numbers."""
         assert self.node.release is not None
         return visible(*self.node.release)
+
+
+class _AnyReal:
+    """A released real in a text."""
+
+    def __repr__(self) -> str:
+        return "real"
+
+
+def release_text(region: Region) -> str:
+    """The release as Python writes it, `real` for a number that depends on the noise."""
+    assert region.node.release is not None
+    skeleton, leaves = region.node.release
+    plain = [_AnyReal() if isinstance(v, Form) else v for v in leaves]
+    return repr(unflatten(skeleton, plain))
 
 
 def visible(skeleton: Any, leaves: Sequence[Any]) -> Any:
