@@ -106,7 +106,6 @@ def added_numpy_bools(x, rng):
     return above[0] + above[1]
 
 
-@open_bug("np.bool_ + np.bool_ is OR, the trace adds numbers")
 def test_numpy_bools_are_or() -> None:
     try:
         epsilon = dpest.exact(added_numpy_bools, [0, 0], [-1, -1]).epsilon
@@ -124,7 +123,6 @@ def swallowed(x, rng):
         return 0
 
 
-@open_bug("an error of ours is swallowed by the function's own except")
 def test_swallowed_errors_are_told() -> None:
     with pytest.raises(ReadingError):
         dpest.exact(swallowed, 0, 1)
