@@ -76,6 +76,7 @@ class Campaign:
         self.proofs: list[Proof] = []
         self.curves: Callable[[], Mapping[str, Any]] | None = None
         self.drawn = 0.0
+        self.complete = True  # whether the value of every pair so far was more than a lower bound
         self.started = time.monotonic()
 
     # The whole audit -------------------------------------------------------------------------
@@ -188,8 +189,12 @@ class Campaign:
             try:
                 with watched(time.monotonic() + PAIR_SECONDS):
                     if measure == Measure():
-                        return objective(x, x2)
-                    return measures.of_loss(exact_loss(mechanism, x, x2), measure)
+                        worth = objective(x, x2)
+                        self.complete = self.complete and objective.complete
+                        return worth
+                    loss = exact_loss(mechanism, x, x2)
+                    self.complete = self.complete and loss.complete
+                    return measures.of_loss(loss, measure)
             except TimeUp:
                 raise RefusedError(
                     f"the exact loss of one pair takes more than {PAIR_SECONDS:g} s"
@@ -266,9 +271,11 @@ class Campaign:
         if refused:
             self.notes.append(f"no exact answer on some pairs: {refused[0]}")
         if found is not None and found.value > -math.inf:
-            how = "exact: all pairs of the domain" if found.exhaustive else f"exact: {found.how}"
+            # A value that is a lower bound for its pair says nothing from above.
+            whole = found.exhaustive and self.complete
+            how = "exact: all pairs of the domain" if whole else f"exact: {found.how}"
             self.consider((found.value, found.x, found.x2), how)
-            if found.exhaustive:
+            if whole:
                 self.exhausted(found)
 
     def exhausted(self, found: WorstPair) -> None:

@@ -255,3 +255,16 @@ def test_a_large_leftover_lowers_the_bound_and_never_lifts_it():
 def test_traces_without_a_cut_are_complete():
     assert exact_loss(laplace, [0.0], [1.0]).complete
     assert exact_loss(response, [0], [1]).complete
+
+
+def test_lower_bounds_of_all_pairs_are_no_upper_bound():
+    import dpest
+
+    def entry(x, rng):
+        return geometric_by_hand(x[0], rng)
+
+    question = {"epsilon": 1.5, "adjacency": "linf", "length": 1, "domain": "integers(1, 0, 2)"}
+    verdict = dpest.audit(entry, engines=("exact",), **question)
+    assert verdict.lower.value < math.log(4)
+    assert verdict.upper is None
+    assert verdict.status == "unsettled"

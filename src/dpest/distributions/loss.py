@@ -36,8 +36,10 @@ class ExactLoss:
     for and could be had.
 
     `leftovers` bound what was not explored of each input's outputs, where a loop without a bound
-    was cut off. Then `complete` is False and ε and δ are lower bounds, never infinite by the cut;
-    the trade-off is an upper bound, and Rényi divergences are refused.
+    was cut off. Then ε and δ are lower bounds, never infinite by the cut; the trade-off is an upper
+    bound, and Rényi divergences are refused. `searched`: several released reals hang together, and
+    ε is the loss at the best output that a search found, a lower bound. `complete` is False in both
+    cases, and `notes` say which.
     """
 
     x: Any
@@ -50,6 +52,7 @@ class ExactLoss:
     error: float
     enclosure: tuple[float, float] | None = None
     leftovers: tuple[float, float] = (0.0, 0.0)
+    searched: bool = False
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -63,8 +66,8 @@ class ExactLoss:
 
     @property
     def complete(self) -> bool:
-        """Whether all outputs were explored: then ε is the value, otherwise a lower bound."""
-        return self.leftovers == (0.0, 0.0)
+        """Whether ε is the value; otherwise it is a lower bound for this pair."""
+        return self.leftover == 0 and not self.searched
 
     @functools.cached_property
     def _measure(self) -> divergences.LossMeasure:
@@ -108,7 +111,7 @@ class ExactLoss:
             raise DomainError(f"{alpha=}: the order must be positive")
         if alpha == math.inf:
             return self.epsilon
-        if not self.complete:
+        if self.leftover:
             raise RefusedError(
                 f"{_cut_off(self.leftover)}: no Rényi divergence is known; ε and δ are bounded"
             )
@@ -121,7 +124,7 @@ class ExactLoss:
         """
         if not 0 <= alpha <= 1:
             raise DomainError(f"{alpha=}: must be between 0 and 1")
-        if self.complete:
+        if not self.leftover:
             return min(self._measure.tradeoff(alpha, 0), self._measure.tradeoff(alpha, 1))
         # A test at a lower level on what was explored keeps its level on all outputs.
         bounds = [1 - alpha]
@@ -193,6 +196,12 @@ def privacy_loss(
     notes = [note for t in traces for note in t.notes]
     if any(leftovers):
         notes.append(f"{_cut_off(sum(leftovers))}: ε is a lower bound for this pair")
+    searched = any(len(f.coordinates) > 1 for pair in cells for f in pair.factors)
+    if searched and math.isfinite(found[side][0]):
+        notes.append(
+            "several released numbers hang together: ε is the loss at the best output that a "
+            "search found, a lower bound for this pair"
+        )
     loss = ExactLoss(
         x,
         x2,
@@ -203,9 +212,10 @@ def privacy_loss(
         found[side][1],
         error,
         leftovers=(leftovers[0], leftovers[1]),
+        searched=searched,
         notes=tuple(dict.fromkeys(notes)),
     )
-    if certify and not loss.complete:
+    if certify and loss.leftover:
         loss.notes = (*loss.notes, "no enclosure: a loop without a bound was cut off")
     elif certify:
         from dpest.distributions.enclosure import enclose
