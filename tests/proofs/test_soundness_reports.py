@@ -251,3 +251,12 @@ def test_an_explanation_shows_releases_as_python_does_and_only_the_worst():
     assert "more that cost no more" in text
     assert "noise 1: laplace of scale" in text
     assert "('bool'" not in text
+
+
+@pytest.mark.parametrize("length", [1, 3])
+def test_records_of_one_field_are_proved_where_they_are_clipped(length):
+    """Also where a helper clips them with Python's own min and max."""
+    proof = prove(zoo.get("SalaryMean"), length=length)
+    assert proof.epsilon == 1
+    assert differences(json.loads(json.dumps(proof.certificate))) == []
+    assert prove(zoo.get("SalaryMean_unclipped"), length=length).epsilon is None

@@ -21,8 +21,8 @@ import numpy as np
 
 from dpest.program import symbolic_functions
 from dpest.program.reach import containers
-from dpest.program.running import has_run, lenient
-from dpest.program.selections import continuous, converted, extreme
+from dpest.program.running import has_run, lenient, running
+from dpest.program.selections import clipped, continuous, converted, extreme
 from dpest.program.symbolic import Real, is_symbolic
 from dpest.program.symbolic_arrays import (
     SymbolicArray,
@@ -171,6 +171,11 @@ def _extremum(original: Callable[..., Any], *, least: bool) -> Callable[..., Any
             if default is not _MISSING:
                 return default
             return original(items)
+        if len(items) == 2 and key is None and getattr(running(), "clip", None) is not None:
+            # A proof knows how far clipped data can move: no branch on them.
+            for value, end in (items, items[::-1]):
+                if isinstance(value, Real) and value.form.terms and not is_symbolic(end):
+                    return clipped(value, None, end) if least else clipped(value, end, None)
         keys = items if key is None else [key(item) for item in items]
         ranked = _ranked(keys)
         if ranked is not None:

@@ -516,6 +516,8 @@ def _model(question: Question, length: int) -> Model:
 
     variables = question.variables()
     data: Any = input_symbols(length)
+    if question.field is not None:
+        data = question.as_records(data)
     variables[question.argument] = symbolic_array(data) if question.as_array else data
     return build(
         question.mechanism.function,

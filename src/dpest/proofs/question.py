@@ -59,7 +59,19 @@ class Question:
         """The untouched function on plain numbers."""
         import numpy as np
 
+        if self.field is not None:
+            return call(self.mechanism, self.as_records(x), rng)
         return call(self.mechanism, np.array(x) if self.as_array else x, rng)
+
+    @property
+    def field(self) -> str | None:
+        """The one field of the records that the data are; None where they are numbers."""
+        fields = getattr(self.domain, "fields", ())
+        return fields[0][0] if len(fields) == 1 else None
+
+    def as_records(self, values: Iterable[Any]) -> list[dict[str, Any]]:
+        assert self.field is not None
+        return [{self.field: value} for value in values]
 
     @property
     def integers(self) -> bool:
@@ -222,10 +234,11 @@ def rays_hold(
 
 def domain_facts(question: Question, draws: Mapping[Symbol, Draw]) -> dict[str, Any]:
     whole = question.integer_data(has_integral(draws))
-    return {
+    facts = {
         "kind": "integers" if whole else "reals",
         "width": certificates.number(radius_of(question.adjacency, question.domain)),
     }
+    return facts if question.field is None else {**facts, "field": question.field}
 
 
 def notes_of(question: Question, draws: Mapping[Symbol, Draw], world: World) -> tuple[str, ...]:

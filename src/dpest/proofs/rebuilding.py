@@ -22,7 +22,7 @@ from typing import Any
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import DpestError, RefusedError
 from dpest.inputs.adjacency import Adjacency, parse_adjacency
-from dpest.inputs.domains import ANY, Domain, finite, integers, reals
+from dpest.inputs.domains import ANY, Domain, finite, integers, reals, records
 
 _MODEL = ("unit", "adjacency", "length", "noises", "bounds", "derived", "tables", "element", "gap")
 
@@ -70,7 +70,7 @@ def _compared(certificate: Mapping[str, Any], mechanism: Mechanism) -> list[str]
             f"the source is proved by {again['method']} here, not by {certificate['method']}"
         )
     found = [key for key in _MODEL if certificate.get(key) != again.get(key)]
-    if certificate["domain"].get("kind") != again["domain"].get("kind"):
+    if any(certificate["domain"].get(k) != again["domain"].get(k) for k in ("kind", "field")):
         found.append("domain")
     for key in ("nodes", "edges", "dead", "leaves"):
         if _bare(certificate.get(key)) != _bare(again.get(key)):
@@ -107,6 +107,8 @@ def _domain(certificate: Mapping[str, Any]) -> Domain:
     domain = certificate["domain"]
     if domain["kind"] == "finite":
         return finite(domain["values"])
+    if "field" in domain:
+        return records(ANY, fields={domain["field"]: (-math.inf, math.inf)})
     width = math.inf if domain["width"] == "inf" else float(Fraction(domain["width"]))
     make = integers if domain["kind"] == "integers" else reals
     if certificate["adjacency"]["name"] == "any_pair" and math.isfinite(width):
