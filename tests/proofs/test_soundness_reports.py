@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 import dpest
 from dpest import zoo
 from dpest.cli.check import check
+from dpest.declaration import as_mechanism
 from dpest.proofs import checker, prove
 from dpest.proofs.certificates import sealed
 from dpest.proofs.rebuilding import differences
@@ -260,3 +262,30 @@ def test_records_of_one_field_are_proved_where_they_are_clipped(length):
     assert proof.epsilon == 1
     assert differences(json.loads(json.dumps(proof.certificate))) == []
     assert prove(zoo.get("SalaryMean_unclipped"), length=length).epsilon is None
+
+
+def combination(x, rng, *, eps=1.0, a=1.0, b=1.0):
+    return a * x[0] + b * x[1] + dpest.noise.discrete_laplace(rng, 1 / eps)
+
+
+def combination_above(x, rng, *, eps=1.0, a=1.0, b=1.0):
+    return a * x[0] + b * x[1] + dpest.noise.discrete_laplace(rng, 1 / eps) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", [combination, combination_above])
+def test_integer_noise_never_proves_less_than_the_exact_loss(function):
+    proved = 0
+    for a, b in [(0.5, 0.5), (1, 0.5), (1, -1), (1.5, 0), (2, 1), (0.5, -1.5), (0.25, 0)]:
+        params = {"a": a, "b": b}
+        proof = prove(function, adjacency="linf", length=2, domain="integers(2)", params=params)
+        mechanism = as_mechanism(function).with_params(params)
+        pairs = [([0, 0], [i, j]) for i in (-1, 0, 1) for j in (-1, 0, 1)]
+        pairs += [([3, -2], [3 + i, j - 2]) for i in (-1, 1) for j in (-1, 0, 1)]
+        worst = max(dpest.exact(mechanism, x, x2).epsilon for x, x2 in pairs)
+        if proof.epsilon is not None:
+            proved += 1
+            assert worst <= float(proof.epsilon) * (1 + 1e-9), params
+        elif function is combination:
+            assert math.isinf(worst), params
+    assert proved >= 2

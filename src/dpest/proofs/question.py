@@ -66,7 +66,7 @@ class Question:
     @property
     def field(self) -> str | None:
         """The one field of the records that the data are; None where they are numbers."""
-        fields = getattr(self.domain, "fields", ())
+        fields: Any = getattr(self.domain, "fields", ())
         return fields[0][0] if len(fields) == 1 else None
 
     def as_records(self, values: Iterable[Any]) -> list[dict[str, Any]]:
