@@ -358,9 +358,24 @@ def accumulated(x, rng):
     return [np.add.accumulate(z)[1], np.prod(z) + np.prod(z)]
 
 
+def clipped_scalar(x, rng):
+    m = np.clip(rng.laplace(), -1, 1)
+    return (m > 0) + (m > 0.5)
+
+
+def sorted_elements(x, rng):
+    m = np.sort(np.asarray(x) + rng.laplace(size=2))
+    return (m[0] > 0) + (m[1] > 0.5)
+
+
+def integers_are_numpys(x, rng):
+    return (rng.integers(0, 2) == 1) + (rng.integers(0, 2) == 1)
+
+
 @pytest.mark.parametrize(
     "function",
-    [or_of_elements, or_of_arrays, or_of_unpacked, or_with_numpy_data, dot_of_bools, python_adds,
+    [clipped_scalar, sorted_elements, integers_are_numpys,
+     or_of_elements, or_of_arrays, or_of_unpacked, or_with_numpy_data, dot_of_bools, python_adds,
      python_and_input, sums_count, as_numbers, stored_as_floats, among_numbers, to_list_and_back,
      accumulated],
 )  # fmt: skip

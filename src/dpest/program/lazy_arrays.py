@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from dpest.program.selections import extreme
+from dpest.program.symbolic import typed
 from dpest.program.symbolic_arrays import apply_ufunc, wrapped
 
 
@@ -153,7 +154,7 @@ class Ranks:
             while len(self._high) <= from_top:
                 self._high.append(self._taken(least=False))
             found = self._high[from_top]
-        return np.intp(found) if self._indices else self._values[found]
+        return np.intp(found) if self._indices else typed(self._values[found], True)
 
     def _taken(self, *, least: bool) -> int:
         # From above, the last of equal values comes first.

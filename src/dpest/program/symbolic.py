@@ -61,7 +61,14 @@ def typed(value: Any, numpy: bool | None) -> Any:
         if value.numpy is numpy:
             return value
         return Truth(value.condition, value.parts, value.conjunction, numpy)
-    return np.bool_(value) if numpy and isinstance(value, bool) else value
+    if not numpy:
+        return value.item() if numpy is False and isinstance(value, np.generic) else value
+    kind = type(value)
+    if kind is bool:
+        return np.bool_(value)
+    if kind is float:
+        return np.float64(value)
+    return np.int64(value) if kind is int and abs(value) < 2**63 else value
 
 
 class Truth:
