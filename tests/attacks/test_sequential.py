@@ -40,7 +40,7 @@ def test_true_claims_are_rarely_refuted():
             (fakes.randomised_response(1.0), (1, 0)),
         ):
             found = sequential_attack(
-                sampler, *inputs, claim=1.0, alpha=0.2, budget=1500, seed=seed
+                sampler, *inputs, claim=1.0, epsilons=[0.5, 1.0], alpha=0.2, budget=1500, seed=seed
             )
             wrong += found.details["refuted_claim"]
     assert wrong <= 13

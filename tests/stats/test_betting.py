@@ -31,6 +31,34 @@ def test_event_payoffs_are_fair_and_never_ruin_more_than_all():
         assert mean <= 1e-12
 
 
+@pytest.mark.parametrize("wealth", [betting.tree_log_wealth, betting.tails_log_wealth])
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+def test_region_bets_are_fair_under_the_hypothesis(wealth, share):
+    """The mean gain of one more run in any cell, exactly, from any counts, at most 1."""
+    rng = np.random.default_rng(3)
+    epsilon = np.array([0.05, 0.7, 2.0])
+    for shape in ((1, 1), (3, 1), (1, 8), (2, 4)):
+        ones, zeros = rng.integers(0, 30, (2, *shape)).astype(float)
+        before = wealth(ones, zeros, epsilon)
+        assert np.allclose(wealth(np.zeros(shape), np.zeros(shape), epsilon), 0.0)
+        a = betting.odds_limit(epsilon)
+        probability = 1 - a + share * (2 * a - 1)  # of label 1: anywhere from 1 - a to a
+        for cell in np.ndindex(shape):
+            one = np.zeros(shape)
+            one[cell] = 1.0
+            won = np.exp(wealth(ones + one, zeros, epsilon) - before)
+            lost = np.exp(wealth(ones, zeros + one, epsilon) - before)
+            assert (probability * won + (1 - probability) * lost <= 1 + 1e-9).all()
+
+
+def test_region_bets_grow_where_a_label_is_too_likely():
+    ones, zeros = np.array([[2.0, 3.0, 20.0, 22.0]]), np.array([[21.0, 19.0, 2.0, 2.0]])
+    for wealth in (betting.tree_log_wealth, betting.tails_log_wealth):
+        few, many = wealth(ones, zeros, np.array([0.5, 5.0]))
+        assert few > 5.0
+        assert many < 0.0
+
+
 def test_wealth_does_not_grow_under_the_hypothesis():
     """The mean wealth after one fair bet, exactly."""
     share, guess, epsilon = float(betting.odds_limit(0.5)), 0.8, 0.5

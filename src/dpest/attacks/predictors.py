@@ -182,7 +182,7 @@ class RegionBets:
     """
 
     #: The ways of betting, and the parts of the wealth of a `RegionBets` that they start with.
-    WAYS = ((tails_log_wealth, 0.6), (tree_log_wealth, 0.4))
+    WAYS = ((tails_log_wealth, 0.75), (tree_log_wealth, 0.25))
 
     def __init__(self) -> None:
         self._cells = Cells(crossed=True, scored=True, signatures=15, deepest=4, outputs=4.0)

@@ -34,7 +34,7 @@ _LARGEST_BATCH = 1 << 18
 _HISTORY = 1 << 17
 # The part of the wealth for bets on few large regions, which learn soonest; the rest follows the
 # predictors, which see more in the end.
-_REGIONS = 0.6
+_REGIONS = 0.7
 # Predictions are rounded towards 1/2 on this scale of log-odds, so that a batch of any size is a
 # short table of counts.
 _STEP = 0.01
