@@ -35,6 +35,8 @@ Noises = tuple[Mapping[Symbol, Noise], Mapping[Symbol, Noise]]
 Values = Mapping[Symbol, Floats]
 
 
+_GRID_BUDGET, _LEAST_GRID = 600, 9  # points where a density is an integral: all cells, one cell
+_MOST_SEARCHES = 2  # of such cells, in each direction
 _KNOWN: dict[Any, tuple[Extreme, Extreme]] = {}
 
 
@@ -105,13 +107,15 @@ class Factor:
         sides = tuple(tuple(renamed(t, names) for t in side) for side in self.terms)
         return (sides, lattice, self.widest)
 
-    def rough(self) -> tuple[float, float]:
+    def rough(self, points: int | None = None) -> tuple[float, float]:
         """Lower bounds of both suprema, from a grid of kinks and far points."""
         if len(self.coordinates) == 1:
             forward, backward = self.extremes()
             return forward.value, backward.value
         if self._rough is None:
-            self._rough = grid_bounds(self.pair, self.lines, self.symbols, self.widest, self.costly)
+            self._rough = grid_bounds(
+                self.pair, self.lines, self.symbols, self.widest, self.costly, points
+            )
         return self._rough
 
     def _two_laplace_kernels(self) -> tuple[Extreme, Extreme] | None:
@@ -199,12 +203,12 @@ class CellPair:
             return CellExtreme(-math.inf, self, ())
         return CellExtreme(base + sum(e.value for e in parts), self, tuple(parts))
 
-    def rough(self) -> tuple[float, float]:
+    def rough(self, points: int | None = None) -> tuple[float, float]:
         """Lower bounds of both suprema; infinite where one side is missing."""
         p, q = self.log_constant
         if p == -math.inf or q == -math.inf:
             return math.inf, math.inf
-        parts = [f.rough() for f in self.factors]
+        parts = [f.rough(points) for f in self.factors]
         return (
             p - q + math.fsum(r[0] for r in parts),
             q - p + math.fsum(r[1] for r in parts),
@@ -288,33 +292,37 @@ def settle_extremes(blocks: Sequence[BlockPair]) -> None:
     """Find the extremes of blocks whose cells compete with each other.
 
     Cells whose reals hang together are searched, in the direction concerned, only if a grid of
-    their kinks comes near the best of all blocks; all other cells are computed.
+    their kinks comes near the best of all blocks; all other cells are computed. Where a density is
+    itself an integral, the grids share a budget and few cells are searched: what is found is the
+    loss at an explicit output, a lower bound in any case.
     """
-    hard = {
-        id(c): c.rough()
-        for block in blocks
-        for c in block.cells
-        if any(len(f.coordinates) > 1 for f in c.factors)
-    }
-    easy = {id(c): c.extremes() for b in blocks for c in b.cells if id(c) not in hard}
-    tops = [
-        max([-math.inf, *(e[side].value for e in easy.values())] + [r[side] for r in hard.values()])
-        for side in (0, 1)
-    ]
+    cells = [c for block in blocks for c in block.cells]
+    joint = [c for c in cells if any(len(f.coordinates) > 1 for f in c.factors)]
+    costly = {id(c) for c in joint if any(f.costly for f in c.factors)}
+    points = max(_LEAST_GRID, _GRID_BUDGET // max(len(costly), 1))
+    rough = {id(c): c.rough(points if id(c) in costly else None) for c in joint}
+    found = [{id(c): c.extremes()[side] for c in cells if id(c) not in rough} for side in (0, 1)]
+    for side in (0, 1):
+        known = found[side]
+        searches = _MOST_SEARCHES
+        # Outputs that only one side seems to have come first: the search confirms or refutes them.
+        for cell in sorted(joint, key=lambda c: -rough[id(c)][side]):
+            value = rough[id(cell)][side]
+            finite = [e.value for e in known.values()]
+            finite += [r[side] for r in rough.values() if r[side] < math.inf]
+            top = max(finite, default=-math.inf)
+            near = value == math.inf or value >= top - 0.05 * abs(top) - 1e-9
+            if near and (id(cell) not in costly or searches > 0):
+                searches -= id(cell) in costly
+                known[id(cell)] = cell.extreme(side)
+            else:  # an infinity that nobody confirmed is none
+                value = value if value < math.inf else -math.inf
+                known[id(cell)] = CellExtreme(value, cell, ())
     for block in blocks:
-        best: list[CellExtreme] = []
-        for side in (0, 1):
-            found = []
-            for cell in block.cells:
-                rough = hard.get(id(cell))
-                if rough is None:
-                    found.append(easy[id(cell)][side])
-                elif rough[side] >= tops[side] - 0.05 * abs(tops[side]) - 1e-9:
-                    found.append(cell.extreme(side))
-                else:
-                    found.append(CellExtreme(rough[side], cell, ()))
-            best.append(max(found, key=lambda e: e.value))
-        block._extremes = (best[0], best[1])
+        forward, backward = (
+            max((known[id(c)] for c in block.cells), key=lambda e: e.value) for known in found
+        )
+        block._extremes = (forward, backward)
 
 
 @dataclass

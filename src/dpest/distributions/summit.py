@@ -69,14 +69,15 @@ def grid_bounds(
     symbols: Sequence[Symbol],
     widest: float,
     costly: bool = False,
+    most: int | None = None,
 ) -> tuple[float, float]:
     """The largest ratios in both directions on a product of kinks and far points."""
-    points = _grid(lines, symbols, widest, _COSTLY if costly else _CHEAP)
+    points = _grid(lines, symbols, widest, min(most or _CHEAP, _COSTLY if costly else _CHEAP))
     log_p, log_q = pair(points)
     with np.errstate(invalid="ignore"):
         ratio = log_p - log_q
     if np.isnan(ratio).all():
-        return math.inf, math.inf
+        return -math.inf, -math.inf
     return float(np.nanmax(ratio)), float(np.nanmax(-ratio))
 
 
