@@ -5,6 +5,7 @@ Statistical comparisons fail by chance with probability below 1e-6; seeds are fi
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from typing import Any
@@ -137,3 +138,96 @@ def _bare(output: Any) -> Any:
     if isinstance(output, (tuple, list)):
         return type(output)(map(_bare, output))
     return output.tolist() if isinstance(output, (np.generic, np.ndarray)) else output
+
+
+# Code that looks at types or identity
+
+
+def identical_to_true(x: Any, rng: Any) -> Any:
+    rare = rng.random() < 0.01
+    return "rare" if rare is True else "common"
+
+
+def _helper(value: Any) -> Any:
+    return value is False
+
+
+def identical_in_a_helper(x: Any, rng: Any) -> Any:
+    return _helper(rng.random() < 0.5)
+
+
+def float_or_not(x: Any, rng: Any) -> Any:
+    n = rng.laplace()
+    return "float" if isinstance(n, float) and n > 2 else x
+
+
+def exact_type(x: Any, rng: Any) -> Any:
+    n = rng.laplace()
+    return "float" if type(n) is float and n > 2 else type(n > 0).__name__
+
+
+def types_of_numpy(x: Any, rng: Any) -> Any:
+    noisy = rng.laplace(size=2)
+    return (
+        isinstance(noisy, np.ndarray),
+        isinstance(noisy[0], np.float64),
+        type(noisy[0] > 0).__name__,
+    )
+
+
+def type_of_the_generator(x: Any, rng: Any) -> Any:
+    return x if type(rng) is np.random.Generator else rng.laplace() > 0
+
+
+def instance_of_the_generator(x: Any, rng: Any) -> Any:
+    return rng.laplace() > 1 if isinstance(rng, np.random.Generator) else "other"
+
+
+def has_a_shape(x: Any, rng: Any) -> Any:
+    n = rng.laplace()
+    return "array" if hasattr(n, "shape") else n > 1
+
+
+def has_randomness_of_the_system(x: Any, rng: Any) -> Any:
+    return os.urandom(1)[0] < 64
+
+
+def normalised_generator(x: Any, rng: Any) -> Any:
+    rng = np.random.default_rng(rng)
+    return [rng.laplace() > 1 for _ in range(5)]
+
+
+LOOKING = [
+    identical_to_true,
+    identical_in_a_helper,
+    float_or_not,
+    exact_type,
+    types_of_numpy,
+    type_of_the_generator,
+    instance_of_the_generator,
+    has_a_shape,
+    has_randomness_of_the_system,
+    normalised_generator,
+]
+
+
+@pytest.mark.parametrize("mechanism", LOOKING, ids=lambda m: m.__name__)
+def test_code_that_looks_at_types(mechanism: Any) -> None:
+    rng = np.random.default_rng(1)
+    plain = Counter(repr(_bare(mechanism(0, rng))) for _ in range(20_000))
+    read = Counter(repr(_bare(output)) for output in batch(mechanism, 0, 20_000, 1))
+    for key in plain.keys() | read.keys():
+        assert abs(read[key] - plain[key]) < 6 * np.sqrt(2 * plain[key]) + 12
+
+
+def test_what_stays_a_batch() -> None:
+    """Harmless questions about types, and `is True` of an argument, cost nothing."""
+
+    def harmless(x: Any, rng: Any, *, strict: bool = False) -> Any:
+        if not isinstance(rng, np.random.Generator) or x is None:
+            raise TypeError("rng")
+        rng = np.random.default_rng(rng)
+        n = rng.laplace()
+        return 0 if strict is True else n > 1 and isinstance(n, float)
+
+    assert batch(harmless, 0, 5_000, 1).notes == ()

@@ -13,13 +13,14 @@ import numpy as np
 from dpest.declaration import Mechanism
 from dpest.program.batch_draws import KeptDraws, TooMuchKept, kept_values
 from dpest.program.batch_generator import BatchGenerator
-from dpest.program.batch_patches import patched
+from dpest.program.batch_patches import patched, stand_ins_accepted
 from dpest.program.batch_reading import Pending, Reading
+from dpest.program.batch_replay import HandedLikeBatch, Replays, looks_at_identity, same_output
 from dpest.program.batch_scalar import ScalarGenerator
 from dpest.program.batch_values import NeedsScalar
 from dpest.program.black_box import GlobalState, global_randomness
 from dpest.program.seeds import block_seed, generator_of
-from dpest.program.skeleton import flatten
+from dpest.program.skeleton import flatten, unflatten
 from dpest.program.time_limit import Clock, where_defined
 
 _SMALL = 8  # so few runs are finished one by one: array operations no longer pay
@@ -29,6 +30,15 @@ _OWN_RANDOMNESS = (
     "gave different outputs for the same rng, or drew from a global generator: it has randomness "
     "or memory of its own (np.random, random, a global). Its runs were made one by one. Draw from "
     "the rng that is handed in"
+)
+_NOT_ALIKE = (
+    "does something else in a batch than in a plain run with the same draws: it looks at the "
+    "types of its values or of rng, or has randomness of its own. Its runs were made one by one, "
+    "which is slower"
+)
+_IDENTITY = (
+    "asks whether a value `is True` or `is False`, which can't be read in batches. Its runs were "
+    "made one by one, which is slower; write `if value:`"
 )
 
 
@@ -54,15 +64,16 @@ class BlockReader:
         """The collectors of a block's parts, in order; one, unless memory was short."""
         before = GlobalState()
         with np.errstate(all="ignore"):
-            if count and not self._repeatable(seed):
-                problem = _OWN_RANDOMNESS
-            else:
-                problem = ""
+            problem = self._peculiarity(seed) if count else ""
+            collector: Any = None
+            if not problem:
                 collector = self.make_collector(count)
                 arrays = self.make_arrays(seed)
                 try:
-                    with arrays.working():
-                        self._read_paths(count, arrays, collector)
+                    with arrays.working(), stand_ins_accepted():
+                        replays = self._read_paths(count, arrays, collector)
+                        if not replays.agree(self._call, _single(arrays)):
+                            problem = _NOT_ALIKE
                 except (TooMuchKept, MemoryError):
                     if count <= _SMALL:
                         raise
@@ -98,21 +109,31 @@ class BlockReader:
         finally:
             self.clock.stop()
 
-    def _repeatable(self, seed: np.random.SeedSequence) -> bool:
-        """Whether two runs with the same randomness give the same output."""
-        found: list[tuple[Any, list[Any]]] = []
-        for _ in range(2):
-            try:
-                found.append(flatten(self._call(generator_of(block_seed(seed, 0)))))
-            except Exception as error:  # it may raise for some draws; so must the second run
-                found.append((type(error), []))
-        (shape, leaves), (again, others) = found
-        return shape == again and all(
-            a == b or (a != a and b != b) for a, b in zip(leaves, others, strict=True)
-        )
+    def _peculiarity(self, seed: np.random.SeedSequence) -> str:
+        """What keeps this function from being read in batches, or nothing.
 
-    def _read_paths(self, count: int, arrays: Any, collector: Any) -> None:
+        NumPy's own generator, twice, and something that hands on its draws must give the same.
+        """
+        if looks_at_identity(self.target.function):
+            return _IDENTITY
+        first = self._outcome(generator_of(block_seed(seed, 0)))
+        with stand_ins_accepted():
+            handed = self._outcome(HandedLikeBatch(generator_of(block_seed(seed, 0))))
+        if same_output(*first, unflatten(*handed)):
+            return ""
+        again = self._outcome(generator_of(block_seed(seed, 0)))
+        return _NOT_ALIKE if same_output(*first, unflatten(*again)) else _OWN_RANDOMNESS
+
+    def _outcome(self, rng: Any) -> tuple[Any, list[Any]]:
+        try:
+            return flatten(self._call(rng))
+        except Exception as error:  # it may raise for some draws
+            return flatten(Raised(error).output)
+
+    def _read_paths(self, count: int, arrays: Any, collector: Any) -> Replays:
         reading = Reading(arrays, count)
+        replays = Replays(arrays)
+        raised: list[tuple[Pending, Exception]] = []
         generator = BatchGenerator(reading)
         waiting: list[tuple[int, int, Pending]] = [(-count, 0, Pending(reading.rows, [], []))]
         entered = 0
@@ -133,6 +154,7 @@ class BlockReader:
                     if reading.failure is not None:  # the function swallowed it
                         raise reading.failure
                     collector.path(reading, output)
+                    replays.keep(reading, output)
                 except NeedsScalar as need:
                     if need.operation:
                         place = f"{need.where}: " if need.where else ""
@@ -144,10 +166,9 @@ class BlockReader:
                 except MemoryError:
                     raise
                 except Exception as error:
-                    reading.active = False  # the run below is one of numbers
                     if arrays.out_of_memory(error):
                         raise MemoryError(str(error)) from None
-                    self._raised(reading.path(), error, arrays, collector)
+                    raised.append((reading.path(), error))
                 finally:
                     reading.active = False
                 credit = min(credit + reading.rows.count - reading.cost_in_runs(), 8 * _CREDIT)
@@ -155,9 +176,12 @@ class BlockReader:
                     entered += 1
                     heapq.heappush(waiting, (-aside.rows.count, entered, aside))
                 reading.aside.clear()
+        for path, raised_error in raised:
+            self._raised(path, raised_error, arrays, collector)
         table = KeptDraws(left, count) if _many_runs(left, count, arrays) else None
         for path in left:
             self._one_by_one(path, arrays, collector, table)
+        return replays
 
     def _raised(self, path: Pending, error: Exception, arrays: Any, collector: Any) -> None:
         """All runs of a path raise alike, unless it was the batch that the code can't bear."""
@@ -190,9 +214,7 @@ class BlockReader:
     def _outputs(
         self, path: Pending, arrays: Any, count: int, table: KeptDraws | None = None
     ) -> list[Any]:
-        if arrays.single is None:
-            arrays.single = ScalarGenerator(arrays.scalar_generator())
-        rng = arrays.single
+        rng = _single(arrays)
         if not path.decisions:
             # nothing was decided by the draws so far, so that they may be thrown away
             return [self._run(rng.generator) for _ in range(count)]
@@ -226,6 +248,12 @@ class Raised:
     def __init__(self, error: Exception) -> None:
         self.error = error
         self.output = f"raises {type(error).__name__}"
+
+
+def _single(arrays: Any) -> ScalarGenerator:
+    if arrays.single is None:
+        arrays.single = ScalarGenerator(arrays.scalar_generator())
+    return arrays.single
 
 
 def _many_runs(paths: list[Pending], count: int, arrays: Any) -> bool:

@@ -426,6 +426,8 @@ def _array_equal(reading: Reading, a: Any, b: Any, **kwargs: Any) -> Any:
 def _item(reading: Reading, value: Batched, key: Any) -> Any:
     if not value.shape:
         raise TypeError("'float' object is not subscriptable")
+    if isinstance(key, Batched):
+        return _item_by_noise(reading, value, key)
     if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)):
         index = int(key)
         if not -value.shape[0] <= index < value.shape[0]:
@@ -434,8 +436,6 @@ def _item(reading: Reading, value: Batched, key: Any) -> Any:
             )
         if value.ndim == 1:
             return element_of(value.node, index % value.shape[0])
-    if isinstance(key, Batched):
-        return _item_by_noise(reading, value, key)
     if isinstance(key, tuple) and any(isinstance(part, Batched) for part in key):
         reading.need_scalar("several indices, one of them noisy")
     positions = _positions(value.shape)[key]

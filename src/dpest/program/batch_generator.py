@@ -64,6 +64,10 @@ class BatchGenerator:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
 
+    @property
+    def __class__(self) -> type:  # type: ignore[misc]
+        return np.random.Generator  # `isinstance` holds as in a plain run
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -251,7 +255,8 @@ class BatchGenerator:
         nodes = []
         for value in params:
             node = reading.lift(value)
-            nodes.append(arrays.constant(node) if isinstance(node, np.ndarray) else node)
+            is_array = not isinstance(node, Batched) and isinstance(node, np.ndarray)
+            nodes.append(arrays.constant(node) if is_array else node)
 
         def make(full: tuple[int, ...], *data: Any) -> Any:
             try:

@@ -44,6 +44,9 @@ class NumpyArrays:
     def positions(self, mask: Any, outcome: bool, count: int) -> Any:
         return np.flatnonzero(mask if outcome else ~mask)
 
+    def index(self, positions: np.ndarray) -> Any:
+        return positions
+
     def take(self, data: Any, index: Any) -> Any:
         return data.take(index, axis=-1)
 

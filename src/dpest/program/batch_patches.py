@@ -45,7 +45,7 @@ def patched(reading: Reading, function: Any) -> Iterator[None]:
                 if value is np:
                     saved[name] = value
                     names[name] = _NUMPY
-            for name, new in (("max", _max), ("min", _min)):
+            for name, new in (("max", _max), ("min", _min), ("type", _type)):
                 saved[name] = names.get(name, _MISSING)
                 if saved[name] is _MISSING:
                     names[name] = new
@@ -263,6 +263,28 @@ def _extremum(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     return apply
 
 
+def _type(*args: Any, **options: Any) -> Any:
+    """type(noise) is what it is in a plain run."""
+    if len(args) == 1 and isinstance(args[0], Batched) and _active() is not None:
+        return args[0].__class__
+    return builtins.type(*args, **options)
+
+
+@contextmanager
+def stand_ins_accepted() -> Iterator[None]:
+    """`np.random.default_rng(rng)` gives back what stands in for a generator."""
+    with _lock:
+        _accepting[0] += 1
+        np.random.default_rng = _accepting_rng
+    try:
+        yield
+    finally:
+        with _lock:
+            _accepting[0] -= 1
+            if not _accepting[0]:
+                np.random.default_rng = _original_rng
+
+
 def _default_rng(original: Callable[..., Any]) -> Callable[..., Any]:
     """`np.random.default_rng(rng)` gives a generator back as it is; ours, too."""
 
@@ -285,12 +307,15 @@ class _Overlay(ModuleType):
         return getattr(self.__dict__["_module"], name)
 
 
+_accepting = [0]
+_original_rng = np.random.default_rng
+_accepting_rng = _default_rng(_original_rng)
 _max = _extremum(builtins.max, "max")
 _min = _extremum(builtins.min, "min")
 _NUMPY = _Overlay(
     np,
     {
-        "random": _Overlay(np.random, {"default_rng": _default_rng(np.random.default_rng)}),
+        "random": _Overlay(np.random, {"default_rng": _accepting_rng}),
         **{
             name: _maker(getattr(np, name))
             for name in ("array", "asarray", "asanyarray", "ascontiguousarray")

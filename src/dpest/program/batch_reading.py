@@ -212,9 +212,9 @@ class Reading:
             node = self.lift(operand)
             if isinstance(node, (Batched, np.ndarray)) and node.shape:
                 shape = node.shape if not shape else np.broadcast_shapes(shape, node.shape)
-                if isinstance(node, np.ndarray):
+                if not isinstance(node, Batched):
                     node = self.arrays.constant(node)
-            elif isinstance(node, np.ndarray):
+            elif not isinstance(node, Batched) and isinstance(node, np.ndarray):
                 node = node.item()
             nodes.append(node)
         function = self.arrays.ufunc(ufunc)

@@ -56,6 +56,15 @@ class ScalarGenerator:
         self._values = values
         self._next = 0
 
+    @property
+    def finished(self) -> bool:
+        """Whether the run has used all that it drew in the batch."""
+        return self._next >= self._count
+
+    @property
+    def __class__(self) -> type:  # type: ignore[misc]
+        return np.random.Generator  # `isinstance` holds as in a plain run
+
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         position = self._next
         if position < self._count:

@@ -155,6 +155,9 @@ class TorchArrays:
     def positions(self, mask: Any, outcome: bool, count: int) -> Any:
         return torch.nonzero(mask if outcome else ~mask).view(-1)
 
+    def index(self, positions: np.ndarray) -> Any:
+        return torch.as_tensor(positions, device=self.device)
+
     def take(self, data: Any, index: Any) -> Any:
         return data.index_select(data.dim() - 1, index)
 

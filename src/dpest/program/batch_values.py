@@ -124,6 +124,15 @@ class Batched:
         def __getattr__(self, name: str) -> Any: ...  # the methods of _METHODS
 
     @property
+    def __class__(self) -> type:  # type: ignore[misc]
+        """What `isinstance` sees: the type of a plain run."""
+        if self.shape:
+            return np.ndarray
+        if self.python is None and self._reading.active:
+            return self._reading.arrays.dtype(self.data()).type
+        return self.python or type(self)
+
+    @property
     def node(self) -> Batched:
         """The value as it is now: what an operation that waits refers to."""
         return self
