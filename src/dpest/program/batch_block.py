@@ -168,7 +168,12 @@ class BlockReader:
                 except Exception as error:
                     if arrays.out_of_memory(error):
                         raise MemoryError(str(error)) from None
-                    raised.append((reading.path(), error))
+                    if isinstance(reading.failure, TooMuchKept):
+                        raise reading.failure from None
+                    if reading.failure is not None:  # swallowed: this error is not the function's
+                        left.append(reading.path())
+                    else:
+                        raised.append((reading.path(), error))
                 finally:
                     reading.active = False
                 credit = min(credit + reading.rows.count - reading.cost_in_runs(), 8 * _CREDIT)

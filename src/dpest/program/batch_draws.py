@@ -68,7 +68,8 @@ class Draw:
                 full = (*self.shape, rows.count)
                 reading.kept_bytes += 8 * math.prod(full)
                 if reading.kept_bytes > reading.arrays.kept_limit:
-                    raise TooMuchKept
+                    reading.failure = TooMuchKept()
+                    raise reading.failure
                 self.data = self.make(full, *args)
             self.rows = rows
         if self.rows is rows:

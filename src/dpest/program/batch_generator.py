@@ -64,8 +64,8 @@ class BatchGenerator:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
 
-    @property
-    def __class__(self) -> type:  # type: ignore[misc]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         return np.random.Generator  # `isinstance` holds as in a plain run
 
     def __getattr__(self, name: str) -> Any:

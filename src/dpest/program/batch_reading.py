@@ -11,7 +11,7 @@ from dpest.errors import user_line
 from dpest.program.batch_functions import FUNCTIONS
 from dpest.program.batch_python import operate, retyped
 from dpest.program.batch_rows import Rows
-from dpest.program.batch_values import Batched, BatchedArray, NeedsScalar
+from dpest.program.batch_values import Batched, BatchedArray, NeedsScalar, TooMuchKept
 
 _FEW_VALUES = 64  # a discrete value with more than this many outcomes is not split by value
 # The commonest operations on the commonest operands take a short way.
@@ -56,7 +56,7 @@ class Reading:
         self.cursor = 0
         self.draw_cursor = 0
         self.active = False
-        self.failure: NeedsScalar | None = None
+        self.failure: NeedsScalar | TooMuchKept | None = None
         self.kept_bytes = 0
         self.ufuncs = {ufunc: arrays.ufunc(ufunc) for ufunc in _PLAIN}
 

@@ -30,8 +30,8 @@ _AT_ONCE = 4  # of one path
 class HandedLikeBatch(Handed):
     """Claims to be NumPy's generator as far as the batch's does: `isinstance` holds."""
 
-    @property
-    def __class__(self) -> type:  # type: ignore[misc]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         return np.random.Generator
 
 

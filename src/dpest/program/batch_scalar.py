@@ -61,8 +61,8 @@ class ScalarGenerator:
         """Whether the run has used all that it drew in the batch."""
         return self._next >= self._count
 
-    @property
-    def __class__(self) -> type:  # type: ignore[misc]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         return np.random.Generator  # `isinstance` holds as in a plain run
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:

@@ -109,7 +109,8 @@ class Batched:
     def _compute(self) -> None:
         reading = self._reading
         if self.shape and 8 * self.size * reading.rows.count > reading.arrays.kept_limit:
-            raise TooMuchKept
+            reading.failure = TooMuchKept()
+            raise reading.failure
         args = [arg.data() if isinstance(arg, Batched) else arg for arg in self._args]
         self._data = self._function(*args)  # type: ignore[misc]
         if self._data.shape != (*self.shape, reading.rows.count):
@@ -123,8 +124,8 @@ class Batched:
 
         def __getattr__(self, name: str) -> Any: ...  # the methods of _METHODS
 
-    @property
-    def __class__(self) -> type:  # type: ignore[misc]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         """What `isinstance` sees: the type of a plain run."""
         if self.shape:
             return np.ndarray
