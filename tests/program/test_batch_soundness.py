@@ -240,7 +240,7 @@ def test_a_swallowed_signal_is_acted_on() -> None:
         n = rng.laplace()
         try:
             positive = float(n) > 0
-        except:
+        except:  # noqa: E722
             raise ValueError("bad") from None
         if positive:
             raise ValueError("bad")
