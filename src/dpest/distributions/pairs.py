@@ -35,8 +35,10 @@ Noises = tuple[Mapping[Symbol, Noise], Mapping[Symbol, Noise]]
 Values = Mapping[Symbol, Floats]
 
 
-_GRID_BUDGET, _LEAST_GRID = 600, 9  # points where a density is an integral: all cells, one cell
-_MOST_SEARCHES = 2  # of such cells, in each direction
+# Where a density is an integral: points of all grids, of one at least, and cells with a grid.
+_GRID_BUDGET, _LEAST_GRID, _MOST_GRIDS = 600, 9, 16
+_MOST_SEARCHES = 2  # of such cells, in each direction, with few reals
+_MOST_SEARCHED_REALS = 3
 _KNOWN: dict[Any, tuple[Extreme, Extreme]] = {}
 
 
@@ -300,7 +302,13 @@ def settle_extremes(blocks: Sequence[BlockPair]) -> None:
     joint = [c for c in cells if any(len(f.coordinates) > 1 for f in c.factors)]
     costly = {id(c) for c in joint if any(f.costly for f in c.factors)}
     points = max(_LEAST_GRID, _GRID_BUDGET // max(len(costly), 1))
-    rough = {id(c): c.rough(points if id(c) in costly else None) for c in joint}
+    looked_at = _spread([c for c in joint if id(c) in costly])
+    rough = {
+        id(c): c.rough(points if id(c) in costly else None)
+        if id(c) not in costly or id(c) in looked_at
+        else (-math.inf, -math.inf)
+        for c in joint
+    }
     found = [{id(c): c.extremes()[side] for c in cells if id(c) not in rough} for side in (0, 1)]
     for side in (0, 1):
         known = found[side]
@@ -312,7 +320,8 @@ def settle_extremes(blocks: Sequence[BlockPair]) -> None:
             finite += [r[side] for r in rough.values() if r[side] < math.inf]
             top = max(finite, default=-math.inf)
             near = value == math.inf or value >= top - 0.05 * abs(top) - 1e-9
-            if near and (id(cell) not in costly or searches > 0):
+            few = len(cell.cell.coordinates) <= _MOST_SEARCHED_REALS
+            if near and (id(cell) not in costly or (few and searches > 0)):
                 searches -= id(cell) in costly
                 known[id(cell)] = cell.extreme(side)
             else:  # an infinity that nobody confirmed is none
@@ -323,6 +332,14 @@ def settle_extremes(blocks: Sequence[BlockPair]) -> None:
             max((known[id(c)] for c in block.cells), key=lambda e: e.value) for known in found
         )
         block._extremes = (forward, backward)
+
+
+def _spread(cells: Sequence[CellPair]) -> set[int]:
+    """Some of the cells, from few released reals to many."""
+    ordered = sorted(cells, key=lambda c: len(c.cell.coordinates))
+    if len(ordered) <= _MOST_GRIDS:
+        return {id(c) for c in ordered}
+    return {id(ordered[i]) for i in np.linspace(0, len(ordered) - 1, _MOST_GRIDS).astype(int)}
 
 
 @dataclass
