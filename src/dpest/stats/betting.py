@@ -59,8 +59,8 @@ def event_payoffs(
 
 
 #: Log-odds beyond the hypothesis that a region's label may have, and their prior weights.
-_EXCESS = np.array([0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2])
-_EXCESS_PRIOR = np.array([0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]) / 7.5
+_EXCESS = np.array([0.04, 0.12, 0.35, 1.0, 3.0])
+_EXCESS_PRIOR = np.full(5, 0.2)
 _NO_BET = 0.4
 _MONOTONE = 0.8
 
