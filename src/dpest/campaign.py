@@ -75,7 +75,6 @@ class Campaign:
         self.details: dict[str, Any] = {}
         self.proofs: list[Proof] = []
         self.curves: Callable[[], Mapping[str, Any]] | None = None
-        self.drawn = 0.0
         self.complete = True  # whether the value of every pair so far was more than a lower bound
         self.started = time.monotonic()
 
@@ -87,7 +86,9 @@ class Campaign:
             proof, exact = "proof" in self.engines, "exact" in self.engines
             if proof:
                 self.prove((ANY,))
-            if exact:
+            bounded = self.verdict().upper is not None
+            if exact and not bounded:
+                # No bound for every length: the patterns soon show whether ε is infinite.
                 self.search_exactly(patterns_only=True)
             if proof and not self.settled():
                 self.prove((self.question.length,))
@@ -308,10 +309,11 @@ class Campaign:
                 notes=tuple(getattr(loss, "notes", ())),
             )
         )
-        if self.curves is None or value > 2 * self.drawn:
-            # Pictures of a near pair say more than those of one far out on a ray.
-            self.drawn = value
-            self.curves = functools.partial(curves, self.question.mechanism, loss, x, x2)
+        if "ray" in method:  # pictures of a near pair say more than those of one far out
+            near = patterns(self.question.adjacency, self.question.domain, self.question.length)
+            x, x2 = (near[0][1], near[0][2]) if near else (x, x2)
+        if self.curves is None or "ray" not in method:
+            self.curves = functools.partial(curves, self.question.mechanism, x, x2)
 
     # Statistical lower bounds ----------------------------------------------------------------
 

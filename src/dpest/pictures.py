@@ -19,12 +19,14 @@ BARS = 24
 POINTS = 81
 
 
-def curves(mechanism: Mechanism, loss: ExactLoss, x: Any, x2: Any) -> Mapping[str, Any]:
+def curves(mechanism: Mechanism, x: Any, x2: Any) -> Mapping[str, Any]:
     """Data for the pictures; one that has no exact answer is left out."""
+    from dpest.distributions.engine import exact_loss
     from dpest.distributions.output import output_distribution
     from dpest.program.trace import trace
 
     found: dict[str, Any] = {"pair": [x, x2]}
+    loss = exact_loss(mechanism, x, x2)
     top = loss.epsilon if math.isfinite(loss.epsilon) else 5.0
     epsilons = [max(top, 1e-6) * 1.1 * i / (POINTS - 1) for i in range(POINTS)]
     makers: dict[str, Callable[[], Any]] = {

@@ -13,15 +13,31 @@ from dpest import zoo
 # that the list stays true.
 OPEN = {
     "SnappingLaplace": "its logarithm and rounding can't be traced; it can only be run",
+    "Sum": "no proof where lengths differ (add_remove_one); the lower bound is exact",
+    "SalarySumAndCount": "no proof where lengths differ (add_remove_one); the lower bound is exact",
+    "PermuteAndFlip": "no proof: it branches on private data; the lower bound is exact",
+    "ExponentialMechanism": "no proof: its probabilities are not linear in the data",
+    "GaussianNoisyMax": "no proof: a maximum over releases is no Rényi bound",
+    "NoisyMaxGap": "released reals that hang together: the exact engine's search stays below",
+    "SVT34Parallel": "two passes over the data: too many states for a proof",
+    "AdaptiveSVT_wrong": "one exact pair takes longer than the guard allows",
 }
 
 # Bounds further apart than 1 %, each with the reason.
-APART = {
-    "SnappingLaplace": OPEN["SnappingLaplace"],
-}
+APART = OPEN
 
 # Long audits, run by `make test-slow`.
-LONG: set[str] = set()
+LONG = {
+    "AdaptiveSVT",
+    "AdaptiveSVT_wrong",
+    "GapSVT",
+    "NoisyMaxGap",
+    "NoisyMaxSum",
+    "OneTimeRappor",
+    "Rappor",
+    "SVT34Parallel",
+    "SVT6",
+}
 
 
 def entries():
@@ -30,7 +46,7 @@ def entries():
         yield pytest.param(name, marks=marks)
 
 
-@pytest.mark.parametrize("name", entries())
+@pytest.mark.parametrize("name", list(entries()))
 def test_verdict_agrees_with_the_truth(name):
     mechanism = zoo.get(name)
     verdict = dpest.audit(mechanism)

@@ -40,7 +40,7 @@ def rows_to_check():
         yield pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow])
 
 
-@pytest.mark.parametrize("name", rows_to_check())
+@pytest.mark.parametrize("name", list(rows_to_check()))
 def test_the_committed_table_is_what_the_code_gives(name):
     rows = bench.select([name])
     cells = bench.run(rows, engines=("patterns", "worst", "proved", "proved_any"), workers=1)
