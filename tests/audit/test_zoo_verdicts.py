@@ -17,8 +17,6 @@ OPEN = {
     "SalarySumAndCount": "no proof where lengths differ (add_remove_one); the lower bound is exact",
     "PermuteAndFlip": "no proof: it branches on private data; the lower bound is exact",
     "ExponentialMechanism": "no proof: its probabilities are not linear in the data",
-    "GaussianNoisyMax": "no proof: a maximum over releases is no Rényi bound",
-    "NoisyMaxGap": "released reals that hang together: the exact engine's search stays below",
     "SVT34Parallel": "two passes over the data: too many states for a proof",
     "AdaptiveSVT_wrong": "one exact pair takes longer than the guard allows",
 }

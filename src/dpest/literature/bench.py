@@ -10,6 +10,7 @@ from pathlib import Path
 from dpest.errors import InputError
 from dpest.literature.cache import CellCache
 from dpest.literature.cells import ATTACKS, ENGINES, PICTURES, Cell, Settings, compute
+from dpest.verdict import MEET
 
 TOOLS = ("DP-Sniper", "StatDP", "DP-Finder", "CheckDP", "dpest")
 BIT_LEVEL = "NumPy Laplace (bit level)"
@@ -140,7 +141,8 @@ def disagreements(cells: Sequence[Cell]) -> list[str]:
         pattern = next((c for c in found if c.engine == "patterns"), None)
         if worst is None or pattern is None or worst.value is None or pattern.value is None:
             continue
-        if pattern.value > worst.value * (1 + AGREEMENT):
+        # The search ends when it is as near to a proved bound as counts for meeting it.
+        if pattern.value > worst.value * (1 + MEET):
             problems.append(
                 f"{row}: a pattern has {pattern.value:.8g}, the search for the worst pair "
                 f"only {worst.value:.8g}"
