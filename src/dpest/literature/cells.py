@@ -142,8 +142,10 @@ def _proved(row: str, mechanism: Mechanism, engine: str) -> Cell:
     if upper is None:
         return Cell(row, engine, "upper", None, text="; ".join(campaign.notes))
     proof = campaign.proofs[-1]
-    unit = campaign.question.unit
-    text = f"{proof.bound}·{unit}" if unit and proof.bound is not None else ""
+    if length is ANY and isinstance(proof.length, int):
+        reason = f"only for n = {proof.length}"  # the engine fell back to the domain's length
+        return Cell(row, engine, "upper", None, text=reason)
+    text = proof.bound_text().split(" ≤ ")[-1]
     return Cell(row, engine, "upper", upper.value, str(upper.standing), text)
 
 
