@@ -205,6 +205,8 @@ def forever_forking(x, rng):
     return True
 
 
+# The watch-dog may strike inside a callback of the garbage collector, which only reports it.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     "mechanism", [forever, forever_drawing, forever_swallowing, forever_forking]
 )
