@@ -54,7 +54,9 @@ def diffprivlib() -> list[Mechanism]:
 def opendp() -> list[Mechanism]:
     import opendp.prelude as dp
 
-    dp.enable_features("contrib", "floating-point")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # newer versions call this feature by another name
+        dp.enable_features("contrib", "floating-point")
 
     def vector(make: Any, T: type, distance: Any, scale: float) -> Many:
         options = {"nan": False} if T is float else {}
