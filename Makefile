@@ -17,7 +17,7 @@ WORKERS ?= 2
 .PHONY: audit test test-slow lint validation benchmarks browser clean
 
 audit: $(VENV)/.installed
-	@$(BIN)/dpest audit LaplaceMechanism ReportNoisyMax1 SVT1 SVT4 SVT5 SVT6 PrefixSum Rappor
+	@$(BIN)/dpest audit LaplaceMechanism ReportNoisyMax1 SVT1 SVT4 SVT5 PrefixSum RandomizedResponse
 
 test: $(VENV)/.tests-installed browser
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" -q
