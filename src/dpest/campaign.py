@@ -305,8 +305,8 @@ class Campaign:
                 witness=measures.exact_witness(loss, x, x2, self.question.mechanism),
                 seconds=time.monotonic() - started,
                 measure=self.question.measure,
-                error=measures.error_of(loss),
-                notes=tuple(getattr(loss, "notes", ())),
+                error=loss.error,
+                notes=loss.notes,
             )
         )
         if "ray" in method:  # pictures of a near pair say more than those of one far out

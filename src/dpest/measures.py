@@ -61,10 +61,6 @@ def _as_claim(evidence: Evidence) -> Claim | None:
     return None
 
 
-def error_of(loss: ExactLoss) -> float:
-    return float(getattr(loss, "error", 0.0))
-
-
 def exact_witness(loss: ExactLoss, x: Any, x2: Any, mechanism: Mechanism) -> Witness:
     """The pair, the output and both probabilities, with the lines that compute them again."""
     found = loss.witness
