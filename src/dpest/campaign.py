@@ -74,6 +74,7 @@ class Campaign:
         self.notes: list[str] = list(question.notes)
         self.details: dict[str, Any] = {}
         self.proofs: list[Proof] = []
+        self.tried: set[Any] = set()  # lengths for which a proof was looked for
         self.curves: Callable[[], Mapping[str, Any]] | None = None
         self.complete = True  # whether the value of every pair so far was more than a lower bound
         self.started = time.monotonic()
@@ -126,7 +127,10 @@ class Campaign:
     # Upper bounds ----------------------------------------------------------------------------
 
     def prove(self, lengths: Sequence[Any]) -> None:
-        """A proof for every length if there is one; one for this length has a ray to follow."""
+        """A proof for every length if there is one; one for this length has a ray to follow.
+
+        A length that was tried before is not tried again.
+        """
         question = self.question
         if question.mechanism.black_box:
             self.notes.append("no proof: a function without `rng` can only be run")
@@ -134,6 +138,9 @@ class Campaign:
         from dpest.proofs import INTEGER_DATA, prove
 
         for length in lengths:
+            if length in self.tried:
+                continue
+            self.tried.add(length)
             self.tell(f"proof for {'every length' if length is ANY else f'n = {length}'}")
             where = "every length" if length is ANY else f"n = {length}"
             try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dpest.errors import InputError
 from dpest.literature.cache import CellCache
-from dpest.literature.cells import ATTACKS, ENGINES, PICTURES, Cell, Settings, compute
+from dpest.literature.cells import ENGINES, EXACT_ENGINES, Cell, Settings, compute
 from dpest.verdict import MEET
 
 TOOLS = ("DP-Sniper", "StatDP", "DP-Finder", "CheckDP", "dpest")
@@ -90,23 +90,22 @@ def run(
         known = kept.get(name, engine)
         if known is not None:
             found[name, engine] = known
-    missing = [key for key in wanted if key not in found]
-    # The long ones first: the pool then ends evenly.
-    missing.sort(key=lambda key: key[1] not in (*PICTURES, *ATTACKS))
+    tasks = _tasks([key for key in wanted if key not in found])
 
-    def finished(cell: Cell) -> None:
-        kept.put(cell)
-        found[cell.row, cell.engine] = cell
-        if done is not None:
-            done(cell, len(found), len(wanted))
+    def finished(cells: Sequence[Cell]) -> None:
+        for cell in cells:
+            kept.put(cell)
+            found[cell.row, cell.engine] = cell
+            if done is not None:
+                done(cell, len(found), len(wanted))
 
-    if workers <= 1 or len(missing) <= 1:
-        for name, engine in missing:
-            finished(compute(name, engine, settings))
+    if workers <= 1 or len(tasks) <= 1:
+        for name, group in tasks:
+            finished(compute(name, group, settings))
     else:
         with ProcessPoolExecutor(max_workers=workers) as pool:
-            futures: list[Future[Cell]] = [
-                pool.submit(compute, name, engine, settings) for name, engine in missing
+            futures: list[Future[list[Cell]]] = [
+                pool.submit(compute, name, group, settings) for name, group in tasks
             ]
             try:
                 for future in as_completed(futures):
@@ -115,6 +114,24 @@ def run(
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
     return [found[key] for key in wanted]
+
+
+def _tasks(missing: Sequence[tuple[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
+    """What one worker does at a time: the exact engines of a row together, an attack alone.
+
+    The long ones come first: the pool then ends evenly.
+    """
+    exact: dict[str, list[str]] = {}
+    others: list[tuple[str, tuple[str, ...]]] = []
+    for name, engine in missing:
+        if engine in EXACT_ENGINES:
+            exact.setdefault(name, []).append(engine)
+        else:
+            others.append((name, (engine,)))
+    together = [
+        (name, tuple(e for e in EXACT_ENGINES if e in engines)) for name, engines in exact.items()
+    ]
+    return others + together
 
 
 def disagreements(cells: Sequence[Cell]) -> list[str]:

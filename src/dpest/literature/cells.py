@@ -5,20 +5,25 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpest.declaration import Mechanism
 from dpest.errors import DpestError
 from dpest.evidence import Evidence
 from dpest.questions import resolve
 
+if TYPE_CHECKING:
+    from dpest.campaign import Campaign
+
 # One α for every statistical cell: small, so that a table of some 300 cells raises no false
 # disagreement with probability above 3 %.
 ALPHA = 1e-4
-ENGINES = ("patterns", "worst", "proved", "proved_any", "sequential", "sniper", "statdp", "finder")
-EXACT_ENGINES = ("patterns", "worst", "proved", "proved_any")
+# In the order in which they are run: the search for the worst pair uses what was found before.
+EXACT_ENGINES = ("patterns", "proved", "proved_any", "worst")
 ATTACKS = ("sequential", "sniper", "statdp", "finder")
+ENGINES = (*EXACT_ENGINES, *ATTACKS)
 # Not bounds but data for a picture.
 PICTURES = ("growth", "by_runs", "p_values")
 
@@ -59,17 +64,34 @@ class Cell:
         return Cell(**{**found, "value": math.inf if value == "inf" else value})
 
 
-def compute(row: str, engine: str, settings: Settings) -> Cell:
-    """One cell; an engine that refuses gives a cell without a value, with its reason."""
+def compute(row: str, engines: Sequence[str], settings: Settings) -> list[Cell]:
+    """The cells of some engines on one row.
+
+    An engine that refuses gives a cell without a value, with its reason. The exact engines share
+    what they find: the search for the worst pair starts from the proofs.
+    """
     mechanism = mechanism_of(row)
-    started = time.monotonic()
-    side = "upper" if engine.startswith("proved") else "lower"
-    try:
-        cell = _compute(row, mechanism, engine, settings)
-    except DpestError as reason:
-        cell = Cell(row, engine, side, None, text=str(reason))
-    cell.seconds = time.monotonic() - started
-    return cell
+    study: Campaign | None = None
+    cells = []
+    for engine in engines:
+        started = time.monotonic()
+        side = "upper" if engine.startswith("proved") else "lower"
+        try:
+            if engine in EXACT_ENGINES:
+                study = study or _study(mechanism, settings)
+                cell = _EXACT[engine](row, study)
+            elif engine in PICTURES:
+                from dpest.literature import pictures
+
+                points = pictures.points(engine, mechanism, settings)
+                cell = Cell(row, engine, "none", None, points=points)
+            else:
+                cell = _attacked(row, mechanism, engine, settings)
+        except DpestError as reason:
+            cell = Cell(row, engine, side, None, text=str(reason))
+        cell.seconds = time.monotonic() - started
+        cells.append(cell)
+    return cells
 
 
 def mechanism_of(row: str) -> Mechanism:
@@ -84,69 +106,72 @@ def mechanism_of(row: str) -> Mechanism:
     return third_party.installed()[0][row]
 
 
-def _compute(row: str, mechanism: Mechanism, engine: str, settings: Settings) -> Cell:
-    if engine in PICTURES:
-        from dpest.literature import pictures
+def _study(mechanism: Mechanism, settings: Settings) -> Campaign:
+    from dpest.campaign import Campaign
 
-        return Cell(row, engine, "none", None, points=pictures.points(engine, mechanism, settings))
-    if engine == "patterns":
-        return _patterns(row, mechanism)
-    if engine == "worst":
-        return _worst(row, mechanism, settings)
-    if engine.startswith("proved"):
-        return _proved(row, mechanism, engine)
-    return _attacked(row, mechanism, engine, settings)
+    return Campaign(resolve(mechanism), seed=settings.seed, engines=("proof", "exact"))
 
 
-def _patterns(row: str, mechanism: Mechanism) -> Cell:
+def _patterns(row: str, study: Campaign) -> Cell:
     """The largest exact ε over the literature's patterns, as the tools searched them."""
-    from dpest import measures
-    from dpest.distributions.engine import exact_loss
     from dpest.inputs.patterns import patterns
 
-    question = resolve(mechanism)
+    question, value = study.question, study.value()
     best: tuple[float, list[Any]] | None = None
     for _, x, x2 in patterns(
         question.adjacency, question.domain, question.length, both_orders=False
     ):
-        value = measures.of_loss(exact_loss(mechanism, x, x2), question.measure)
-        if best is None or value > best[0]:
-            best = (value, [x, x2])
-        if math.isinf(value):
+        found = value(x, x2)
+        if best is None or found > best[0]:
+            best = (found, [x, x2])
+        if math.isinf(found):
             break
     if best is None:
         return Cell(row, "patterns", "lower", None, text="no pattern fits the domain")
+    study.consider((best[0], *best[1]), "exact: a pattern")
     return Cell(row, "patterns", "lower", best[0], "exact", pair=best[1])
 
 
-def _worst(row: str, mechanism: Mechanism, settings: Settings) -> Cell:
-    from dpest.campaign import Campaign
-
-    campaign = Campaign(resolve(mechanism), seed=settings.seed, engines=("proof", "exact"))
-    lower = campaign.run().lower
+def _worst(row: str, study: Campaign) -> Cell:
+    lower = study.run().lower
     if lower is None:
-        reason = "; ".join(campaign.notes)
-        return Cell(row, "worst", "lower", None, text=reason)
+        return Cell(row, "worst", "lower", None, text="; ".join(study.notes))
     pair = [lower.witness.x, lower.witness.x2]
     return Cell(row, "worst", "lower", lower.value, str(lower.standing), lower.method, pair=pair)
 
 
-def _proved(row: str, mechanism: Mechanism, engine: str) -> Cell:
-    from dpest.campaign import Campaign
+def _proved(row: str, study: Campaign) -> Cell:
+    return _bounded(row, "proved", study, study.question.length)
+
+
+def _proved_any(row: str, study: Campaign) -> Cell:
     from dpest.inputs.domains import ANY
 
-    campaign = Campaign(resolve(mechanism), engines=("proof",))
-    length = ANY if engine == "proved_any" else campaign.question.length
-    campaign.prove(lengths=(length,))
-    upper = campaign.verdict().upper
-    if upper is None:
-        return Cell(row, engine, "upper", None, text="; ".join(campaign.notes))
-    proof = campaign.proofs[-1]
-    if length is ANY and isinstance(proof.length, int):
+    return _bounded(row, "proved_any", study, ANY)
+
+
+def _bounded(row: str, engine: str, study: Campaign, length: Any) -> Cell:
+    """The bound of the proof for this length alone, whatever else is known by now."""
+    proofs, evidence, notes = len(study.proofs), len(study.evidence), len(study.notes)
+    study.prove((length,))
+    found = [e for e in study.evidence[evidence:] if e.side == "upper"]
+    if not found:
+        return Cell(row, engine, "upper", None, text="; ".join(study.notes[notes:]))
+    upper = min(found, key=lambda e: e.value)
+    proof = study.proofs[proofs]
+    if not isinstance(length, int) and isinstance(proof.length, int):
         reason = f"only for n = {proof.length}"  # the engine fell back to the domain's length
         return Cell(row, engine, "upper", None, text=reason)
     text = proof.bound_text().split(" ≤ ")[-1]
     return Cell(row, engine, "upper", upper.value, str(upper.standing), text)
+
+
+_EXACT: dict[str, Callable[[str, Campaign], Cell]] = {
+    "patterns": _patterns,
+    "worst": _worst,
+    "proved": _proved,
+    "proved_any": _proved_any,
+}
 
 
 def _attacked(row: str, mechanism: Mechanism, engine: str, settings: Settings) -> Cell:
