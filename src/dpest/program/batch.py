@@ -53,7 +53,7 @@ def batch(
 
 def blocks_in(size: int, device: str = "numpy") -> int:
     """How many blocks `size` runs make; at least one."""
-    return max(1, -(-int(size) // block_rows(device)))
+    return max(1, -(-int(size) // block_rows(device, int(size))))
 
 
 def block_of(
@@ -69,7 +69,7 @@ def block_of(
 ) -> Samples:
     """Block `number` of a batch of `size` runs: the unit of work that is sent to a worker."""
     target = as_mechanism(mechanism).with_params(params)
-    rows = block_rows(device)
+    rows = block_rows(device, int(size))
     count = min(rows, int(size) - number * rows)
     stream = block_seed(seed, number)
     with limited(time_limit, target.name) as clock:

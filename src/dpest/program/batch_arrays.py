@@ -10,9 +10,14 @@ from dpest.errors import InputError
 from dpest.program.batch_numpy import NumpyArrays
 
 
-def block_rows(device: str) -> int:
-    """Runs in one block: fixed for a kind of device, so that a seed means the same everywhere."""
-    return _kind(device).block
+def block_rows(device: str, size: int) -> int:
+    """Runs in one block of `size`: nothing else decides it, so that a seed means the same
+    everywhere.
+
+    A function is entered once for every path and block: many runs are made in larger blocks.
+    """
+    kind = _kind(device)
+    return kind.block if size <= kind.large_block else kind.large_block
 
 
 def arrays_for(device: str, seed: np.random.SeedSequence) -> Any:

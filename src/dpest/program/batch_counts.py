@@ -80,7 +80,7 @@ def count_outputs(
     The same runs as `batch` with the same seed and device. The outputs must be discrete: to count
     an event of a continuous output, count `lambda x, rng: event(mechanism(x, rng))`.
     """
-    blocks = max(1, -(-int(size) // block_rows(device)))
+    blocks = max(1, -(-int(size) // block_rows(device, int(size))))
     target = as_mechanism(mechanism).with_params(params)
     return OutputCounts.joined(
         [
@@ -103,7 +103,7 @@ def count_block(
 ) -> OutputCounts:
     """Block `number` of `count_outputs`: the unit of work that is sent to a worker."""
     target = as_mechanism(mechanism).with_params(params)
-    rows = block_rows(device)
+    rows = block_rows(device, int(size))
     count = min(rows, int(size) - number * rows)
     stream = block_seed(seed, number)
     with limited(time_limit, target.name) as clock:

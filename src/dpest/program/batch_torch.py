@@ -109,6 +109,7 @@ class TorchArrays:
 
     name = "torch"
     block = 1 << 27  # the launches of a block's kernels are hidden behind its work
+    large_block = 1 << 27
     kept_limit = 12 << 30
 
     def __init__(self, seed: np.random.SeedSequence, device: str) -> None:
@@ -331,6 +332,7 @@ class TorchCpuArrays(TorchArrays):
     """The same code on torch's CPU device, in blocks that fit a core's cache."""
 
     block = 1 << 16
+    large_block = 1 << 16
     kept_limit = 1 << 28
 
 
