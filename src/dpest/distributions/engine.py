@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dpest.declaration import as_mechanism
+from dpest.declaration import Mechanism, as_mechanism
 from dpest.distributions.loss import ExactLoss, privacy_loss
+from dpest.distributions.products import independent_results
 from dpest.distributions.templates import Template, independent_parts, shape_key
 from dpest.program.paths import Trace
 
 
-def _traced(mechanism: Any, x: Any, params: Mapping[str, Any] | None) -> Trace:
+def _traced(results: Sequence[Mechanism], x: Any) -> list[Trace]:
+    """Independent parts of the output: those of each result."""
     from dpest.program.trace import trace
 
-    return trace(as_mechanism(mechanism).with_params(params), x)
+    return [part for result in results for part in independent_parts(trace(result, x))]
 
 
 def exact_loss(
@@ -30,7 +32,13 @@ def exact_loss(
 
     Raises UntraceableError or RefusedError, with the reason, where the answer can't be exact.
     """
-    first, second = _traced(mechanism, x, params), _traced(mechanism, x2, params)
+    target = as_mechanism(mechanism).with_params(params)
+    results = independent_results(target, x)
+    first, second = _traced(results, x), _traced(results, x2)
+    if len(first) != len(second):
+        from dpest.program.trace import trace
+
+        return privacy_loss(trace(target, x), trace(target, x2), certify=certify)
     return privacy_loss(first, second, certify=certify)
 
 
@@ -45,7 +53,8 @@ class Objective:
 
     def __init__(self, mechanism: Any, *, params: Mapping[str, Any] | None = None) -> None:
         self._mechanism = as_mechanism(mechanism).with_params(params)
-        self._templates: dict[Any, Template | None] = {}
+        self._results: dict[Any, list[Mechanism]] = {}
+        self._templates: dict[Any, list[Template] | None] = {}
         self._traces: dict[str, list[Trace]] = {}
         self._values: dict[tuple[str, str], float] = {}
         self.complete = True
@@ -78,11 +87,18 @@ class Objective:
     def _fresh(self, x: Any) -> list[Trace]:
         shape = shape_key(x)
         if shape not in self._templates:
-            self._templates[shape] = Template.of(self._mechanism, x)
-        template = self._templates[shape]
-        if template is not None:
-            return template.at(x)
-        return independent_parts(_traced(self._mechanism, x, None))
+            results = self._results[shape] = independent_results(self._mechanism, x)
+            found = []
+            for result in results:  # all or none: a trace for this input serves no other
+                template = Template.of(result, x)
+                if template is None:
+                    break
+                found.append(template)
+            self._templates[shape] = found if len(found) == len(results) else None
+        templates = self._templates[shape]
+        if templates is not None:
+            return [part for template in templates for part in template.at(x)]
+        return _traced(self._results[shape], x)
 
 
 def epsilon_only(

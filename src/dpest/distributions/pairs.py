@@ -39,6 +39,7 @@ Values = Mapping[Symbol, Floats]
 _GRID_BUDGET, _LEAST_GRID, _MOST_GRIDS = 600, 9, 16
 _MOST_SEARCHES = 2  # of such cells, in each direction, with few reals
 _MOST_SEARCHED_REALS = 3
+_LEARNT = 4  # searches after which their gains tell which cells can still win
 _KNOWN: dict[Any, tuple[Extreme, Extreme]] = {}
 
 
@@ -294,9 +295,10 @@ def settle_extremes(blocks: Sequence[BlockPair]) -> None:
     """Find the extremes of blocks whose cells compete with each other.
 
     Cells whose reals hang together are searched, in the direction concerned, only if a grid of
-    their kinks comes near the best of all blocks; all other cells are computed. Where a density is
-    itself an integral, the grids share a budget and few cells are searched: what is found is the
-    loss at an explicit output, a lower bound in any case.
+    their kinks comes near the best of all blocks, and if searches lifted other cells by enough
+    that this one may win; all other cells are computed. Where a density is itself an integral, the
+    grids share a budget and few cells are searched: what is found is the loss at an explicit
+    output, a lower bound in any case.
     """
     cells = [c for block in blocks for c in block.cells]
     joint = [c for c in cells if any(len(f.coordinates) > 1 for f in c.factors)]
@@ -312,7 +314,7 @@ def settle_extremes(blocks: Sequence[BlockPair]) -> None:
     found = [{id(c): c.extremes()[side] for c in cells if id(c) not in rough} for side in (0, 1)]
     for side in (0, 1):
         known = found[side]
-        searches = _MOST_SEARCHES
+        searches, tried, gain = _MOST_SEARCHES, 0, 0.0
         # Outputs that only one side seems to have come first: the search confirms or refutes them.
         for cell in sorted(joint, key=lambda c: -rough[id(c)][side]):
             value = rough[id(cell)][side]
@@ -320,10 +322,15 @@ def settle_extremes(blocks: Sequence[BlockPair]) -> None:
             finite += [r[side] for r in rough.values() if r[side] < math.inf]
             top = max(finite, default=-math.inf)
             near = value == math.inf or value >= top - 0.05 * abs(top) - 1e-9
+            if near and tried >= _LEARNT and value < math.inf:
+                # Searches so far say how far above its grid a cell may reach.
+                near = value + 4 * gain > top + 1e-10 * max(1.0, abs(top))
             few = len(cell.cell.coordinates) <= _MOST_SEARCHED_REALS
             if near and (id(cell) not in costly or (few and searches > 0)):
                 searches -= id(cell) in costly
                 known[id(cell)] = cell.extreme(side)
+                if value < math.inf:
+                    tried, gain = tried + 1, max(gain, known[id(cell)].value - value)
             else:  # an infinity that nobody confirmed is none
                 value = value if value < math.inf else -math.inf
                 known[id(cell)] = CellExtreme(value, cell, ())

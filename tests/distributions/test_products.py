@@ -1,0 +1,105 @@
+"""Functions that return several independent results are taken apart; all others are left whole."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dpest import zoo
+from dpest.declaration import as_mechanism
+from dpest.distributions.engine import Objective, exact_loss
+from dpest.distributions.loss import privacy_loss
+from dpest.distributions.products import independent_results
+from dpest.program.trace import trace
+
+
+def above(x, rng, scale):
+    rho = rng.laplace(scale=scale)
+    return [v + rng.laplace(scale=2 * scale) >= rho for v in x]
+
+
+def by_names(x, rng, *, scale=3.0):
+    half = len(x) // 2
+    first = above(x[:half], rng, scale)
+    second = above(x[half:], rng, 2 * scale)
+    return first, second
+
+
+def in_the_return(x, rng, *, scale=3.0):
+    return [above(x[:2], rng, scale), above(x[2:], rng, 2 * scale)]
+
+
+def with_closures():
+    scale = 3.0
+
+    def mechanism(x, rng):
+        first = above(x[:2], rng, scale)
+        return first, above(x[2:], rng, 2 * scale)
+
+    return mechanism
+
+
+def shared_threshold(x, rng):
+    rho = rng.laplace(scale=3.0)
+    first = x[0] + rng.laplace(scale=2.0) >= rho
+    second = x[1] + rng.laplace(scale=2.0) >= rho
+    return first, second
+
+
+def looks_back(x, rng):
+    first = above(x[:2], rng, 2.0)
+    second = above(x[2:], rng, 5.0 if first[0] else 2.0)
+    return first, second
+
+
+def changes_its_data(x, rng):
+    first = _popped(x, rng)
+    second = above(x, rng, 2.0)
+    return first, second
+
+
+def _popped(x, rng):
+    return x.pop() + rng.laplace(scale=2.0) >= 0
+
+
+def takes_turns(x, rng):
+    a = rng.laplace(scale=2.0)
+    b = rng.laplace(scale=3.0)
+    c = a + rng.laplace(scale=4.0)
+    return x[0] + c, x[1] + b
+
+
+PAIR = ([1.0, 2.0, 0.0, 1.0], [0.0, 1.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("mechanism", [by_names, in_the_return, with_closures()])
+def test_the_product_has_the_loss_of_the_whole(mechanism):
+    assert len(independent_results(as_mechanism(mechanism), PAIR[0])) == 2
+    together = privacy_loss(*(trace(mechanism, x) for x in PAIR))
+    for apart in (exact_loss(mechanism, *PAIR), Objective(mechanism).loss(*PAIR)):
+        assert len(apart.parts) == 2
+        assert apart.epsilon_forward == pytest.approx(together.epsilon_forward, abs=1e-12)
+        assert apart.epsilon_backward == pytest.approx(together.epsilon_backward, abs=1e-12)
+        assert apart.delta(0.1) == pytest.approx(together.delta(0.1), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [shared_threshold, looks_back, changes_its_data, takes_turns, above]
+)
+def test_what_is_no_product_stays_whole(mechanism):
+    params = {"scale": 2.0} if mechanism is above else None
+    target = as_mechanism(mechanism).with_params(params)
+    assert independent_results(target, PAIR[0]) == [target]
+
+
+def test_two_sparse_vectors_side_by_side_in_two_ways():
+    """The parts of the whole against SVT3 and SVT4 alone, on n = 10."""
+    pair = ([1.0] * 10, [2.0] * 5 + [0.0] * 5)
+    both = exact_loss(zoo.get("SVT34Parallel"), *pair)
+    alone = [exact_loss(zoo.get(n), *pair, params={"cutoff": 2}) for n in ("SVT3", "SVT4")]
+    forward = math.fsum(loss.epsilon_forward for loss in alone)
+    backward = math.fsum(loss.epsilon_backward for loss in alone)
+    assert both.epsilon_forward == pytest.approx(forward, abs=1e-12)
+    assert both.epsilon_backward == pytest.approx(backward, abs=1e-12)
+    assert both.epsilon == pytest.approx(0.487446377, abs=1e-9)
