@@ -42,6 +42,8 @@ _HOMES = {
     "any_pair": "dpest.inputs.adjacency",
     "reals": "dpest.inputs.domains",
     "integers": "dpest.inputs.domains",
+    "real": "dpest.inputs.domains",
+    "integer": "dpest.inputs.domains",
     "finite": "dpest.inputs.domains",
     "records": "dpest.inputs.domains",
     "ANY": "dpest.inputs.domains",

@@ -20,6 +20,8 @@ Pair = tuple[Any, Any]
 
 # The search for a pair and an event gets this share of the runs; the sequential audit the rest.
 SEARCH_SHARE = 0.5
+# Enough to see bits that give the input away; one at a time, some 10 µs each.
+DOUBLES_BUDGET = Budget(runs=100_000)
 _TRIAL = 64
 _LEAST = 400
 
@@ -207,6 +209,7 @@ def floating_point(campaign: Campaign) -> list[Evidence]:
                 x2,
                 alpha=campaign.alpha,
                 seed=campaign.seed,
+                budget=campaign.given_budget or DOUBLES_BUDGET,
                 progress=campaign.progress,
             )
         ]

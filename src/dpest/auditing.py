@@ -173,6 +173,7 @@ def attack(
         domain=domain,
         length=length,
         params=params,
+        find_form=x is None,
     )
     if x is not None:
         _neighbours(question.mechanism, x, x2, question.adjacency)
@@ -197,10 +198,16 @@ def prove(
     params: Mapping[str, Any] | None = None,
     unit: str | None = None,
     domain: Domain | str | None = None,
+    claim: Claim | str | None = None,
 ) -> Proof:
-    """The least provable ε for all neighbouring inputs, as a rational multiple of the unit."""
+    """The least provable ε for all neighbouring inputs, as a rational multiple of the unit.
+
+    For every length where the mechanism allows it; otherwise for the domain's, and it says so.
+    """
     from dpest.proofs import prove as engine
 
+    if adjacency is None and as_mechanism(target).adjacency is None:
+        raise InputError("a proof needs an adjacency: linf, l1, monotone, replace_one, …")
     question = resolve(
         target,
         adjacency=adjacency,
@@ -208,14 +215,17 @@ def prove(
         length=None if length is ANY else length,
         params=params,
         unit=unit,
+        claim=claim,
     )
     return engine(
         question.mechanism,
         adjacency=question.adjacency,
         length=length,
         unit=question.unit,
+        claim=claim,
         domain=None if question.domain_assumed else question.domain,
         fallback_length=question.length if question.domain_assumed else None,
+        form=question.domain.form,
     )
 
 

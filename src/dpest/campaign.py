@@ -151,6 +151,7 @@ class Campaign:
                         length=length,
                         unit=question.unit,
                         domain=None if question.domain_assumed else question.domain,
+                        form=question.domain.form,
                         fallback_length=question.length if question.domain_assumed else None,
                     )
             except DpestError as reason:
@@ -223,7 +224,7 @@ class Campaign:
             best: tuple[float, Any, Any] | None = None
             scale = 1.0
             while scale < 1e6 and (best is None or best[0] < self.enough()):
-                x, x2 = ray.pair(scale)
+                x, x2 = map(self.question.domain.as_input, ray.pair(scale))
                 scale *= 4
                 if not self.question.adjacency.holds(x, x2, self.question.domain):
                     break

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpest.declaration import Mechanism
 from dpest.evidence import Evidence, Measure, Witness
 from dpest.notions.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
@@ -81,13 +83,18 @@ def exact_replay(mechanism: Mechanism, x: Any, x2: Any) -> str:
     return "\n".join(
         [
             "import dpest",
+            *(["import numpy as np"] if isinstance(x, np.ndarray) else []),
             *_import_lines(mechanism),
-            f"x, x2 = {x!r}, {x2!r}",
+            f"x, x2 = {_code(x)}, {_code(x2)}",
             f"loss = dpest.exact({_name(mechanism)}, x, x2, params={params!r}, "
             "adjacency=dpest.any_pair())",
             "print(loss.epsilon, loss.witness)",
         ]
     )
+
+
+def _code(x: Any) -> str:
+    return f"np.array({x.tolist()!r})" if isinstance(x, np.ndarray) else repr(x)
 
 
 def _plain(value: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import DomainError, InputError
 from dpest.evidence import EPSILON, Measure
+from dpest.input_form import with_form
 from dpest.inputs.adjacency import Adjacency, linf, parse_adjacency
 from dpest.inputs.domains import Domain, parse_domain, reals
 from dpest.notions.claims import (
@@ -46,7 +47,7 @@ class Resolved:
             mechanism=self.mechanism.name,
             parameters=self.mechanism.all_params,
             adjacency=self.adjacency.describe(),
-            domain=str(self.domain),
+            domain=self.domain.describe(),
             length=self.length,
             claim=str(self.claim) if self.claim is not None else None,
             measure=self.measure,
@@ -65,8 +66,12 @@ def resolve(
     length: int | None = None,
     params: Mapping[str, Any] | None = None,
     unit: str | None = None,
+    find_form: bool = True,
 ) -> Resolved:
-    """Fill in what was not said from the mechanism's own declaration, and say what was assumed."""
+    """Fill in what was not said from the mechanism's own declaration, and say what was assumed.
+
+    `find_form`: call the function to see whether it takes a list, an array or a number.
+    """
     mechanism = as_mechanism(target).with_params(params)
     notes: list[str] = []
     stated = _claim(mechanism, epsilon, delta, claim)
@@ -93,6 +98,12 @@ def resolve(
     elif length is not None:
         inputs = inputs.with_length(length)
     n = inputs.default_length(DEFAULT_LENGTH)
+    if find_form:
+        said = length is not None or not assumed
+        inputs, note = with_form(mechanism, rule, inputs, n, said=said)
+        if note is not None:
+            n = inputs.default_length(n)
+            notes = [*([] if inputs.form == "number" else notes), note]
     return Resolved(
         mechanism=mechanism,
         adjacency=rule,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpest.errors import InputError
-from dpest.inputs.domains import ANY, finite, integers, parse_domain, reals, records
+from dpest.inputs.domains import ANY, finite, integers, parse_domain, real, reals, records
 
 PEOPLE = records(2, fields={"age": (0, 120), "salary": (0, float("inf"))})
 DOMAINS = [
@@ -84,7 +84,8 @@ def test_lengths():
     assert reals().length is ANY
     assert reals().with_length(7).length == 7
     assert finite([1]).with_length(7).length == 1
-    assert reals(1).as_input(3.0) == [3.0]
+    assert reals(1).as_input([3.0]) == [3.0]
+    assert real().as_input([3.0]) == 3.0
     assert finite([0, 1]).as_input(1) == 1
 
 

@@ -48,8 +48,8 @@ def prove(
       dpest prove SVT1 --length any --certificate svt.cert.json
       dpest prove ReportNoisyMax1 --length 5 --adjacency monotone --explain
     """
+    from dpest.auditing import prove as ask
     from dpest.inputs.domains import ANY
-    from dpest.proofs import prove as ask
 
     for path in (certificate, json_path, coq):
         check_writable(path)
@@ -58,11 +58,6 @@ def prove(
         if not length.isdigit() or int(length) < 1:
             raise click.BadParameter(f"{length!r} is not a length or any", param_hint="--length")
         asked = int(length)
-    known_domain: Any = None
-    if domain is not None:
-        from dpest.inputs.domains import parse_domain
-
-        known_domain = parse_domain(domain)
     proof = ask(
         load(target),
         adjacency=adjacency,
@@ -70,7 +65,7 @@ def prove(
         params=parameters(params),
         unit=unit,
         claim=claim,
-        domain=known_domain,
+        domain=domain,
     )
     if certificate and proof.certificate is not None:
         write(certificate, json.dumps(proof.certificate, indent=1, ensure_ascii=False))

@@ -152,7 +152,7 @@ class L1(Adjacency):
         return every[:limit]
 
     def describe(self) -> str:
-        return f"the entries move by at most {self.radius:g} in total (L1: one entry differs)"
+        return f"the entries move by at most {self.radius:g} in total (L1)"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -26,6 +26,7 @@ class _Any:
 
 ANY = _Any()
 Length = int | _Any
+Form = Literal["list", "array", "number"]
 
 
 class Domain:
@@ -33,10 +34,12 @@ class Domain:
 
     `length` is the number of entries of an input, or ANY. `box` is a bounded part of the domain,
     where the published tools searched: starts of a search are drawn from it, its results may leave.
+    `form` is what a function is given: a list, a NumPy array, or a plain number (of length 1).
     """
 
     length: Length
     box: tuple[float, float]
+    form: Form
 
     @property
     def width(self) -> float:
@@ -47,6 +50,22 @@ class Domain:
     def size(self) -> int | None:
         """How many inputs there are, if few enough to list."""
         return None
+
+    def describe(self) -> str:
+        """What an input is, in words, then as `parse_domain` reads it."""
+        return f"{self._words()}: {self}"
+
+    def _words(self) -> str:
+        raise NotImplementedError
+
+    def _many(self, one: str, several: str) -> str:
+        """The length and the noun that goes with it."""
+        if self.form == "array":
+            several = f"{several} in an array"
+            one = f"{one} in an array"
+        if not isinstance(self.length, int):
+            return f"any number of {several}"
+        return f"{self.length} {one if self.length == 1 else several}"
 
     def check(self, x: Any, *, any_length: bool = False) -> None:
         """Raise InputError, saying why, unless x lies in the domain."""
@@ -74,11 +93,17 @@ class Domain:
     def with_length(self, length: Length | None) -> Self:
         if length is None or length == self.length:
             return self
+        if self.form == "number":
+            raise InputError(f"one number has length 1, not {length}")
         return replace(self, length=length)  # type: ignore[type-var]
 
     def as_input(self, x: Any) -> Any:
-        """A scalar as a vector of length 1, where the domain has vectors."""
-        return x
+        """A list of entries in the form in which a function is given it; others as they are."""
+        if not isinstance(x, list):
+            return x
+        if self.form == "number":
+            return x[0]
+        return np.array(x) if self.form == "array" else x
 
     def default_length(self, otherwise: int = 5) -> int:
         return self.length if isinstance(self.length, int) else otherwise
@@ -99,8 +124,11 @@ class Reals(Domain):
     low: float = -math.inf
     high: float = math.inf
     box: tuple[float, float] = (-10.0, 10.0)
+    form: Form = "list"
 
     def __post_init__(self) -> None:
+        if self.form == "number" and self.length != 1:
+            raise InputError(f"one number has length 1, not {self.length}")
         if not self.low <= self.high:
             raise InputError(f"an empty domain: {self.low=}, {self.high=}")
         if isinstance(self.length, int) and self.length < 0:
@@ -140,13 +168,15 @@ class Reals(Domain):
         n = self.default_length() if length is None else length
         return [self.random_entry(generator) for _ in range(n)]
 
-    def as_input(self, x: Any) -> Any:
-        return [x] if is_real(x) else x
+    def _words(self) -> str:
+        return self._many("real number", "real numbers") + _between(self.low, self.high)
 
     def __str__(self) -> str:
         unbounded = self.low == -math.inf and self.high == math.inf
-        where = "" if unbounded else f", {self.low:g}, {self.high:g}"
-        return f"reals({self.length}{where})"
+        where = "" if unbounded else f"{self.low:g}, {self.high:g}"
+        if self.form == "number":
+            return f"real({where})"
+        return f"reals({self.length}{where and ', ' + where})"
 
 
 @dataclass(frozen=True)
@@ -187,8 +217,11 @@ class Integers(Reals):
         values = range(int(self.low), int(self.high) + 1)
         return [list(x) for x in itertools.product(values, repeat=self.default_length())]
 
+    def _words(self) -> str:
+        return self._many("whole number", "whole numbers") + _between(self.low, self.high)
+
     def __str__(self) -> str:
-        return super().__str__().replace("reals", "integers")
+        return super().__str__().replace("real", "integer", 1)
 
 
 @dataclass(frozen=True)
@@ -198,6 +231,7 @@ class Finite(Domain):
     values: tuple[Any, ...]
     length: Length = 1
     box: tuple[float, float] = (-math.inf, math.inf)
+    form: Form = "list"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(self.values))
@@ -228,6 +262,9 @@ class Finite(Domain):
     def with_length(self, length: Length | None) -> Self:
         return self
 
+    def _words(self) -> str:
+        return f"one of {len(self.values)} inputs"
+
     def __str__(self) -> str:
         if len(self.values) > 6:
             return f"finite([{short(self.values[0])}, …, {short(self.values[-1])}])"
@@ -243,6 +280,7 @@ class Records(Domain):
     high: float = math.inf
     fields: tuple[tuple[str, float, float], ...] = ()
     box: tuple[float, float] = (-10.0, 10.0)
+    form: Form = "list"
 
     @property
     def width(self) -> float:
@@ -309,6 +347,11 @@ class Records(Domain):
         n = self.default_length() if length is None else length
         return [self.random_entry(generator) for _ in range(n)]
 
+    def _words(self) -> str:
+        if self.fields:
+            return self._many("record", "records") + " with numbers in named fields"
+        return self._many("record", "records") + ", each a number" + _between(self.low, self.high)
+
     def __str__(self) -> str:
         if self.fields:
             inner = ", ".join(f"{name}: [{low:g}, {high:g}]" for name, low, high in self.fields)
@@ -316,6 +359,16 @@ class Records(Domain):
         if self.width == math.inf:
             return f"records({self.length})"
         return f"records({self.length}, {self.low:g}, {self.high:g})"
+
+
+def _between(low: float, high: float) -> str:
+    if math.isinf(low) and math.isinf(high):
+        return ""
+    if math.isinf(high):
+        return f" of at least {low:g}"
+    if math.isinf(low):
+        return f" of at most {high:g}"
+    return f" between {low:g} and {high:g}"
 
 
 def reals(
@@ -326,6 +379,16 @@ def reals(
 ) -> Reals:
     """Vectors of real numbers; by default the whole real line, searched first inside `box`."""
     return Reals(length, float(low), float(high), (float(box[0]), float(box[1])))
+
+
+def real(low: float = -math.inf, high: float = math.inf) -> Reals:
+    """One real number, for a function that takes a number and not a list."""
+    return Reals(1, float(low), float(high), form="number")
+
+
+def integer(low: float = -math.inf, high: float = math.inf) -> Integers:
+    """One whole number, for a function that takes a number and not a list."""
+    return Integers(1, float(low), float(high), form="number")
 
 
 def integers(
@@ -358,14 +421,22 @@ def records(
 def parse_domain(text: str | Domain) -> Domain:
     """A domain from text: "reals(10)", "integers(5, 0, 10)", "finite([1, 2])", "records(5, 0, 1)".
 
-    "reals:10" and "integers:5,0,10" are read alike. `inf` and `any` may stand for numbers.
+    "real(0, 1)" and "integer(0, 1)" are one number. "reals:10" is read like "reals(10)". `inf` and
+    `any` may stand for numbers.
 
     >>> parse_domain("integers(5, 0, 10)").high
     10.0
     """
     if isinstance(text, Domain):
         return text
-    makers = {"reals": reals, "integers": integers, "finite": finite, "records": records}
+    makers = {
+        "reals": reals,
+        "integers": integers,
+        "real": real,
+        "integer": integer,
+        "finite": finite,
+        "records": records,
+    }
     form = str(text).strip()
     name, _, inside = form.partition(":" if ":" in form.split("(")[0] else "(")
     maker = makers.get(name.strip().lower())

@@ -27,8 +27,24 @@ def patterns(
 ) -> list[Pattern]:
     """(name, x, x2) for each pattern; the other order follows each, marked in its name.
 
-    A domain with at most `most` ordered pairs under the adjacency gives all of them instead.
+    A domain with at most `most` ordered pairs under the adjacency gives all of them instead. The
+    inputs have the form that the domain says.
     """
+    found = plain_patterns(adjacency, domain, length, both_orders=both_orders, most=most)
+    if domain.form == "list":
+        return found
+    return [(name, domain.as_input(x), domain.as_input(x2)) for name, x, x2 in found]
+
+
+def plain_patterns(
+    adjacency: Adjacency,
+    domain: Domain,
+    length: int | None = None,
+    *,
+    both_orders: bool = True,
+    most: int = 1000,
+) -> list[Pattern]:
+    """The patterns as lists, whatever the form."""
     n = domain.default_length() if length is None else length
     size = domain.size
     if isinstance(adjacency, AnyPair) and size is not None and size * (size - 1) <= most:

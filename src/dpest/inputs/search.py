@@ -16,7 +16,7 @@ import numpy as np
 from dpest.errors import DpestError, InputError
 from dpest.inputs.adjacency import AddRemoveOne, Adjacency, AnyPair, ReplaceOne
 from dpest.inputs.domains import Domain, Reals, Records
-from dpest.inputs.patterns import all_pairs, patterns
+from dpest.inputs.patterns import all_pairs, plain_patterns
 
 Value = Callable[[Any, Any], float]
 
@@ -73,7 +73,7 @@ class Ledger:
             raise Spent
         self.evaluations += 1
         try:
-            found = float(self.value(x, x2))
+            found = float(self.value(self.domain.as_input(x), self.domain.as_input(x2)))
         except DpestError as error:
             self.refused += 1
             self.error = error
@@ -135,7 +135,7 @@ def search(
                 ledger.at(x, x2, name)
             exhaustive = ledger.refused == 0
         else:
-            for name, x, x2 in patterns(adjacency, domain, n, both_orders=not symmetric):
+            for name, x, x2 in plain_patterns(adjacency, domain, n, both_orders=not symmetric):
                 ledger.at(x, x2, name)
             datasets = isinstance(adjacency, (ReplaceOne, AddRemoveOne))
             if isinstance(domain, Records) or datasets:
@@ -153,8 +153,8 @@ def search(
     x, x2, how = ledger.pair
     return WorstPair(
         ledger.best,
-        x,
-        x2,
+        domain.as_input(x),
+        domain.as_input(x2),
         how,
         ledger.evaluations,
         exhaustive,

@@ -128,6 +128,8 @@ def table(
 
 
 def _jsonable(x: Any) -> Any:
+    if hasattr(x, "tolist"):
+        return x.tolist()
     return [_jsonable(v) for v in x] if isinstance(x, (list, tuple)) else x
 
 

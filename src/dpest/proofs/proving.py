@@ -19,7 +19,7 @@ from dpest.errors import (
 )
 from dpest.evidence import Measure
 from dpest.inputs.adjacency import Adjacency
-from dpest.inputs.domains import ANY
+from dpest.inputs.domains import ANY, Form
 from dpest.program.any_length import ELEMENT, LISTS
 from dpest.program.linear import Symbol
 from dpest.program.loops import Graph, graph
@@ -67,6 +67,7 @@ def prove(
     domain: Any = None,
     claim: Any = None,
     fallback_length: int | None = None,
+    form: Form | None = None,
 ) -> Proof:
     """The least ε that is provable for all neighbouring inputs.
 
@@ -76,10 +77,11 @@ def prove(
     names, or eps, or epsilon), for every positive value of it; where the mechanism's scales are
     not multiples of it, an absolute number for the parameters' values.
 
-    Never issued before the untouched function has agreed with the model on random inputs.
+    `form` is what the function takes (by default what the domain says): a list, an array, or one
+    number. Never issued before the untouched function has agreed with the model on random inputs.
     """
     started = time.perf_counter()
-    question = asked(mechanism, adjacency, length, params, unit, domain, claim)
+    question = asked(mechanism, adjacency, length, params, unit, domain, claim, form)
     proof = answer(question, fallback_length)
     return replace(proof, seconds=time.perf_counter() - started)
 
@@ -113,12 +115,13 @@ def _finite(question: Question) -> Proof | None:
     size = getattr(domain, "size", None)
     if size is None or size > _MOST_INPUTS or type(domain).__name__ not in ("Finite", "Integers"):
         return None
+    inputs = [domain.as_input(x) for x in domain.enumerate()]
     try:
         found = finite.bound(
             question.mechanism.function,
             question.mechanism.all_params,
             question.unit,
-            domain.enumerate(),
+            inputs,
             question.adjacency.holds,
         )
     except (DpestError, TypeError, AttributeError, ValueError, IndexError, KeyError):
@@ -133,7 +136,7 @@ def _finite(question: Question) -> Proof | None:
         question.adjacency,
         question.unit,
         epsilon,
-        domain.enumerate(),
+        inputs,
         found,
     )
     from dpest.proofs import finite_checker
@@ -212,7 +215,7 @@ def _with_either_input(question: Question, ask: Callable[[Question], Proof]) -> 
         raise
     except Exception as error:  # the function's own, on a symbolic input
         try:
-            return ask(replace(question, as_array=True))
+            return ask(replace(question, form="array"))
         except DpestError:
             raise
         except Exception:
@@ -515,10 +518,7 @@ def _model(question: Question, length: int) -> Model:
     from dpest.program.symbolic_arrays import symbolic_array
 
     variables = question.variables()
-    data: Any = input_symbols(length)
-    if question.field is not None:
-        data = question.as_records(data)
-    variables[question.argument] = symbolic_array(data) if question.as_array else data
+    variables[question.argument] = question.given(input_symbols(length), symbolic_array)
     return build(
         question.mechanism.function,
         variables,

@@ -12,7 +12,7 @@ from dpest.declaration import Mechanism, as_mechanism, parameters_of
 from dpest.errors import DpestError, InputError, RefusedError
 from dpest.evidence import EPSILON
 from dpest.inputs.adjacency import Adjacency, parse_adjacency
-from dpest.inputs.domains import ANY, parse_domain
+from dpest.inputs.domains import ANY, Form, parse_domain
 from dpest.program.linear import Symbol, rational
 from dpest.program.piece_runs import World
 from dpest.program.unit import Unit
@@ -37,7 +37,7 @@ class Question:
     domain: Any
     claim: Any
     notes: tuple[str, ...] = ()
-    as_array: bool = False
+    form: Form = "list"
     world: Callable[[], World] = field(default=lambda: World(private=True))
 
     @property
@@ -59,9 +59,15 @@ class Question:
         """The untouched function on plain numbers."""
         import numpy as np
 
+        return call(self.mechanism, self.given(x, np.array), rng)
+
+    def given(self, data: Any, array: Callable[[Any], Any]) -> Any:
+        """A list of numbers or of symbols in the form that the function takes."""
         if self.field is not None:
-            return call(self.mechanism, self.as_records(x), rng)
-        return call(self.mechanism, np.array(x) if self.as_array else x, rng)
+            return self.as_records(data)
+        if self.form == "number":
+            return data[0]
+        return array(data) if self.form == "array" else data
 
     @property
     def field(self) -> str | None:
@@ -114,6 +120,7 @@ def asked(
     unit: str | None,
     domain: Any,
     claim: Any,
+    form: Form | None = None,
 ) -> Question:
     target = as_mechanism(mechanism).with_params(params)
     if target.black_box:
@@ -150,13 +157,16 @@ def asked(
     for name in (getattr(said, "unit", None), "eps", "epsilon"):
         if unit is None and name in known:
             unit = name
+    inputs = parse_domain(domain) if domain is not None else target.domain
+    taken: Form = form if form is not None else getattr(inputs, "form", "list")
     return Question(
         target,
         parse_adjacency(found),
-        length,
+        1 if taken == "number" else length,
         unit,
-        parse_domain(domain) if domain is not None else target.domain,
+        inputs,
         said,
+        form=taken,
     )
 
 
@@ -238,6 +248,8 @@ def domain_facts(question: Question, draws: Mapping[Symbol, Draw]) -> dict[str, 
         "kind": "integers" if whole else "reals",
         "width": certificates.number(radius_of(question.adjacency, question.domain)),
     }
+    if question.form != "list":
+        facts["form"] = question.form
     return facts if question.field is None else {**facts, "field": question.field}
 
 

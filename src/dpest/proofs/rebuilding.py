@@ -60,6 +60,7 @@ def _compared(certificate: Mapping[str, Any], mechanism: Mechanism) -> list[str]
         certificate["unit"],
         _domain(certificate),
         None,
+        certificate["domain"].get("form"),
     )
     proof = answer(replace(question, unit=certificate["unit"]))
     again = proof.certificate

@@ -57,15 +57,16 @@ def LaplaceParallel(x, rng, *, eps=0.1, copies=20):
     length=1,
     right=True,
     truth=lambda n, params: params["eps"] / (1 + params["bound"] * 2.0**-49),
+    floating_point=True,
     note="Made for floating point, where it keeps its claim and the naive sampler doesn't.",
 )
 def SnappingLaplace(x, rng, *, eps=0.1, bound=100.0):
     """Mironov's snapping mechanism: Laplace noise, rounded to a power of two and clamped."""
     scale = (1 + bound * 2.0**-49) / eps
     grain = 2.0 ** math.ceil(math.log2(scale))
-    sign = rng.choice([-1, 1])
-    noisy = np.clip(x[0], -bound, bound) + sign * scale * np.log(rng.random())
-    return np.clip(grain * np.round(noisy / grain), -bound, bound)
+    sign = 1 if rng.random() < 0.5 else -1
+    noisy = min(max(x[0], -bound), bound) + sign * scale * np.log(rng.random())
+    return min(max(grain * np.round(noisy / grain), -bound), bound)
 
 
 def _geometric_truth(n, params):

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from typing import Any
 
+import numpy as np
+
 from dpest.attacks.statdp.features import leaves_of
 
 __all__ = ["hamming", "leaves_of", "nan", "number", "numbers", "one_of"]
@@ -84,6 +86,10 @@ def _importable(module: str) -> bool:
         return False
 
 
+def _code(x: Any) -> str:
+    return f"np.array({x.tolist()!r})" if isinstance(x, np.ndarray) else repr(x)
+
+
 def replay_code(
     function: Callable[..., Any],
     x: Any,
@@ -105,7 +111,7 @@ def replay_code(
         f"from dpest.attacks.statdp.replay import {', '.join(['leaves_of', *names])}",
         *import_lines(function, rng),
         "",
-        f"D1, D2 = {x!r}, {x2!r}",
+        f"D1, D2 = {_code(x)}, {_code(x2)}",
         f"runs, rng = {runs}, np.random.default_rng(0)",
         "",
         "def event(leaves):",
