@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.distributions.convolution import merged
+from dpest.distributions.convolution import ConvolutionTerm, mixture, summands
 from dpest.distributions.coordinates import (
     Row,
     Shape,
@@ -24,7 +24,7 @@ from dpest.distributions.coordinates import (
     reduce_map,
     shape_of,
 )
-from dpest.distributions.elimination import Inequality, Kernel, Latents, eliminate
+from dpest.distributions.elimination import Inequality, Kernel, Latents, eliminate, star
 from dpest.distributions.lattice import exact_product
 from dpest.distributions.quadrature import Floats
 from dpest.distributions.terms import MassTerm, Term, parameters_of, settle
@@ -32,6 +32,7 @@ from dpest.noise.family import Noise
 from dpest.program.linear import Condition, Form, Symbol, rational
 
 _ZERO = Fraction(0)
+_TRUE, _FALSE = ("bool", True), ("bool", False)
 
 
 @dataclass(frozen=True)
@@ -158,14 +159,12 @@ def build_cells(
     for cell in cells.values():
         _coordinate(cell, noises)
         for side in range(len(sides)):
+            whole = _sum_of_two(cell, side, noises[side], latents[side])
+            if whole is not None:
+                cell.pieces[side].append(whole)
+                continue
             for region in cell.regions[side]:
                 cell.pieces[side].append(_piece(cell, region, noises[side], latents[side]))
-            if len(cell.coordinates) == 1 and len(cell.pieces[side]) > 3:
-                single = merged([(p.constant, p.terms) for p in cell.pieces[side]])
-                if single is not None:
-                    term, constant = single
-                    whole = Piece(cell.regions[side][0], constant, [term])
-                    cell.pieces[side][:] = [whole]
     return list(cells.values())
 
 
@@ -207,10 +206,12 @@ def _is_number(value: Any) -> bool:
 
 def constant_key(value: Any) -> Any:
     """Equal for constants that an observer can't tell apart; 1 and 1.0 are one number."""
+    if value is True or value is False:
+        return _TRUE if value else _FALSE
     if isinstance(value, Form):
         value = value.constant
     if isinstance(value, (bool, np.bool_)):
-        return ("bool", bool(value))
+        return _TRUE if value else _FALSE
     if _is_number(value):
         return "nan" if value != value else ("number", value)
     try:
@@ -337,7 +338,11 @@ def _combine(row: Row, forms: Sequence[Form]) -> Form:
 
 def _piece(cell: Cell, region: Region, noises: Mapping[Symbol, Noise], latents: Latents) -> Piece:
     weight = region.weight
-    constant = log_rational(Fraction(weight))
+    constant = 0.0 if weight == 1 else log_rational(Fraction(weight))
+    if not cell.coordinates:
+        mass = star(latents, region.conditions)
+        if mass is not None:
+            return Piece(region, constant, [mass])
     kernels: list[Kernel] = []
     pinned: dict[Symbol, Form] = {}
     if cell.coordinates:
@@ -378,6 +383,33 @@ def _piece(cell: Cell, region: Region, noises: Mapping[Symbol, Noise], latents: 
             exact = exact * weight if constant > -math.inf else _ZERO
             return Piece(region, log_rational(exact), [], exact)
     return Piece(region, constant, terms)
+
+
+def _sum_of_two(
+    cell: Cell, side: int, noises: Mapping[Symbol, Noise], latents: Latents
+) -> Piece | None:
+    """All regions in one piece, if the output is a sum of two independent results."""
+    regions = cell.regions[side]
+    if len(regions) < 4 or len(cell.coordinates) != 1 or cell.coordinates[0].lattice:
+        return None
+    if any(r.weight != 1 for r in regions):
+        return None
+    (coordinate,) = cell.coordinates
+    found = summands(
+        [(r.conditions, _combine(coordinate.combination, _free_forms(cell, r))) for r in regions]
+    )
+    if found is None:
+        return None
+    single = Coordinate(coordinate.symbol, (Fraction(1),), False)
+    alone = Cell((None,), (0,), Shape((), (), (0,)), (single,))
+    mixtures = []
+    for parts in found:
+        pieces = [_piece(alone, Region(p.conditions, (p.form,)), noises, latents) for p in parts]
+        mixed = mixture([(p.constant, p.terms) for p in pieces], coordinate.symbol)
+        if mixed is None:
+            return None
+        mixtures.append(mixed)
+    return Piece(regions[0], 0.0, [ConvolutionTerm(coordinate.symbol, *mixtures)])
 
 
 def log_rational(value: Fraction) -> float:

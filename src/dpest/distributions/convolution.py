@@ -1,21 +1,23 @@
 """Sums of independent results: ΣᵢΣⱼ fᵢ * gⱼ is (Σᵢ fᵢ) * (Σⱼ gⱼ), one integral instead of many.
 
-A released sum of two maxima has one piece for each pair of winners. Each piece is an integral
-∫ A(x)·B(u - x) dx; pieces whose A and B form a full product are merged.
+A released sum of two maxima has one path for each pair of winners. Where the paths are all pairs
+of one way for the first summand and one for the second, both have a density of their own, and the
+output's is ∫ A(x)·B(u - x) dx.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from dpest.distributions.composites import (
     Composite,
     DensityRow,
-    IntervalRow,
     Row,
     density_row,
     interval_row,
@@ -24,13 +26,14 @@ from dpest.distributions.composites import (
 from dpest.distributions.densities import reach
 from dpest.distributions.quadrature import Floats, Ints, graded, integrate
 from dpest.distributions.terms import (
-    IntegralTerm,
+    GateTerm,
     IntervalTerm,
     KernelTerm,
+    MassTerm,
     Term,
     Values,
 )
-from dpest.program.linear import Form, Symbol
+from dpest.program.linear import Condition, Form, Symbol
 
 
 class Mixture:
@@ -106,81 +109,118 @@ class ConvolutionTerm:
         return result.log_total[0]
 
 
-def merged(
-    pieces: Sequence[tuple[float, Sequence[Term]]],
-) -> tuple[ConvolutionTerm, float] | None:
-    """Pieces (log-constant, terms) of one cell as a single convolution, if they are a product."""
-    if len(pieces) < 4:
-        return None
-    table: dict[Composite, dict[Composite, float]] = {}
-    base = max(constant for constant, _ in pieces)
-    symbol: Symbol | None = None
-    for constant, terms in pieces:
-        if len(terms) != 1 or not isinstance(terms[0], IntegralTerm):
-            return None
-        split = _as_convolution(terms[0])
-        if split is None or (symbol is not None and split[0] != symbol):
-            return None
-        symbol, first, second = split
-        row = table.setdefault(first, {})
-        row[second] = row.get(second, 0.0) + math.exp(constant - base)
-    assert symbol is not None
-    rows = list(table.values())
-    lead = rows[0]
-    weights = []
-    for row in rows:
-        if row.keys() != lead.keys():
-            return None
-        key = next(iter(lead))
-        factor = row[key] / lead[key]
-        if any(abs(row[k] - factor * lead[k]) > 1e-13 * lead[k] for k in lead):
-            return None
-        weights.append(factor)
-    first_mixture = Mixture(dict(zip(table, weights, strict=True)))
-    return ConvolutionTerm(symbol, first_mixture, Mixture(lead)), base
+@dataclass(frozen=True)
+class Summand:
+    """One way that a summand of the output comes about: conditions on its noises, and its form."""
+
+    conditions: tuple[Condition, ...]
+    form: Form
 
 
-def _as_convolution(term: IntegralTerm) -> tuple[Symbol, Composite, Composite] | None:
-    """The integral as A(x) and B(u - x), with x aligned like composites are."""
-    if term.composite.lattice or not math.isinf(term.composite.low):
-        return None
-    if not math.isinf(term.composite.high):
-        return None
-    forms: list[Form] = []
-    for inner in term.inner:
-        if isinstance(inner, KernelTerm):
-            forms.append(inner.at.form)
-        elif isinstance(inner, IntervalTerm):
-            forms += [a.form for a, _ in inner.lows + inner.highs if a.form.terms]
-        else:
+def summands(
+    regions: Sequence[tuple[tuple[Condition, ...], Form]],
+) -> tuple[list[Summand], list[Summand]] | None:
+    """Regions (conditions, output) as all sums of one summand of each of two lists, if they are.
+
+    The lists share no noise within a region.
+    """
+    tables: tuple[dict[Any, int], dict[Any, int]] = ({}, {})
+    found: tuple[list[Summand], list[Summand]] = ([], [])
+    constants: dict[tuple[int, int], Fraction] = {}
+    for conditions, form in regions:
+        split = _two_components(conditions, form)
+        if split is None:
             return None
-    symbols = {s for f in forms for s in f.terms} - {term.symbol}
-    if len(symbols) != 1:
+        places = []
+        for table, listed, symbols in zip(tables, found, split, strict=True):
+            own = tuple(c for c in conditions if not symbols.isdisjoint(c.form.terms))
+            part = Form({s: c for s, c in form.terms.items() if s in symbols})
+            place = table.setdefault((own, part), len(table))
+            if place == len(listed):
+                listed.append(Summand(own, part))
+            places.append(place)
+        if (places[0], places[1]) in constants:
+            return None
+        constants[places[0], places[1]] = form.constant
+    if len(constants) != len(found[0]) * len(found[1]):
         return None
-    (u,) = symbols
-    if any(f.terms.get(u) != -f.terms.get(term.symbol, Fraction(0)) for f in forms):
+    # The constants have to be sums as well: one part of each goes to each summand.
+    firsts = [constants[i, 0] for i in range(len(found[0]))]
+    seconds = [constants[0, j] - constants[0, 0] for j in range(len(found[1]))]
+    if any(c != firsts[i] + seconds[j] for (i, j), c in constants.items()):
         return None
-    aligned = term.aligned()
-    if aligned is None:
+    return (
+        [
+            replace(s, form=s.form.plus(Form(None, c)))
+            for s, c in zip(found[0], firsts, strict=True)
+        ],
+        [
+            replace(s, form=s.form.plus(Form(None, c)))
+            for s, c in zip(found[1], seconds, strict=True)
+        ],
+    )
+
+
+def _two_components(
+    conditions: Sequence[Condition], form: Form
+) -> tuple[set[Symbol], set[Symbol]] | None:
+    """The noises in two sets that no condition ties, both seen in the output."""
+    groups: list[set[Symbol]] = []
+    for condition in conditions:
+        mine = set(condition.form.terms)
+        apart = []
+        for group in groups:
+            if mine.isdisjoint(group):
+                apart.append(group)
+            else:
+                mine |= group
+        groups = [*apart, mine]
+    if len(groups) != 2 or any(not any(s in group for group in groups) for s in form.terms):
         return None
-    composite, shift = aligned
+    if any(group.isdisjoint(form.terms) for group in groups):
+        return None
+    order = {s: i for i, s in enumerate(sorted(groups[0] | groups[1]))}
+    groups.sort(key=lambda group: min(order[s] for s in group))
+    return groups[0], groups[1]
+
+
+def mixture(parts: Sequence[tuple[float, Sequence[Term]]], symbol: Symbol) -> Mixture | None:
+    """A sum of densities (log-constant, terms) of one parameter, if they are plain products."""
+    found: dict[Composite, float] = {}
+    for constant, terms in parts:
+        made = _composite(terms, symbol)
+        if made is None:
+            return None
+        composite, log_factor = made
+        found[composite] = found.get(composite, 0.0) + math.exp(constant + log_factor)
+    return Mixture(found) if found and min(found.values()) > 0 else None
+
+
+def _composite(terms: Sequence[Term], symbol: Symbol) -> tuple[Composite, float] | None:
+    own: list[DensityRow] = []
+    rows: list[Row] = []
+    log_factor, low, high = 0.0, -math.inf, math.inf
 
     def affine(form: Form) -> tuple[Fraction, Fraction]:
-        # slope·(u - r) + constant, with r = x - shift: slope·(u - x) + slope·shift + constant.
-        slope = form.terms.get(u, Fraction(0))
-        return slope, form.constant + slope * shift
+        return form.terms.get(symbol, Fraction(0)), form.constant
 
-    rows: list[DensityRow | IntervalRow] = []
-    for inner in term.inner:
-        if isinstance(inner, KernelTerm):
-            rows.insert(0, density_row(inner.density, *affine(inner.at.form)))
-        elif isinstance(inner, IntervalTerm):
-            lows = tuple(rational_bound(*affine(a.form), s) for a, s in inner.lows)
-            highs = tuple(rational_bound(*affine(a.form), s) for a, s in inner.highs)
-            rows.append(interval_row(inner.density, lows, highs))
-    if not rows or not isinstance(rows[0], DensityRow):
+    for term in terms:
+        if isinstance(term, KernelTerm):
+            own.append(density_row(term.density, *affine(term.at.form)))
+        elif isinstance(term, IntervalTerm):
+            lows = tuple(rational_bound(*affine(a.form), s) for a, s in term.lows)
+            highs = tuple(rational_bound(*affine(a.form), s) for a, s in term.highs)
+            rows.append(interval_row(term.density, lows, highs))
+        elif isinstance(term, GateTerm):
+            slope, offset = affine(term.at.form)
+            edge = float(-offset / slope)
+            low, high = (max(low, edge), high) if slope > 0 else (low, min(high, edge))
+        elif isinstance(term, MassTerm):
+            log_factor += float(term.log_value({}))
+        else:
+            return None
+    if not own or any(row.density.discrete for row in [*own, *rows]) or not low < high:
         return None
-    own, rest = rows[0], sorted(rows[1:], key=id)
-    if not math.isfinite(max(reach(own.density))):
+    if not math.isfinite(max(reach(own[0].density))):
         return None
-    return u, composite, Composite((own, *rest))
+    return Composite((own[0], *own[1:], *sorted(rows, key=id)), low, high), log_factor

@@ -31,7 +31,7 @@ from dpest.distributions.terms import (
     Term,
 )
 from dpest.errors import RefusedError
-from dpest.program.linear import Form, Symbol
+from dpest.program.linear import Condition, Form, Symbol
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _DEEPEST = 2
@@ -147,7 +147,9 @@ class Latents:
     def __init__(self, densities: Mapping[Symbol, Density]) -> None:
         self._known = {s: (density, order) for order, (s, density) in enumerate(densities.items())}
         self._pinned: frozenset[Symbol] = frozenset()
-        self._rows: dict[Any, IntervalRow] = {}
+        # By the identity of a condition, which is kept beside what is known of it.
+        self._rows: dict[Any, dict[int, tuple[Condition, IntervalRow]]] = {}
+        self._edges: dict[int, tuple[Condition, _Edge | None]] = {}
 
     def __contains__(self, symbol: Symbol) -> bool:
         return symbol in self._known and symbol not in self._pinned
@@ -156,27 +158,49 @@ class Latents:
         """The density of a noise and its place in the order."""
         return self._known[symbol]
 
-    def row(self, item: Inequality, leaf: Symbol, centre: Symbol, shift: Fraction) -> IntervalRow:
-        """The probability of one comparison as a function of the centre, shifted."""
-        key = (item.form, leaf, shift)
-        found = self._rows.get(key)
+    def edge(self, condition: Condition) -> _Edge | None:
+        """The condition as a comparison of two noises; None if it is none."""
+        found = self._edges.get(id(condition))
         if found is None:
-            own, other = item.form.terms[leaf], item.form.terms[centre]
-            slope = -other / own
-            bound = rational_bound(slope, -item.form.constant / own - slope * shift)
-            density = self._known[leaf][0]
-            found = self._rows[key] = (
-                interval_row(density, (bound,), ())
-                if own > 0
-                else interval_row(density, (), (bound,))
-            )
+            found = self._edges[id(condition)] = (condition, self._edge(condition))
+        return found[1]
+
+    def _edge(self, condition: Condition) -> _Edge | None:
+        terms = condition.form.terms
+        if len(terms) != 2 or any(s not in self or self._known[s][0].discrete for s in terms):
+            return None
+        one, two = terms
+        return _Edge(condition, (one, two), (self._known[one][1], self._known[two][1]))
+
+    def rows(
+        self, conditions: Iterable[Condition], centre: Symbol, shift: Fraction
+    ) -> list[IntervalRow]:
+        """The probability of each comparison as a function of the centre, shifted."""
+        table = self._rows.setdefault((centre, shift), {})
+        found = []
+        for condition in conditions:
+            known = table.get(id(condition))
+            if known is None:
+                known = table[id(condition)] = (condition, self._row(condition, centre, shift))
+            found.append(known[1])
         return found
+
+    def _row(self, condition: Condition, centre: Symbol, shift: Fraction) -> IntervalRow:
+        form = condition.form
+        (leaf,) = (s for s in form.terms if s != centre)
+        own, other = form.terms[leaf], form.terms[centre]
+        slope = -other / own
+        bound = rational_bound(slope, -form.constant / own - slope * shift)
+        density = self._known[leaf][0]
+        if own > 0:
+            return interval_row(density, (bound,), ())
+        return interval_row(density, (), (bound,))
 
     def without(self, pinned: Iterable[Symbol]) -> Latents:
         """The same, with noises that an output pins taken out."""
         copy = Latents({})
         copy._known, copy._pinned = self._known, self._pinned | frozenset(pinned)
-        copy._rows = self._rows
+        copy._rows = self._rows  # edges depend on what is pinned: they are not shared
         return copy
 
     def variable(self, symbol: Symbol) -> _Variable:
@@ -192,10 +216,6 @@ def eliminate(
     Symbols that are not latent are parameters. Raises RefusedError where more than two nested
     integrals would be needed.
     """
-    if not kernels:
-        star = _star(latents, inequalities)
-        if star is not None:
-            return [star]
     inequalities = _without_implied(inequalities)
     terms: list[Term] = []
     touched: dict[Symbol, _Variable] = {}
@@ -274,43 +294,55 @@ def _without_implied(inequalities: Sequence[Inequality]) -> list[Inequality]:
     return kept
 
 
-def _star(latents: Latents, inequalities: Sequence[Inequality]) -> Term | None:
+@dataclass(frozen=True)
+class _Edge:
+    """A comparison of two noises that have densities."""
+
+    condition: Condition
+    symbols: tuple[Symbol, Symbol]
+    orders: tuple[int, int]
+
+
+def star(latents: Latents, conditions: Sequence[Condition]) -> Term | None:
     """The commonest region, one noise compared with each of several others, without a search.
 
-    Rows are remembered by condition: paths that share conditions share the work.
+    What is known of a condition is remembered: paths that share conditions share the work.
     """
-    centre = _centre(inequalities)
-    if centre is None or centre not in latents:
+    if len(conditions) < 2:
         return None
-    density, order = latents.known(centre)
-    edges: list[tuple[int, Inequality, Symbol]] = []
-    seen: set[Symbol] = set()
-    for item in inequalities:
-        one, two = item.form.terms
-        leaf = two if one == centre else one
-        if leaf in seen or leaf not in latents:
+    edges = []
+    for condition in conditions:
+        edge = latents.edge(condition)
+        if edge is None:
             return None
-        seen.add(leaf)
-        edges.append((latents.known(leaf)[1], item, leaf))
-    if density.discrete or any(latents.known(leaf)[0].discrete for _, _, leaf in edges):
+        edges.append(edge)
+    one, two = edges[0].symbols
+    centre = one if one in edges[1].symbols else two
+    leaves: set[Symbol] = set()
+    first: tuple[int, _Edge] | None = None
+    order = 0
+    for edge in edges:
+        if edge.symbols[0] == centre:
+            order, lowest = edge.orders
+            leaves.add(edge.symbols[1])
+        elif edge.symbols[1] == centre:
+            lowest, order = edge.orders
+            leaves.add(edge.symbols[0])
+        else:
+            return None
+        if first is None or lowest < first[0]:
+            first = (lowest, edge)
+    assert first is not None
+    if len(leaves) < len(edges):
         return None
-    lowest, first, leaf = min(edges, key=lambda e: e[0])
     shift = _ZERO
-    if lowest < order:  # align to the first noise drawn, as in _Variable.composite
-        shift = -first.form.constant / first.form.terms[centre]
-    rows = [latents.row(item, leaf, centre, shift) for _, item, leaf in edges]
+    if first[0] < order:  # align to the first noise drawn, as in _Variable.composite
+        form = first[1].condition.form
+        shift = -form.constant / form.terms[centre]
+    rows = latents.rows(conditions, centre, shift)
     rows.sort(key=id)
+    density, _ = latents.known(centre)
     return MassTerm(Composite((density_row(density, _ONE, -shift), *rows)))
-
-
-def _centre(inequalities: Sequence[Inequality]) -> Symbol | None:
-    if len(inequalities) < 2 or any(len(i.form.terms) != 2 for i in inequalities):
-        return None
-    common = set(inequalities[0].form.terms) & set(inequalities[1].form.terms)
-    if len(common) != 1:
-        return None
-    (centre,) = common
-    return centre if all(centre in i.form.terms for i in inequalities) else None
 
 
 def _components(variables: dict[Symbol, _Variable]) -> list[dict[Symbol, _Variable]]:

@@ -22,6 +22,7 @@ from dpest.program.paths import Path, Trace
 from dpest.program.skeleton import Leaf, Skeleton, leaf_kinds
 
 _MOST_REGIONS = 20_000
+_ONE = Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Group:
 
 def groups_of(traces: Sequence[Trace]) -> list[Group]:
     """The groups of one trace, or of two traces side by side."""
+    if not any(trace.indicators for trace in traces):
+        return _plain_groups(traces)
     split: dict[Any, tuple[list[list[_Product]], Skeleton]] = {}
     for side, trace in enumerate(traces):
         for path in trace.paths:
@@ -67,6 +70,52 @@ def groups_of(traces: Sequence[Trace]) -> list[Group]:
             )
             groups.append(Group(skeleton, (Block(tuple(range(width)), regions),)))
     return _merged(groups)
+
+
+class Interned:
+    """Equal conditions as one object, so that what is known of them is found by identity."""
+
+    def __init__(self) -> None:
+        self._known: dict[Condition, Condition] = {}
+        self._seen: dict[int, tuple[Condition, Condition]] = {}
+
+    def of(self, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+        found = []
+        for condition in conditions:
+            entry = self._seen.get(id(condition))
+            if entry is None:
+                one = self._known.setdefault(condition, condition)
+                entry = self._seen[id(condition)] = (condition, one)
+            found.append(entry[1])
+        return tuple(found)
+
+
+def _plain_groups(traces: Sequence[Trace]) -> list[Group]:
+    """One group of one block for each skeleton: without indicators nothing factors here."""
+    keys: dict[Skeleton, Any] = {}
+    one = Interned()
+    split: dict[Any, tuple[list[list[Region]], Skeleton]] = {}
+    for side, trace in enumerate(traces):
+        for path in trace.paths:
+            key = keys.get(path.skeleton)
+            if key is None:
+                key = keys[path.skeleton] = skeleton_key(path.skeleton)
+            entry = split.get(key)
+            if entry is None:
+                entry = split[key] = ([[] for _ in traces], path.skeleton)
+            conditions = one.of(path.conditions)
+            entry[0][side].append(Region(conditions, path.leaves, _weight(path), path))
+    return [
+        Group(skeleton, (Block(tuple(range(len(leaf_kinds(skeleton)))), tuple(map(tuple, sides))),))
+        for sides, skeleton in split.values()
+    ]
+
+
+def _weight(path: Path) -> Fraction | float:
+    weight: Fraction | float = _ONE
+    for choice in path.choices:
+        weight = weight * choice.probability
+    return weight if isinstance(weight, Fraction) else float(weight)
 
 
 def _merged(groups: list[Group]) -> list[Group]:
@@ -146,10 +195,7 @@ class _Product:
         self.path = path
         self.trace = trace
         self.kinds = leaf_kinds(path.skeleton)
-        weight: Fraction | float = Fraction(1)
-        for choice in path.choices:
-            weight = weight * choice.probability
-        self.weight = weight if isinstance(weight, Fraction) else float(weight)
+        self.weight = _weight(path)
         self._component: dict[Symbol, Symbol] = {}
         if trace.indicators:
             self._connect()

@@ -185,6 +185,11 @@ class CellPair:
     def is_constant(self) -> bool:
         return not self.factors
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether both sides have a plain probability."""
+        return not self.factors and -math.inf not in self.log_constant
+
     def exists(self, side: int) -> bool:
         """Whether the cell has positive probability on a side, decided exactly."""
         return any(support.has_mass(r, self.noises[side]) for r in self.cell.regions[side])
@@ -300,7 +305,8 @@ def settle_extremes(blocks: Sequence[BlockPair]) -> None:
     grids share a budget and few cells are searched: what is found is the loss at an explicit
     output, a lower bound in any case.
     """
-    cells = [c for block in blocks for c in block.cells]
+    settled = [_best_constants(block) for block in blocks]
+    cells = [c for block in blocks for c in block.cells if not c.is_settled]
     joint = [c for c in cells if any(len(f.coordinates) > 1 for f in c.factors)]
     costly = {id(c) for c in joint if any(f.costly for f in c.factors)}
     points = max(_LEAST_GRID, _GRID_BUDGET // max(len(costly), 1))
@@ -319,6 +325,7 @@ def settle_extremes(blocks: Sequence[BlockPair]) -> None:
         for cell in sorted(joint, key=lambda c: -rough[id(c)][side]):
             value = rough[id(cell)][side]
             finite = [e.value for e in known.values()]
+            finite += [own[side].value for constants in settled for own in constants]
             finite += [r[side] for r in rough.values() if r[side] < math.inf]
             top = max(finite, default=-math.inf)
             near = value == math.inf or value >= top - 0.05 * abs(top) - 1e-9
@@ -334,11 +341,32 @@ def settle_extremes(blocks: Sequence[BlockPair]) -> None:
             else:  # an infinity that nobody confirmed is none
                 value = value if value < math.inf else -math.inf
                 known[id(cell)] = CellExtreme(value, cell, ())
-    for block in blocks:
+    for block, constants in zip(blocks, settled, strict=True):
+        others = [c for c in block.cells if not c.is_settled]
         forward, backward = (
-            max((known[id(c)] for c in block.cells), key=lambda e: e.value) for known in found
+            max(
+                [*(found[side][id(c)] for c in others), *(own[side] for own in constants)],
+                key=lambda e: e.value,
+            )
+            for side in (0, 1)
         )
         block._extremes = (forward, backward)
+
+
+def _best_constants(block: BlockPair) -> list[tuple[CellExtreme, CellExtreme]]:
+    """The best cell of each direction among those that are two numbers; [] if there are none."""
+    cells = [c for c in block.cells if c.is_settled]
+    if not cells:
+        return []
+    logs = np.array([c.log_constant for c in cells])
+    ratio = logs[:, 0] - logs[:, 1]
+    high, low = int(np.argmax(ratio)), int(np.argmin(ratio))
+    return [
+        (
+            CellExtreme(float(ratio[high]), cells[high], ()),
+            CellExtreme(-float(ratio[low]), cells[low], ()),
+        )
+    ]
 
 
 def _spread(cells: Sequence[CellPair]) -> set[int]:
@@ -398,12 +426,15 @@ def cell_pair(cell: Cell, noises: Noises) -> CellPair:
 def _widest(cell: Cell, noises: Noises) -> float:
     longest = 1e-12
     for side in (0, 1):
-        for region in cell.regions[side]:
-            forms = [c.form for c in region.conditions]
-            forms += [leaf for leaf in region.leaves if isinstance(leaf, Form)]
-            for form in forms:
-                for symbol, c in form.terms.items():
-                    longest = max(longest, _length(noises[side][symbol]) * abs(float(c)))
+        forms = {
+            id(f): f
+            for region in cell.regions[side]
+            for f in (*(c.form for c in region.conditions), *region.leaves)
+            if isinstance(f, Form)
+        }
+        terms = {(s, c) for form in forms.values() for s, c in form.terms.items()}
+        for symbol, c in terms:
+            longest = max(longest, _length(noises[side][symbol]) * abs(float(c)))
     return longest
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ class Quadrature:
     starts: Floats
     ends: Floats
     owner: Ints
-    log_values: Floats  # cells × panels × ORDER
+    log_values: Floats  # cells × panels × ORDER; of the first panels only, without `interpolate`
 
 
 def graded(breaks: Floats, width: Floats) -> tuple[Floats, Floats, Ints]:
@@ -94,8 +95,11 @@ def integrate(
     """
     starts, ends, owner = panels
     values = _evaluate(log_integrand, starts, ends, owner)
+    kept = [values]
+    places = np.arange(len(starts))  # of each panel among all that were ever evaluated
+    shapes = _shapes(values)
     for _ in range(_ROUNDS):
-        state = _measure(starts, ends, owner, owners, values, interpolate, finest)
+        state = _measure(starts, ends, owner, owners, shapes, interpolate, finest)
         split = state.split(tolerance)
         if not split.any() or len(starts) + split.sum() > _MOST_PANELS:
             break
@@ -104,13 +108,42 @@ def integrate(
         new_ends = np.concatenate([middle, ends[split]])
         new_owner = np.concatenate([owner[split], owner[split]])
         new_values = _evaluate(log_integrand, new_starts, new_ends, new_owner)
+        first = sum(v.shape[1] for v in kept) if interpolate else 0
+        if interpolate:
+            kept.append(new_values)
         starts = np.concatenate([starts[~split], new_starts])
         ends = np.concatenate([ends[~split], new_ends])
         owner = np.concatenate([owner[~split], new_owner])
-        values = np.concatenate([values[:, ~split], new_values], axis=1)
+        places = np.concatenate([places[~split], first + np.arange(len(new_starts))])
         order = np.lexsort((starts, owner))
-        starts, ends, owner, values = starts[order], ends[order], owner[order], values[:, order]
+        starts, ends, owner, places = starts[order], ends[order], owner[order], places[order]
+        shapes = _Shapes(
+            *(
+                np.concatenate([old[:, ~split], new], axis=1)[:, order]
+                for old, new in zip(shapes, _shapes(new_values), strict=True)
+            )
+        )
+    values = np.concatenate(kept, axis=1)[:, places] if interpolate else kept[0]
     return Quadrature(state.log_total, state.error, starts, ends, owner, values)
+
+
+class _Shapes(NamedTuple):
+    """What a panel's values say, each panel in units of its own largest value (cells × panels)."""
+
+    top: Floats  # the logarithm of the largest value
+    fall: Floats  # how far below it the smallest positive value is
+    area: Floats  # the integral over a panel of half-width 1
+    tail: Floats  # the last two Legendre coefficients
+
+
+def _shapes(values: Floats) -> _Shapes:
+    top = values.max(axis=2)
+    alive = np.isfinite(top)
+    own = np.exp(values - np.where(alive, top, 0.0)[:, :, None])
+    low = values.min(axis=2)
+    with np.errstate(invalid="ignore"):
+        fall = np.where(alive, top - np.where(np.isfinite(low), low, top - 10), 0.0)
+    return _Shapes(top, fall, own @ WEIGHTS, np.abs(own @ TO_LEGENDRE[-2:].T).max(axis=2))
 
 
 def _evaluate(log_integrand: LogIntegrand, starts: Floats, ends: Floats, owner: Ints) -> Floats:
@@ -148,37 +181,30 @@ def _measure(
     ends: Floats,
     owner: Ints,
     owners: int,
-    values: Floats,
+    shapes: _Shapes,
     interpolate: bool,
     finest: float,
 ) -> _State:
-    count = values.shape[1]
+    top, spread, area, tail = shapes
+    count = top.shape[1]
     first = np.searchsorted(owner, np.arange(owners))
     empty = np.append(first[1:], count) == first
     at = np.minimum(first, max(count - 1, 0))
-    top = values.max(axis=2)
     peak = np.maximum.reduceat(top, at, axis=1)
     peak[:, empty] = -np.inf
     safe = np.where(np.isfinite(peak), peak, 0.0)
-    scaled = np.exp(values - safe[:, owner, None])
+    size = np.exp(top - safe[:, owner])
     half = (ends - starts) / 2
-    part = (scaled @ WEIGHTS) * half
-    total = np.add.reduceat(part, at, axis=1)
+    total = np.add.reduceat(area * size * half, at, axis=1)
     total[:, empty] = 0.0
-    tail = np.abs(scaled @ TO_LEGENDRE[-2:].T).max(axis=2)
-    most = np.maximum(scaled.max(axis=2), 1e-300)
     # Coefficients that decay like r^k: the series is wrong by r^ORDER, its integral by r^2ORDER.
-    error = tail if interpolate else tail * np.minimum(tail / most, 1.0)
-    with np.errstate(invalid="ignore"):
-        low = values.min(axis=2)
-        spread = np.where(np.isfinite(top), top - np.where(np.isfinite(low), low, top - 10), 0.0)
+    error = (tail if interpolate else tail * np.minimum(tail, 1.0)) * size
     if interpolate:
-        own = np.exp(values - np.where(np.isfinite(top), top, 0.0)[:, :, None])
         # Rounding in the logarithm is a floor that no splitting gets below.
         floor = 50 + np.where(np.isfinite(top), np.abs(top), 0.0)
         # So is rounding in x, where the integrand is steep compared with the distance from 0.
         floor = floor + 2 * spread * np.maximum(np.abs(starts), np.abs(ends)) / (ends - starts)
-        share = np.abs(own @ TO_LEGENDRE[-2:].T).max(axis=2) / floor
+        share = tail / floor
     else:
         share = error * half / np.maximum(total[:, owner], 1e-300)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpest.declaration import Mechanism
+from dpest.distributions.factors import Interned
 from dpest.errors import DpestError
 from dpest.program.linear import Condition, Form, Symbol, rational
 from dpest.program.paths import Path, Trace
@@ -56,8 +57,7 @@ class Template:
     """A mechanism's paths for all inputs of one shape."""
 
     def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        self.parts = independent_parts(trace)
+        self.parts = [_interned(part) for part in independent_parts(trace)]
 
     @staticmethod
     def of(mechanism: Mechanism, x: Any) -> Template | None:
@@ -78,8 +78,7 @@ class Template:
         """The trace of one input, as independent parts (usually one)."""
         numbers = _numbers(x)
         assert numbers is not None
-        filled: dict[Condition, Condition] = {}
-        return [_filled(part, numbers, x, filled) for part in self.parts]
+        return [_filled(part, numbers, x) for part in self.parts]
 
 
 def _concrete_noise(trace: Trace) -> bool:
@@ -107,35 +106,64 @@ def _filled_form(form: Form, numbers: Mapping[Symbol, Fraction]) -> Form:
     return Form(terms, constant)
 
 
-def _filled(
-    trace: Trace, numbers: Mapping[Symbol, Fraction], x: Any, filled: dict[Condition, Condition]
-) -> Trace:
-    def fill(condition: Condition) -> Condition:
-        known = filled.get(condition)
-        if known is None:
-            known = filled[condition] = Condition(
-                _filled_form(condition.form, numbers), condition.relation
-            )
-        return known
+def _interned(trace: Trace) -> Trace:
+    """The same trace, where equal conditions are one object."""
+    one = Interned()
+    paths = (replace(path, conditions=one.of(path.conditions)) for path in trace.paths)
+    return replace(trace, paths=tuple(paths))
+
+
+@dataclass(frozen=True)
+class _Filled:
+    """A condition at one input: its truth, if that is known, and the bound it is on one noise."""
+
+    condition: Condition
+    value: bool | None
+    bound: tuple[Symbol, bool, Fraction, bool] | None  # noise, from below, edge, strict
+
+    @staticmethod
+    def of(condition: Condition, numbers: Mapping[Symbol, Fraction]) -> _Filled:
+        concrete = Condition(_filled_form(condition.form, numbers), condition.relation)
+        bound = None
+        if len(concrete.form.terms) == 1 and concrete.relation in (">=", ">"):
+            ((symbol, c),) = concrete.form.terms.items()
+            bound = (symbol, c > 0, -concrete.form.constant / c, concrete.strict)
+        return _Filled(concrete, concrete.decided(), bound)
+
+
+def _filled(trace: Trace, numbers: Mapping[Symbol, Fraction], x: Any) -> Trace:
+    known: dict[int, _Filled] = {}  # by identity: the template's conditions are interned
+
+    def fill(condition: Condition) -> _Filled:
+        found = known.get(id(condition))
+        if found is None:
+            found = known[id(condition)] = _Filled.of(condition, numbers)
+        return found
 
     def formula(truth: Any) -> _Formula:
-        condition = None if truth.condition is None else fill(truth.condition)
+        condition = None
+        if truth.condition is not None:
+            condition = _Filled.of(truth.condition, numbers).condition
         return _Formula(condition, tuple(map(formula, truth.parts)), truth.conjunction)
 
     paths = []
     for path in trace.paths:
-        conditions = []
+        conditions: list[Condition] = []
+        bounds = []
         for condition in path.conditions:
             concrete = fill(condition)
-            value = concrete.decided()
-            if value is None:
-                conditions.append(concrete)
-            elif not value:
+            if concrete.value is None:
+                conditions.append(concrete.condition)
+                if concrete.bound is not None:
+                    bounds.append(concrete.bound)
+            elif not concrete.value:
                 break
         else:
-            if _contradicts(conditions):
+            if len(bounds) > 1 and _contradict(bounds):
                 continue
-            leaves = tuple(_filled_leaf(leaf, numbers) for leaf in path.leaves)
+            leaves = path.leaves
+            if any(isinstance(leaf, Form) for leaf in leaves):
+                leaves = tuple(_filled_leaf(leaf, numbers) for leaf in leaves)
             paths.append(Path(tuple(conditions), path.skeleton, leaves, path.choices))
     return replace(
         trace,
@@ -145,25 +173,22 @@ def _filled(
     )
 
 
-def _contradicts(conditions: Sequence[Condition]) -> bool:
+def _contradict(bounds: Sequence[tuple[Symbol, bool, Fraction, bool]]) -> bool:
     """Whether bounds on one noise exclude each other: paths for other inputs, not for this one."""
     lows: dict[Symbol, tuple[Fraction, bool]] = {}
     highs: dict[Symbol, tuple[Fraction, bool]] = {}
-    for condition in conditions:
-        if len(condition.form.terms) != 1 or condition.relation in ("==", "!="):
-            continue
-        ((symbol, c),) = condition.form.terms.items()
-        edge = -condition.form.constant / c
-        if c > 0:  # of equal bounds the strict one is the tighter
-            entry = (edge, condition.strict)
-            lows[symbol] = max(entry, lows.get(symbol, entry))
-        else:
-            entry = (-edge, condition.strict)
-            highs[symbol] = max(entry, highs.get(symbol, entry))
-    for symbol, (low, low_strict) in lows.items():
+    for symbol, low, edge, strict in bounds:
+        side = lows if low else highs
+        before = side.get(symbol)
+        # Of equal bounds the strict one is the tighter.
+        if before is None or (edge > before[0] if low else edge < before[0]):
+            side[symbol] = (edge, strict)
+        elif edge == before[0] and strict:
+            side[symbol] = (edge, True)
+    for symbol, (low_edge, low_strict) in lows.items():
         if symbol in highs:
-            high, high_strict = -highs[symbol][0], highs[symbol][1]
-            if low > high or (low == high and (low_strict or high_strict)):
+            high_edge, high_strict = highs[symbol]
+            if low_edge > high_edge or (low_edge == high_edge and (low_strict or high_strict)):
                 return True
     return False
 
