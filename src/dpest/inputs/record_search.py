@@ -18,6 +18,7 @@ _FAR = 1e9
 
 def search_datasets(ledger: Ledger, generator: np.random.Generator, n: int) -> None:
     """Spend what is left of the budget on datasets built from typical and random entries."""
+    _extremes(ledger, n)
     _mixtures(ledger, n)
     _outwards(ledger)
     idle = 0
@@ -28,6 +29,41 @@ def search_datasets(ledger: Ledger, generator: np.random.Generator, n: int) -> N
         ledger.at(x, x2, "random")
         idle = 0 if ledger.best > before else idle + 1
     _outwards(ledger)
+
+
+def _extremes(ledger: Ledger, n: int) -> None:
+    """An entry that goes from one end to the other, further and further apart.
+
+    A mechanism clips where it likes: where the domain has no end, nobody knows how far out the
+    ends are. The clipped entries then stop changing, and so does the value.
+    """
+    domain = ledger.domain
+    assert isinstance(domain, (Reals, Records))
+    if n < 1:
+        return
+    before = -math.inf
+    reach = 10.0
+    while reach <= _FAR:
+        low, high = _entry(domain, -reach), _entry(domain, reach)
+        for rest in (_entry(domain, 0.0), low):
+            base = [rest] * (n - 1)
+            if isinstance(ledger.adjacency, AddRemoveOne):
+                pairs = [([rest] * n, [*[rest] * n, end]) for end in (low, high)]
+            else:
+                pairs = [([low, *base], [high, *base])]
+            for x, x2 in pairs:
+                ledger.at(x, x2, "from one end to the other")
+        if ledger.best <= before * (1 + 1e-9) and reach >= 1e4:
+            return
+        before = ledger.best
+        reach *= 10
+
+
+def _entry(domain: Reals | Records, value: float) -> Any:
+    """A record with this value everywhere, as far as the bounds let it."""
+    if isinstance(domain, Records) and domain.fields:
+        return domain.clip_entry({name: value for name, _, _ in domain.fields})
+    return domain.clip_entry(value)
 
 
 def _mixtures(ledger: Ledger, n: int) -> None:
