@@ -72,6 +72,7 @@ class Campaign:
         self.device = device
         self.evidence: list[Evidence] = []
         self.notes: list[str] = list(question.notes)
+        self.refusals: dict[str, list[str]] = {}  # a reason, and what it stood in the way of
         self.details: dict[str, Any] = {}
         self.proofs: list[Proof] = []
         self.tried: set[Any] = set()  # lengths for which a proof was looked for
@@ -109,13 +110,25 @@ class Campaign:
         return Verdict(
             self.question.stated(),
             tuple(self.evidence),
-            tuple(dict.fromkeys(self.notes)),
+            tuple(dict.fromkeys(self.all_notes())),
             seed=self.seed,
             seconds=time.monotonic() - self.started,
             alpha=self.alpha,
             details=self.details,
             curves=self.curves,
         )
+
+    def refuse(self, what: str, reason: str) -> None:
+        """Note what was not done; what has one reason is said once."""
+        done = self.refusals.setdefault(reason, [])
+        if what not in done:
+            done.append(what)
+
+    def all_notes(self) -> list[str]:
+        return [
+            *self.notes,
+            *(f"{', '.join(done)}: {reason}" for reason, done in self.refusals.items()),
+        ]
 
     def tell(self, stage: str, runs: int = 0) -> None:
         if self.progress is not None:
@@ -155,7 +168,7 @@ class Campaign:
                         fallback_length=question.length if question.domain_assumed else None,
                     )
             except DpestError as reason:
-                self.notes.append(f"no proof for {where}: {reason}")
+                self.refuse(f"no proof for {where}", str(reason))
                 continue
             except TimeUp:
                 self.notes.append(f"no proof for {where} within {PROOF_SECONDS:g} s")
@@ -167,7 +180,7 @@ class Campaign:
                 self.question = replace(self.question, domain=integers(question.length))
             words = proof.explain() if proof.bound is not None else ""
             if proof.status == "unknown":
-                self.notes.append(f"no proof for {where}: {proof.reason}")
+                self.refuse(f"no proof for {where}", str(proof.reason))
             for evidence in proof.evidence(self.unit_value()):
                 told = replace(evidence.witness, event=words or evidence.witness.event)
                 self.add_guarantee(evidence.with_(witness=told))
@@ -276,9 +289,9 @@ class Campaign:
                 stop=lambda: time.monotonic() > deadline or len(refused) > 1,
             )
         except DpestError as reason:
-            self.notes.append(f"no exact answer: {reason}")
-        if refused:
-            self.notes.append(f"no exact answer on some pairs: {refused[0]}")
+            self.refuse("no exact answer", str(reason))
+        if refused and found is not None:
+            self.refuse("no exact answer on some pairs", str(refused[0]))
         if found is not None and found.value > -math.inf:
             # A value that is a lower bound for its pair says nothing from above.
             whole = found.exhaustive and self.complete

@@ -76,7 +76,12 @@ def with_form(
         )
     chosen = best[1]
     if chosen.form == "list":
-        return domain, None
+        if one is None or said or length == 1 or _failures(filled, adjacency, one, 1).count:
+            return domain, None
+        return domain, (
+            f"{mechanism.name} takes one number too: it was audited on {length}; say "
+            "--domain 'real()' if it is meant for one"
+        )
     return chosen, f"{mechanism.name} takes {_WORDS[chosen.form]}"
 
 

@@ -135,7 +135,7 @@ def _patterns(row: str, study: Campaign) -> Cell:
 def _worst(row: str, study: Campaign) -> Cell:
     lower = study.run().lower
     if lower is None:
-        return Cell(row, "worst", "lower", None, text="; ".join(study.notes))
+        return Cell(row, "worst", "lower", None, text="; ".join(study.all_notes()))
     pair = [lower.witness.x, lower.witness.x2]
     return Cell(row, "worst", "lower", lower.value, str(lower.standing), lower.method, pair=pair)
 
@@ -152,11 +152,11 @@ def _proved_any(row: str, study: Campaign) -> Cell:
 
 def _bounded(row: str, engine: str, study: Campaign, length: Any) -> Cell:
     """The bound of the proof for this length alone, whatever else is known by now."""
-    proofs, evidence, notes = len(study.proofs), len(study.evidence), len(study.notes)
+    proofs, evidence, notes = len(study.proofs), len(study.evidence), set(study.all_notes())
     study.prove((length,))
     found = [e for e in study.evidence[evidence:] if e.side == "upper"]
     if not found:
-        return Cell(row, engine, "upper", None, text="; ".join(study.notes[notes:]))
+        return Cell(row, engine, "upper", None, text=_new(study, notes))
     upper = min(found, key=lambda e: e.value)
     proof = study.proofs[proofs]
     if not isinstance(length, int) and isinstance(proof.length, int):
@@ -164,6 +164,10 @@ def _bounded(row: str, engine: str, study: Campaign, length: Any) -> Cell:
         return Cell(row, engine, "upper", None, text=reason)
     text = proof.bound_text().split(" ≤ ")[-1]
     return Cell(row, engine, "upper", upper.value, str(upper.standing), text)
+
+
+def _new(study: Campaign, known: set[str]) -> str:
+    return "; ".join(note for note in study.all_notes() if note not in known)
 
 
 _EXACT: dict[str, Callable[[str, Campaign], Cell]] = {
