@@ -31,8 +31,9 @@ def showing_progress(quiet: bool = False) -> Iterator[Callable[[Any], None] | No
             status = Status("", console=Console(stderr=True))
             status.start()
         runs = f"{progress.runs:,} runs, " if progress.runs else ""
+        what = f"{progress.method}, {progress.stage}" if progress.stage else progress.method
         status.update(
-            f"{progress.method} {progress.stage}: {runs}{progress.seconds:.0f} s, "
+            f"{what}: {runs}{progress.seconds:.0f} s, "
             f"bound so far {progress.bound:.4g}"
         )
 
