@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 ENGINES = ("proof", "exact", "attack")
 # Exact evaluations of pairs: enough for the patterns, the corners and a local search.
 PAIRS = 160
+# All pairs of a domain that can be listed, if they take no longer than an ordinary search.
+LISTED = 4000
 # Guards, not budgets: what takes longer than this is given up, and the notes say so.
 EXACT_SECONDS = 6.0
 PAIR_SECONDS = 10.0
@@ -287,6 +289,8 @@ class Campaign:
                 seed=self.seed,
                 enough=self.enough(),
                 stop=lambda: time.monotonic() > deadline or len(refused) > 1,
+                listed=0 if patterns_only else LISTED,
+                patience=EXACT_SECONDS,
             )
         except DpestError as reason:
             self.refuse("no exact answer", str(reason))

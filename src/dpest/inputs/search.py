@@ -7,6 +7,7 @@ answer is a lower bound on the supremum, as good as `value` is.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,9 @@ from dpest.errors import DpestError, InputError
 from dpest.inputs.adjacency import AddRemoveOne, Adjacency, AnyPair, ReplaceOne
 from dpest.inputs.domains import Domain, Reals, Records
 from dpest.inputs.patterns import all_pairs, plain_patterns
+
+_FEW = 24
+_LISTABLE = 512
 
 Value = Callable[[Any, Any], float]
 
@@ -110,13 +114,16 @@ def search(
     starts: Sequence[tuple[Any, Any]] = (),
     stop: Callable[[], bool] | None = None,
     enough: float = math.inf,
+    listed: int = 0,
+    patience: float = math.inf,
 ) -> WorstPair:
     """Look for the neighbours x, x2 with the largest `value(x, x2)`.
 
     At most `budget` evaluations; the same seed makes the same ones. `symmetric`: the value doesn't
     depend on the order, so that one order is enough. `starts` are tried first. A domain that can
-    be listed is searched exhaustively if the budget covers it. `stop()` ends the search early, and
-    so does a value of at least `enough` (a known upper bound: nothing can be better).
+    be listed is searched exhaustively if the budget, or `listed`, covers its pairs and the first
+    few let expect that all of them take less than `patience` seconds. `stop()` ends the search
+    early, and so does a value of at least `enough` (a known upper bound: nothing can be better).
     """
     from dpest.inputs.record_search import search_datasets
     from dpest.inputs.vector_search import search_vectors
@@ -129,10 +136,8 @@ def search(
     try:
         for x, x2 in starts:
             ledger.at(x, x2, "given")
-        every = _every_pair(adjacency, domain, budget, symmetric)
-        if every is not None:
-            for name, x, x2 in every:
-                ledger.at(x, x2, name)
+        every = _every_pair(adjacency, domain, max(budget, listed), symmetric)
+        if every is not None and _all_of(ledger, every, patience):
             exhaustive = ledger.refused == 0
         else:
             for name, x, x2 in plain_patterns(adjacency, domain, n, both_orders=not symmetric):
@@ -163,6 +168,23 @@ def search(
     )
 
 
+def _all_of(ledger: Ledger, every: list[tuple[str, Any, Any]], patience: float) -> bool:
+    """Try every pair, unless the first ones show that it would take too long."""
+    started, before, usual = time.monotonic(), ledger.evaluations, ledger.budget
+    ledger.budget = max(usual, before + len(every))
+    try:
+        for name, x, x2 in every:
+            ledger.at(x, x2, name)
+            tried = ledger.evaluations - before
+            if tried == _FEW:
+                expected = (time.monotonic() - started) * len(every) / tried
+                if expected > patience:
+                    return False
+    finally:
+        ledger.budget = usual
+    return True
+
+
 def _every_pair(
     adjacency: Adjacency, domain: Domain, budget: int, symmetric: bool
 ) -> list[tuple[str, Any, Any]] | None:
@@ -171,7 +193,7 @@ def _every_pair(
         return None
     if isinstance(adjacency, AnyPair) and domain.size * (domain.size - 1) > 2 * budget:
         return None
-    if domain.size > 128:  # listing the neighbours themselves would take too long
+    if domain.size > _LISTABLE:  # listing the neighbours themselves would take too long
         return None
     pairs = all_pairs(adjacency, domain)
     if not symmetric:
