@@ -114,13 +114,9 @@ def _study(mechanism: Mechanism, settings: Settings) -> Campaign:
 
 def _patterns(row: str, study: Campaign) -> Cell:
     """The largest exact ε over the literature's patterns, as the tools searched them."""
-    from dpest.inputs.patterns import patterns
-
-    question, value = study.question, study.value()
+    value = study.value()
     best: tuple[float, list[Any]] | None = None
-    for _, x, x2 in patterns(
-        question.adjacency, question.domain, question.length, both_orders=False
-    ):
+    for x, x2 in _pattern_pairs(study):
         found = value(x, x2)
         if best is None or found > best[0]:
             best = (found, [x, x2])
@@ -130,6 +126,18 @@ def _patterns(row: str, study: Campaign) -> Cell:
         return Cell(row, "patterns", "lower", None, text="no pattern fits the domain")
     study.consider((best[0], *best[1]), "exact: a pattern")
     return Cell(row, "patterns", "lower", best[0], "exact", pair=best[1])
+
+
+def _pattern_pairs(study: Campaign) -> list[tuple[Any, Any]]:
+    """Those that a mechanism names, where its inputs are no vectors; otherwise the usual ones."""
+    from dpest.inputs.patterns import patterns
+
+    question = study.question
+    named = question.mechanism.about.get("pattern_pairs")
+    if named is not None:
+        return list(named)
+    found = patterns(question.adjacency, question.domain, question.length, both_orders=False)
+    return [(x, x2) for _, x, x2 in found]
 
 
 def _worst(row: str, study: Campaign) -> Cell:

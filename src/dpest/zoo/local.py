@@ -75,6 +75,7 @@ def _report_rate(f, p, q):
     right=True,
     truth=lambda n, params: _differing_bits() * math.log((1 - params["f"] / 2) / (params["f"] / 2)),
     pattern_epsilon=0.600501,
+    pattern_pairs=((1, 0), (1, 2)),
     note="Eight bits differ between -8 and -6; on the usual patterns only six.",
 )
 def OneTimeRappor(x, rng, *, f=0.95, hashes=HASHES):
@@ -92,6 +93,7 @@ def OneTimeRappor(x, rng, *, f=0.95, hashes=HASHES):
     right=True,
     truth=lambda n, params: _differing_bits() * _report_rate(params["f"], params["p"], params["q"]),
     pattern_epsilon=0.300063,
+    pattern_pairs=((1, 0), (1, 2)),
     note="The claim is for one report with p + q = 1, not for many from the same permanent bits.",
 )
 def Rappor(x, rng, *, f=0.75, p=0.45, q=0.55, hashes=HASHES):
