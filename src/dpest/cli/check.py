@@ -44,7 +44,7 @@ def check(certificates: tuple[str, ...], against: str | None, proof_only: bool) 
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise click.BadParameter(f"{path} is not a certificate ({error})") from None
         chosen = finite_checker if method == "finite" else checker
-        refused = chosen.main([path])
+        refused = chosen.verdict(path)
         if not refused and not proof_only:
             refused = _compare(path, certificate, target)
         elif not refused:

@@ -8,174 +8,32 @@ so, and names a length as the way out.
 from __future__ import annotations
 
 import builtins
-import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from dpest.program.lengths import Count, Counter, Position, unsupported
 from dpest.program.linear import Form, Symbol
-from dpest.program.running import refuse, running
+from dpest.program.running import remembered, running
 from dpest.program.selections import clipped, extreme
 from dpest.program.symbolic import Real, Truth, is_symbolic
 
 ELEMENT = Symbol("input", "q")
 """The datum of the current element."""
 
-_ONE_PASS = (
-    "a proof for every length follows one pass over the data, sums of it, and np.argmax; "
-    "give a length (length=10) for anything else"
-)
+
+def fields_of(name: str, count: int) -> list[Symbol]:
+    """The data of one entry: one symbol, or one for each field of a record."""
+    return [Symbol("input", f"{name}_{k}" if k else name) for k in range(max(count, 1))]
 
 
-def unsupported(what: str) -> NoReturn:
-    refuse(f"{what} of a vector of any length", _ONE_PASS)
-
-
-class NeedsPositionError(BaseException):
-    """The function looks at the number of the current element: track it this far, and modulo."""
-
-    def __init__(self, exact: int = 0, modulus: int = 1) -> None:
-        self.exact = exact
-        self.modulus = modulus
-
-
-@dataclass(frozen=True)
-class Count:
-    """The unknown length, plus a number."""
-
-    offset: int = 0
-
-    def __add__(self, other: Any) -> Any:
-        return Count(self.offset + other) if isinstance(other, int) else NotImplemented
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return Count(self.offset - other) if isinstance(other, int) else NotImplemented
-
-    def _unknown(self, *_: Any) -> Any:
-        unsupported("arithmetic with the length")
-
-    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = _unknown
-    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __float__ = __int__ = __bool__ = _unknown
-
-    def dpest_signature(self) -> Any:
-        return ("count", self.offset)
-
-
-@dataclass(frozen=True)
-class Position:
-    """The number of the current element plus an offset: exact below a limit, else its residue.
-
-    Both runs are at the same element, so that it is public.
-    """
-
-    value: int
-    exact: bool
-    limit: int
-    modulus: int
-    offset: int = 0
-
-    def next(self) -> Position:
-        value = self.value + 1
-        if self.exact and value < self.limit:
-            return Position(value, True, self.limit, self.modulus)
-        return Position(value % self.modulus, False, self.limit, self.modulus)
-
-    def __add__(self, other: Any) -> Any:
-        if isinstance(other, (int, np.integer)):
-            return Position(
-                self.value, self.exact, self.limit, self.modulus, self.offset + int(other)
-            )
-        return NotImplemented
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return self + (-other) if isinstance(other, (int, np.integer)) else NotImplemented
-
-    def __mod__(self, modulus: Any) -> Any:
-        if not isinstance(modulus, (int, np.integer)) or modulus <= 0:
-            return NotImplemented
-        if self.exact:
-            return (self.value + self.offset) % int(modulus)
-        if self.modulus % modulus:
-            raise NeedsPositionError(modulus=int(modulus))
-        return (self.value + self.offset) % int(modulus)
-
-    def _compare(self, other: Any, how: Callable[[Any, Any], bool]) -> Any:
-        if not isinstance(other, (int, float, Fraction, np.integer, np.floating)):
-            if isinstance(other, Position):
-                return how(self.offset, other.offset)
-            return NotImplemented
-        if self.exact:
-            return how(self.value + self.offset, other)
-        least = self.limit + self.offset  # the position is at least this, and has no upper bound
-        if least <= other:
-            raise NeedsPositionError(exact=math.ceil(other) - self.offset + 1)
-        return how(math.inf, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._compare(other, operator.lt)
-
-    def __le__(self, other: Any) -> Any:
-        return self._compare(other, operator.le)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._compare(other, operator.gt)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._compare(other, operator.ge)
-
-    def __eq__(self, other: object) -> Any:
-        if isinstance(other, (Position, int, float, Fraction, np.integer, np.floating)):
-            return self._compare(other, operator.eq)
-        return False
-
-    def __hash__(self) -> int:
-        return hash((self.value, self.exact, self.offset))
-
-    def _unknown(self, *_: Any) -> Any:
-        unsupported("arithmetic with the position in a vector")
-
-    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __index__ = _unknown
-    __float__ = __int__ = __rsub__ = _unknown
-
-    def __bool__(self) -> bool:
-        return bool(self != 0)
-
-    def dpest_signature(self) -> Any:
-        return ("position", self.value, self.exact, self.offset)
-
-
-@dataclass(frozen=True)
-class Counter:
-    """An integer that grows without bound and is never looked at, but for being counted on."""
-
-    def __add__(self, other: Any) -> Any:
-        return self if isinstance(other, (int, np.integer)) else NotImplemented
-
-    __radd__ = __sub__ = __add__
-
-    def __eq__(self, other: object) -> Any:
-        if other is None or isinstance(other, str):
-            return False
-        unsupported("a look at a counter without a bound in a loop over the elements")
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def _unknown(self, *_: Any) -> Any:
-        unsupported("a look at a counter without a bound in a loop over the elements")
-
-    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __index__ = _unknown
-    __lt__ = __le__ = __gt__ = __ge__ = __float__ = __int__ = __bool__ = __rsub__ = _unknown
-
-    def dpest_signature(self) -> Any:
-        return "counter"
+ONE = Symbol("input", "o")
+"""What each record adds to their number: 1, where records come and go."""
+COUNT = Symbol("state", "__count__")
+"""How many records were read so far."""
 
 
 @dataclass(frozen=True)
@@ -428,10 +286,12 @@ class Pass:
 
 def pass_over(value: Any) -> Pass | None:
     """A pass over the elements, if the value is one; None for an ordinary iterable."""
+    from dpest.program.states import copied
+
     if isinstance(value, Pass):
         return value
     if isinstance(value, Vector):
-        return Pass(lambda position: value.element, value.own)
+        return Pass(lambda position: copied(value.element), value.own)
     return None
 
 
@@ -454,7 +314,7 @@ class Output:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not (isinstance(key, Position) and key.offset == 0):
-            raise ReadsOutputError(self.name)
+            raise remembered(ReadsOutputError(self.name))
         self.items.append(value)
 
     def tolist(self) -> Output:
@@ -464,11 +324,11 @@ class Output:
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("__") and hasattr(list, name):
-            raise ReadsOutputError(self.name)
+            raise remembered(ReadsOutputError(self.name))
         raise AttributeError(name)
 
     def _read(self, *_: Any) -> Any:
-        raise ReadsOutputError(self.name)
+        raise remembered(ReadsOutputError(self.name))
 
     __len__ = __iter__ = __getitem__ = __bool__ = __contains__ = __add__ = __array__ = _read
     __eq__ = __ne__ = __str__ = __lt__ = __gt__ = _read
@@ -675,6 +535,12 @@ class NumpyForVectors:
     def __init__(self, module: Any = np) -> None:
         self._module = module
 
+    def __deepcopy__(self, memo: Any) -> NumpyForVectors:
+        return self
+
+    def dpest_signature(self) -> Any:
+        return "numpy"
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._module, name)
         if not callable(found) or isinstance(found, type):
@@ -692,11 +558,6 @@ class NumpyForVectors:
             return found(*args, **options)
 
         return call
-
-
-def with_vectors(names: Mapping[str, Any]) -> dict[str, Any]:
-    """The globals of a function, NumPy replaced by the one that knows vectors of any length."""
-    return {k: NumpyForVectors() if v is np else v for k, v in names.items()}
 
 
 @dataclass

@@ -12,18 +12,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dpest.errors import RefusedError, UntraceableError
+from dpest.errors import DpestError, RefusedError, UntraceableError
 from dpest.noise.family import Noise
 from dpest.program.any_length import (
     ANY_LENGTH,
+    COUNT,
     ELEMENT,
-    Counter,
     Gap,
-    NeedsPositionError,
     Others,
     Output,
     Pass,
-    Position,
     PrefixSums,
     Ranked,
     ReadsOutputError,
@@ -33,8 +31,9 @@ from dpest.program.any_length import (
     Vector,
     VectorGenerator,
     pass_over,
-    with_vectors,
 )
+from dpest.program.comprehensions import MAP, Mapped, mapped, with_vectors
+from dpest.program.lengths import Count, Counter, NeedsPositionError, Position
 from dpest.program.linear import Form, Symbol
 from dpest.program.merging import decided
 from dpest.program.piece_runs import Block, Outcome, PieceRun, World, kept, outcomes
@@ -49,6 +48,7 @@ _MOST_NODES = 300
 _MANY_VALUES = 40
 _MOST_PATHS = 2_000
 _MOST_POSITIONS = 64
+_BUILTINS = {**ANY_LENGTH, MAP: mapped}
 
 
 @dataclass(frozen=True)
@@ -108,21 +108,56 @@ def graph(
     variables: Mapping[str, Any],
     world: Callable[[], World],
     length: int | None = None,
+    element: Any = None,
 ) -> Graph:
-    """The graph for every length (or, unrolled, for one length) of the named argument."""
-    parts = cut(function)
+    """The graph for every length (or, unrolled, for one length) of the named argument.
+
+    `element` is what the argument holds many of: by default the number `q`. Where the length is
+    private the graph is one of sums: see `program.sums`.
+    """
+    try:
+        parts = cut(function, change=Mapped())
+        return _built(parts, argument, variables, world, length, element)
+    except DpestError as error:
+        # A list that is filled in a loop and then read may do better as a vector of its own.
+        parts = cut(function, change=Mapped(), lists_as_loops=False)
+        try:
+            return _built(parts, argument, variables, world, length, element)
+        except DpestError:
+            raise error from None
+
+
+def _built(
+    parts: Cut,
+    argument: str,
+    variables: Mapping[str, Any],
+    world: Callable[[], World],
+    length: int | None,
+    element: Any,
+) -> Graph:
     exact, modulus = 0, 1
     kept_lists: set[str] = set()
     counters: set[str] = set()
+    summed: set[str] = set()
     while True:
         builder = _Builder(parts, argument, world(), exact, modulus, kept_lists, length)
         builder.counters = counters
+        builder.summed = summed
         try:
-            return builder.build(variables)
+            found = builder.build(variables, element)
+            if not found.world.private_length:
+                return found
+            from dpest.program import sums  # it knows graphs
+
+            more = sums.starting_as_numbers(found, builder.variables_of)
+            if more <= summed:
+                return sums.of_records(found, parts.name)
+            summed |= more
         except _UnboundedError as unbounded:
-            if not unbounded.names - counters:
+            growing = summed if builder.world.private_length else counters
+            if not unbounded.names - growing:
                 raise RefusedError(str(unbounded)) from None
-            counters |= unbounded.names
+            growing |= unbounded.names
         except NeedsPositionError as need:
             exact = max(exact, need.exact)
             modulus = math.lcm(modulus, need.modulus)
@@ -156,6 +191,14 @@ class _Run(PieceRun):
         self.totals = Totals()
         self.vector_draws: set[Symbol] = set()
         self.given_draws: frozenset[Symbol] = frozenset()
+        self.passed = False
+        """Whether a pass over the data was made before this piece."""
+
+    def number_of_records(self) -> Real:
+        """The number of records, where it is private."""
+        if self.passed:
+            return Real(Form.of(COUNT), True)
+        return self.totals.total(Vector(Real(Form.number(1), True)))
 
     def total(self, vector: Vector) -> Real:
         return self.totals.total(vector)
@@ -205,6 +248,8 @@ class _Builder:
         self.used_own: dict[Symbol, int] = {}
         self.faithful = True
         self.counters: set[str] = set()
+        self.summed: set[str] = set()
+        self.variables_of: dict[int, Mapping[str, Any]] = {}
         self.places: dict[str, str] = {}
         self.values: dict[int, list[dict[str, Any]]] = {}
         self.selections: list[Selected] = []
@@ -213,9 +258,9 @@ class _Builder:
         self.recognised = False
         self.prefix_sums = False
 
-    def build(self, variables: Mapping[str, Any]) -> Graph:
+    def build(self, variables: Mapping[str, Any], element: Any = None) -> Graph:
         start = dict(variables)
-        start[self.argument] = Vector(Real(Form.of(ELEMENT)))
+        start[self.argument] = Vector(Real(Form.of(ELEMENT)) if element is None else element)
         self._node(
             0, None, self.first, start, frozenset(start), Outcome(self._still(), "next", None)
         )
@@ -319,6 +364,7 @@ class _Builder:
                 )
             node = self.table[key] = LoopNode(len(self.nodes), slots)
             self.nodes.append(node)
+            self.variables_of[node.index] = abstract
             self.todo.append(_State(node, piece, turn, position, abstract))
             self.values.setdefault(piece, []).append(abstract)
         return node, updates, released
@@ -349,10 +395,13 @@ class _Builder:
             return value
         if path in self.counters and isinstance(value, int):
             return Counter()
+        if path in self.summed and type(value) in (int, float):
+            return Real(self._slot(Form.number(value), path, updates))
         if isinstance(value, Real):
-            if not value.form.terms:
+            if not value.form.terms and path not in self.summed:
                 return value.plain
-            return Real(self._slot(value.form, path, updates), value.integer)
+            whole = value.integer and path not in self.summed
+            return Real(self._slot(value.form, path, updates), whole)
         if isinstance(value, Vector):
             return self._abstract_vector(value, path, updates)
         if isinstance(value, PrefixSums):
@@ -426,7 +475,7 @@ class _Builder:
             return None
         run = self._still()
         with in_run(run):
-            names = scope(piece, copied(state.variables), ANY_LENGTH)
+            names = scope(piece, copied(state.variables), _BUILTINS)
             found = eval(piece.iterable, names)
             over = pass_over(found)
             return over if over is not None else list(found)
@@ -440,7 +489,10 @@ class _Builder:
     ) -> Iterator[Outcome]:
         from dpest.program.generator import SymbolicGenerator
 
+        passed = any(at < state.piece for at in self.passes)
+
         def prepare(run: PieceRun) -> Any:
+            run.passed = passed  # type: ignore[attr-defined]
             return VectorGenerator(SymbolicGenerator(run), run.own)  # type: ignore[attr-defined]
 
         def finish(outcome: Outcome) -> None:
@@ -458,7 +510,7 @@ class _Builder:
             {},
             variables,
             prepare,
-            ANY_LENGTH,
+            _BUILTINS,
             limit=_MOST_PATHS,
             finish=finish,
             make_run=_Run,
@@ -643,6 +695,14 @@ class _Builder:
             if isinstance(leaf, Counter):
                 self.unknown_places.append(source.index)
                 continue
+            if isinstance(leaf, Count) and self.world.private_length:
+                raise RefusedError(
+                    f"{self.parts.name} releases how many records there are, without noise, and "
+                    "records come and go (add_remove_one): add noise to the count"
+                )
+            if isinstance(leaf, Count):
+                plain.append(self.first)  # as public as a position
+                continue
             if isinstance(leaf, PrefixSums):
                 self.prefix_sums = True
                 vectors.append(leaf.vector)
@@ -748,7 +808,19 @@ def _decided_variable(value: Any) -> Any:
     return value if isinstance(value, _WHOLE) else decided(value)
 
 
-_WHOLE = (Vector, Output, PrefixSums, Selected, Ranked, Gap, Sorted, Others, Position, Counter)
+_WHOLE = (
+    Vector,
+    Output,
+    PrefixSums,
+    Selected,
+    Ranked,
+    Gap,
+    Sorted,
+    Others,
+    Position,
+    Counter,
+    Count,
+)
 
 
 def _leaves(value: Any) -> list[Any]:

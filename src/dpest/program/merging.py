@@ -12,19 +12,18 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from dpest.errors import PathLimitError, UntraceableError
 from dpest.noise.family import Noise
-from dpest.program.linear import Condition, Form, Symbol, distinct
+from dpest.program.linear import Condition, Symbol, distinct
 from dpest.program.piece_runs import Block, Outcome, PieceRun, World, kept, outcomes
 from dpest.program.pieces import GIVEN, ITEM, Cut, cut, scope
 from dpest.program.polyhedra import Premises, feasible
 from dpest.program.regions import Point
-from dpest.program.running import in_run
+from dpest.program.running import in_run, remembered
 from dpest.program.skeleton import Skeleton
 from dpest.program.states import copied, signature
 from dpest.program.symbolic import Real, Truth, settled
@@ -104,10 +103,12 @@ class _NoDraws:
         self._where = where
 
     def __getattr__(self, name: str) -> Any:
-        raise UntraceableError(
-            f"what a loop runs over is drawn by rng.{name}",
-            "Draw it in a statement before the loop.",
-            self._where,
+        raise remembered(
+            UntraceableError(
+                f"what a loop runs over is drawn by rng.{name}",
+                "Draw it in a statement before the loop.",
+                self._where,
+            )
         )
 
 
@@ -380,8 +381,4 @@ def disjoint(first: Sequence[Condition], second: Sequence[Condition]) -> bool:
     return feasible([*first, *second]) is None
 
 
-def input_symbols(length: int) -> list[Real]:
-    return [Real(Form({Symbol("input", f"q{j}"): Fraction(1)})) for j in range(length)]
-
-
-__all__ = ["GIVEN", "Edge", "Model", "Node", "build", "disjoint", "input_symbols"]
+__all__ = ["GIVEN", "Edge", "Model", "Node", "build", "disjoint"]

@@ -42,8 +42,9 @@ Block = tuple[Condition, ...]
 class Derived:
     """Data computed from data alone: `clip` to [low, high], or the `indicator` of a condition.
 
-    What a proof uses: it moves only if `of` moves; a clipped value by no more than `of` does and
-    by no more than `width`, in the same direction; an indicator by at most 1.
+    `one` is 1 for each record, to count them. What a proof uses: it moves only if `of` moves; a
+    clipped value by no more than `of` does and by no more than `width`, in the same direction; an
+    indicator by at most 1.
     """
 
     kind: str
@@ -75,10 +76,12 @@ class PrivateBranchError(RefusedError):
 class World:
     """What all runs of one reading share: the noises, and the names of everything symbolic."""
 
-    def __init__(self, private: bool = False) -> None:
+    def __init__(self, private: bool = False, private_length: bool = False) -> None:
         self.supports = Supports()
         self.private = private
         """Whether input symbols stand for private data, so that branches on them are refused."""
+        self.private_length = private_length
+        """Whether records come and go, so that how many there are is private, too."""
         self.derived: dict[Symbol, Derived] = {}
         self.notes: dict[str, None] = {}
         self._names: dict[tuple[str, Noise], Symbol] = {}

@@ -84,22 +84,39 @@ class Cut:
     is_generator: bool
 
 
-def cut(function: Callable[..., Any], rng: str = "rng") -> Cut:
-    """Cut a function at its top-level loops; raises UntraceableError where that can't be done."""
-    return _cut(function, rng, ())
+def cut(
+    function: Callable[..., Any],
+    rng: str = "rng",
+    change: ast.NodeTransformer | None = None,
+    lists_as_loops: bool = True,
+) -> Cut:
+    """Cut a function at its top-level loops; raises UntraceableError where that can't be done.
+
+    `change` may rewrite each statement first. `lists_as_loops`: whether a statement that makes a
+    list by a comprehension is cut like the loop that fills it.
+    """
+    return _cut(function, rng, (), change, lists_as_loops)
 
 
-def _cut(function: Callable[..., Any], rng: str, inside: tuple[Any, ...]) -> Cut:
+def _cut(
+    function: Callable[..., Any],
+    rng: str,
+    inside: tuple[Any, ...],
+    change: ast.NodeTransformer | None,
+    lists_as_loops: bool,
+) -> Cut:
     function = inspect.unwrap(function)
     definition, file = _definition(function)
-    statements = _expand(definition.body)
+    statements = _expand(definition.body) if lists_as_loops else definition.body
+    if change is not None:
+        statements = [change.visit(s) for s in statements]
     closure = inspect.getclosurevars(function)
     names = {**function.__globals__, **closure.nonlocals}
     rest: tuple[Piece, ...] = ()
     entered = _tail_call(statements, names, rng, (*inside, function))
     if entered is not None:
         other, its_rng, call = entered
-        rest = _cut(other, its_rng, (*inside, function)).pieces
+        rest = _cut(other, its_rng, (*inside, function), change, lists_as_loops).pieces
         statements = [*statements[:-1]]
         enter = _Segment("enter", [_bound(call)], None, call.lineno, file)
         segments = [*_segments(statements, file), enter]

@@ -35,6 +35,8 @@ def faces(
     """The faces over the inputs and over what was derived from them (see the checker's twin)."""
     r = radius_of(adjacency, domain)
     name = adjacency.name
+    if name == "add_remove_one":
+        return entering(inputs, derived, entry_ranges(adjacency, domain))
     plain: Faces
     if name in ("linf", "any_pair"):
         plain = [[dict.fromkeys(inputs, (-r, r))]]
@@ -43,13 +45,50 @@ def faces(
     elif name == "l1":
         plain = [[{q: (v, v)} for q in inputs for v in (r, -r)]]
     elif name == "replace_one":
-        plain = [[{q: (-r, r)}] for q in inputs]
+        reach = [(-r, r)]
+        if math.isinf(r) and getattr(domain, "fields", ()):
+            reach = [(low - high, high - low) for low, high in entry_ranges(adjacency, domain)]
+        size = len(reach)
+        rows = [inputs[i : i + size] for i in range(0, len(inputs), size)]
+        plain = [[dict(zip(row, reach, strict=True))] for row in rows]
     else:
-        raise RefusedError(
-            f"inputs that are neighbours under {name} have different lengths; ask for a proof "
-            "with replace_one, l1, linf or monotone"
-        )
+        raise RefusedError(f"no proof knows the adjacency {name}")
     return [[widened(face, derived, name) for face in group] for group in plain]
+
+
+def entry_ranges(adjacency: Any, domain: Any = None) -> list[tuple[Any, Any]]:
+    """What an entry may be, field by field: within the bounds of the domain and of the radius."""
+    bounds = [(low, high) for _, low, high in getattr(domain, "fields", ())]
+    if not bounds:
+        bounds = [(getattr(domain, "low", -math.inf), getattr(domain, "high", math.inf))]
+    found: list[tuple[Any, Any]] = []
+    for ends in bounds:
+        low, high = (e if math.isinf(e) else Fraction(repr(float(e))) for e in ends)
+        if adjacency.radius is not None:
+            r = adjacency._exact_radius()
+            low, high = max(low, -r), min(high, r)
+        found.append((low, high))
+    return found
+
+
+def entering(
+    inputs: Sequence[Symbol], derived: Mapping[Symbol, Derived], ranges: Sequence[tuple[Any, Any]]
+) -> Faces:
+    """One record more, or one less: by how much sums over the records change."""
+    face: dict[Symbol, tuple[Any, Any]] = dict(zip(inputs, ranges, strict=True))
+    for symbol, rule in derived.items():
+        if rule.kind == "indicator":
+            face[symbol] = (_ZERO, Fraction(1))
+            continue
+        values = [rule.of.constant + v for v in _interval(rule.of.terms, face)]
+        low = [v if rule.low is None else max(v, rule.low) for v in values]
+        high = [v if rule.high is None else min(v, rule.high) for v in low]
+        face[symbol] = (high[0], high[1])
+    return [[face], [{s: (-high, -low) for s, (low, high) in face.items()}]]
+
+
+def _interval(terms: Mapping[Symbol, Fraction], face: Face) -> tuple[Any, Any]:
+    return lowest(terms, face), -lowest({s: -c for s, c in terms.items()}, face)
 
 
 def widened(
@@ -78,9 +117,9 @@ def whole_data(
     """The data whose differences are integers: integer noise can follow no others."""
     found = set(inputs) if integers else set()
     for symbol, rule in derived.items():
-        numbers = [*rule.of.terms.values()]
+        numbers = [*rule.of.terms.values(), rule.of.constant]
         numbers += [end - rule.of.constant for end in (rule.low, rule.high) if end is not None]
-        if rule.kind == "indicator" or (
+        if rule.kind in ("indicator", "one") or (
             found.issuperset(rule.of.terms) and all(n.denominator == 1 for n in numbers)
         ):
             found.add(symbol)

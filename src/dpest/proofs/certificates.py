@@ -68,6 +68,7 @@ def header(
             label(s): {
                 "kind": rule.kind,
                 "of": _terms(rule.of),
+                "constant": str(rule.of.constant),
                 "ends": [
                     None if end is None else number(end - rule.of.constant)
                     for end in (rule.low, rule.high)
@@ -145,7 +146,9 @@ def _noise(noise: Noise, draw: Draw) -> list[Any]:
 def number(value: Any) -> Any:
     if value is None:
         return None
-    return "inf" if isinstance(value, float) and math.isinf(value) else str(value)
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return str(value)
 
 
 def label(symbol: Symbol) -> str:

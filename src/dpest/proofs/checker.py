@@ -10,7 +10,6 @@ noises that are not shifted, is injective with Jacobian 1, so that probabilities
 e^cost. Everything else is recomputed here."""
 import hashlib, itertools, json, math, re, sys
 from fractions import Fraction as Q
-
 ZERO, STILL = Q(0), (0, 0)
 # family: (rule, integral, least value); absolute: rate·|s|; upward: rate·s, s ≥ 0; square: rate·s²
 FAMILIES = {"laplace": ("absolute", False, None), "discrete_laplace": ("absolute", True, None),
@@ -24,6 +23,7 @@ def need(holds, message):
 def number(value):
     need(type(value) is int or re.fullmatch(r"-?\d+(/[1-9]\d*)?", value), f"not a rational: {value!r}")
     return Q(value)
+end = lambda v: {"inf": math.inf, "-inf": -math.inf}[v] if v in ("inf", "-inf") else number(v)
 terms = lambda j: {k: number(v) for k, v in j.items() if number(v)}
 minus = lambda t: {k: -v for k, v in t.items()}
 frozen = lambda constant, t, strict: (constant, tuple(sorted(t.items())), strict)
@@ -48,30 +48,33 @@ def support(names, C):
         found += [(-sign * number(e), ((h, Q(sign)),), False) for sign, e in zip((1, -1), ends) if e is not None]
     return found
 def components(C, inputs):
-    """The adjacency as a union of convex hulls of boxes of differences."""
-    name, r = C["adjacency"]["name"], C["adjacency"]["radius"]
-    r = math.inf if r == "inf" else number(r)
-    need(r > 0 and (name != "any_pair" or C["adjacency"]["radius"] == C["domain"]["width"]), "radius")
+    """The adjacency as a union of convex hulls of boxes of differences; entries may have several fields."""
+    name, r, ranges = C["adjacency"]["name"], end(C["adjacency"]["radius"]), [[*map(end, e)] for e in C["domain"].get("range", [])]
+    need(r > 0 and (len(ranges) < 2 or name in ("replace_one", "add_remove_one")) and (name != "any_pair" or C["adjacency"]["radius"] == C["domain"]["width"]), "radius")
+    entries = [[q, *(f"{q}_{k}" for k in range(1, len(ranges)))] for q in inputs]
+    reach = [(a - b, b - a) for a, b in ranges] if ranges and r == math.inf else [(-r, r)]
     boxes = {"linf": [[{q: (-r, r) for q in inputs}]], "any_pair": [[{q: (-r, r) for q in inputs}]],
              "monotone": [[{q: (ZERO, r) for q in inputs}], [{q: (-r, ZERO) for q in inputs}]],
              "l1": [[{q: (v, v)} for q in inputs for v in (r, -r)]],
-             "replace_one": [[{q: (-r, r)}] for q in inputs]}
-    need(name in boxes, f"adjacency {name!r}")
-    integral = any(FAMILIES.get(family, STILL)[1] for family, _ in C["noises"].values())
-    need(not integral or name != "l1" or (C["domain"]["kind"] == "integers" and r <= 1), "a hull of integers")
-    return [[derive(face, C["derived"], name) for face in group] for group in boxes[name]]
+             "replace_one": [[dict(zip(entry, reach))] for entry in entries],
+             "add_remove_one": [[dict(zip(entry, map(tuple, ranges)))] for entry in entries if C["method"] == "loop"]}
+    need(name != "l1" or not any(FAMILIES.get(family, STILL)[1] for family, _ in C["noises"].values()) or (C["domain"]["kind"] == "integers" and r <= 1), "a hull of integers")
+    faces = [[derive(face, C["derived"], name) for face in group] for group in boxes[name]]
+    return faces if name != "add_remove_one" else faces + [[{k: (-b, -a) for k, (a, b) in faces[0][0].items()}]]
 def derive(face, rules, name):
-    """Add the ranges of clipped data and of indicators; an l1 vertex is not cut (it spans a hull)."""
+    """Add the ranges of clipped data and of indicators; an l1 vertex is not cut (it spans a hull).
+    Where a record is added these are what it adds to sums: its values, 0 or 1, and `one` to a count."""
     for symbol, rule in rules.items():
-        t = terms(rule["of"])
+        t, kind, adding = terms(rule["of"]), rule["kind"], name == "add_remove_one"
+        floor, top = (d if e is None else number(e) for e, d in zip(rule["ends"], (-math.inf, math.inf)))
         low, high = least(ZERO, t, face), -least(ZERO, minus(t), face)
-        if rule["kind"] == "indicator":
-            low, high = STILL if name != "l1" and all(face.get(k, STILL) == STILL for k in t) else (Q(-1), Q(1))
-        elif None not in rule["ends"] and name != "l1":
-            width = number(rule["ends"][1]) - number(rule["ends"][0])
-            low, high = max(low, -width), min(high, width)
-        need(rule["kind"] in ("clip", "indicator") and symbol[0] in "ci", "derived data")
-        face = face | {symbol: (min(low, ZERO), max(high, ZERO))}
+        if kind == "indicator":
+            still = not adding and name != "l1" and all(face.get(k, STILL) == STILL for k in t)
+            low, high = STILL if still else (Q(adding - 1), Q(1))
+        elif adding: low, high = (number(rule["constant"]) + min(max(v, floor), top) for v in (low, high))
+        elif name != "l1": low, high = max(low, floor - top), min(high, top - floor)
+        need(kind in ("clip", "indicator") and symbol[0] in "ci" or (kind, low, high) == ("one", 1, 1), "derived data")
+        face = face | {symbol: (low, high) if adding else (min(low, ZERO), max(high, ZERO))}
     return face
 def least(constant, slopes, face):
     """The least value of constant + slopes·d on a box; symbols that are not in it don't move."""
@@ -81,8 +84,8 @@ def whole(k, C):
     """Whether these data differ by integers: integer data, indicators, integer clips of such."""
     if k not in C["derived"]: return k[0] == "q" and C["domain"]["kind"] == "integers"
     rule, t = C["derived"][k], terms(C["derived"][k]["of"])
-    return rule["kind"] == "indicator" or (all(whole(j, C) for j in t) and all(
-        v.denominator == 1 for v in (*t.values(), *(number(e) for e in rule["ends"] if e is not None))))
+    return rule["kind"] in ("indicator", "one") or (all(whole(j, C) for j in t) and all(
+        v.denominator == 1 for v in (*t.values(), *(number(e) for e in (*rule["ends"], rule["constant"]) if e is not None))))
 def points(k, ends, integral, C):
     """Where to split a range: its ends, as costs are convex in d; but a mixture of integer shifts
     is no integer: with integer noise, at every integer, if the data differ by integers at all."""
@@ -164,8 +167,7 @@ def dead_branches(C, known, noises, leaving):
         farkas(known[e["from"]] + support(used, C) + held, e["empty"], None, f"dead {e['from']}", C)
 def regions(C, noises):
     """leaf -> the conditions that make it: exactly its region, as regions are shown disjoint."""
-    known, drawn, plain, leaving = {}, {}, {}, {}
-    leaves = [leaf["node"] for leaf in C["leaves"]]
+    known, drawn, plain, leaving, leaves = {}, {}, {}, {}, [leaf["node"] for leaf in C["leaves"]]
     for node in C["nodes"]:
         i, ways = node["id"], []
         need(i not in known and (node["in"] or not known), "nodes")
@@ -240,18 +242,19 @@ def check_loop(C):
     dead_branches(C, {n: [] for n in slots}, noises, leaving)
     for (n, reads), paths in leaving.items():
         need(branches_cover(paths, f"node {n}") or not reads or (n, False) in leaving or C["length"] != "any", f"node {n}: endless")
-    used = {k for e in C["edges"] for d in e["if"] for c in decision(d)[2] for k, _ in c[1]}
+    used = {k for e in C["edges"] for t in (*e["real"], *e["set"].values(), *(dict(c[1]) for d in e["if"] for c in decision(d)[2])) for k in t}
     integral = any(x[2] for x in noises.values())
-    used |= {k for e in C["edges"] for t in e["real"] + list(e["set"].values()) for k in t}
     corners = [[dict(zip(names, v)) for f in group for names in [sorted(k for k in f if k in used)]
                 for v in itertools.product(*[points(k, f[k], integral, C) for k in names])] for group in components(C, ["q"])]
-    need(all(corners) and all(whole(k, C) for k in (used - {*noises} if integral else ()) if k[0] in "qci"), "integers")
-    one_moves = C["adjacency"]["name"] in ("l1", "replace_one")
+    need(all(corners) and all(whole(k, C) for k in (used - {*noises} if integral else ()) if k[0] in "qcio"), "integers")
+    one_moves = C["adjacency"]["name"] in ("l1", "replace_one", "add_remove_one")
+    for e in C["edges"] if C["adjacency"]["name"] == "add_remove_one" else ():  # a turn only adds to sums
+        adds = all(number(t.get(v, "0")) == 1 and all(k == v or k[0] in "qcio" for k in t) for v, t in e["set"].items())
+        need(not e["reads"] or (adds and e["from"] == e["to"] and not any(e[k] for k in ("if", "noise", "real", "release"))), "a turn")
     corners = [[c for group in corners for c in group]] if one_moves else corners
     need(len(C["components"]) == len(corners) and {n for n, _ in leaving} == set(slots), "dead end")
     for part, moves in zip(C["components"], corners):
-        states = {s["id"]: s for s in part["states"]}
-        steps = {(s["state"], s["edge"], s["move"]): s for s in part["steps"]}
+        states, steps = {s["id"]: s for s in part["states"]}, {(s["state"], s["edge"], s["move"]): s for s in part["steps"]}
         start = states[part["start"]]
         need(start["node"] == start["phase"] == 0 and not slots[0] and number(start["budget"]) <= number(C["epsilon"]), "start")
         for s, (i, e) in itertools.product(states.values(), enumerate(C["edges"])):
@@ -266,7 +269,7 @@ def check_loop(C):
                 same = after["node"] == e["to"] and (e["to"] == -1 or after["phase"] == phase)
                 need(same and set(e["set"]) == set(after["difference"]), where + ": leads elsewhere")
                 face = {k: (number(v),) * 2 for k, v in s["difference"].items()}
-                face |= {k: (corner.get(k, ZERO),) * 2 for k in ("q", *C["derived"]) if e["reads"]}
+                face |= {k: (corner.get(k, ZERO),) * 2 for k in (*moves[0], "q", *C["derived"]) if e["reads"]}
                 face |= {"=" + k: (number(v),) * 2 for k, v in after["difference"].items()}
                 pin = [terms(t) for t in e["real"]] + [{**terms(t), "=" + k: Q(-1)} for k, t in e["set"].items()]
                 shift = {h: (number(x), {}) for h, x in steps[s["id"], i, m]["shift"].items()}
@@ -276,8 +279,7 @@ def check_loop(C):
 def check_composition(C):
     """Parts are checked on their own; the budgets of the calls on one path add up."""
     for part in C["parts"]:
-        check(part)
-        need(part["method"] != "square" and all(part[k] == C[k] for k in ("adjacency", "unit")), "parts")
+        need(check(part) and part["method"] != "square" and all(part[k] == C[k] for k in ("adjacency", "unit")), "parts")
     for path in C["paths"]:
         costs = (abs(number(scale)) * number(C["parts"][i]["epsilon"]) for i, scale in path)
         need(sum(costs, ZERO) <= number(C["epsilon"]), "the calls cost more")
@@ -293,8 +295,6 @@ def verdict(path):
         with open(path, encoding="utf-8") as file: C = json.load(file)
         body = json.dumps({k: v for k, v in C.items() if k != "digest"}, sort_keys=True)
         need(hashlib.sha256(body.encode()).hexdigest() == C["digest"], "digest of the certificate")
-        print(f"valid    {path}  {check(C)}")
+        return print(f"valid    {path}  {check(C)}") or 0
     except Exception as error: return print(f"REFUSED  {path}  {type(error).__name__}: {error}") or 1
-    return 0
-main = lambda paths: max([verdict(path) for path in paths], default=0)
-if __name__ == "__main__": sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__": sys.exit(max(map(verdict, sys.argv[1:]), default=0))

@@ -17,6 +17,7 @@ from typing import Any
 from dpest.declaration import Mechanism
 from dpest.errors import ReplayError, UntraceableError
 from dpest.noise.family import Noise
+from dpest.program.any_length import ELEMENT
 from dpest.program.fixed import FixedRun
 from dpest.program.generator import SymbolicGenerator
 from dpest.program.linear import Condition, Form, Symbol
@@ -81,7 +82,12 @@ def random_input(length: int, source: random.Random, integers: bool) -> list[Any
 
 
 def check_model(
-    function: Callable[[Any, Any], Any], model: Model, length: int, *, integers: bool, where: Any
+    function: Callable[[Any, Any], Any],
+    model: Model,
+    inputs: Sequence[Symbol],
+    *,
+    integers: bool,
+    where: Any,
 ) -> None:
     """Each run of the function must follow the model of its length to the same release."""
     source = random.Random(20)
@@ -91,10 +97,11 @@ def check_model(
             leaving.setdefault(edge.source, []).append((node.index, edge))
     leaves = {node.index: node for node in model.leaves}
     for _ in range(_TRIALS):
-        x = random_input(length, source, integers)
+        x = random_input(len(inputs), source, integers)
         draws = Draws(source)
         output = _run(function, x, draws, where)
-        values = _data(x, model.world)
+        data = dict(zip(inputs, map(Fraction, x), strict=True))
+        values = _with_derived(data, model.world)
         rest = list(draws.values)
         at = 0
         while at not in leaves:
@@ -130,17 +137,14 @@ def _holds(conditions: Sequence[Condition], values: Mapping[Symbol, Fraction]) -
     return all(c.holds(values) for c in conditions)
 
 
-def _data(x: Sequence[Any], world: World) -> dict[Symbol, Fraction]:
-    values = {Symbol("input", f"q{j}"): Fraction(v) for j, v in enumerate(x)}
-    return _with_derived(values, world)
-
-
 def _with_derived(values: dict[Symbol, Fraction], world: World) -> dict[Symbol, Fraction]:
     for symbol, rule in world.derived.items():
         if rule.kind == "clip":
             found = rule.of.at(values)
             found = found if rule.low is None else max(found, rule.low)
             values[symbol] = found if rule.high is None else min(found, rule.high)
+        elif rule.kind == "one":
+            values[symbol] = Fraction(1)
         else:
             values[symbol] = Fraction(int(_true(rule.truth, values)))
     return values
@@ -185,6 +189,7 @@ def check_graph(
     *,
     integers: bool,
     where: Any,
+    entry: Sequence[Symbol] = (ELEMENT,),
     lengths: Sequence[int] = _LENGTHS,
 ) -> None:
     """The same for a graph of every length: runs of several lengths must follow it."""
@@ -193,18 +198,26 @@ def check_graph(
         length = lengths[trial % len(lengths)]
         if graph.gaps and length < 2:
             continue
-        x = random_input(length, source, integers)
+        x = random_input(length * len(entry), source, integers)
         draws = Draws(source)
         output = _run(function, x, draws, where)
-        _Walk(graph, x, draws.values, where).run(output)
+        _Walk(graph, x, entry, draws.values, where).run(output)
 
 
 class _Walk:
     def __init__(
-        self, graph: Graph, x: Sequence[Any], drawn: Sequence[Fraction], where: Any
+        self,
+        graph: Graph,
+        x: Sequence[Any],
+        entry: Sequence[Symbol],
+        drawn: Sequence[Fraction],
+        where: Any,
     ) -> None:
         self.graph = graph
-        self.x = [Fraction(v) for v in x]
+        values, size = [Fraction(v) for v in x], len(entry)
+        self.x = [
+            dict(zip(entry, values[i : i + size], strict=True)) for i in range(0, len(x), size)
+        ]
         self.rest = list(drawn)
         self.where = where
         self.vectors: dict[Symbol, list[Fraction]] = {}
@@ -231,8 +244,7 @@ class _Walk:
     def _try(self, edge: LoopEdge) -> tuple[LoopEdge, dict[Symbol, Fraction], int] | None:
         values = dict(self.slots)
         if edge.reads:
-            values[Symbol("input", "q")] = self.x[self.read]
-            values = _with_derived(values, self.graph.world)
+            values = _with_derived({**values, **self.x[self.read]}, self.graph.world)
         at = 0
         for symbol, is_vector in edge.order:
             count = len(self.x) if is_vector else 1
@@ -280,8 +292,7 @@ class _Walk:
             values = []
             for i, datum in enumerate(self.x):
                 here = {s: v[i] for s, v in self.vectors.items()}
-                here[Symbol("input", "q")] = datum
-                here = _with_derived(here, self.graph.world)
+                here = _with_derived({**here, **datum}, self.graph.world)
                 form = found[0].form
                 shared = {s: Fraction(0) for s in form.terms if s not in here}
                 values.append(form.at({**shared, **here}))

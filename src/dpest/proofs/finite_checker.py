@@ -103,21 +103,19 @@ def check(C):
     return f"{C['mechanism']}: {bound}, {C['adjacency']['name']}, {len(tables)} inputs"
 
 
-def main(paths):
-    status = 0
-    for path in paths:
-        try:
-            with open(path, encoding="utf-8") as file:
-                C = json.load(file)
-            body = json.dumps({k: v for k, v in C.items() if k != "digest"}, sort_keys=True)
-            digest = hashlib.sha256(body.encode()).hexdigest()
-            need(C["digest"] == digest, "digest of the certificate")
-            print(f"valid    {path}  {check(C)}")
-        except Exception as error:
-            print(f"REFUSED  {path}  {type(error).__name__}: {error}")
-            status = 1
-    return status
+def verdict(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            C = json.load(file)
+        body = json.dumps({k: v for k, v in C.items() if k != "digest"}, sort_keys=True)
+        digest = hashlib.sha256(body.encode()).hexdigest()
+        need(C["digest"] == digest, "digest of the certificate")
+        print(f"valid    {path}  {check(C)}")
+    except Exception as error:
+        print(f"REFUSED  {path}  {type(error).__name__}: {error}")
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(max(map(verdict, sys.argv[1:]), default=0))

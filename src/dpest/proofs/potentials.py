@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
-from dpest.program.any_length import ELEMENT
+from dpest.program.any_length import ELEMENT, fields_of
 from dpest.program.linear import Form, Symbol
 from dpest.program.loops import END, Graph, LoopEdge
 from dpest.proofs.adjacency_faces import faces, whole_data
@@ -85,9 +85,10 @@ def automata(
     linf, monotone: each datum moves within a box, on its own. l1, replace_one: nothing moves until
     one datum moves by a corner of its face, then nothing again.
     """
-    components = faces(adjacency, [ELEMENT], graph.world.derived, domain)
+    entry = fields_of(ELEMENT.name, len(getattr(domain, "fields", ())))
+    components = faces(adjacency, entry, graph.world.derived, domain)
     integral = any(draw.integral for draw in (draws or {}).values())
-    whole = whole_data([ELEMENT], graph.world.derived, integers)
+    whole = whole_data(entry, graph.world.derived, integers)
     if adjacency.name in ("linf", "monotone", "any_pair"):
         return [
             [Phase(0, c, 0, m) for m, c in enumerate(_corners(face, graph, integral, whole))]
@@ -110,8 +111,8 @@ def _corners(
     for name in names:
         if any(abs(end) == float("inf") for end in face[name]):
             raise RefusedError(
-                "an entry may be replaced by anything, and it is used as it is: no noise hides "
-                "that. Clip the data first (np.clip), or bound the adjacency (radius) or the domain"
+                "an entry may be anything, and it is used as it is: no noise hides that. Clip the "
+                "data first (np.clip), or bound the adjacency (radius) or the domain"
             )
     ends = [points(name, face[name], integral, whole) for name in names]
     if integral and not all(

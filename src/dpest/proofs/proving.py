@@ -21,9 +21,8 @@ from dpest.evidence import Measure
 from dpest.inputs.adjacency import Adjacency
 from dpest.inputs.domains import ANY, Form
 from dpest.program.any_length import ELEMENT, LISTS
-from dpest.program.linear import Symbol
 from dpest.program.loops import Graph, graph
-from dpest.program.merging import Model, build, input_symbols
+from dpest.program.merging import Model, build
 from dpest.program.roots import Exponential
 from dpest.program.unit import Unit
 from dpest.proofs import certificates, conformance, finite, gaussian, lower_bounds
@@ -178,6 +177,8 @@ def _at_lengths(question: Question, fallback: int | None) -> Proof:
         small = _finite(question)
         if small is not None:
             return small
+    if question.adjacency.name == "add_remove_one":
+        return _every_length(question)
     if question.length is not ANY:
         proof = _with_either_input(question, lambda q: _fixed(q, question.length))
         if proof.status != "upper bound":
@@ -229,11 +230,20 @@ def _with_either_input(question: Question, ask: Callable[[Question], Proof]) -> 
 # ---- every length
 
 
+def _graph(question: Question, length: int | None = None) -> Graph:
+    return graph(
+        question.mechanism.function,
+        question.argument,
+        question.variables(),
+        question.world,
+        length,
+        question.element,
+    )
+
+
 def _every_length(question: Question) -> Proof:
     try:
-        found = graph(
-            question.mechanism.function, question.argument, question.variables(), question.world
-        )
+        found = _graph(question)
     except DpestError:
         raise
     except Exception as error:  # the function's own, on a vector without a length
@@ -245,7 +255,9 @@ def _every_length(question: Question) -> Proof:
     rated = checked_rates(question, found.noises)
     where = place_of(question.mechanism.function)
     integers = question.integer_data(has_integral(rated.draws))
-    conformance.check_graph(question.run, found, integers=integers, where=where)
+    conformance.check_graph(
+        question.run, found, integers=integers, where=where, entry=question.entry
+    )
     if found.selections or found.gaps:
         return _selected(question, found, rated)
     return _potentials(question, found, rated, ANY)
@@ -315,9 +327,7 @@ def _box(question: Question, component: int) -> tuple[Fraction, Fraction] | None
 def _lower_of_every(question: Question, length: int, box: Any) -> Lower | None:
     """The worst run of the loop that is not unrolled, on data of this length."""
     try:
-        found = graph(
-            question.mechanism.function, question.argument, question.variables(), question.world
-        )
+        found = _graph(question)
         rated = checked_rates(question, found.noises)
         parts = [
             potential(found, rated.draws, phases) for phases in _phases(question, found, rated)
@@ -416,9 +426,11 @@ def _fixed(question: Question, length: int) -> Proof:
     rated = checked_rates(question, model.noises)
     where = place_of(question.mechanism.function)
     integers = question.integer_data(has_integral(rated.draws))
-    conformance.check_model(question.run, model, length, integers=integers, where=where)
+    conformance.check_model(
+        question.run, model, question.inputs(length), integers=integers, where=where
+    )
     found = regions(model, rated.draws)
-    inputs = [Symbol("input", f"q{j}") for j in range(length)]
+    inputs = question.inputs(length)
     used = {s for r in found for s in r.problem.data_symbols()}
     groups = relevant(faces(question.adjacency, inputs, model.world.derived, question.domain), used)
     whole = whole_data(
@@ -469,9 +481,11 @@ def _gaussian(question: Question, model: Model, length: int) -> Proof:
     power = gaussian.variances(model.noises, draws)
     where = place_of(question.mechanism.function)
     integers = question.integer_data(has_integral(draws))
-    conformance.check_model(question.run, model, length, integers=integers, where=where)
+    conformance.check_model(
+        question.run, model, question.inputs(length), integers=integers, where=where
+    )
     found = regions(model, draws)
-    inputs = [Symbol("input", f"q{j}") for j in range(length)]
+    inputs = question.inputs(length)
     groups = faces(question.adjacency, inputs, model.world.derived, question.domain)
     shift = gaussian.common_shift(found, draws, groups)
     if has_integral(draws):
@@ -499,9 +513,11 @@ def _by_samples(question: Question, model: Model, length: int) -> Proof:
     """Too many regions for a proof: the worst of some of them still gives a lower bound."""
     rated = checked_rates(question, model.noises)
     where = place_of(question.mechanism.function)
-    conformance.check_model(question.run, model, length, integers=question.integers, where=where)
+    conformance.check_model(
+        question.run, model, question.inputs(length), integers=question.integers, where=where
+    )
     found = regions(model, rated.draws)
-    inputs = [Symbol("input", f"q{j}") for j in range(length)]
+    inputs = question.inputs(length)
     claimed = question.claimed()
     enough = math.inf if claimed is None else float(claimed) + 1e-9
     lower = None
@@ -518,7 +534,7 @@ def _model(question: Question, length: int) -> Model:
     from dpest.program.symbolic_arrays import symbolic_array
 
     variables = question.variables()
-    variables[question.argument] = question.given(input_symbols(length), symbolic_array)
+    variables[question.argument] = question.given(question.symbols(length), symbolic_array)
     return build(
         question.mechanism.function,
         variables,
@@ -532,13 +548,7 @@ def _model(question: Question, length: int) -> Model:
 def _unrolled(question: Question, length: int, error: PathLimitError) -> Proof:
     """Too many regions: the loop graph, unrolled, if the mechanism passes once over its data."""
     try:
-        found = graph(
-            question.mechanism.function,
-            question.argument,
-            question.variables(),
-            question.world,
-            length,
-        )
+        found = _graph(question, length)
         rated = checked_rates(question, found.noises)
         if found.selections or found.gaps:
             raise error
@@ -546,7 +556,14 @@ def _unrolled(question: Question, length: int, error: PathLimitError) -> Proof:
         raise error from None
     where = place_of(question.mechanism.function)
     integers = question.integer_data(has_integral(rated.draws))
-    conformance.check_graph(question.run, found, integers=integers, where=where, lengths=(length,))
+    conformance.check_graph(
+        question.run,
+        found,
+        integers=integers,
+        where=where,
+        entry=question.entry,
+        lengths=(length,),
+    )
     return _potentials(question, found, rated, length)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,11 +13,14 @@ from dpest.errors import DpestError, InputError, RefusedError
 from dpest.evidence import EPSILON
 from dpest.inputs.adjacency import Adjacency, parse_adjacency
 from dpest.inputs.domains import ANY, Form, parse_domain
+from dpest.program.any_length import ELEMENT, fields_of
+from dpest.program.linear import Form as Linear
 from dpest.program.linear import Symbol, rational
 from dpest.program.piece_runs import World
+from dpest.program.symbolic import Real
 from dpest.program.unit import Unit
 from dpest.proofs import certificates
-from dpest.proofs.adjacency_faces import radius_of
+from dpest.proofs.adjacency_faces import entry_ranges, radius_of
 from dpest.proofs.alignment import Draw
 from dpest.proofs.conformance import call
 from dpest.proofs.proof import Proof
@@ -38,7 +41,10 @@ class Question:
     claim: Any
     notes: tuple[str, ...] = ()
     form: Form = "list"
-    world: Callable[[], World] = field(default=lambda: World(private=True))
+
+    def world(self) -> World:
+        """A fresh reading: the data are private, and so is their number where it differs."""
+        return World(private=True, private_length=self.adjacency.name == "add_remove_one")
 
     @property
     def argument(self) -> str:
@@ -63,21 +69,39 @@ class Question:
 
     def given(self, data: Any, array: Callable[[Any], Any]) -> Any:
         """A list of numbers or of symbols in the form that the function takes."""
-        if self.field is not None:
+        if self.fields:
             return self.as_records(data)
         if self.form == "number":
             return data[0]
         return array(data) if self.form == "array" else data
 
     @property
-    def field(self) -> str | None:
-        """The one field of the records that the data are; None where they are numbers."""
-        fields: Any = getattr(self.domain, "fields", ())
-        return fields[0][0] if len(fields) == 1 else None
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the records that the data are; none where they are numbers."""
+        return tuple(name for name, _, _ in getattr(self.domain, "fields", ()))
 
-    def as_records(self, values: Iterable[Any]) -> list[dict[str, Any]]:
-        assert self.field is not None
-        return [{self.field: value} for value in values]
+    def as_records(self, values: Sequence[Any]) -> list[dict[str, Any]]:
+        names = self.fields
+        rows = range(0, len(values), len(names))
+        return [dict(zip(names, values[i : i + len(names)], strict=True)) for i in rows]
+
+    def inputs(self, length: int) -> list[Symbol]:
+        """The symbols of the data, entry by entry, field by field."""
+        return [s for j in range(length) for s in fields_of(f"q{j}", len(self.fields))]
+
+    def symbols(self, length: int) -> list[Real]:
+        return [Real(Linear.of(s)) for s in self.inputs(length)]
+
+    @property
+    def entry(self) -> list[Symbol]:
+        """The symbols of one entry of data of any length."""
+        return fields_of(ELEMENT.name, len(self.fields))
+
+    @property
+    def element(self) -> Any:
+        """What data of any length hold many of: a number, or a record."""
+        values = [Real(Linear.of(s)) for s in self.entry]
+        return self.as_records(values)[0] if self.fields else values[0]
 
     @property
     def integers(self) -> bool:
@@ -226,6 +250,8 @@ def rays_hold(
     every noise to have tails to walk into: a uniform draw that can't be shifted makes no release
     impossible (`rng.random() < 0.5 + 0.1 * x`), and lattice noise moves by whole steps.
     """
+    if question.adjacency.name == "add_remove_one":
+        return False  # a ray joins inputs of one length
     if has_integral(draws) or any(d.rate == 0 and d.family != "coin" for d in draws.values()):
         return False
     domain = question.domain
@@ -244,13 +270,20 @@ def rays_hold(
 
 def domain_facts(question: Question, draws: Mapping[Symbol, Draw]) -> dict[str, Any]:
     whole = question.integer_data(has_integral(draws))
-    facts = {
+    facts: dict[str, Any] = {
         "kind": "integers" if whole else "reals",
         "width": certificates.number(radius_of(question.adjacency, question.domain)),
     }
+    if question.adjacency.name == "add_remove_one" or question.fields:
+        facts["range"] = _ranges(question)
     if question.form != "list":
         facts["form"] = question.form
-    return facts if question.field is None else {**facts, "field": question.field}
+    return {**facts, "fields": list(question.fields)} if question.fields else facts
+
+
+def _ranges(question: Question) -> list[list[Any]]:
+    ranges = entry_ranges(question.adjacency, question.domain)
+    return [[certificates.number(end) for end in ends] for ends in ranges]
 
 
 def notes_of(question: Question, draws: Mapping[Symbol, Draw], world: World) -> tuple[str, ...]:

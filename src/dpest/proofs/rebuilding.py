@@ -71,7 +71,9 @@ def _compared(certificate: Mapping[str, Any], mechanism: Mechanism) -> list[str]
             f"the source is proved by {again['method']} here, not by {certificate['method']}"
         )
     found = [key for key in _MODEL if certificate.get(key) != again.get(key)]
-    if any(certificate["domain"].get(k) != again["domain"].get(k) for k in ("kind", "field")):
+    if any(
+        certificate["domain"].get(k) != again["domain"].get(k) for k in ("kind", "fields", "range")
+    ):
         found.append("domain")
     for key in ("nodes", "edges", "dead", "leaves"):
         if _bare(certificate.get(key)) != _bare(again.get(key)):
@@ -99,6 +101,10 @@ def _adjacency(certificate: Mapping[str, Any]) -> Adjacency:
     )
 
 
+def _bound(text: Any) -> Any:
+    return float(text) if text in ("inf", "-inf") else Fraction(text)
+
+
 def _number(text: Any) -> int | float | Fraction:
     value = Fraction(text)
     return int(value) if value.denominator == 1 else value
@@ -108,12 +114,15 @@ def _domain(certificate: Mapping[str, Any]) -> Domain:
     domain = certificate["domain"]
     if domain["kind"] == "finite":
         return finite(domain["values"])
-    if "field" in domain:
-        return records(ANY, fields={domain["field"]: (-math.inf, math.inf)})
+    ranges = [tuple(map(float, map(_bound, ends))) for ends in domain.get("range", ())]
+    if "fields" in domain:
+        return records(ANY, fields=dict(zip(domain["fields"], ranges, strict=True)))
     width = math.inf if domain["width"] == "inf" else float(Fraction(domain["width"]))
     make = integers if domain["kind"] == "integers" else reals
     if certificate["adjacency"]["name"] == "any_pair" and math.isfinite(width):
         return make(ANY, 0.0, width)
+    if ranges:
+        return make(ANY, *ranges[0])
     return make()
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
-from dpest.program.any_length import ELEMENT
+from dpest.program.any_length import ELEMENT, fields_of
 from dpest.program.linear import Form, Symbol
 from dpest.program.loops import Graph
 from dpest.proofs.adjacency_faces import Faces, faces, lowest
@@ -69,7 +69,8 @@ def selection(
     problem = Problem({s: draws[s] for s in own}, [lead], [lead] if graph.gaps else [])
     components: Faces = []
     values = {s: element.terms[s] for s in data}
-    for group in faces(adjacency, [ELEMENT], graph.world.derived, domain):
+    entry = fields_of(ELEMENT.name, len(getattr(domain, "fields", ())))
+    for group in faces(adjacency, entry, graph.world.derived, domain):
         both = []
         for face in group:
             low = lowest(values, face)
