@@ -6,8 +6,8 @@ on a grid, likelihood-ratio order; no code of the exact engine). Beside it the p
 Exits non-zero if a right mechanism is refuted, a wrong one is not, or a curve rises above the best
 or more than 10 % (and two standard errors of its event) below it.
 
-`--figures FOLDER` draws the curves in the style of the paper; `--only NAME ...` picks rows;
-`--claims 0.7` picks claims.
+`--figures FOLDER` draws the curves in the style of the paper (`--format png` for another format);
+`--only NAME ...` picks rows; `--claims 0.7` picks claims.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from dpest import zoo
 from dpest.attacks.statdp.attack import statdp_detection
 from dpest.attacks.statdp.curve import Curve, p_value_curve, plot
+from dpest.attacks.statdp.detection import SELECTION_RUNS, TEST_RUNS
 from dpest.attacks.statdp.inputs import generate_cases
 
 LENGTHS = (5, 10)
@@ -221,9 +222,15 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=NAMES)
     parser.add_argument("--claims", nargs="*", type=float, default=[0.2, 0.7, 1.5])
     parser.add_argument("--figures", type=Path)
+    parser.add_argument("--format", default="svg")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    failures = 0
+    failures = cells = 0
+    print(
+        f"verdicts at {SELECTION_RUNS:,} runs a side to select and {TEST_RUNS:,} to test, all of "
+        f"them together wrong with probability at most 0.05; curves at {CURVE_RUNS:,} and "
+        f"{CURVE_RUNS:,}; inputs of length {LENGTHS[0]} and {LENGTHS[1]}; seed {options.seed}"
+    )
     print(
         f"{'mechanism':20} {'claim':>5} {'refuted':>8} {'bound':>7} {'p exact':>9} {'p paper':>9} "
         f"{'rise':>7} {'best':>7} {'share':>6} {'cpu s':>6}  counterexample"
@@ -272,6 +279,7 @@ def main() -> int:
             if rise < 0.9 * best - 2 * error:
                 trouble.append("far below the best")
             failures += bool(trouble)
+            cells += 1
             note = " more private than claimed;" if best < 0.9 * claim else ""
             print(
                 f"{name:20} {claim:5} {found.violated!s:>8} {found.bound:7.4f} "
@@ -284,8 +292,16 @@ def main() -> int:
             print(f"{'':20} the paper's: {PAPER[name]}")
         if options.figures:
             options.figures.mkdir(parents=True, exist_ok=True)
-            plot(curves, name.removeprefix("StatDP_"), str(options.figures / f"{name}.svg"))
-    print("all as it should be" if not failures else f"{failures} rows are not as they should be")
+            plot(
+                curves,
+                name.removeprefix("StatDP_"),
+                str(options.figures / f"{name}.{options.format}"),
+            )
+    print(
+        f"all {cells} as they should be"
+        if not failures
+        else f"{failures} of {cells} rows are not as they should be"
+    )
     return 1 if failures else 0
 
 

@@ -20,6 +20,7 @@ from dpest.attacks.finder.smooth import EventShape, Linear, SmoothCheck
 from dpest.attacks.statdp.events import Range
 from dpest.attacks.statdp.features import NUMBER
 from dpest.declaration import as_mechanism
+from dpest.distributions.engine import exact_loss
 from dpest.errors import InputError
 from dpest.inputs.adjacency import parse_adjacency
 from dpest.inputs.domains import integers, reals
@@ -82,8 +83,9 @@ def above_probability(x, pattern, rho=40.0, nu=40 / 3):
 
 
 def confirm_above(x, x2, event):
+    """None where the quadrature is out of its depth."""
     p, q = above_probability(x, event.pattern), above_probability(x2, event.pattern)
-    return math.log(p / q)
+    return math.log(p / q) if p > 1e-200 and q > 1e-200 else None
 
 
 # --- the estimate -------------------------------------------------------------------------------
@@ -261,6 +263,21 @@ def test_random_pairs_are_neighbours_in_the_domain(rule, domain):
             adjacency.check(x, x2, domain)
 
 
+@pytest.mark.parametrize(
+    "rule", ["linf", "l1", "l1:2", "monotone", "replace_one:1", "add_remove_one:6", "linf:2.5"]
+)
+@pytest.mark.parametrize("domain", [reals(3), reals(3, 5, 10), integers(3), integers(3, 0, 5)])
+def test_pairs_are_neighbours_in_the_domain_wherever_a_search_goes(rule, domain):
+    """Steps leave the constraints a little (SLSQP) or a lot (pushing to the tails)."""
+    adjacency = parse_adjacency(rule)
+    rng = np.random.default_rng(0)
+    for kind in neighbourhoods(adjacency, domain, 3, math.inf) or []:
+        for _ in range(50):
+            step = rng.normal(size=kind.size) * 10 ** rng.uniform(-9, 3)
+            x, x2 = kind.pair(kind.random(rng) + step)
+            adjacency.check(x, x2, domain)
+
+
 # --- the search ---------------------------------------------------------------------------------
 
 
@@ -279,6 +296,29 @@ def test_the_search_closes_the_gap_of_at4():
             )
         ),
     ) == pytest.approx(evidence.value)
+
+
+def releasing(queries, rng):
+    """AT3 of the paper: the value of the first query above the threshold is released."""
+    noisy = rng.laplace(scale=20.0)
+    answers = []
+    for q in queries:
+        value = q + rng.laplace(scale=20.0)
+        if value >= noisy:
+            return [*answers, value]
+        answers.append(False)
+    return answers
+
+
+def test_events_that_show_most_in_the_far_tails_are_found():
+    """The last query's value in an interval, after two False: 3·eps/2 at n = 3, eps = 0.1."""
+    mechanism = as_mechanism(releasing)
+
+    def confirm(x, x2, event):
+        return exact_loss(event_mechanism(mechanism, event), x, x2).epsilon
+
+    evidence = finder_attack(mechanism, "linf", reals(3), confirm=confirm, seed=0)
+    assert 0.99 * 0.15 < evidence.value <= 0.15 + 1e-9
 
 
 def _pattern(words):
@@ -370,7 +410,10 @@ def test_the_search_beats_random_search_with_the_same_evaluations():
     def truth(candidate):
         return abs(confirm_above(candidate.x, candidate.x2, candidate.event))
 
-    climbed = [searcher.climb(o, p) for o, p in searcher.best_starts(12, 3)]
+    starts, others = searcher.best_starts(12, 3)
+    assert len(starts) == 3
+    assert len(others) == 9
+    climbed = [searcher.climb(c.objective, c.variables) for c in starts]
     best = max(truth(c) for c in climbed if c is not None)
     budget = searcher.cost.evaluations
     measured = list(searcher.random_search(min(budget, 150)))

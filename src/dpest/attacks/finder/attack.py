@@ -197,19 +197,19 @@ class _Attack:
         try:
             self._report("looking for starts", best)
             tried = max(_LEAST_STARTS, 2 * min(searcher.patterns, 4 * restarts))
-            starts = searcher.best_starts(tried, restarts, self.confirmation.spent)
-            for i, (objective, start) in enumerate(starts):
+            starts, others = searcher.best_starts(tried, restarts, self.confirmation.spent)
+            for i, start in enumerate(starts):
                 if i and self.confirmation.spent():
                     self.notes.append(f"the budget allowed {i} of {restarts} restarts")
                     break
                 self._report(f"climbing, {i + 1} of {restarts}", best)
-                candidate = searcher.climb(objective, start)
+                candidate = searcher.climb(start.objective, start.variables)
                 if candidate is not None:
                     found.append(candidate)
             self._report("estimating on fresh noise", best)
             found = [searcher.measure(c, half_width, _RANKING_SAMPLES) for c in found]
             self._report("confirming", best)
-            best = self.confirmation.confirmed(searcher, found)
+            best = self.confirmation.confirmed(searcher, found, others)
             if best is not None:
                 self._report("measuring the winner", best)
                 candidate = searcher.measure(best.candidate, half_width)

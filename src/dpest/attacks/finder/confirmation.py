@@ -12,7 +12,7 @@ import numpy as np
 
 from dpest.attacks.budget import Budget
 from dpest.attacks.finder.event import PatternEvent
-from dpest.attacks.finder.search import Candidate, Searcher
+from dpest.attacks.finder.search import Candidate, Searcher, shape_name
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.statdp.detection import named_seed
 from dpest.attacks.statdp.hypothesis_test import coin_label_bound
@@ -25,13 +25,17 @@ Confirm = Callable[[Any, Any, PatternEvent], Any]
 
 _TEST_RUNS = 500_000
 # How far a confirmed candidate is pushed on along the way that the search took.
-_STRETCHES = (2.0, 4.0, 8.0, 16.0)
+_STRETCHES = (3.0, 10.0, 30.0, 100.0)
 _MOST_CONFIRMED = 3
 _REFINEMENTS = 60
+_FIRST_STEP = 4.0
+_LOST_BY_AN_END = 1e-2
 # Smaller gains are not worth inputs that are further out.
-_WORTHWHILE = 1e-6
+_WORTHWHILE = 1e-5
 _LARGE = 1.0
 _MOST_REFINED_PATHS = 64
+_MOST_REFINED = 3
+_MOST_SHAPES = 12
 
 
 @dataclass(frozen=True)
@@ -67,10 +71,18 @@ class Confirmation:
         seconds = self.limit.seconds
         return seconds is not None and time.perf_counter() - self.started > seconds
 
-    def confirmed(self, searcher: Searcher, found: Sequence[Candidate]) -> Confirmed | None:
-        """The best confirmed candidate, pushed further along its way while that helps."""
+    def confirmed(
+        self, searcher: Searcher, found: Sequence[Candidate], others: Sequence[Candidate] = ()
+    ) -> Confirmed | None:
+        """The best confirmed candidate, pushed further along its way while that helps.
+
+        `others` are starts that were not followed to the end. An event that shows most in the far
+        tails shows little on frozen noise: where exact values are cheap, every shape of event that
+        was tried gets its turn.
+        """
         checked: list[Confirmed] = []
-        for candidate in _distinct(sorted(found, key=lambda c: -_rank(c)))[:_MOST_CONFIRMED]:
+        ranked = _distinct(sorted(found, key=lambda c: -_rank(c)))
+        for candidate in ranked[:_MOST_CONFIRMED]:
             if checked and self.spent():
                 break
             answer = self.check(searcher, candidate)
@@ -82,11 +94,27 @@ class Confirmation:
         if best.standing.name == "confidence" or math.isinf(best.value) or self.spent():
             return best
         exact = [c for c in checked if c.standing.name != "confidence"]
-        for known in list(exact):
-            twins = (self.exact(searcher, c) for c in searcher.flipped(known.candidate))
-            exact += [twin for twin in twins if twin is not None]
-        best = max((self.push(searcher, c) for c in exact), key=lambda c: c.value)
-        return self.refine(searcher, best) if math.isfinite(best.value) else best
+        if searcher.paths <= _MOST_REFINED_PATHS:
+            more = [*ranked[_MOST_CONFIRMED:], *others]
+            seen = {_shape(c) for c in ranked[:_MOST_CONFIRMED]}
+            for candidate in more:
+                if _shape(candidate) in seen or len(seen) >= _MOST_SHAPES or self.spent():
+                    continue
+                seen.add(_shape(candidate))
+                answer = self.exact(searcher, candidate)
+                if answer is not None:
+                    exact.append(answer)
+        exact.sort(key=lambda c: -c.value)
+        pushed = sorted((self.push(searcher, c) for c in exact), key=lambda c: -c.value)
+        best = pushed[0]
+        patterns: dict[str, Confirmed] = {}
+        for known in pushed:
+            patterns.setdefault(repr(known.candidate.event.pattern), known)
+        for known in list(patterns.values())[:_MOST_REFINED]:
+            if math.isinf(best.value) or self.spent():
+                break
+            best = max(best, self.refine(searcher, known), key=lambda c: c.value)
+        return best
 
     def moved(self, searcher: Searcher, base: Candidate, variables: Any) -> Candidate:
         """A candidate with other variables, turned the same way round as `base`."""
@@ -124,19 +152,39 @@ class Confirmation:
     def refine(self, searcher: Searcher, best: Confirmed) -> Confirmed:
         """A pattern search on the exact value, one variable after the other.
 
-        A step that helps is doubled, one that doesn't is turned, then halved. The number of steps
-        is fixed, and none are made where a confirmation means tracing many paths.
+        Half-lines become intervals first, which can do what those do and more, and each difference
+        is tried the other way round. Then a step that helps is made four times as long, one that
+        doesn't is turned, then shortened. The number of steps is fixed, and none are made where a
+        confirmation means tracing many paths.
         """
+        if searcher.paths > _MOST_REFINED_PATHS or not best.candidate.objective.size:
+            return best
+        bounded = searcher.bounded(best.candidate)
+        if bounded is not None:
+            checked = self.exact(searcher, bounded)
+            if checked is not None and checked.value >= best.value * (1 - _LOST_BY_AN_END):
+                best = checked
         objective = best.candidate.objective
-        fixed = set(objective.neighbourhood.differences)
+        pair = objective.neighbourhood
+        for i in pair.differences:
+            point = best.candidate.variables.copy()
+            point[i] = pair.bounds[i].sum() - point[i]
+            if not math.isfinite(point[i]) or self.spent():
+                continue
+            checked = self.exact(searcher, self.moved(searcher, best.candidate, point))
+            if checked is not None and checked.value > best.value * (1 + _WORTHWHILE):
+                best = checked
+        fixed = set(pair.differences)
         free = [i for i in range(objective.size) if i not in fixed]
-        if searcher.paths > _MOST_REFINED_PATHS or not free:
+        if not free or math.isinf(best.value):
             return best
         # A large ratio comes from a support that is about to end, at the scale of the differences;
         # a small one from the noise's tails.
-        spans = np.abs(objective.neighbourhood.bounds[list(fixed)])
+        spans = np.abs(pair.bounds[list(fixed)])
         span = float(spans[np.isfinite(spans)].max(initial=0.0)) or searcher.scale
-        steps = np.full(objective.size, 2 * searcher.scale if best.value < _LARGE else span)
+        steps = np.full(objective.size, _FIRST_STEP * searcher.scale)
+        if best.value >= _LARGE:
+            steps[:] = span
         idle = 0
         for turn in range(_REFINEMENTS):
             if self.spent() or idle >= 2 * len(free):
@@ -147,12 +195,12 @@ class Confirmation:
             checked = self.exact(searcher, self.moved(searcher, best.candidate, point))
             if checked is not None and checked.value > best.value * (1 + _WORTHWHILE):
                 best, idle = checked, 0
-                steps[i] *= 2
+                steps[i] *= 4
                 if math.isinf(best.value):
                     break
             else:
                 idle += 1
-                steps[i] *= -1 if steps[i] > 0 else -0.5
+                steps[i] *= -1 if steps[i] > 0 else -0.25
         return best
 
     def exact(self, searcher: Searcher, candidate: Candidate) -> Confirmed | None:
@@ -232,6 +280,10 @@ def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
         else:
             first[name] = candidate
     return [*first.values(), *rest]
+
+
+def _shape(candidate: Candidate) -> str:
+    return shape_name(candidate.objective.pattern, candidate.objective.ends)
 
 
 def _rank(candidate: Candidate) -> float:

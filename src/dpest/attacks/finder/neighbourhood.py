@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.attacks.finder.smooth import Linear
+from dpest.errors import InputError
 from dpest.inputs.adjacency import (
     L1,
     AddRemoveOne,
@@ -29,7 +30,8 @@ Floats = NDArray[np.float64]
 class Neighbourhood:
     """x and x2 as linear maps of the variables `v`, which lie in `bounds` with `rows`·v ≤ `limits`.
 
-    `differences` are the variables that only say how x2 differs from x.
+    `differences` are the variables that only say how x2 differs from x. All entries of both inputs
+    lie in `entries`.
     """
 
     first: tuple[Linear, ...]
@@ -40,19 +42,41 @@ class Neighbourhood:
     box: Floats
     differences: tuple[int, ...]
     integral: bool = False
+    entries: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     def size(self) -> int:
         return len(self.bounds)
 
     def pair(self, variables: Floats) -> tuple[list[Any], list[Any]]:
+        """Two inputs of the domain that are neighbours, whatever the variables are."""
+        point = self._allowed(variables[: self.size])
         return (
-            [self._entry(m, variables) for m in self.first],
-            [self._entry(m, variables) for m in self.second],
+            [self._entry(m, point) for m in self.first],
+            [self._entry(m, point) for m in self.second],
         )
 
-    def _entry(self, linear: Linear, variables: Floats) -> Any:
-        value = float(linear.coefficients @ variables[: self.size] + linear.constant)
+    def _allowed(self, variables: Floats) -> Floats:
+        low, high = self.bounds[:, 0], self.bounds[:, 1]
+        point = np.clip(variables, low, high)
+        if self.integral:
+            point = np.round(point)
+            point = np.where(point > high, np.floor(high), point)
+            point = np.where(point < low, np.ceil(low), point)
+        used = np.zeros(self.size, dtype=bool)
+        used[list(self.differences)] = True
+        for row, limit in zip(self.rows, self.limits, strict=True):
+            moved = float(row @ point)
+            if moved > limit and not np.any(row[~used]):
+                point[used] *= max(limit, 0.0) / moved
+                if self.integral:
+                    point[used] = np.trunc(point[used])
+        return point
+
+    def _entry(self, linear: Linear, point: Floats) -> Any:
+        value = float(linear.coefficients @ point + linear.constant)
+        # x lies in the domain, so that x2 comes closer to it by being moved there.
+        value = min(max(value, self.entries[0]), self.entries[1])
         return round(value) if self.integral else value
 
     def random(self, rng: np.random.Generator) -> Floats:
@@ -96,7 +120,9 @@ def neighbourhoods(
         return [build.replaced(place, radius) for place in range(length)]
     if isinstance(adjacency, AddRemoveOne):
         entry = (max(wide[0], -radius), min(wide[1], radius))
-        start = (max(box[0], -radius), min(box[1], radius))
+        if entry[0] > entry[1]:
+            raise InputError(f"no entry of {domain} can be added under {adjacency}")
+        start = (min(max(box[0], entry[0]), entry[1]), max(min(box[1], entry[1]), entry[0]))
         return [build.added(entry, start), build.added(entry, start, swapped=True)]
     if isinstance(adjacency, AnyPair):
         return [build.free()]
@@ -134,6 +160,7 @@ class _Builder:
             np.array(box, dtype=np.float64),
             tuple(differences),
             self.integral,
+            self.wide,
         )
 
     def moved(self, step: tuple[float, float], finite: bool) -> Neighbourhood:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,7 @@ from dpest.attacks.finder.frozen import freeze
 from dpest.attacks.finder.neighbourhood import Neighbourhood
 from dpest.attacks.finder.objective import Objective, Side
 from dpest.attacks.finder.outcomes import Outcomes
-from dpest.attacks.finder.smooth import (
-    NotSmoothError,
-)
+from dpest.attacks.finder.smooth import NotSmoothError
 from dpest.noise.family import Noise
 from dpest.program.linear import Symbol
 
@@ -28,6 +26,9 @@ Floats = NDArray[np.float64]
 
 _LARGE = 1.0
 _SCREENED = 1024
+_KEPT_OBJECTIVES = 32
+# Where a half-line gets its second end, in spreads of the noise.
+_FAR = 10.0
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,14 @@ class Searcher:
         self.noise = freeze(noises, samples, self.rng)
         self.cost.sampling += time.perf_counter() - started
         self._outcomes = {n: Outcomes(side, self.noise.symbols) for n, side in sides.items()}
+        self._built: OrderedDict[tuple[int, str], Objective] = OrderedDict()
+        self._kinds: dict[str, list[int]] = {}
 
     def start(self) -> tuple[Objective, Floats]:
         """A random pair and a random event of the next pattern in turn, ends around a value."""
         for _ in range(100):
-            neighbourhood = self.neighbourhoods[int(self.rng.integers(len(self.neighbourhoods)))]
+            index = int(self.rng.integers(len(self.neighbourhoods)))
+            neighbourhood = self.neighbourhoods[index]
             point = neighbourhood.random(self.rng)
             x, x2 = neighbourhood.pair(point)
             source = x if self.rng.random() < 0.5 else x2
@@ -95,9 +99,22 @@ class Searcher:
             if found is None:
                 continue
             pattern, numbers = found
-            ends, values = self._ends(numbers)
+            ends, values = self._ends(pattern, numbers)
+            objective = self._objective(index, pattern, ends)
+            if any(check.possible for check in objective.checks):
+                return objective, np.concatenate([point, values])
+        raise NotSmoothError("no output of the traced paths could be drawn")
+
+    def _objective(
+        self, index: int, pattern: tuple[Any, ...], ends: Mapping[int, tuple[bool, bool]]
+    ) -> Objective:
+        """The objective of one event shape, on the whole frozen noise; the last few are kept."""
+        key = (index, shape_name(pattern, ends))
+        if key not in self._built:
+            neighbourhood = self.neighbourhoods[index]
+            first, second = len(neighbourhood.first), len(neighbourhood.second)
             objective = Objective(
-                (self.sides[len(x)], self.sides[len(x2)]),
+                (self.sides[first], self.sides[second]),
                 neighbourhood,
                 pattern,
                 ends,
@@ -105,11 +122,12 @@ class Searcher:
                 self.noise.symbols,
                 self.steepness,
             )
-            if not any(check.possible for check in objective.checks):
-                continue
             objective.freeze(self.noise)
-            return objective, np.concatenate([point, values])
-        raise NotSmoothError("no output of the traced paths could be drawn")
+            self._built[key] = objective
+            if len(self._built) > _KEPT_OBJECTIVES:
+                self._built.popitem(last=False)
+        self._built.move_to_end(key)
+        return self._built[key]
 
     def _random_row(self) -> Floats:
         return self.noise.values[int(self.rng.choice(len(self.noise.values), p=self.noise.weights))]
@@ -126,13 +144,13 @@ class Searcher:
 
     def best_starts(
         self, tried: int, kept: int, spent: Callable[[], bool] = lambda: False
-    ) -> list[tuple[Objective, Floats]]:
-        """Short climbs on a part of the frozen noise; the starts from which they got furthest.
+    ) -> tuple[list[Candidate], list[Candidate]]:
+        """Short climbs on a part of the frozen noise: those that got furthest, and the others.
 
         No more are made once the budget is `spent`.
         """
         part = self.noise.part(_SCREENED)
-        ranked: list[tuple[float, int, Objective, Floats]] = []
+        ranked: list[tuple[float, int, Candidate]] = []
         for i in range(tried):
             if ranked and spent():
                 break
@@ -141,26 +159,37 @@ class Searcher:
             found = self.climb(objective, point, iterations=12)
             objective.freeze(self.noise)
             if found is not None:
-                ranked.append((abs(found.smooth), i, objective, found.variables))
+                ranked.append((abs(found.smooth), i, found))
         ranked.sort(key=lambda entry: (-entry[0], entry[1]))
-        chosen: list[tuple[Objective, Floats]] = []
+        chosen: list[Candidate] = []
+        rest: list[Candidate] = []
         used: Counter[str] = Counter()
-        for _, _, objective, point in ranked:
-            name = repr(objective.pattern)
+        for _, _, candidate in ranked:
+            name = repr(candidate.objective.pattern)
             # Not all from one pattern: what looks best on little noise need not be.
             if len(chosen) < kept and used[name] < max(2, kept // 2):
                 used[name] += 1
-                chosen.append((objective, point))
-        return chosen
+                chosen.append(candidate)
+            else:
+                rest.append(candidate)
+        return chosen, rest
 
-    def _ends(self, numbers: Mapping[int, float]) -> tuple[dict[int, tuple[bool, bool]], Floats]:
-        """For each real leaf: below, above, an interval, or (one of several) anything."""
+    def _ends(
+        self, pattern: tuple[Any, ...], numbers: Mapping[int, float]
+    ) -> tuple[dict[int, tuple[bool, bool]], Floats]:
+        """For each real leaf: below, above, an interval, or (one of several) anything.
+
+        Each pattern goes through the three kinds before it sees one again.
+        """
         ends: dict[int, tuple[bool, bool]] = {}
         values: list[float] = []
         leaves = list(numbers)
         sure = leaves[int(self.rng.integers(len(leaves)))] if leaves else -1
+        turn = self._kinds.setdefault(repr(pattern), [])
+        if not turn:
+            turn += self.rng.permutation(3).tolist()
         for leaf in leaves:
-            kind = int(self.rng.integers(3))
+            kind = turn.pop() if leaf == sure else int(self.rng.integers(3))
             if leaf != sure and self.rng.random() < 0.5:
                 continue
             ends[leaf] = (kind != 0, kind != 1)
@@ -283,25 +312,44 @@ class Searcher:
             x, x2, smooth, hard = x2, x, -smooth, -hard
         return Candidate(x, x2, event, smooth, hard, None, point, start, objective)
 
-    def flipped(self, candidate: Candidate) -> Iterator[Candidate]:
-        """The same pair with a half-line of the event turned around, one leaf at a time."""
+    def bounded(self, candidate: Candidate) -> Candidate | None:
+        """The same pair and event with a far second end for each half-line; None if it has none."""
         old: Objective = candidate.objective
-        for leaf, (low, high) in old.ends.items():
-            if low == high:
-                continue
-            objective = Objective(
-                old.sides,
-                old.neighbourhood,
-                old.pattern,
-                {**old.ends, leaf: (high, low)},
-                self.noises,
-                self.noise.symbols,
-                old.steepness,
-            )
-            objective.freeze(self.noise)
-            found = self.candidate(objective, candidate.variables, candidate.start)
-            if found is not None:
-                yield found
+        if all(low == high for low, high in old.ends.values()):
+            return None
+        objective = Objective(
+            old.sides,
+            old.neighbourhood,
+            old.pattern,
+            {
+                leaf: (True, True) if low or high else (low, high)
+                for leaf, (low, high) in old.ends.items()
+            },
+            self.noises,
+            self.noise.symbols,
+            old.steepness,
+        )
+        objective.freeze(self.noise)
+        size = old.neighbourhood.size
+        known = dict(zip(old.places, candidate.variables[size:], strict=True))
+        start = dict(zip(old.places, candidate.start[size:], strict=True))
+
+        def ends(at: Mapping[tuple[int, int], float]) -> list[float]:
+            far = _FAR * self.scale
+            return [
+                at[leaf, i] if (leaf, i) in at else at[leaf, 1 - i] + (far if i else -far)
+                for leaf, i in objective.places
+            ]
+
+        point = np.concatenate([candidate.variables[:size], ends(known)])
+        return replace(
+            candidate,
+            event=objective.event(point),
+            variables=point,
+            start=np.concatenate([candidate.start[:size], ends(start)]),
+            objective=objective,
+            counts=None,
+        )
 
     def measure(
         self, candidate: Candidate, half_width: float = DEFAULT_HALF_WIDTH, most: int = 1_000_000
@@ -341,6 +389,11 @@ class Searcher:
             found = self.candidate(objective, point, point)
             if found is not None:
                 yield found
+
+
+def shape_name(pattern: tuple[Any, ...], ends: Mapping[int, tuple[bool, bool]]) -> str:
+    """Equal for events that differ in nothing but where their intervals end."""
+    return repr((pattern, sorted(ends.items())))
 
 
 def _typical_scale(noises: Mapping[Symbol, Noise]) -> float:
