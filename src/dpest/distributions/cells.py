@@ -60,12 +60,16 @@ class PointMass(Noise):
 
 @dataclass(frozen=True)
 class Region:
-    """A path, or an independent part of one: conditions, some leaves, and its choices' weight."""
+    """A path, or an independent part of one: conditions, some leaves, and its choices' weight.
+
+    `whole`: it is all of the path that is its label.
+    """
 
     conditions: tuple[Condition, ...]
     leaves: tuple[Any, ...]
     weight: Fraction | float = Fraction(1)
     label: Any = None
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,13 +163,24 @@ def build_cells(
     for cell in cells.values():
         _coordinate(cell, noises)
         for side in range(len(sides)):
-            whole = _sum_of_two(cell, side, noises[side], latents[side])
-            if whole is not None:
-                cell.pieces[side].append(whole)
-                continue
-            for region in cell.regions[side]:
-                cell.pieces[side].append(_piece(cell, region, noises[side], latents[side]))
+            cell.pieces[side].extend(_pieces(cell, side, noises[side], latents[side]))
     return list(cells.values())
+
+
+def _pieces(cell: Cell, side: int, noises: Mapping[Symbol, Noise], latents: Latents) -> list[Piece]:
+    """The pieces of one side; those of whole paths are remembered with the latents."""
+    regions = cell.regions[side]
+    key = None
+    if all(r.whole for r in regions):
+        key = (cell.coordinates, tuple(id(r.label) for r in regions))
+        known: list[Piece] | None = latents.pieces.get(key)
+        if known is not None:
+            return known
+    together = _sum_of_two(cell, side, noises, latents)
+    found = [_piece(cell, r, noises, latents) for r in regions] if together is None else [together]
+    if key is not None:
+        latents.pieces[key] = found
+    return found
 
 
 def settle_cells(cells: Iterable[Cell]) -> None:

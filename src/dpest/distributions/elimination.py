@@ -150,6 +150,8 @@ class Latents:
         # By the identity of a condition, which is kept beside what is known of it.
         self._rows: dict[Any, dict[int, tuple[Condition, IntervalRow]]] = {}
         self._edges: dict[int, tuple[Condition, _Edge | None]] = {}
+        # Pieces of the trace, as long as it lives (see `cells.build_cells`).
+        self.pieces: dict[Any, Any] = {}
 
     def __contains__(self, symbol: Symbol) -> bool:
         return symbol in self._known and symbol not in self._pinned

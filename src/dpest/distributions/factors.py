@@ -104,7 +104,8 @@ def _plain_groups(traces: Sequence[Trace]) -> list[Group]:
             if entry is None:
                 entry = split[key] = ([[] for _ in traces], path.skeleton)
             conditions = one.of(path.conditions)
-            entry[0][side].append(Region(conditions, path.leaves, _weight(path), path))
+            region = Region(conditions, path.leaves, _weight(path), path, whole=True)
+            entry[0][side].append(region)
     return [
         Group(skeleton, (Block(tuple(range(len(leaf_kinds(skeleton)))), tuple(map(tuple, sides))),))
         for sides, skeleton in split.values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -390,7 +391,7 @@ def compare(first: Trace, second: Trace) -> list[GroupPair]:
     """The two traces' distributions, cut into groups, blocks and cells."""
     noises: Noises = (first.noises, second.noises)
     groups = groups_of([first, second])
-    latents = [Latents(n) for n in noises]
+    latents = [latents_of(first), latents_of(second)]
     built = [[build_cells(b.regions, noises, latents) for b in g.blocks] for g in groups]
     settle_cells(cell for blocks in built for cells in blocks for cell in cells)
     return [
@@ -403,6 +404,18 @@ def compare(first: Trace, second: Trace) -> list[GroupPair]:
         )
         for group, blocks in zip(groups, built, strict=True)
     ]
+
+
+_LATENTS: dict[int, Latents] = {}
+
+
+def latents_of(trace: Trace) -> Latents:
+    """The noises of a trace, with all that was computed for its paths while it lives."""
+    found = _LATENTS.get(id(trace))
+    if found is None:
+        found = _LATENTS[id(trace)] = Latents(trace.noises)
+        weakref.finalize(trace, _LATENTS.pop, id(trace), None)
+    return found
 
 
 def cell_pair(cell: Cell, noises: Noises) -> CellPair:

@@ -21,7 +21,7 @@ from dpest.program.paths import Path, Trace
 from dpest.program.skeleton import Leaf, Nest, leaf_kinds
 
 _MOST_PATHS = 5000
-_SECONDS = 8.0
+_SECONDS = 20.0
 
 
 def _numbers(x: Any) -> dict[Symbol, Fraction] | None:
