@@ -18,7 +18,7 @@ from dpest.attacks.features import Codes, Feature
 Floats = NDArray[np.float64]
 
 _BLOCK = 1 << 14  # rows at a time: their codes and weights stay in the cache
-_CURVATURE_ROWS = 60_000
+_CURVATURE_ROWS = 25_000
 _PILOT_ROWS = 200_000
 _MOST_CELLS = 2_000_000
 _MOST_STEPS = 15
@@ -105,11 +105,21 @@ class Design:
 
 
 class AdditiveModel:
-    """Scores: the log-odds of the first input, a sum of one weight per feature."""
+    """Scores: the log-odds of the first input, a sum of one weight per feature.
 
-    def __init__(self, features: Sequence[Feature], weights: Floats) -> None:
+    `information` per output, and the largest log-odds that it was computed at, let a fit to more
+    rows or with another prior begin without computing it again.
+    """
+
+    def __init__(
+        self,
+        features: Sequence[Feature],
+        weights: Floats,
+        information: tuple[Floats, float] | None = None,
+    ) -> None:
         self.features = list(features)
         self.weights = weights
+        self.information = information
 
     def scores(self, codes: Sequence[Codes], size: int) -> Floats:
         total = np.full(size, self.weights[-1])
@@ -177,16 +187,21 @@ def _newton(
 
     eta = design.scores(weights)
     best = value(weights, eta)
+    known = None if start is None else start.information
     factor: tuple[Floats, bool] | None = None
     spread = 0.0
+    rows = max(float(total.sum()), 1.0)
     for _ in range(_MOST_STEPS):
         probability = _sigmoid(eta)
         gradient = design.gradient(ones - total * probability) - penalty @ weights
         now = float(np.abs(eta).max(initial=0.0))
         # The curvature hardly changes while the log-odds are small.
         if factor is None or now > spread + 0.5:
-            inner = design.curvature(total * np.maximum(probability * (1.0 - probability), 1e-4))
-            factor, spread = cho_factor(inner + penalty, overwrite_a=True), now
+            if known is None or now > known[1] + 0.5:
+                variance = total * np.maximum(probability * (1.0 - probability), 1e-4)
+                known = design.curvature(variance) / rows, now
+            factor = cho_factor(known[0] * rows + penalty, overwrite_a=True)
+            spread = known[1]
         move = cho_solve(factor, gradient)
         length = 1.0
         while length > 1e-3:
@@ -203,7 +218,7 @@ def _newton(
         # A fraction of a nat changes no decision that these rows can support.
         if improvement < 0.2:
             break
-    return AdditiveModel(design.features, weights)
+    return AdditiveModel(design.features, weights, known)
 
 
 def _sigmoid(eta: Floats) -> Floats:

@@ -19,6 +19,7 @@ from dpest.program.samples import Samples
 Floats = NDArray[np.float64]
 
 _LOOK = 400_000  # outputs that choose atoms, bins and scales, and compare families of features
+_BLOCK = 1 << 15  # outputs scored at a time: what is read again stays in the cache
 _MOST_CELLS = 400_000_000  # codes held for training, two bytes each
 
 
@@ -39,7 +40,14 @@ class AdditiveScorer:
         self.coder, self.model = coder, model
 
     def scores(self, samples: Samples) -> Floats:
-        return self.model.scores(self.coder.codes(samples), samples.size)
+        parts = self.coder.splitter.parts(samples, leaves=self.coder.uses_leaves)
+        found = np.empty(parts.size)
+        for begin in range(0, parts.size, _BLOCK):
+            some = parts.rows(begin, begin + _BLOCK)
+            found[begin : begin + some.size] = self.model.scores(
+                self.coder.codes_of(some), some.size
+            )
+        return found
 
     def describe(self) -> str:
         names = [f.name for f in self.coder.features]
@@ -69,7 +77,7 @@ class AdditiveTrainer:
         keep: int = 3,
     ) -> None:
         self._steps, self._families, self._keep = tuple(steps), families, keep
-        self._chosen: list[tuple[Coder, float]] | None = None
+        self._chosen: list[tuple[Coder, float, additive.AdditiveModel | None]] | None = None
         self._coders: list[Coder] = []
         self._designs: dict[int, list[additive.Design]] = {}
         self._labels: list[NDArray[np.bool_]] = []
@@ -96,9 +104,10 @@ class AdditiveTrainer:
         found: list[AdditiveScorer] = []
         for number, coder in enumerate(self._coders):
             design = additive.Design.join(self._designs.pop(number))
-            for chosen, step in self._chosen:
+            for chosen, step, start in self._chosen:
                 if chosen is coder:
-                    found.append(AdditiveScorer(coder, additive.fit(design, labels, step=step)))
+                    model = additive.fit(design, labels, step=step, start=start)
+                    found.append(AdditiveScorer(coder, model))
         return found
 
     def _choose(self, first: Samples, second: Samples) -> None:
@@ -108,19 +117,19 @@ class AdditiveTrainer:
         families = _families(look) if self._families is None else self._families
         coders = [Coder(splitter, look, family) for family in families]
         if len(coders) * len(self._steps) == 1:
-            self._chosen = [(coders[0], self._steps[0])]
+            self._chosen = [(coders[0], self._steps[0], None)]
         else:
             self._chosen = self._compare(coders, look, first, second)
-        kept = [coder for coder, _ in self._chosen]
+        kept = [coder for coder, _, _ in self._chosen]
         self._coders = [coder for coder in coders if any(coder is k for k in kept)]
 
     def _compare(
         self, coders: Sequence[Coder], look: Parts, first: Samples, second: Samples
-    ) -> list[tuple[Coder, float]]:
+    ) -> list[tuple[Coder, float, additive.AdditiveModel | None]]:
         labels = np.zeros(look.size, dtype=bool)
         labels[: min(first.size, _LOOK // 2)] = True
         held = np.arange(look.size) % 2 == 1
-        trials: list[tuple[float, Coder, float]] = []
+        trials: list[tuple[float, Coder, float, additive.AdditiveModel | None]] = []
         for coder in coders:
             design = additive.Design(coder.features, coder.codes_of(look), look.size)
             part = design.where(~held)
@@ -129,9 +138,9 @@ class AdditiveTrainer:
                 model = additive.fit(part, labels[~held], step=step, start=model)
                 eta = design.scores(model.weights)[held]
                 loss = np.logaddexp(0.0, np.where(labels[held], -eta, eta)).mean()
-                trials.append((float(loss), coder, step))
+                trials.append((float(loss), coder, step, model))
         trials.sort(key=lambda t: t[0])
-        return [(coder, step) for _, coder, step in trials[: self._keep]]
+        return [trial[1:] for trial in trials[: self._keep]]
 
 
 def _families(look: Parts) -> list[Family]:

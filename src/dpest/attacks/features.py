@@ -22,9 +22,12 @@ Codes = NDArray[np.intp]
 
 _MOST_ATOMS = 64
 _MOST_SIGNATURES = 1024
+_MOST_CROSSED = 600  # bins within signatures, of all numbers together
+_GRID = 4096
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 NAN_ATOM = -2
 NOT_ATOM = -1
+_NUMBER = np.full(1, NOT_ATOM, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,47 @@ def tailed_edges(values: NDArray[np.float64], bins: int) -> NDArray[np.float64]:
     return np.unique(np.quantile(numbers, levels, method="inverted_cdf"))
 
 
+class Bins:
+    """Bins between sorted edges, and the bin of each value: 1 + the edges at or below it.
+
+    Absent values (NaN) have code 0. Edges are moved to an even grid where that moves each by a
+    small part of its bins only; a value is then looked up instead of searched for.
+    """
+
+    def __init__(self, edges: NDArray[np.float64]) -> None:
+        self.count = len(edges) + 1
+        self._edges = edges
+        self._table: NDArray[np.intp] | None = None
+        if len(edges) < 3:
+            return
+        width = float(edges[-1]) - float(edges[0])
+        if not (np.isfinite(width) and float(np.diff(edges).min()) * _GRID > 4.0 * width):
+            return
+        self._scale = _GRID / width
+        # Cells are centred on the grid, so that rounding does not part an edge from its value.
+        cells = np.floor((edges - edges[0]) * self._scale + 1.5).astype(np.intp)
+        self._table = 1 + np.searchsorted(cells, np.arange(_GRID + 2), side="right")
+
+    def codes(self, values: NDArray[np.float64]) -> Codes:
+        if self._table is None:
+            codes = np.searchsorted(self._edges, values, side="right") + 1
+            absent = np.isnan(values)
+            if absent.any():
+                codes[absent] = 0
+            return codes
+        place = values - self._edges[0]
+        place *= self._scale
+        place += 1.5
+        np.clip(place, 0.0, _GRID + 1.0, out=place)
+        if not np.isnan(place.sum()):
+            return self._table[place.astype(np.intp)]
+        absent = np.isnan(place)
+        place[absent] = 0.0
+        codes = self._table[place.astype(np.intp)]
+        codes[absent] = 0
+        return codes
+
+
 @dataclass(frozen=True)
 class Parts:
     """Outputs taken apart: a signature code per run, and numbers by rank (NaN where absent)."""
@@ -114,6 +158,16 @@ class Parts:
     signatures: NDArray[np.uint64]
     numbers: list[NDArray[np.float64]]
     discrete: list[NDArray[np.int64]]
+
+    def rows(self, begin: int, end: int) -> Parts:
+        """The outputs from `begin` to before `end`."""
+        span = slice(begin, end)
+        return Parts(
+            len(self.signatures[span]),
+            self.signatures[span],
+            [numbers[span] for numbers in self.numbers],
+            [codes[span] for codes in self.discrete],
+        )
 
 
 class Splitter:
@@ -157,10 +211,16 @@ class Splitter:
         discrete: list[NDArray[np.int64]] | None,
     ) -> None:
         count = len(group.rows)
-        key = np.full(count, zlib.crc32(repr(group.skeleton).encode()), dtype=np.uint64)
+        # One hash for all rows, for as long as no column has told them apart.
+        key = np.full(1, zlib.crc32(repr(group.skeleton).encode()), dtype=np.uint64)
         rank = np.zeros(count, dtype=np.int64)
         fixed_rank: int | None = 0  # the common rank, while no column mixes atoms and numbers
         for leaf, column in enumerate(group.columns):
+            if fixed_rank is not None and self._only_numbers(group, leaf, column):
+                key = _mixed(key, _NUMBER)
+                _put(numbers, fixed_rank, size, rows, column)
+                fixed_rank += 1
+                continue
             if column.dtype == np.bool_ and discrete is None:
                 key = _mixed(key, column.view(np.uint8))
                 continue
@@ -181,17 +241,26 @@ class Splitter:
             if not loose.any():
                 continue
             if all_loose and fixed_rank is not None:
-                _slot(numbers, fixed_rank, size)[rows] = values
+                _put(numbers, fixed_rank, size, rows, values)
                 fixed_rank += 1
-                rank += 1
                 continue
-            fixed_rank = None
+            if fixed_rank is not None:
+                rank += fixed_rank
+                fixed_rank = None
             positions = np.arange(size)[rows]
             for place in np.unique(rank[loose]):
                 chosen = loose & (rank == place)
                 _slot(numbers, int(place), size)[positions[chosen]] = values[chosen]
             rank += loose
         signatures[rows] = key
+
+    def _only_numbers(self, group: Group, leaf: int, column: np.ndarray) -> bool:
+        """Whether a column of doubles can have no atoms and no NaN."""
+        if column.dtype != np.float64 or len(self._atoms.get((group.skeleton, leaf), ())):
+            return False
+        with np.errstate(invalid="ignore", over="ignore"):
+            # A finite sum needs no closer look.
+            return bool(np.isfinite(column.sum()) or not np.isnan(column).any())
 
 
 def _mixed(key: NDArray[np.uint64], codes: NDArray[np.integer]) -> NDArray[np.uint64]:
@@ -211,6 +280,19 @@ def _value_code(values: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArra
         coded[other] = values[other].view(np.int64) | (1 << 62)
         coded[np.isnan(values)] = 2
     return coded
+
+
+def _put(
+    numbers: list[NDArray[np.float64]],
+    rank: int,
+    size: int,
+    rows: slice | NDArray[np.int64],
+    values: NDArray[np.float64],
+) -> None:
+    if isinstance(rows, slice) and len(numbers) == rank:
+        numbers.append(values)  # all rows: no copy
+    else:
+        _slot(numbers, rank, size)[rows] = values
 
 
 def _slot(numbers: list[NDArray[np.float64]], rank: int, size: int) -> NDArray[np.float64]:
@@ -251,7 +333,8 @@ class Coder:
         kept = np.flatnonzero(frequent)
         if len(kept) > _MOST_SIGNATURES:
             kept = kept[np.argsort(counts[kept])[-_MOST_SIGNATURES:]]
-        self._signatures = np.sort(distinct[kept])
+        kept = np.sort(kept)
+        self._signatures, kept_counts = distinct[kept], counts[kept]
         if len(distinct) > 1:
             self.features.append(Feature("signature", len(kept) + 1))
         self._has_signature = len(distinct) > 1
@@ -265,27 +348,32 @@ class Coder:
                 if len(seen) > 1:
                     self._leaves.append((leaf, seen))
                     self.features.append(Feature(f"leaf {leaf}", len(seen) + 1))
-        self._edges: list[tuple[str, int, NDArray[np.float64]]] = []
+        self._bins: list[tuple[str, int, Bins]] = []
         for rank, values in enumerate(parts.numbers):
             self._add("number", rank, values)
         if family.differences:
             for rank in range(1, len(parts.numbers)):
                 self._add("difference", rank, parts.numbers[rank] - parts.numbers[rank - 1])
-        self._crossed: list[tuple[int, NDArray[np.float64]]] = []
+        self._crossed: list[tuple[int, Bins, Codes]] = []
         if family.crossed and len(self._signatures) > 1:
             for rank, values in enumerate(parts.numbers):
                 edges = tailed_edges(values, max(4, family.bins // 2))
-                if len(edges):
-                    self._crossed.append((rank, edges))
-                    chain = len(edges) + 1
-                    size = (len(self._signatures) + 1) * chain + 1
-                    self.features.append(Feature(f"crossed {rank}", size, chain))
+                # Many signatures: those that are left over share one chain of bins.
+                wanted = _MOST_CROSSED // max((len(edges) + 1) * len(parts.numbers), 1)
+                if len(edges) and wanted:
+                    bins = Bins(edges)
+                    chains = np.zeros(len(self._signatures) + 1, dtype=np.intp)
+                    often = np.argsort(-kept_counts, kind="stable")[:wanted]
+                    chains[1 + often] = 1 + np.arange(len(often))
+                    self._crossed.append((rank, bins, chains))
+                    size = (len(often) + 1) * bins.count + 1
+                    self.features.append(Feature(f"crossed {rank}", size, bins.count))
 
     def _add(self, kind: str, rank: int, values: NDArray[np.float64]) -> None:
         cut = tailed_edges if self.family.tails else quantile_edges
         edges = cut(values, self.family.bins)
         if len(edges):
-            self._edges.append((kind, rank, edges))
+            self._bins.append((kind, rank, Bins(edges)))
             self.features.append(Feature(f"{kind} {rank}", len(edges) + 2, len(edges) + 1))
 
     def codes(self, samples: Samples) -> list[Codes]:
@@ -313,11 +401,11 @@ class Coder:
                 found.append(np.where(seen[near] == codes, near + 1, 0))
             else:
                 found.append(np.zeros(parts.size, dtype=np.intp))
-        for kind, rank, edges in self._edges:
-            found.append(_bin(_number_of(parts, kind, rank), edges, parts.size))
-        for rank, edges in self._crossed:
-            bins = _bin(_number_of(parts, "number", rank), edges, parts.size)
-            found.append(np.where(bins > 0, place * (len(edges) + 1) + bins, 0))
+        for kind, rank, bins in self._bins:
+            found.append(_codes(_number_of(parts, kind, rank), bins, parts.size))
+        for rank, bins, chains in self._crossed:
+            inner = _codes(_number_of(parts, "number", rank), bins, parts.size)
+            found.append(np.where(inner > 0, chains[place] * bins.count + inner, 0))
         return found
 
 
@@ -329,12 +417,5 @@ def _number_of(parts: Parts, kind: str, rank: int) -> NDArray[np.float64] | None
     return parts.numbers[rank]
 
 
-def _bin(values: NDArray[np.float64] | None, edges: NDArray[np.float64], size: int) -> Codes:
-    """0 where the value is absent, else 1 + the number of edges at or below it."""
-    if values is None:
-        return np.zeros(size, dtype=np.intp)
-    codes = np.searchsorted(edges, values, side="right") + 1
-    absent = np.isnan(values)
-    if absent.any():
-        codes[absent] = 0
-    return codes
+def _codes(values: NDArray[np.float64] | None, bins: Bins, size: int) -> Codes:
+    return np.zeros(size, dtype=np.intp) if values is None else bins.codes(values)

@@ -20,7 +20,7 @@ from dpest.attacks.bits import NoiseCall, granularity, reachable
 from dpest.attacks.budget import Budget, Meter, Progress, Report
 from dpest.attacks.features import Codes, Feature, as_numbers, tailed_edges
 from dpest.attacks.sampler import Sampler
-from dpest.attacks.sniper import best_threshold
+from dpest.attacks.thresholds import best_threshold
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.evidence import Evidence, Witness, confidence
 from dpest.program.samples import Samples
@@ -229,7 +229,7 @@ def floating_attack(
     scorer = BitScorer(features, _train(features, first, second))
     first, second = draw(x, small, "choosing the event"), draw(x2, small, "choosing the event")
     final = max(100, min(4 * small, meter.allow(8 * small) // 2))
-    attack = best_threshold(scorer, scorer.scores(first), scorer.scores(second), final, alpha, 0.0)
+    attack = best_threshold(scorer, scorer.scores(first), scorer.scores(second), final, alpha)
     pair = (x2, x) if attack.flipped else (x, x2)
     rng = np.random.default_rng(int(seeds.integers(0, 2**63)))
     counts = []
@@ -237,7 +237,7 @@ def floating_attack(
         inside = 0
         for begin in range(0, final, _CHUNK):
             part = draw(who, min(_CHUNK, final - begin), "measuring")
-            inside += attack.count(part, rng)
+            inside += attack.count(part, rng)[0]
         counts.append(inside)
     value = ratio.unconditional(counts[0], final, counts[1], final, alpha)
     notes.extend(sample.notes())

@@ -12,34 +12,29 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfinv, ndtri
+from scipy.special import erfinv
 
 from dpest.attacks.budget import Budget, Meter, Progress, Report
 from dpest.attacks.classifiers import QUICK, AdditiveTrainer, ProbabilityTrainer, Scorer, Trainer
 from dpest.attacks.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.sampler import Sampler
+from dpest.attacks.thresholds import Attack, Counts, best_threshold, paper_threshold
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure, Witness, confidence
 from dpest.program.samples import Samples
-from dpest.stats import clopper_pearson, ratio
-from dpest.stats.betting import bernoulli_sequence
 
 Floats = NDArray[np.float64]
 Pair = tuple[Any, Any]
 
 _METHOD = "sniper"
-_CHUNK = 1 << 18
-# What chance alone gives the best of many candidates, as a level of one-sided bounds.
-_PROMISE_ALPHA = 0.04
 # A pair that promises this much less than the best may still be the better one.
 _NEARLY = 0.25
-_CANDIDATES = np.unique(np.concatenate([np.geomspace(1e-6, 0.2, 90), np.linspace(0.02, 0.98, 60)]))
 
 
 def guideline_size(c: float = 0.01, omega: float = 0.005, alpha: float = 0.05) -> int:
@@ -55,12 +50,16 @@ def guideline_size(c: float = 0.01, omega: float = 0.005, alpha: float = 0.05) -
 
 @dataclass(frozen=True)
 class Plan:
-    """Runs on each input: to compare pairs, to train, to choose the attack, and to measure it."""
+    """Runs on each input: to compare pairs, to train, to choose the attack, and to measure it.
+
+    Runs are made in portions of at most `portion` on each input.
+    """
 
     screen: int
     train: int
     choose: int
     final: int
+    portion: int = 1 << 18
 
     @staticmethod
     def for_runs(runs: int, pairs: int) -> Plan:
@@ -82,98 +81,6 @@ class Plan:
         return 2 * (
             self.screen * (pairs if pairs > 1 else 0) + self.train + self.choose + self.final
         )
-
-
-@dataclass(frozen=True)
-class Attack:
-    """Outputs whose score exceeds `t`, and those at `t` with probability `q`.
-
-    `flipped`: the roles of the inputs are exchanged (low scores, p belongs to the second input).
-    """
-
-    scorer: Scorer
-    t: float
-    q: float
-    flipped: bool
-    expected: float = -math.inf
-    c: float = math.nan
-
-    def count(self, samples: Samples, rng: np.random.Generator) -> int:
-        score = self.scorer.scores(samples)
-        if self.flipped:
-            score = -score
-        inside = int(np.count_nonzero(score > self.t))
-        if self.q > 0.0:
-            inside += int(rng.binomial(np.count_nonzero(score == self.t), self.q))
-        return inside
-
-    def describe(self) -> str:
-        sign = "the negated score" if self.flipped else "the score"
-        tie = f", and with probability {self.q:.4g} where it equals that" if self.q else ""
-        return f"outputs where {sign} of the {self.scorer.describe()} exceeds {self.t:.6g}{tie}"
-
-
-def best_threshold(
-    scorer: Scorer, first: Floats, second: Floats, final: int, alpha: float, delta: float
-) -> Attack:
-    """The threshold, in either direction, whose bound after `final` runs a side promises most.
-
-    `first` and `second` are scores of outputs that did not train the scorer. The promise subtracts
-    what chance alone gives the best of many, or else the luckiest rare event would be chosen.
-    """
-    best = Attack(scorer, math.inf, 0.0, False)
-    for flipped in (False, True):
-        one, two = (-second, -first) if flipped else (first, second)
-        one, two = np.sort(one), np.sort(two)
-        levels = np.unique(
-            np.concatenate(
-                [
-                    np.quantile(two, 1.0 - _CANDIDATES, method="higher"),
-                    np.quantile(one, 1.0 - _CANDIDATES, method="higher"),
-                    # Just above the largest score of the second input.
-                    two[-1:],
-                ]
-            )
-        )
-        k1 = len(one) - np.searchsorted(one, levels, side="right")
-        k2 = len(two) - np.searchsorted(two, levels, side="right")
-        promise = _promise(k1, len(one), k2, len(two), final, alpha, delta)
-        place = int(np.argmax(promise))
-        if promise[place] > best.expected:
-            c = float(k2[place] / len(two))
-            best = Attack(scorer, float(levels[place]), 0.0, flipped, float(promise[place]), c)
-    return best
-
-
-def _promise(
-    k1: NDArray[np.int_],
-    n1: int,
-    k2: NDArray[np.int_],
-    n2: int,
-    final: int,
-    alpha: float,
-    delta: float,
-) -> Floats:
-    p1 = clopper_pearson.lower(k1, n1, _PROMISE_ALPHA)
-    p2 = np.maximum(clopper_pearson.upper(k2, n2, _PROMISE_ALPHA), 1e-300)
-    p1 = np.minimum(p1, 1.0 - 1e-12)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = np.sqrt(
-            p1 * (1.0 - p1) / (final * np.maximum(p1 - delta, 1e-300) ** 2)
-            + (1.0 - p2) / (final * p2)
-        )
-        value = np.log((p1 - delta) / p2) + float(ndtri(alpha)) * spread
-    return np.where(p1 > delta, value, -np.inf)
-
-
-def paper_threshold(scorer: Scorer, second: Floats, c: float) -> Attack:
-    """Algorithm 1: t and q such that the attack has probability c on the second input."""
-    ordered = np.sort(second)[::-1]
-    place = min(math.floor(c * len(ordered)), len(ordered) - 1)
-    t = float(ordered[place])
-    above = int(np.count_nonzero(ordered > t))
-    equal = int(np.count_nonzero(ordered == t))
-    return Attack(scorer, t, (c * len(ordered) - above) / equal, False, c=c)
 
 
 def _trainer(classifier: Any, paper: bool, seed: int, quick: bool) -> Trainer:
@@ -211,21 +118,36 @@ class _Options:
 class _Run:
     """One run of the attack: its seeds, its budget, its samples."""
 
-    def __init__(self, sample: Sampler, seed: int, meter: Meter, progress: Report | None) -> None:
+    def __init__(
+        self, sample: Sampler, seed: int, meter: Meter, progress: Report | None, portion: int
+    ) -> None:
         self.sample, self.meter, self.progress = sample, meter, progress
+        self.portion = portion
         self._seeds = np.random.default_rng(np.random.SeedSequence(seed))
 
     def seed(self) -> int:
         return int(self._seeds.integers(0, 2**63))
 
-    def draw(self, pair: Pair, size: int, stage: str) -> Iterator[tuple[Samples, Samples]]:
-        """`size` runs on each input, in portions."""
-        for begin in range(0, size, _CHUNK):
-            count = min(_CHUNK, size - begin)
-            first, second = (self.sample.draw(x, count, self.seed()) for x in pair)
+    def draw(
+        self, pair: Pair, size: int, stage: str, *, coin: bool = False
+    ) -> Iterator[tuple[Samples, Samples]]:
+        """`size` runs on each input, in portions; or twice as many runs on what a coin picks."""
+        for begin in range(0, size, self.portion):
+            count = min(self.portion, size - begin)
+            ahead = int(self._seeds.binomial(2 * count, 0.5)) if coin else count
+            sizes = ahead, 2 * count - ahead
+            first, second = (
+                self.sample.draw(x, n, self.seed()) for x, n in zip(pair, sizes, strict=True)
+            )
             self.meter.runs += 2 * count
             self.report(stage)
             yield first, second
+
+    def outputs(self, x: Any, size: int, stage: str) -> Samples:
+        samples = self.sample.draw(x, size, self.seed())
+        self.meter.runs += size
+        self.report(stage)
+        return samples
 
     def report(self, stage: str) -> None:
         if self.progress is not None:
@@ -249,8 +171,9 @@ def sniper_attack(
     """A lower bound on epsilon from the best pair and attack found (DD-Search).
 
     `pairs` are tried in both orders. Assumes independent runs. Guarantees that the value exceeds
-    log((P(S|x) - delta)/P(S|x2)) of the reported pair and attack S, and so the true epsilon, with
-    probability at most `alpha`: everything is chosen on samples that the bound does not use.
+    log((P(S|x) - delta)/P(S|x2)) of the reported pair and attack S (or the same for an attack that
+    names outputs for both inputs), and so the true epsilon, with probability at most `alpha`:
+    everything is chosen on samples that the bound does not use.
     `classifier`: None (several additive models), "logistic", "network", or any object with `fit`
     and `predict_proba`. `paper` fixes c, splits alpha and uses logistic regression by default.
     Interrupted in the final stage it gives an anytime-valid bound from the runs made.
@@ -259,50 +182,53 @@ def sniper_attack(
         raise InputError("DP-Sniper needs at least one pair of inputs")
     chosen_budget = Budget.of(budget)
     meter = Meter(chosen_budget)
-    run = _Run(sample, seed, meter, progress)
     if plan is None:
         plan = (
             Plan.paper(c)
             if paper and chosen_budget.runs is None
             else Plan.for_runs(chosen_budget.runs or 4_000_000, len(pairs))
         )
+    run = _Run(sample, seed, meter, progress, plan.portion)
     options = _Options(plan, alpha, delta, classifier, paper, c)
     _trainer(classifier, paper, 0, True)  # a bad choice is refused before anything runs
     notes: list[str] = []
-    k1 = k2 = n1 = n2 = 0
+    counts = Counts()
     attack: Attack | None = None
     pair: Pair = pairs[0]
     stopped = False
     try:
         for candidate in _best_pairs(run, pairs, options):
-            found = _find(run, candidate, plan.train, plan.choose, options, quick=False)
+            found = _find(run, candidate, plan.train, plan.choose, options)
             if attack is None or found.expected > attack.expected:
                 attack = found
                 pair = candidate[::-1] if found.flipped else candidate
         assert attack is not None
         rng = np.random.default_rng(run.seed())
-        for first, second in run.draw(pair, _final_size(plan, meter), "measuring"):
-            hits = attack.count(first, rng), attack.count(second, rng)
-            k1, n1, k2, n2 = k1 + hits[0], n1 + first.size, k2 + hits[1], n2 + second.size
+        coin = attack.two_sided
+        for first, second in run.draw(pair, _final_size(plan, meter, coin), "measuring", coin=coin):
+            counts = counts.plus(attack, first, second, rng)
     except KeyboardInterrupt:
         stopped = True
         notes.append(
             "interrupted: the bound is an anytime-valid one for the runs of the final stage"
-            if n1
+            if counts.n1
             else "interrupted before the final stage: nothing was measured"
         )
-    value = _bound(k1, n1, k2, n2, alpha, delta, stopped, paper)
-    p, q = (k1 / n1, k2 / n2) if n1 else (None, None)
+    value, p, q = -math.inf, None, None
     details: dict[str, Any] = {
         "interrupted": stopped,
-        "final_runs_per_side": n1,
-        "counts": (k1, k2),
+        "final_runs_per_side": max(counts.n1, counts.n2),
+        "counts": (counts.above1, counts.above2),
         "paper": paper,
     }
-    if p is not None and q is not None:
-        details["c"] = q if attack is None or math.isnan(attack.c) else attack.c
+    if attack is not None and counts.n1 and counts.n2:
+        value = counts.bound(attack, alpha, delta, stopped=stopped, paper=paper)
+        p, q = counts.above1 / counts.n1, counts.above2 / counts.n2
+        details["c"] = q if math.isnan(attack.c) else attack.c
         details["c_power"] = math.log(max(p, c) / max(q, c))
         details["c_of_power"] = c
+        if attack.two_sided:
+            details["right_and_wrong"] = (counts.right, counts.wrong)
     notes.extend(sample.notes())
     return Evidence(
         side="lower",
@@ -322,23 +248,25 @@ def sniper_attack(
 def _best_pairs(run: _Run, pairs: Sequence[Pair], options: _Options) -> list[Pair]:
     """The pair whose quick attack promises most, and the next if it promises nearly as much.
 
-    Many pairs are compared in rounds: each keeps the best quarter and gives it more runs. The
-    paper trains on both orders of a pair, in one round, and keeps one. These samples are not used
-    again.
+    Many pairs are compared in rounds: each keeps the best quarter and gives it more runs. Pairs
+    with an input in common share its outputs, which are not used again. The paper trains on both
+    orders of a pair, in one round, and keeps one.
     """
-    paper, screen = options.paper, options.plan.screen
-    left = [p for pair in pairs for p in (pair, pair[::-1])] if paper else list(pairs)
-    if len(left) == 1 or screen == 0:
-        return left[:1]
-    rounds = 1 if paper else math.ceil(math.log(len(left), 4))
+    screen = options.plan.screen
+    if (len(pairs) == 1 and not options.paper) or screen == 0:
+        return list(pairs[:1])
+    if options.paper:
+        ordered = [p for pair in pairs for p in (pair, pair[::-1])]
+        half = max(screen // 2, 50)
+        return [max(ordered, key=lambda p: _find(run, p, half, half, options, quick=True).expected)]
+    left = list(pairs)
+    rounds = math.ceil(math.log(len(left), 4))
     each_round = screen * len(left) // rounds
     for last in range(rounds - 1, -1, -1):
-        size = max(each_round // len(left) // 2, 50)
-        promises = np.array(
-            [_find(run, pair, size, size, options, quick=True).expected for pair in left]
-        )
+        size = min(max(each_round // len(left) // 2, 50), run.portion // 2)
+        promises = np.array([attack.expected for attack in _quick(run, left, size, options)])
         order = np.argsort(promises)[::-1]
-        keep = 1 if paper else 2 if last == 0 else max(2, -(-len(left) // 4))
+        keep = 2 if last == 0 else max(2, -(-len(left) // 4))
         best = promises[order[0]]
         left = [
             left[i]
@@ -348,18 +276,40 @@ def _best_pairs(run: _Run, pairs: Sequence[Pair], options: _Options) -> list[Pai
     return left
 
 
+def _quick(run: _Run, pairs: Sequence[Pair], size: int, options: _Options) -> Iterator[Attack]:
+    """An attack on each pair, from `size` outputs of each input to train and as many to choose."""
+    outputs: dict[str, tuple[Samples, Samples]] = {}
+    for pair in pairs:
+        for x in pair:
+            if repr(x) not in outputs:
+                drawn = run.outputs(x, 2 * size, "comparing pairs")
+                halves = np.arange(size), np.arange(size, 2 * size)
+                outputs[repr(x)] = drawn.take(halves[0]), drawn.take(halves[1])
+        (first, first_rest), (second, second_rest) = (outputs[repr(x)] for x in pair)
+        trainer = _trainer(options.classifier, options.paper, run.seed(), True)
+        trainer.add(first, second)
+        yield _choose(trainer.finish(), [(first_rest, second_rest)], options)
+
+
 def _find(
-    run: _Run, pair: Pair, train: int, choose: int, options: _Options, *, quick: bool
+    run: _Run, pair: Pair, train: int, choose: int, options: _Options, *, quick: bool = False
 ) -> Attack:
     """Train on `train` runs of each input, then choose model and threshold on `choose` others."""
     trainer = _trainer(options.classifier, options.paper, run.seed(), quick)
     stage = "comparing pairs" if quick else "training"
     for first, second in run.draw(pair, train, stage):
         trainer.add(first, second)
-    scorers = trainer.finish()
+    rest = run.draw(pair, choose, stage if quick else "choosing the attack")
+    return _choose(trainer.finish(), rest, options)
+
+
+def _choose(
+    scorers: Sequence[Scorer], outputs: Iterable[tuple[Samples, Samples]], options: _Options
+) -> Attack:
+    """The most promising attack of these scorers, on outputs that did not train them."""
     ones: list[list[Floats]] = [[] for _ in scorers]
     twos: list[list[Floats]] = [[] for _ in scorers]
-    for first, second in run.draw(pair, choose, stage if quick else "choosing the attack"):
+    for first, second in outputs:
         for number, scorer in enumerate(scorers):
             ones[number].append(scorer.scores(first))
             twos[number].append(scorer.scores(second))
@@ -370,7 +320,9 @@ def _find(
             found.append(_paper_attack(scorer, one, two, options.c))
         else:
             final = options.plan.final
-            found.append(best_threshold(scorer, one, two, final, options.alpha, options.delta))
+            found.append(
+                best_threshold(scorer, one, two, final, options.alpha, options.delta, coin=True)
+            )
     return max(found, key=lambda a: a.expected)
 
 
@@ -394,25 +346,16 @@ def algorithm_one(
 
     `size` runs on each input train the classifier, `size` others set the threshold.
     """
-    run = _Run(sample, seed, Meter(Budget()), None)
-    options = _Options(Plan(0, size, size, size), 0.05, 0.0, classifier, True, c)
-    return _find(run, pair, size, size, options, quick=False)
+    plan = Plan(0, size, size, size)
+    run = _Run(sample, seed, Meter(Budget()), None, plan.portion)
+    options = _Options(plan, 0.05, 0.0, classifier, True, c)
+    return _find(run, pair, size, size, options)
 
 
-def _final_size(plan: Plan, meter: Meter) -> int:
-    """Runs on each side of the final stage, fixed before it starts."""
-    return min(plan.final, max(100, meter.allow(2 * plan.final) // 2))
+def _final_size(plan: Plan, meter: Meter, coin: bool) -> int:
+    """Runs on each side of the final stage, fixed before it starts.
 
-
-def _bound(
-    k1: int, n1: int, k2: int, n2: int, alpha: float, delta: float, stopped: bool, paper: bool
-) -> float:
-    if n1 == 0:
-        return -math.inf
-    if stopped:
-        low = bernoulli_sequence(k1, n1, alpha / 2)[0]
-        high = bernoulli_sequence(k2, n2, alpha / 2)[1]
-        return math.log((low - delta) / high) if low > delta else -math.inf
-    if paper:
-        return ratio.split(k1, n1, k2, n2, alpha, delta)
-    return ratio.unconditional(k1, n1, k2, n2, alpha, delta)
+    With a coin these are means, a little lower so that neither side exceeds the plan.
+    """
+    size = min(plan.final, max(100, meter.allow(2 * plan.final) // 2))
+    return size - min(math.ceil(4.0 * math.sqrt(size)), size // 10) if coin else size

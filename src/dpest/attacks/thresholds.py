@@ -1,0 +1,231 @@
+"""Attacks made of a score: where its thresholds lie, and the bound that counting gives.
+
+An attack names outputs that speak for one input: those whose score exceeds a threshold. Where low
+scores speak as clearly for the other input, it names those too: under epsilon-DP each of the two
+sets has a probability ratio of at most e^epsilon, and so has the ratio of the sums. If a fair coin
+picks the input of each run, the runs in either set are right or wrong about it, right with odds of
+at most e^epsilon: one exact binomial bound, from twice as many runs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from dpest.attacks.classifiers import Scorer
+from dpest.program.samples import Samples
+from dpest.stats import clopper_pearson, ratio
+from dpest.stats.betting import bernoulli_sequence
+
+Floats = NDArray[np.float64]
+
+# What chance alone gives the best of many candidates, as a level of one-sided bounds.
+_PROMISE_ALPHA = 0.04
+_CANDIDATES = np.unique(np.concatenate([np.geomspace(1e-6, 0.2, 90), np.linspace(0.02, 0.98, 60)]))
+# Counts from which on the logarithm of a ratio is about normal.
+_MANY = 30
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Outputs whose score exceeds `t`, and those at `t` with probability `q`.
+
+    `flipped`: the score is negated, and the first input of the pair is the second. Outputs whose
+    score lies below `low`, if any, are named for the other input. `expected` is the bound that
+    the attack promises, `c` its probability on the input that it does not name.
+    """
+
+    scorer: Scorer
+    t: float
+    q: float
+    flipped: bool
+    expected: float = -math.inf
+    c: float = math.nan
+    low: float = -math.inf
+
+    @property
+    def two_sided(self) -> bool:
+        return self.low > -math.inf
+
+    def count(self, samples: Samples, rng: np.random.Generator) -> tuple[int, int]:
+        """How many outputs are named for the first input, and how many for the second."""
+        score = self.scorer.scores(samples)
+        if self.flipped:
+            score = -score
+        above = int(np.count_nonzero(score > self.t))
+        if self.q > 0.0:
+            above += int(rng.binomial(np.count_nonzero(score == self.t), self.q))
+        return above, int(np.count_nonzero(score < self.low)) if self.two_sided else 0
+
+    def describe(self) -> str:
+        sign = "the negated score" if self.flipped else "the score"
+        tie = f", and with probability {self.q:.4g} where it equals that" if self.q else ""
+        text = f"outputs where {sign} of the {self.scorer.describe()} exceeds {self.t:.6g}{tie}"
+        if self.two_sided:
+            text += f" (and, for the other input, those where it is below {self.low:.6g})"
+        return text
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Runs on both inputs, and how many of them an attack named for the first, for the second."""
+
+    n1: int = 0
+    n2: int = 0
+    above1: int = 0
+    above2: int = 0
+    below1: int = 0
+    below2: int = 0
+
+    def plus(
+        self, attack: Attack, first: Samples, second: Samples, rng: np.random.Generator
+    ) -> Counts:
+        above1, below1 = attack.count(first, rng)
+        above2, below2 = attack.count(second, rng)
+        return Counts(
+            self.n1 + first.size,
+            self.n2 + second.size,
+            self.above1 + above1,
+            self.above2 + above2,
+            self.below1 + below1,
+            self.below2 + below2,
+        )
+
+    @property
+    def right(self) -> int:
+        return self.above1 + self.below2
+
+    @property
+    def wrong(self) -> int:
+        return self.above2 + self.below1
+
+    def bound(
+        self, attack: Attack, alpha: float, delta: float, *, stopped: bool, paper: bool
+    ) -> float:
+        """A lower bound on epsilon at confidence 1 - alpha; -inf where nothing follows.
+
+        A two-sided attack assumes that a fair coin picked the input of each run. `stopped`: the
+        number of runs was not fixed beforehand, so that an anytime-valid bound is needed.
+        """
+        if self.n1 == 0 or self.n2 == 0:
+            return -math.inf
+        if attack.two_sided:
+            if not stopped:
+                return ratio.coin_label(self.right, self.wrong, alpha)
+            share = bernoulli_sequence(self.right, self.right + self.wrong, alpha)[0]
+            return math.log(share / (1.0 - share)) if share > 0.0 else -math.inf
+        if stopped:
+            low = bernoulli_sequence(self.above1, self.n1, alpha / 2)[0]
+            high = bernoulli_sequence(self.above2, self.n2, alpha / 2)[1]
+            return math.log((low - delta) / high) if low > delta else -math.inf
+        kind = ratio.split if paper else ratio.unconditional
+        return kind(self.above1, self.n1, self.above2, self.n2, alpha, delta)
+
+
+def best_threshold(
+    scorer: Scorer,
+    first: Floats,
+    second: Floats,
+    final: int,
+    alpha: float,
+    delta: float = 0.0,
+    *,
+    coin: bool = False,
+) -> Attack:
+    """The thresholds, for either input or both, whose bound after `final` runs promises most.
+
+    `first` and `second` are scores of outputs that did not train the scorer. The promise subtracts
+    what chance alone gives the best of many, or else the luckiest rare event would be chosen.
+    Attacks on both inputs at once need pure epsilon, and a `coin` that picks the input of each run.
+    """
+    best = Attack(scorer, math.inf, 0.0, False)
+    first, second = np.sort(first), np.sort(second)
+    for flipped in (False, True):
+        one, two = (-second[::-1], -first[::-1]) if flipped else (first, second)
+        levels = np.union1d(
+            _levels(one),
+            # Just above the largest score of the second input.
+            np.append(_levels(two), two[-1]),
+        )
+        k1 = len(one) - np.searchsorted(one, levels, side="right")
+        k2 = len(two) - np.searchsorted(two, levels, side="right")
+        promise = _promise(k1, len(one), k2, len(two), final, alpha, delta)
+        place = int(np.argmax(promise))
+        if promise[place] > best.expected:
+            c = float(k2[place] / len(two))
+            best = Attack(scorer, float(levels[place]), 0.0, flipped, float(promise[place]), c)
+        if coin and delta == 0.0 and not flipped:
+            both = _two_sided(best, levels, one, two, final, alpha)
+            best = max(best, both, key=lambda a: a.expected)
+    return best
+
+
+def _levels(ordered: Floats) -> Floats:
+    places = np.minimum(((1.0 - _CANDIDATES) * len(ordered)).astype(np.intp), len(ordered) - 1)
+    return ordered[places]
+
+
+def _two_sided(
+    start: Attack, levels: Floats, one: Floats, two: Floats, final: int, alpha: float
+) -> Attack:
+    """The best pair of thresholds, above and below; S is named after the larger of the ratios."""
+    above1, above2 = (len(v) - np.searchsorted(v, levels, side="right") for v in (one, two))
+    below1, below2 = (np.searchsorted(v, levels, side="left") for v in (one, two))
+    # Axes: the threshold above, the threshold below.
+    right, wrong = above1[:, None] + below2, above2[:, None] + below1
+    apart = (levels[:, None] >= levels) & (np.minimum(right, wrong) >= _MANY)
+    apart &= (np.minimum(above1, above2) > 0)[:, None] & (np.minimum(below1, below2) > 0)
+    right, wrong = np.maximum(right, 1), np.maximum(wrong, 1)
+    spread = np.sqrt(1.0 / right + 1.0 / wrong)
+    cost = -float(ndtri(_PROMISE_ALPHA)) - float(ndtri(alpha)) * math.sqrt(len(one) / final)
+    promise = np.where(apart, np.log(right / wrong) - cost * spread, -np.inf)
+    i, j = np.unravel_index(int(np.argmax(promise)), promise.shape)
+    if not promise[i, j] > -np.inf:
+        return start
+    found = replace(start, flipped=False, q=0.0, expected=float(promise[i, j]))
+    if above1[i] * below1[j] >= above2[i] * below2[j]:
+        return replace(
+            found, t=float(levels[i]), low=float(levels[j]), c=float(above2[i] / len(two))
+        )
+    return replace(
+        found,
+        flipped=True,
+        t=-float(levels[j]),
+        low=-float(levels[i]),
+        c=float(below1[j] / len(one)),
+    )
+
+
+def _promise(
+    k1: NDArray[np.int_],
+    n1: int,
+    k2: NDArray[np.int_],
+    n2: int,
+    final: int,
+    alpha: float,
+    delta: float,
+) -> Floats:
+    p1 = clopper_pearson.lower(k1, n1, _PROMISE_ALPHA)
+    p2 = np.maximum(clopper_pearson.upper(k2, n2, _PROMISE_ALPHA), 1e-300)
+    p1 = np.minimum(p1, 1.0 - 1e-12)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.sqrt(
+            p1 * (1.0 - p1) / (final * np.maximum(p1 - delta, 1e-300) ** 2)
+            + (1.0 - p2) / (final * p2)
+        )
+        value = np.log((p1 - delta) / p2) + float(ndtri(alpha)) * spread
+    return np.where(p1 > delta, value, -np.inf)
+
+
+def paper_threshold(scorer: Scorer, second: Floats, c: float) -> Attack:
+    """Algorithm 1: t and q such that the attack has probability c on the second input."""
+    ordered = np.sort(second)[::-1]
+    place = min(math.floor(c * len(ordered)), len(ordered) - 1)
+    t = float(ordered[place])
+    above = int(np.count_nonzero(ordered > t))
+    equal = int(np.count_nonzero(ordered == t))
+    return Attack(scorer, t, (c * len(ordered) - above) / equal, False, c=c)
