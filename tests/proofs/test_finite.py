@@ -68,7 +68,7 @@ def test_changed_tables_are_refused():
         lambda c: c.update(power=0, epsilon="0"),
         lambda c: c["tables"].pop(),
         lambda c: c["domain"]["values"].append(2),
-        lambda c: c["tables"][0]["chances"]["0"][0].append("1/7"),
+        lambda c: c["tables"][0]["parts"][0]["0"][0].append("1/7"),
     ):
         changed = copy.deepcopy(certificate)
         change(changed)
@@ -83,3 +83,39 @@ def test_polynomials_on_the_unit_interval():
     assert non_negative(poly(1, -2, Fraction(11, 10)))
     assert not non_negative(poly(1, -3, 2))
     assert not non_negative(poly(-1, 2))
+
+
+@pytest.mark.parametrize("name", ["OneTimeRappor", "Rappor"])
+def test_reports_of_many_independent_bits(name):
+    """2^20 outputs, but twenty small tables: exact, and equal to the zoo's formula."""
+    entry = zoo.get(name)
+    proof = prove(entry)
+    assert (proof.status, proof.proved) == ("exact", True)
+    truth = entry.about["truth"](1, entry.all_params)
+    assert math.log(proof.exponential) == pytest.approx(truth, rel=1e-12)
+    whole = json.loads(json.dumps(proof.certificate))
+    finite_checker.check(whole)
+    less = {**whole, "exponential": str(proof.exponential - Fraction(1, 10**6))}
+    assert refused(less)
+    swapped = copy.deepcopy(whole)
+    bit = swapped["tables"][0]["parts"][0]
+    bit["0"], bit["1"] = [["1/100"], ["1"]], [["99/100"], ["1"]]
+    assert refused(swapped)
+    fewer = copy.deepcopy(whole)
+    fewer["tables"][0]["parts"].pop()
+    assert refused(fewer)
+
+
+def shared_draw(x, rng):
+    u = rng.random()
+    return [u < 0.25 + x / 2, u < 0.5 + x / 4]
+
+
+def test_bits_that_share_a_draw_are_not_multiplied():
+    """Their joint table is enumerated: (1, 0) is impossible on 0, so that ε is infinite."""
+    proof = prove(shared_draw, adjacency="any_pair", domain=BITS)
+    exact = dpest.exact(shared_draw, 0, 1).epsilon
+    if proof.exponential is not None:
+        assert math.log(proof.exponential) == pytest.approx(exact)
+    else:
+        assert proof.epsilon is None

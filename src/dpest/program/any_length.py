@@ -11,6 +11,7 @@ import builtins
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from dpest.program.lengths import Count, Counter, Position, unsupported
 from dpest.program.linear import Form, Symbol
 from dpest.program.running import remembered, running
 from dpest.program.selections import clipped, extreme
+from dpest.program.softmax import Chance, Scaled, Weight, WeightSum
 from dpest.program.symbolic import Real, Truth, is_symbolic
 
 ELEMENT = Symbol("input", "q")
@@ -32,6 +34,8 @@ def fields_of(name: str, count: int) -> list[Symbol]:
 
 ONE = Symbol("input", "o")
 """What each record adds to their number: 1, where records come and go."""
+GREATEST = Symbol("state", "__greatest__")
+"""The greatest of the data themselves; only where it cancels."""
 COUNT = Symbol("state", "__count__")
 """How many records were read so far."""
 
@@ -62,6 +66,15 @@ class Ranked:
     vector: Vector
     rank: int
 
+    def _shared(self) -> Any:
+        """The greatest of the data themselves: it moves all elements alike, and must cancel."""
+        if self.vector.own or not isinstance(self.vector.element, Real) or self.rank != 1:
+            self._unknown()
+        return Real(Form.of(GREATEST))
+
+    def __rsub__(self, other: Any) -> Any:
+        return other - self._shared()
+
     def __sub__(self, other: Any) -> Any:
         same = isinstance(other, Ranked) and other.vector.element is self.vector.element
         if same and (self.rank, other.rank) == (1, 2):
@@ -71,7 +84,7 @@ class Ranked:
     def _unknown(self, *_: Any) -> Any:
         unsupported("the value of the greatest element")
 
-    __add__ = __radd__ = __rsub__ = __mul__ = __float__ = __lt__ = __gt__ = __le__ = _unknown
+    __add__ = __radd__ = __mul__ = __float__ = __lt__ = __gt__ = __le__ = _unknown
     __ge__ = __bool__ = __int__ = _unknown
 
     def dpest_signature(self) -> Any:
@@ -159,7 +172,7 @@ class Vector:
         return self._with(other, lambda a, b: b - a)
 
     def __mul__(self, other: Any) -> Any:
-        return self._with(other, operator.mul)
+        return self._with(other, lambda a, b: b * a)
 
     __rmul__ = __mul__
 
@@ -222,7 +235,17 @@ class Vector:
         return Selected(self.element, True)
 
     def sum(self, axis: Any = None) -> Any:
+        if isinstance(self.element, Weight):
+            return WeightSum(self.element)
         return total(self)
+
+    def exp(self) -> Any:
+        element = self.element
+        if isinstance(element, Real):
+            element = Scaled(Fraction(1), element)
+        if not isinstance(element, Scaled):
+            unsupported("np.exp")
+        return Vector(element.exp(), self.own)
 
     def mean(self, axis: Any = None) -> Any:
         unsupported("the mean")
@@ -282,6 +305,8 @@ class Pass:
     item: Callable[[Position], Any]
     own: frozenset[Symbol] = frozenset()
     numbered: bool = False
+    plain: bool = False
+    """Whether the items are the positions themselves."""
 
 
 def pass_over(value: Any) -> Pass | None:
@@ -360,6 +385,8 @@ class VectorGenerator:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self.inner, name)
+        if name == "choice":
+            return self._choice
 
         def draw(*args: Any, **options: Any) -> Any:
             sizes = [v for v in (*args, *options.values()) if _is_size(v)]
@@ -373,6 +400,24 @@ class VectorGenerator:
             return Vector(value, self.own(value) | inherited)
 
         return draw
+
+    def _choice(self, a: Any, size: Any = None, **options: Any) -> Any:
+        """A place of a vector of any length, with given chances; by Gumbel noise (`softmax`)."""
+        p = options.get("p")
+        if not isinstance(p, Vector):
+            if any(isinstance(v, (Vector, Pass, Count)) for v in (a, size, p)):
+                unsupported("rng.choice")
+            return self.inner.choice(a, size, **options)
+        places = (isinstance(a, Count) and a == Count()) or (isinstance(a, Pass) and a.plain)
+        if not places or size is not None or not isinstance(p.element, Chance) or p.own:
+            unsupported("rng.choice with these chances")
+        score = p.element.weight.score
+        value, factor = score.value, score.factor
+        if factor < 0:
+            value, factor = -value, -factor
+        noise = self.inner.gumbel(scale=1 / factor)
+        running().world.chosen.update(self.own(noise))  # type: ignore[attr-defined]
+        return Vector(value + noise, self.own(noise)).argmax()
 
 
 def _is_size(value: Any) -> bool:
@@ -432,7 +477,7 @@ def _enumerate(value: Any, start: int = 0) -> Any:
 def _range(*args: Any) -> Any:
     if any(isinstance(a, Count) for a in args):
         if (len(args) == 1 or (len(args) == 2 and args[0] == 0)) and args[-1] == Count():
-            return Pass(lambda p: p, frozenset(), True)
+            return Pass(lambda p: p, frozenset(), True, True)
         unsupported("this range over the length")
     return builtins.range(*args)
 
@@ -476,7 +521,10 @@ def _int(value: Any = 0, *base: Any) -> Any:
 
 
 def _sum(values: Any, start: Any = 0) -> Any:
-    return start + total(values) if isinstance(values, Vector) else builtins.sum(values, start)
+    if isinstance(values, Vector):
+        found = values.sum()
+        return found if isinstance(found, WeightSum) else start + found
+    return builtins.sum(values, start)
 
 
 ANY_LENGTH: dict[str, Any] = {
@@ -520,6 +568,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "multiply": operator.mul,
     "divide": operator.truediv,
     "negative": operator.neg,
+    "exp": lambda v: v.exp(),
+    "arange": lambda count, *_, **__: _range(count),
     "greater": operator.gt,
     "greater_equal": operator.ge,
     "less": operator.lt,

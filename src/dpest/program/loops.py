@@ -18,6 +18,7 @@ from dpest.program.any_length import (
     ANY_LENGTH,
     COUNT,
     ELEMENT,
+    GREATEST,
     Gap,
     Others,
     Output,
@@ -656,6 +657,13 @@ class _Builder:
         released: Sequence[Any],
     ) -> None:
         run = outcome.run
+        forms = [*(c.form for b in run.blocks for c in b), *updates.values()]
+        forms += [v for v in released if isinstance(v, Form)]
+        if any(GREATEST in form.terms for form in forms):
+            raise RefusedError(
+                f"{self.parts.name} uses the greatest of data of any length otherwise than to "
+                "subtract it from scores: give a length instead of ANY"
+            )
         hidden: set[Symbol] = getattr(run, "vector_draws", set())
         draws = tuple(s for s in run.draws if s not in hidden)
         if any(isinstance(v, Counter) for v in released):

@@ -84,6 +84,8 @@ class World:
         """Whether records come and go, so that how many there are is private, too."""
         self.derived: dict[Symbol, Derived] = {}
         self.notes: dict[str, None] = {}
+        self.chosen: set[Symbol] = set()
+        """Gumbel noises that stand for one choice with probabilities (see `program.softmax`)."""
         self._names: dict[tuple[str, Noise], Symbol] = {}
         self._taken: dict[str, int] = {}
         self._indicators: dict[Any, Symbol] = {}

@@ -119,7 +119,7 @@ class MathForUnits:
 
     @staticmethod
     def exp(value: Any) -> Any:
-        return value.exp() if isinstance(value, Unit) else math.exp(value)
+        return value.exp() if hasattr(value, "exp") else math.exp(value)
 
 
 MATH = MathForUnits()

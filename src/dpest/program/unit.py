@@ -37,6 +37,8 @@ class Unit:
         return self.factor if self.power == 0 else self
 
     def __mul__(self, other: Any) -> Any:
+        if getattr(other, "leaf_kind", None) is not None:
+            return _scaled(self, other)
         found = _unit(other)
         if found is NotImplemented:
             return NotImplemented
@@ -161,6 +163,24 @@ class Unit:
 
     def __repr__(self) -> str:
         return f"{self.factor}·eps^{self.power}" if self.power != 1 else f"{self.factor}·eps"
+
+
+def _scaled(unit: Unit, value: Any) -> Any:
+    """eps times private data: only the weights of a choice may hold such a thing."""
+    from dpest.program.running import has_run, running
+    from dpest.program.softmax import Scaled
+    from dpest.program.symbolic import Real
+
+    world = getattr(running(), "world", None) if has_run() else None
+    private = world is not None and world.private and unit.power
+    if private and isinstance(value, Real) and _is_data(value):
+        return Scaled(unit, value)
+    _unit(value)
+    raise AssertionError
+
+
+def _is_data(value: Any) -> bool:
+    return all(s.kind in ("input", "state") for s in value.form.terms)
 
 
 def _shaped(value: Any) -> bool:

@@ -46,7 +46,7 @@ def faces(
         plain = [[{q: (v, v)} for q in inputs for v in (r, -r)]]
     elif name == "replace_one":
         reach = [(-r, r)]
-        if math.isinf(r) and getattr(domain, "fields", ()):
+        if math.isinf(r) and getattr(domain, "fields", None):
             reach = [(low - high, high - low) for low, high in entry_ranges(adjacency, domain)]
         size = len(reach)
         rows = [inputs[i : i + size] for i in range(0, len(inputs), size)]

@@ -118,10 +118,13 @@ def table(
         "tables": [
             {
                 "input": _jsonable(x),
-                "chances": {
-                    y: [[str(v) for v in p.top] or ["0"], [str(v) for v in p.bottom]]
-                    for y, p in found.tables[repr(x)].items()
-                },
+                "parts": [
+                    {
+                        y: [[str(v) for v in p.top] or ["0"], [str(v) for v in p.bottom]]
+                        for y, p in part.items()
+                    }
+                    for part in found.tables[repr(x)]
+                ],
             }
             for x in inputs
         ],

@@ -17,6 +17,7 @@ from typing import Any
 from dpest.declaration import Mechanism
 from dpest.errors import ReplayError, UntraceableError
 from dpest.noise.family import Noise
+from dpest.noise.gumbel import Gumbel
 from dpest.program.any_length import ELEMENT
 from dpest.program.fixed import FixedRun
 from dpest.program.generator import SymbolicGenerator
@@ -47,6 +48,8 @@ class Draws:
 
     source: random.Random
     values: list[Fraction] = field(default_factory=list)
+    choice: float | None = None
+    """The scale of the Gumbel noises that the model has in place of a choice."""
 
     def generator(self) -> SymbolicGenerator:
         return SymbolicGenerator(FixedRun(self._draw, self._choose))
@@ -57,6 +60,11 @@ class Draws:
         return int(value) if noise.discrete else float(value)
 
     def _choose(self, _: int, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
+        if self.choice is not None:
+            drawn = [_random_value(Gumbel(1.0), self.source) for _ in outcomes]
+            self.values += drawn
+            chances = [self.choice * math.log(chance) for _, chance in outcomes]
+            return outcomes[max(range(len(drawn)), key=lambda i: chances[i] + float(drawn[i]))][0]
         place = self.source.randrange(len(outcomes))
         self.values.append(Fraction(place))
         return outcomes[place][0]
@@ -191,15 +199,16 @@ def check_graph(
     where: Any,
     entry: Sequence[Symbol] = (ELEMENT,),
     lengths: Sequence[int] = _LENGTHS,
+    choice: float | None = None,
 ) -> None:
     """The same for a graph of every length: runs of several lengths must follow it."""
     source = random.Random(21)
     for trial in range(_TRIALS):
-        length = lengths[trial % len(lengths)]
+        length = lengths[trial % len(lengths)] + (2 if choice is not None else 0)
         if graph.gaps and length < 2:
             continue
         x = random_input(length * len(entry), source, integers)
-        draws = Draws(source)
+        draws = Draws(source, choice=choice)
         output = _run(function, x, draws, where)
         _Walk(graph, x, entry, draws.values, where).run(output)
 

@@ -7,6 +7,7 @@ positive value of the unit, by showing that polynomials are not negative on (0, 
 from __future__ import annotations
 
 import math
+import time
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from dpest.proofs.ratios import (
 
 _MOST_INPUTS = 64
 _MOST_PATHS = 20_000
+_SECONDS = 10.0
 
 
 class _Run:
@@ -187,12 +189,15 @@ def distribution(function: Callable[[Any, Any], Any], x: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     pending: list[list[int]] = [[]]
     count = 0
+    started = time.process_time()
     while pending:
         prefix = pending.pop()
         count += 1
-        if count > _MOST_PATHS:
+        if count > _MOST_PATHS or time.process_time() - started > _SECONDS:
             raise PathLimitError(
-                f"more than {_MOST_PATHS} outcomes of the draws", "Use a smaller mechanism", None
+                f"too many outcomes of the draws (more than {count - 1})",
+                "Use a smaller mechanism",
+                None,
             )
         run = _Run(prefix)
         output = shown(function(x, SymbolicGenerator(run)))
@@ -221,9 +226,12 @@ def shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class FiniteBound:
-    """ε = power/denominator units for every unit, or e^ε = factor; and where it is attained."""
+    """ε = power/denominator units for every unit, or e^ε = factor; and where it is attained.
 
-    tables: Mapping[str, Mapping[str, Ratio]]
+    For each input its tables: one, or one for each independent part of the output.
+    """
+
+    tables: Mapping[str, Sequence[Mapping[str, Ratio]]]
     power: int | None
     denominator: int
     factor: Fraction | None
@@ -283,6 +291,19 @@ def bound(
     return _least(tables, pairs, unit is not None, denominator)
 
 
+def independent(
+    mechanism: Any, inputs: Sequence[Any], adjacent: Callable[[Any, Any], bool]
+) -> FiniteBound:
+    """The bound of a mechanism that releases independent bits (see `independent_bits`)."""
+    from dpest.proofs import independent_bits
+
+    if len(inputs) > _MOST_INPUTS:
+        raise RefusedError(f"{len(inputs)} inputs are too many to enumerate")
+    tables = {repr(x): independent_bits.parts_of(mechanism, x) for x in inputs}
+    factor, pair, output = independent_bits.worst_pair(tables, inputs, adjacent)
+    return FiniteBound(tables, None, 1, factor, True, pair, output)
+
+
 def _least(
     tables: Mapping[str, Mapping[str, Ratio]],
     pairs: Sequence[tuple[Any, Any]],
@@ -290,6 +311,7 @@ def _least(
     denominator: int,
 ) -> FiniteBound:
     factor, power = Fraction(1), 0
+    parts = {x: [table] for x, table in tables.items()}
     where: tuple[tuple[Any, Any], str] = (pairs[0] if pairs else (None, None), "")
     for x, y in pairs:
         for output, p in tables[repr(x)].items():
@@ -308,11 +330,11 @@ def _least(
                 if ratio > factor:
                     factor, where = ratio, ((x, y), output)
     if not symbolic:
-        return FiniteBound(tables, None, 1, factor, True, where[0], where[1])
+        return FiniteBound(parts, None, 1, factor, True, where[0], where[1])
     for extra in range(4):
         if all(_holds(tables, x, y, power + extra) for x, y in pairs):
             return FiniteBound(
-                tables, power + extra, denominator, None, extra == 0, where[0], where[1]
+                parts, power + extra, denominator, None, extra == 0, where[0], where[1]
             )
     raise RefusedError("no multiple of the unit bounds the ratio for every value of it")
 

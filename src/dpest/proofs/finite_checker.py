@@ -3,6 +3,7 @@
 
 Standard library only, exact rationals. For each input the table gives the probability of every
 output as numerator/denominator, polynomials in a = e^(-unit/D) (constants where there is no unit).
+Several tables for one input are the independent parts of its output.
 Checked: the inputs are the whole domain that is named; each table adds up to one and has no
 negative entry; for all neighbours and outputs P·a^(D·ε) ≤ P' on (0, 1) (or P ≤ e^ε·P').
 """
@@ -74,20 +75,34 @@ def neighbours(x, y, adjacency):
     return all(0 <= g <= r for g in gaps) or all(-r <= g <= 0 for g in gaps)
 
 
+def table(part, x):
+    """output -> (numerator, denominator); the chances add up to one."""
+    found = {y: ([Q(v) for v in p], [Q(v) for v in q]) for y, (p, q) in part.items()}
+    total = ([Q(0)], [Q(1)])
+    for p, q in found.values():
+        need(any(q) and non_negative(p) and non_negative(q), "a chance is negative")
+        total = plus(times(total[0], q), times(p, total[1])), times(total[1], q)
+    need(not any(plus(*total, -1)), f"the chances on {x} don't add up to one")
+    return found
+
+
+def product(first, second):
+    """The greatest ratio of independent parts: the product of their greatest ratios."""
+    worst = Q(1)
+    for p, q in zip(first, second, strict=True):
+        need(all(len(v) == 1 for part in (p, q) for pair in part.values() for v in pair), "numbers")
+        ratios = [(a[0] / b[0], q[y][0][0] / q[y][1][0]) for y, (a, b) in p.items()]
+        worst *= max(chance / other for chance, other in ratios)
+    return worst
+
+
 def check(C):
     need(C["format"] == "dpest-certificate/1" and C["method"] == "finite", "format")
     need(hashlib.sha256(C["source"].encode()).hexdigest() == C["sha256"], "digest of the source")
-    tables = []
-    for entry in C["tables"]:
-        table = {
-            y: ([Q(v) for v in p], [Q(v) for v in q]) for y, (p, q) in entry["chances"].items()
-        }
-        total = ([Q(0)], [Q(1)])
-        for p, q in table.values():
-            need(any(q) and non_negative(p) and non_negative(q), "a chance is negative")
-            total = plus(times(total[0], q), times(p, total[1])), times(total[1], q)
-        need(not any(plus(*total, -1)), f"the chances on {entry['input']} don't add up to one")
-        tables.append((entry["input"], table))
+    tables = [
+        (entry["input"], [table(part, entry["input"]) for part in entry["parts"]])
+        for entry in C["tables"]
+    ]
     listed = sorted(json.dumps(x) for x, _ in tables)
     need(listed == sorted(json.dumps(x) for x in C["domain"]["values"]), "inputs")
     need(len(set(listed)) == len(listed), "an input twice")
@@ -95,8 +110,14 @@ def check(C):
     factor = Q(1) if C["unit"] else Q(C["exponential"])
     need(not C["unit"] or Q(C["epsilon"]) == Q(C["power"], C["denominator"]), "epsilon")
     for (x, first), (x2, second) in itertools.permutations(tables, 2):
-        for y, (p, q) in first.items() if neighbours(x, x2, C["adjacency"]) else ():
-            p2, q2 = second.get(y, ([], [Q(1)]))
+        if not neighbours(x, x2, C["adjacency"]):
+            continue
+        need(len(first) == len(second) and (len(first) == 1 or not C["unit"]), "parts")
+        if len(first) > 1:
+            need(product(first, second) <= factor, f"{x} against {x2}")
+            continue
+        for y, (p, q) in first[0].items():
+            p2, q2 = second[0].get(y, ([], [Q(1)]))
             gap = plus(times([factor], times(p2, q)), times(times(p, q2), power), -1)
             need(non_negative(gap), f"output {y} on {x} against {x2}")
     bound = f"ε ≤ {C['epsilon']}·{C['unit']}" if C["unit"] else f"e^ε ≤ {C['exponential']}"

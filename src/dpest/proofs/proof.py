@@ -115,7 +115,12 @@ class Proof:
         """Whether the claim, if there is one, is proved; without one, whether a bound is."""
         if self.bound is None and self.exponential is None:
             return False
-        return self.claimed is None or (self.bound is not None and self.bound <= self.claimed)
+        if self.claimed is None:
+            return True
+        if self.bound is None:
+            # A claim with a logarithm in it is a rounded number.
+            return math.log(self.exponential or 1) <= float(self.claimed) * (1 + 1e-12)
+        return self.bound <= self.claimed
 
     def value(self, unit_value: Any = None) -> float:
         """The bound as a number, rounded up, for a value of the unit."""

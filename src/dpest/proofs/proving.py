@@ -108,6 +108,21 @@ def answer(question: Question, fallback: int | None = None) -> Proof:
     return unknown(question, str(first))
 
 
+def _enumerated(question: Question, inputs: list[Any]) -> finite.FiniteBound | None:
+    target = question.mechanism
+    if question.unit is None:
+        try:
+            return finite.independent(target, inputs, question.adjacency.holds)
+        except Exception:  # another kind of output; the enumeration says what it is
+            pass
+    try:
+        return finite.bound(
+            target.function, target.all_params, question.unit, inputs, question.adjacency.holds
+        )
+    except (DpestError, TypeError, AttributeError, ValueError, IndexError, KeyError):
+        return None
+
+
 def _finite(question: Question) -> Proof | None:
     """Exact enumeration, where the domain is small and every draw has finitely many outcomes."""
     domain = question.domain
@@ -115,15 +130,8 @@ def _finite(question: Question) -> Proof | None:
     if size is None or size > _MOST_INPUTS or type(domain).__name__ not in ("Finite", "Integers"):
         return None
     inputs = [domain.as_input(x) for x in domain.enumerate()]
-    try:
-        found = finite.bound(
-            question.mechanism.function,
-            question.mechanism.all_params,
-            question.unit,
-            inputs,
-            question.adjacency.holds,
-        )
-    except (DpestError, TypeError, AttributeError, ValueError, IndexError, KeyError):
+    found = _enumerated(question, inputs)
+    if found is None:
         return None
     epsilon = None
     if found.power is not None:
@@ -180,10 +188,11 @@ def _at_lengths(question: Question, fallback: int | None) -> Proof:
     if question.adjacency.name == "add_remove_one":
         return _every_length(question)
     if question.length is not ANY:
-        proof = _with_either_input(question, lambda q: _fixed(q, question.length))
-        if proof.status != "upper bound":
-            return proof
-        return _better(question, proof)
+        try:
+            proof = _with_either_input(question, lambda q: _fixed(q, question.length))
+        except (RefusedError, UntraceableError, PathLimitError) as error:
+            return _from_every(question, error)
+        return _better(question, proof) if proof.status == "upper bound" else proof
     try:
         return _every_length(question)
     except (RefusedError, UntraceableError, PathLimitError) as error:
@@ -193,6 +202,22 @@ def _at_lengths(question: Question, fallback: int | None) -> Proof:
         note = f"not for every length: {error}"
         about = replace(question, length=length, notes=(*question.notes, note))
         return _with_either_input(about, lambda q: _fixed(q, length))
+
+
+def _from_every(question: Question, error: DpestError) -> Proof:
+    """What has no proof at its length may have one for every length."""
+    try:
+        every = _every_length(replace(question, length=ANY))
+    except DpestError:
+        raise error from None
+    if every.bound is None:
+        raise error
+    lower = every.lower
+    if lower is not None and lower.length != question.length:
+        lower = None
+    note = "the bound is that for every length"
+    found = replace(every, length=question.length, lower=lower, notes=(*every.notes, note))
+    return concluded(question, found)
 
 
 def _better(question: Question, proof: Proof) -> Proof:
@@ -255,12 +280,37 @@ def _every_length(question: Question) -> Proof:
     rated = checked_rates(question, found.noises)
     where = place_of(question.mechanism.function)
     integers = question.integer_data(has_integral(rated.draws))
-    conformance.check_graph(
-        question.run, found, integers=integers, where=where, entry=question.entry
-    )
+    try:
+        conformance.check_graph(
+            question.run,
+            found,
+            integers=integers,
+            where=where,
+            entry=question.entry,
+            choice=_choice_scale(question, found),
+        )
+    except UntraceableError:
+        if question.form != "list" or question.fields:
+            raise
+        return _every_length(replace(question, form="array"))  # it asks an array's questions
     if found.selections or found.gaps:
         return _selected(question, found, rated)
     return _potentials(question, found, rated, ANY)
+
+
+def _choice_scale(question: Question, found: Graph) -> float | None:
+    """The scale of the Gumbel noise that stands for a choice, at the parameters' values."""
+    scales = {found.noises[s].scale for s in found.world.chosen}  # type: ignore[attr-defined]
+    if not scales:
+        return None
+    if len(scales) > 1:
+        raise RefusedError("several choices with different weights: give a length instead of ANY")
+    (scale,) = scales
+    if not isinstance(scale, Unit):
+        return float(scale)
+    assert question.unit is not None
+    value = float(question.mechanism.all_params[question.unit])
+    return float(scale.factor) * value**scale.power
 
 
 def _potentials(question: Question, found: Graph, rated: Rates, length: Any) -> Proof:

@@ -114,7 +114,7 @@ def _domain(certificate: Mapping[str, Any]) -> Domain:
     domain = certificate["domain"]
     if domain["kind"] == "finite":
         return finite(domain["values"])
-    ranges = [tuple(map(float, map(_bound, ends))) for ends in domain.get("range", ())]
+    ranges = [(float(_bound(a)), float(_bound(b))) for a, b in domain.get("range", ())]
     if "fields" in domain:
         return records(ANY, fields=dict(zip(domain["fields"], ranges, strict=True)))
     width = math.inf if domain["width"] == "inf" else float(Fraction(domain["width"]))
@@ -122,7 +122,7 @@ def _domain(certificate: Mapping[str, Any]) -> Domain:
     if certificate["adjacency"]["name"] == "any_pair" and math.isfinite(width):
         return make(ANY, 0.0, width)
     if ranges:
-        return make(ANY, *ranges[0])
+        return make(ANY, ranges[0][0], ranges[0][1])
     return make()
 
 
