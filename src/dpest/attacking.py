@@ -220,13 +220,13 @@ def floating_point(campaign: Campaign) -> list[Evidence]:
 
 def confirmer(campaign: Campaign) -> Callable[..., Any]:
     """DP-Finder's confirmation: the exact ε of a candidate pair, or None where there is none."""
-    from dpest.distributions.engine import exact_loss
+    from dpest.distributions.engine import Objective
 
-    mechanism = campaign.question.mechanism
+    objective = Objective(campaign.question.mechanism)
 
     def confirm(x: Any, x2: Any, event: Any = None) -> Any:
         try:
-            return exact_loss(mechanism, x, x2)
+            return objective.loss(x, x2)
         except DpestError:
             return None
 

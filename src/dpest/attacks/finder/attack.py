@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 
 from dpest.attacks.budget import Budget, Progress, Report
-from dpest.attacks.finder.confirmation import Confirm, Confirmation, Confirmed
+from dpest.attacks.finder.confirmation import (
+    DEFAULT_SECONDS,
+    Confirm,
+    Confirmation,
+    Confirmed,
+)
 from dpest.attacks.finder.estimate import DEFAULT_HALF_WIDTH
 from dpest.attacks.finder.neighbourhood import Neighbourhood, neighbourhoods
 from dpest.attacks.finder.search import Candidate, Cost, Searcher, Side
@@ -71,6 +76,8 @@ def finder_attack(
 
     `confirm(x, x2, event)` gives the true ε of a candidate, or None if it can't; then a rigorous
     bound on fresh samples at level `alpha` takes its place. Only confirmed values are reported.
+    Without a budget the search ends after some seconds at the latest, and the notes say what it
+    left out.
     A mechanism that can't be made smooth is searched at random, and the notes say so.
     """
     return finder_search(
@@ -186,6 +193,7 @@ class _Attack:
             samples=samples,
             steepness=steepness,
             seed=named_seed(self.seed, "finder"),
+            spent=self.confirmation.spent,
         )
 
     # --- the search ---------------------------------------------------------------------------
@@ -197,10 +205,11 @@ class _Attack:
         try:
             self._report("looking for starts", best)
             tried = max(_LEAST_STARTS, 2 * min(searcher.patterns, 4 * restarts))
-            starts, others = searcher.best_starts(tried, restarts, self.confirmation.spent)
+            starts, others = searcher.best_starts(tried, restarts)
             for i, start in enumerate(starts):
                 if i and self.confirmation.spent():
-                    self.notes.append(f"the budget allowed {i} of {restarts} restarts")
+                    self.confirmation.undone.append(f"{len(starts) - i} of {len(starts)} restarts")
+                    found += starts[i:]
                     break
                 self._report(f"climbing, {i + 1} of {restarts}", best)
                 candidate = searcher.climb(start.objective, start.variables)
@@ -218,6 +227,12 @@ class _Attack:
             interrupted = True
         if interrupted:
             self.notes.append("interrupted: only what was confirmed before is reported")
+        if self.confirmation.undone:
+            seconds = self.limit.seconds or DEFAULT_SECONDS
+            self.notes.append(
+                f"stopped after {seconds:g} s (a budget of more seconds goes on); not done: "
+                + ", ".join(self.confirmation.undone)
+            )
         self._split_note(searcher.cost)
         finding = Finding(
             best,

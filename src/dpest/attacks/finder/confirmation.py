@@ -23,6 +23,7 @@ from dpest.evidence import EXACT, Evidence, Standing, Witness, confidence
 # `epsilon`, `witness` and `error`); None where there is no exact answer.
 Confirm = Callable[[Any, Any, PatternEvent], Any]
 
+DEFAULT_SECONDS = 15.0
 _TEST_RUNS = 500_000
 # How far a confirmed candidate is pushed on along the way that the search took.
 _STRETCHES = (3.0, 10.0, 30.0, 100.0)
@@ -66,10 +67,19 @@ class Confirmation:
         self.limit, self.seed, self.started = limit, seed, started
         self.runs = 0
         self.tests = 0
+        self.undone: list[str] = []
+        self._known: dict[str, Any] = {}
+        # Without any budget a search ends by itself, but it may take long. Processor time, so that
+        # answers don't depend on what else the machine does.
+        unlimited = limit.seconds is None and limit.runs is None
+        self._processor = time.process_time() + DEFAULT_SECONDS if unlimited else math.inf
 
     def spent(self) -> bool:
+        """Is the time over, the budget's or the usual one?"""
         seconds = self.limit.seconds
-        return seconds is not None and time.perf_counter() - self.started > seconds
+        if seconds is not None and time.perf_counter() - self.started > seconds:
+            return True
+        return time.process_time() > self._processor
 
     def confirmed(
         self, searcher: Searcher, found: Sequence[Candidate], others: Sequence[Candidate] = ()
@@ -82,8 +92,10 @@ class Confirmation:
         """
         checked: list[Confirmed] = []
         ranked = _distinct(sorted(found, key=lambda c: -_rank(c)))
-        for candidate in ranked[:_MOST_CONFIRMED]:
-            if checked and self.spent():
+        first = ranked[:_MOST_CONFIRMED]
+        for i, candidate in enumerate(first):
+            if i and self.spent():
+                self.undone.append(f"{len(first) - i} of {len(first)} confirmations")
                 break
             answer = self.check(searcher, candidate)
             if answer is not None:
@@ -91,19 +103,11 @@ class Confirmation:
         if not checked:
             return None
         best = max(checked, key=lambda c: c.value)
-        if best.standing.name == "confidence" or math.isinf(best.value) or self.spent():
+        if best.standing.name == "confidence" or math.isinf(best.value):
             return best
         exact = [c for c in checked if c.standing.name != "confidence"]
         if searcher.paths <= _MOST_REFINED_PATHS:
-            more = [*ranked[_MOST_CONFIRMED:], *others]
-            seen = {_shape(c) for c in ranked[:_MOST_CONFIRMED]}
-            for candidate in more:
-                if _shape(candidate) in seen or len(seen) >= _MOST_SHAPES or self.spent():
-                    continue
-                seen.add(_shape(candidate))
-                answer = self.exact(searcher, candidate)
-                if answer is not None:
-                    exact.append(answer)
+            exact += self._other_shapes(searcher, first, [*ranked[_MOST_CONFIRMED:], *others])
         exact.sort(key=lambda c: -c.value)
         pushed = sorted((self.push(searcher, c) for c in exact), key=lambda c: -c.value)
         best = pushed[0]
@@ -114,7 +118,24 @@ class Confirmation:
             if math.isinf(best.value) or self.spent():
                 break
             best = max(best, self.refine(searcher, known), key=lambda c: c.value)
+        if self.spent():
+            self.undone.append("parts of the way to the tails")
         return best
+
+    def _other_shapes(
+        self, searcher: Searcher, first: Sequence[Candidate], more: Sequence[Candidate]
+    ) -> list[Confirmed]:
+        """Exact values of shapes of events that are not among the first."""
+        seen = {_shape(c) for c in first}
+        found = []
+        for candidate in more:
+            if _shape(candidate) in seen or len(seen) >= _MOST_SHAPES or self.spent():
+                continue
+            seen.add(_shape(candidate))
+            answer = self.exact(searcher, candidate)
+            if answer is not None:
+                found.append(answer)
+        return found
 
     def moved(self, searcher: Searcher, base: Candidate, variables: Any) -> Candidate:
         """A candidate with other variables, turned the same way round as `base`."""
@@ -215,11 +236,7 @@ class Confirmation:
         started = time.perf_counter()
         try:
             searcher.cost.confirmations += 1
-            answer = (
-                self.confirm(candidate.x, candidate.x2, candidate.event)
-                if self.confirm is not None
-                else None
-            )
+            answer = self._answer(candidate)
             if isinstance(answer, Evidence) and answer.standing.is_bound:
                 return Confirmed(candidate, answer.value, answer.standing, answer)
             if hasattr(answer, "epsilon"):
@@ -230,6 +247,18 @@ class Confirmation:
             return self.test(candidate) if sampled else None
         finally:
             searcher.cost.confirmation += time.perf_counter() - started
+
+    def _answer(self, candidate: Candidate) -> Any:
+        """What `confirm` says; the loss of a pair does not depend on the event."""
+        if self.confirm is None:
+            return None
+        pair = repr((candidate.x, candidate.x2))
+        if pair not in self._known:
+            answer = self.confirm(candidate.x, candidate.x2, candidate.event)
+            if not hasattr(answer, "epsilon"):
+                return answer
+            self._known[pair] = answer
+        return self._known[pair]
 
     def test(self, candidate: Candidate) -> Confirmed | None:
         """A rigorous bound on fresh samples; each test of this search spends half of what is left

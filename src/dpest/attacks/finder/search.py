@@ -74,8 +74,10 @@ class Searcher:
         samples: int,
         steepness: float,
         seed: int,
+        spent: Callable[[], bool] = lambda: False,
     ) -> None:
         self.sides, self.neighbourhoods, self.noises = sides, list(neighbourhoods), noises
+        self.spent = spent
         self.rng = np.random.default_rng(seed)
         self.steepness = steepness
         self.cost = Cost()
@@ -142,17 +144,15 @@ class Searcher:
         """How many patterns of outputs the search goes through."""
         return max(outcomes.patterns for outcomes in self._outcomes.values())
 
-    def best_starts(
-        self, tried: int, kept: int, spent: Callable[[], bool] = lambda: False
-    ) -> tuple[list[Candidate], list[Candidate]]:
+    def best_starts(self, tried: int, kept: int) -> tuple[list[Candidate], list[Candidate]]:
         """Short climbs on a part of the frozen noise: those that got furthest, and the others.
 
-        No more are made once the budget is `spent`.
+        No more are made once the time is spent.
         """
         part = self.noise.part(_SCREENED)
         ranked: list[tuple[float, int, Candidate]] = []
         for i in range(tried):
-            if ranked and spent():
+            if ranked and self.spent():
                 break
             objective, point = self.start()
             objective.freeze(part)
@@ -229,6 +229,8 @@ class Searcher:
             ]
 
         def loss(u: Floats) -> tuple[float, Floats]:
+            if self.spent():
+                raise _SpentError
             self.cost.evaluations += 1
             value, gradient = objective.value_and_gradient(u * unit)
             return -value, -gradient * unit
@@ -248,15 +250,18 @@ class Searcher:
                 # or where the ratio is so large that it may well be infinite nearby.
                 objective.floor /= 50
             objective.with_steepness(steepness)
-            result = minimize(
-                loss,
-                point / unit,
-                jac=True,
-                method="SLSQP",
-                bounds=bounds,
-                constraints=constraints,
-                options={"maxiter": iterations, "ftol": 1e-6},
-            )
+            try:
+                result = minimize(
+                    loss,
+                    point / unit,
+                    jac=True,
+                    method="SLSQP",
+                    bounds=bounds,
+                    constraints=constraints,
+                    options={"maxiter": iterations, "ftol": 1e-6},
+                )
+            except _SpentError:
+                break
             reached = np.clip(result.x * unit, low, high)
             if np.all(np.isfinite(reached)) and objective.value(reached) >= objective.value(point):
                 point = reached
@@ -389,6 +394,10 @@ class Searcher:
             found = self.candidate(objective, point, point)
             if found is not None:
                 yield found
+
+
+class _SpentError(Exception):
+    """The time for the search is over."""
 
 
 def shape_name(pattern: tuple[Any, ...], ends: Mapping[int, tuple[bool, bool]]) -> str:

@@ -7,6 +7,7 @@ measured again on fresh samples.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ _QUANTILES = np.concatenate(
 _MOST_CATEGORIES = 24
 _MOST_ELEMENTS = 24
 _PROBE = 5000
+_MOST_CLOSE = 256
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Search:
     """All counted candidates of one pair."""
 
     blocks: list[Block] = field(default_factory=list)
+    _joined: tuple[Ints, Ints, Ints, Ints] | None = field(default=None, repr=False, compare=False)
 
     @property
     def size(self) -> int:
@@ -79,29 +82,46 @@ class Search:
         A promise is what an event would show if its counts were `caution` sigmas worse. Rare
         events, c1 + c2 < 0.001·n·e^ε, are left out as in the paper.
         """
-        found: list[tuple[float, Block, int, bool]] = []
-        for block in self.blocks:
-            least = rare_limit(block.runs, epsilon or 0.0)
-            for swapped in (False, True):
-                k1, k2 = (block.c2, block.c1) if swapped else (block.c1, block.c2)
-                score = promise(k1, k2, caution)
-                score = np.where(block.c1 + block.c2 >= least, score, -np.inf)
-                for i in np.argsort(-score, kind="stable")[:16].tolist():
-                    if score[i] > -np.inf:
-                        found.append((float(score[i]), block, i, swapped))
-        if not found:
+        if not self.blocks:
             return None
-        top = max(score for score, *_ in found)
-        close = [c for c in found if c[0] >= top - TOLERANCE * abs(top)]
-        events = [(block.event(i), score, block, i, swapped) for score, block, i, swapped in close]
-        event, value, block, i, swapped = min(
+        c1, c2, runs, starts = self._together()
+        rare = c1 + c2 < rare_limit(runs, epsilon or 0.0)
+        scores = np.stack([promise(c1, c2, caution), promise(c2, c1, caution)])
+        scores[:, rare] = -np.inf
+        top = float(scores.max())
+        if top == -math.inf:
+            return None
+        least = top - TOLERANCE * abs(top)
+        close = np.argwhere(scores >= least) if math.isfinite(top) else np.argwhere(scores == top)
+        if len(close) > _MOST_CLOSE:
+            order = np.argsort(-scores[close[:, 0], close[:, 1]], kind="stable")
+            close = close[order[:_MOST_CLOSE]]
+        events = []
+        for side, place in close.tolist():
+            number = int(np.searchsorted(starts, place, side="right")) - 1
+            block = self.blocks[number]
+            event = block.event(place - int(starts[number]))
+            events.append((event, float(scores[side, place]), bool(side), place))
+        event, value, swapped, place = min(
             events, key=lambda e: (e[0].complexity, -e[1], e[0].words)
         )
-        large, small = (block.c2, block.c1) if swapped else (block.c1, block.c2)
-        return Choice(event, swapped, int(large[i]), int(small[i]), value)
+        large, small = (c2, c1) if swapped else (c1, c2)
+        return Choice(event, swapped, int(large[place]), int(small[place]), value)
+
+    def _together(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Counts of all candidates, the runs they come from, and where each block starts."""
+        if self._joined is None:
+            sizes = [len(b.c1) for b in self.blocks]
+            self._joined = (
+                np.concatenate([b.c1 for b in self.blocks]),
+                np.concatenate([b.c2 for b in self.blocks]),
+                np.repeat([b.runs for b in self.blocks], sizes),
+                np.concatenate([[0], np.cumsum(sizes)[:-1]]),
+            )
+        return self._joined
 
 
-def rare_limit(runs: int, epsilon: float) -> float:
+def rare_limit(runs: Any, epsilon: float) -> Any:
     """Events that happened less often than this, on both sides together, are not looked at."""
     return 0.001 * runs * math.exp(epsilon)
 
@@ -145,16 +165,17 @@ class _Table:
         categories = []
         for feature in self.categorical():
             values = feature.values(self.joint)
-            yield from self._ranges(feature, values)
+            yield from self._ranges(feature, self._bins(feature, values))
             categories.append((feature, values))
         codes, outputs = self._whole()
         if len(outputs) > 1:
             yield from self._outputs(codes, outputs)
         numeric = []
         for number in self.numeric():
-            values = number.values(self.joint)
-            yield from self._ranges(number, values)
-            numeric.append((number, values))
+            bins = self._bins(number, number.values(self.joint))
+            if bins is not None:
+                yield from self._ranges(number, bins)
+                numeric.append((number, bins))
         if numeric:
             yield from self._products(categories, codes, outputs, numeric)
 
@@ -255,8 +276,7 @@ class _Table:
 
     # --- counting -----------------------------------------------------------------------------
 
-    def _ranges(self, feature: f.Feature, values: Floats) -> Iterator[Block]:
-        bins = self._bins(feature, values)
+    def _ranges(self, feature: f.Feature, bins: _Bins | None) -> Iterator[Block]:
         if bins is None:
             return
         table = np.bincount(self.side * bins.width + bins.index, minlength=2 * bins.width).reshape(
@@ -269,7 +289,7 @@ class _Table:
         categories: Sequence[tuple[f.Feature, Floats]],
         codes: Ints,
         outputs: Sequence[tuple[Any, ...]],
-        numeric: Sequence[tuple[f.Feature, Floats]],
+        numeric: Sequence[tuple[f.Feature, _Bins]],
     ) -> Iterator[Block]:
         """A category and a range of a number."""
         splits: list[tuple[list[tuple[f.Feature, Range]], Ints]] = []
@@ -287,14 +307,12 @@ class _Table:
             ]
             splits.append(_often(whole, codes, counts))
         splits = _distinct_splits(splits)
-        for number, values in numeric:
-            bins = self._bins(number, values)
-            if bins is None:
-                continue
-            for parts, index in splits:
-                kept = index >= 0
-                flat = (index[kept] * 2 + self.side[kept]) * bins.width + bins.index[kept]
-                table = np.bincount(flat, minlength=len(parts) * 2 * bins.width)
+        # Outputs of no listed category are counted past the end.
+        sides = [np.where(index < 0, len(parts), index) * 2 + self.side for parts, index in splits]
+        for number, bins in numeric:
+            for (parts, _), first in zip(splits, sides, strict=True):
+                size = len(parts) * 2 * bins.width
+                table = np.bincount(first * bins.width + bins.index, minlength=size)[:size]
                 table = table.reshape(len(parts), 2, bins.width)
                 for part, counts in zip(parts, table, strict=True):
                     if counts[:, :-1].sum() >= rare_limit(self.runs, 0.0):
@@ -403,7 +421,7 @@ class _Bins:
         """All ranges of neighbouring bins."""
         sums = np.concatenate([np.zeros((2, 1), dtype=np.int64), np.cumsum(table, axis=1)], axis=1)
         bins = self.width - 1
-        i, j = np.triu_indices(bins)
+        i, j = _neighbouring(bins)
         counts = sums[:, j + 1] - sums[:, i]
 
         def event(k: int) -> Event:
@@ -413,6 +431,13 @@ class _Bins:
             return Event((*given, (feature, self.edges(first, last))))
 
         return Block(counts[0], counts[1], runs, event)
+
+
+@functools.lru_cache(maxsize=64)
+def _neighbouring(bins: int) -> tuple[Ints, Ints]:
+    """First and last bin of every range of neighbouring bins."""
+    first, last = np.triu_indices(bins)
+    return first, last
 
 
 def readable(values: Floats, sample: Floats) -> Floats:
