@@ -16,12 +16,14 @@ each kind of confidence interval asks for.
 Exits non-zero if a value exceeds the true bound, if two ways to compute a reported value disagree,
 if ExpMech, Sum or AT4 stay more than 1 % below their bound, if a search takes more than 10 s of a
 core, or if it does not beat random search. `--runs 50` repeats the paper's numbers;
-`--figures FOLDER` draws box plots.
+`--figures FOLDER` draws box plots; `--keep FILE` keeps finished runs, so that an experiment that was
+stopped goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import statistics
 import sys
@@ -223,6 +225,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--only", nargs="*", default=NAMES)
     parser.add_argument("--figures", type=Path)
+    parser.add_argument("--keep", type=Path)
     parser.add_argument("--format", default="svg")
     options = parser.parse_args()
     failures = 0
@@ -237,8 +240,19 @@ def main() -> int:
         f"{'ratio':>6} {'one random':>9} {'ratio':>7} {'':12} {'cpu s':>5} {'most':>5}  time"
     )
     everything = {}
+    done = {}
+    if options.keep and options.keep.exists():
+        for line in options.keep.read_text().splitlines():
+            name, seed, found = json.loads(line)
+            done[name, seed] = found
     for name in options.only:
-        everything[name] = [run(name, seed) for seed in range(options.runs)]
+        for seed in range(options.runs):
+            if (name, seed) not in done:
+                done[name, seed] = run(name, seed)
+                if options.keep:
+                    with options.keep.open("a") as file:
+                        file.write(json.dumps([name, seed, done[name, seed]]) + "\n")
+        everything[name] = [done[name, seed] for seed in range(options.runs)]
         failures += not row(name, everything[name])
     print(
         "\nat the optimum of the smooth objective, medians: the objective, the event on the frozen "

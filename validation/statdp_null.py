@@ -7,15 +7,18 @@ to spare. The exact p-value must be below 0.05 in at most 5 % of them. The paper
 thinnings, which is only guaranteed at 10 %, is printed beside it. Chance alone can push a true 5 %
 above 5 %: the script fails if so many or more alarms would have a probability below 0.001.
 
-`--detections N` makes N in all.
+`--detections N` makes N in all; `--keep FILE` keeps finished mechanisms, so that a run that was
+stopped goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import sys
 import time
+from pathlib import Path
 
 from scipy.stats import beta, binom
 
@@ -58,11 +61,40 @@ def targets():
         yield name, kind, mechanism, generate_cases(mechanism, length=5, params={"eps": EPS})
 
 
+def detections(target, cases, each):
+    """How often p < 0.05 at the true ε, in so many complete detections."""
+    started = time.process_time()
+    truth = max(exact_loss(target, c.x, c.x2, params={"eps": EPS}).epsilon for c in cases)
+    counts = {"exact": 0, "paper": 0}
+    estimates = []
+    for seed in range(each):
+        example = detect(
+            target,
+            cases,
+            truth,
+            params={"eps": EPS},
+            selection_runs=SELECTION_RUNS,
+            test_runs=TEST_RUNS,
+            seed=seed,
+        ).counterexample
+        if example is None or example.p_values is None:
+            continue
+        counts["exact"] += example.p_values.exact < LEVEL
+        counts["paper"] += example.p_values.paper < LEVEL
+        estimates.append(math.log(max(example.c1, 1) / max(example.c2, 1)))
+    return {
+        **counts,
+        "truth": truth,
+        "reached": sum(estimates) / max(len(estimates), 1) / truth,
+        "seconds": time.process_time() - started,
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--detections", type=int, default=2000)
+    parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
-    params = {"eps": EPS}
     found = list(targets())
     each = options.detections // len(found)
     total = {"exact": 0, "paper": 0}
@@ -74,33 +106,22 @@ def main() -> int:
         f"{'mechanism':20} {'output':22} {'pairs':>5} {'true ε':>7} {'detections':>10} "
         f"{'exact':>7} {'paper':>7} {'reached':>8} {'cpu s':>6}"
     )
+    done = {}
+    if options.keep and options.keep.exists():
+        done = dict(json.loads(line) for line in options.keep.read_text().splitlines())
     for name, kind, target, cases in found:
-        started = time.process_time()
-        truth = max(exact_loss(target, c.x, c.x2, params=params).epsilon for c in cases)
-        counts = {"exact": 0, "paper": 0}
-        estimates = []
-        for seed in range(each):
-            example = detect(
-                target,
-                cases,
-                truth,
-                params=params,
-                selection_runs=SELECTION_RUNS,
-                test_runs=TEST_RUNS,
-                seed=seed,
-            ).counterexample
-            if example is None or example.p_values is None:
-                continue
-            counts["exact"] += example.p_values.exact < LEVEL
-            counts["paper"] += example.p_values.paper < LEVEL
-            estimates.append(math.log(max(example.c1, 1) / max(example.c2, 1)))
-        for which in counts:
+        if name not in done:
+            done[name] = detections(target, cases, each)
+            if options.keep:
+                with options.keep.open("a") as file:
+                    file.write(json.dumps([name, done[name]]) + "\n")
+        counts = done[name]
+        for which in total:
             total[which] += counts[which]
-        reached = sum(estimates) / max(len(estimates), 1) / truth
         print(
-            f"{name:20} {kind:22} {len(cases):5} {truth:7.4f} {each:10} "
-            f"{counts['exact'] / each:7.2%} {counts['paper'] / each:7.2%} {reached:8.1%} "
-            f"{time.process_time() - started:6.1f}",
+            f"{name:20} {kind:22} {len(cases):5} {counts['truth']:7.4f} {each:10} "
+            f"{counts['exact'] / each:7.2%} {counts['paper'] / each:7.2%} {counts['reached']:8.1%} "
+            f"{counts['seconds']:6.1f}",
             flush=True,
         )
     count = each * len(found)
