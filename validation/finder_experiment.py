@@ -16,8 +16,8 @@ each kind of confidence interval asks for.
 Exits non-zero if a value exceeds the true bound, if two ways to compute a reported value disagree,
 if ExpMech, Sum or AT4 stay more than 1 % below their bound, if a search takes more than 10 s of a
 core, or if it does not beat random search. `--runs 50` repeats the paper's numbers;
-`--figures FOLDER` draws box plots; `--keep FILE` keeps finished runs, so that an experiment that was
-stopped goes on where it was.
+`--figures FOLDER` draws box plots; `--keep FILE` keeps finished runs, so that an experiment that
+was stopped goes on where it was.
 """
 
 from __future__ import annotations
