@@ -3,11 +3,10 @@
 # fmt: off
 """An independent checker of privacy certificates: `python checker.py FILE...`
 
-Standard library, exact rationals, no solver, nothing shared with the prover. It trusts that the
-model in the certificate is the program in it (the prover tests that on random inputs) and a lemma:
-a shift of the noise that is the same throughout a region of fixed release, or depends only on
-noises that are not shifted, is injective with Jacobian 1, so that probabilities differ by at most
-e^cost. Everything else is recomputed here."""
+Standard library, exact rationals, no solver, nothing shared with the prover. It trusts that the model in the certificate
+is the program in it (the prover tests that on random inputs; `dpest check` reads the source again) and a lemma: a shift of
+the noise that is the same throughout a region of fixed release, or depends only on noises that are not shifted, is
+injective with Jacobian 1, so that probabilities differ by at most e^cost. Everything else is recomputed here."""
 import hashlib, itertools, json, math, re, sys
 from fractions import Fraction as Q
 ZERO, STILL = Q(0), (0, 0)
@@ -16,7 +15,6 @@ FAMILIES = {"laplace": ("absolute", False, None), "discrete_laplace": ("absolute
             "two_sided_geometric": ("absolute", True, None), "exponential": ("upward", False, 0),
             "geometric": ("upward", True, 1), "gumbel": ("upward", False, None),
             "gaussian": ("square", False, None), "discrete_gaussian": ("square", True, None)}
-CONTINUOUS = ("laplace", "exponential", "gumbel", "gaussian")
 class Invalid(Exception): """The certificate does not show what it says."""
 def need(holds, message):
     if not holds: raise Invalid(message)
@@ -99,7 +97,7 @@ def covered(face, given, integral, C):
         if face not in given and e[0] != e[1] and given and all(g[k][0] == g[k][1] for g in given):
             return all(covered({**face, k: (v, v)}, given, integral, C) for v in points(k, e, integral, C))
     return face in given
-def aligned(C, keep, pin, noises, face, shift, bound, budget, where):
+def aligned(C, keep, pin, noises, face, shift, bound, budget, where, squares=False):
     """Shifts affine in the difference keep all conditions and releases; the cost is in the budget."""
     slopes = {k for _, s in (*shift.values(), *bound.values()) for k in s}
     need({*shift, *bound} <= set(noises) and slopes <= set(face), where + ": unknown")
@@ -113,10 +111,10 @@ def aligned(C, keep, pin, noises, face, shift, bound, budget, where):
     left, rest = budget, {}
     for h, (rule, rate, integral) in noises.items():
         s0, s = shift.get(h, (ZERO, {}))
-        need((rate or not (s0 or any(s.values()))) and rule != "square", where + ": can't be shifted")
+        need((rate or not (s0 or any(s.values()))) and (rule == "square") == (squares and bool(rate)), where + ": can't be shifted")
         need(not integral or (all(x.denominator == 1 for x in (s0, *s.values())) and
                               all(whole(k, C) for k in s)), where + ": not an integer")
-        t0, t = bound.get(h, (ZERO, {})) if rule == "absolute" else (s0, s)
+        t0, t = bound.get(h, (ZERO, {})) if rule == "absolute" else (s0 * s0, {}) if squares else (s0, s)
         for sign in (1, -1) if rule == "absolute" else (0,):
             need(least(t0 + sign * s0, add((1, t), (sign, s)), face) >= 0, where + ": bound of a shift")
         left, rest = left - rate * t0, add((1, rest), (-rate, t))
@@ -137,7 +135,7 @@ def farkas(held, weights, goal, where, C):
     total, t, strict = ZERO, {}, False
     for i, w in weights.items():
         w, (c, its, is_strict) = abs(number(w)), held[int(i)]
-        smooth = goal is None and any(C["noises"].get(k, [""])[0] in CONTINUOUS for k, _ in its)
+        smooth = goal is None and any(FAMILIES.get(C["noises"].get(k, [""])[0], STILL)[1] is False for k, _ in its)
         total, t, strict = total + w * c, add((1, t), (w, dict(its))), strict or (w > 0 and (is_strict or smooth))
     goal_c, goal_t, goal_strict = goal or (ZERO, (), True)
     enough = goal_c > total or (goal_c == total and (strict or not goal_strict))
@@ -243,7 +241,7 @@ def check_loop(C):
     for (n, reads), paths in leaving.items():
         need(branches_cover(paths, f"node {n}") or not reads or (n, False) in leaving or C["length"] != "any", f"node {n}: endless")
     used = {k for e in C["edges"] for t in (*e["real"], *e["set"].values(), *(dict(c[1]) for d in e["if"] for c in decision(d)[2])) for k in t}
-    integral = any(x[2] for x in noises.values())
+    integral, squares, seen = any(x[2] for x in noises.values()), any(x[0] == "square" for x in noises.values()), {}
     corners = [[dict(zip(names, v)) for f in group for names in [sorted(k for k in f if k in used)]
                 for v in itertools.product(*[points(k, f[k], integral, C) for k in names])] for group in components(C, ["q"])]
     need(all(corners) and all(whole(k, C) for k in (used - {*noises} if integral else ()) if k[0] in "qcio"), "integers")
@@ -251,8 +249,8 @@ def check_loop(C):
     for e in C["edges"] if C["adjacency"]["name"] == "add_remove_one" else ():  # a turn only adds to sums
         adds = all(number(t.get(v, "0")) == 1 and all(k == v or k[0] in "qcio" for k in t) for v, t in e["set"].items())
         need(not e["reads"] or (adds and e["from"] == e["to"] and not any(e[k] for k in ("if", "noise", "real", "release"))), "a turn")
-    corners = [[c for group in corners for c in group]] if one_moves else corners
-    need(len(C["components"]) == len(corners) and {n for n, _ in leaving} == set(slots), "dead end")
+    if one_moves: corners = [[c for group in corners for c in group]]
+    need(len(C["components"]) == len(corners) and (one_moves or not squares) and {n for n, _ in leaving} == set(slots), "dead end")
     for part, moves in zip(C["components"], corners):
         states, steps = {s["id"]: s for s in part["states"]}, {(s["state"], s["edge"], s["move"]): s for s in part["steps"]}
         start = states[part["start"]]
@@ -273,28 +271,30 @@ def check_loop(C):
                 face |= {"=" + k: (number(v),) * 2 for k, v in after["difference"].items()}
                 pin = [terms(t) for t in e["real"]] + [{**terms(t), "=" + k: Q(-1)} for k, t in e["set"].items()]
                 shift = {h: (number(x), {}) for h, x in steps[s["id"], i, m]["shift"].items()}
-                aligned(C, [dict(c[1]) for d in e["if"] for c in decision(d)[2]], pin, {h: noises[h] for h in e["noise"]},
-                        face, shift, {h: (abs(x), {}) for h, (x, _) in shift.items()},
-                        number(s["budget"]) - number(after["budget"]), where)
+                keep = [dict(c[1]) for d in e["if"] for c in decision(d)[2]]  # Gaussian: left as it is, by one shift for all edges
+                need(not squares or all(seen.setdefault((s["id"], e["reads"], m, h), shift.get(h)) == shift.get(h) for h in e["noise"]), "shifts differ")
+                aligned(C, [] if squares else keep, pin + keep * squares, {h: noises[h] for h in e["noise"]}, face, shift,
+                        {h: (abs(x), {}) for h, (x, _) in shift.items()}, number(s["budget"]) - number(after["budget"]), where, squares)
 def check_composition(C):
-    """Parts are checked on their own; the budgets of the calls on one path add up."""
+    """Parts are checked on their own; the budgets of the calls on one path add up, ε or ρ."""
     for part in C["parts"]:
-        need(check(part) and part["method"] != "square" and all(part[k] == C[k] for k in ("adjacency", "unit")), "parts")
+        need(check(part) and all(part.get(k) == C.get(k) for k in ("adjacency", "unit", "power")) and is_rho(part) == is_rho(C), "parts")
     for path in C["paths"]:
-        costs = (abs(number(scale)) * number(C["parts"][i]["epsilon"]) for i, scale in path)
+        costs = (abs(number(scale)) ** C.get("power", 1) * number(C["parts"][i]["epsilon"]) for i, scale in path)
         need(sum(costs, ZERO) <= number(C["epsilon"]), "the calls cost more")
+is_rho = lambda C: any(FAMILIES.get(f, STILL)[0] == "square" for f, _ in C.get("noises", {}).values()) or any(map(is_rho, C.get("parts", [])))
 METHODS = dict(composition=check_composition, cells=check_cells, loop=check_loop, selection=check_selection, square=check_square)
 def check(C):
     need(C["format"] == "dpest-certificate/1" and C["method"] in METHODS, "format")
     need(hashlib.sha256(C["source"].encode()).hexdigest() == C["sha256"], "digest of the source")
     METHODS[C["method"]](C)
-    name, unit = "ρ" if C["method"] == "square" else "ε", f"·{C['unit']}" if C["unit"] else ""
+    name, unit = "ρ" if is_rho(C) else "ε", f"·{C['unit']}" if C["unit"] else ""
     return f"{C['mechanism']}: {name} ≤ {C['epsilon']}{unit}, {C['adjacency']['name']}, n: {C['length']}"
 def verdict(path):
     try:
         with open(path, encoding="utf-8") as file: C = json.load(file)
-        body = json.dumps({k: v for k, v in C.items() if k != "digest"}, sort_keys=True)
-        need(hashlib.sha256(body.encode()).hexdigest() == C["digest"], "digest of the certificate")
+        body = json.dumps({k: v for k, v in C.items() if k != "digest"}, sort_keys=True).encode()
+        need(hashlib.sha256(body).hexdigest() == C["digest"], "digest of the certificate")
         return print(f"valid    {path}  {check(C)}") or 0
     except Exception as error: return print(f"REFUSED  {path}  {type(error).__name__}: {error}") or 1
 if __name__ == "__main__": sys.exit(max(map(verdict, sys.argv[1:]), default=0))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -190,7 +190,12 @@ def _known_after(
 
 
 def potential(graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase]) -> Potential:
-    """The least budget of the start; raises InfeasibleError if no budget is enough."""
+    """The least budget of the start; raises InfeasibleError if no budget is enough.
+
+    With Gaussian noise the program finds shifts of least total size that leave every condition as
+    it is; budgets are then the greatest Σ rate·s² that a run can come to (ρ of zCDP).
+    """
+    squares = any(draw.kind == "square" for draw in draws.values())
     start, states, steps = steps_of(graph, phases)
     slots = {node.index: node.slots for node in graph.nodes}
     program = LinearProgram()
@@ -207,6 +212,7 @@ def potential(graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase
                 constant(known[slot]) if slot in known else program.variable()
             )
     shifts: list[dict[Symbol, Affine]] = []
+    shared: dict[Any, Affine] = {}
     balances: list[int] = []
     for source, number, move, target in steps:
         corner = move.corner
@@ -216,6 +222,12 @@ def potential(graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase
             draw = draws[symbol]
             if not draw.rate:
                 here[symbol] = constant(0)
+            elif draw.kind == "square":
+                # One shift, whichever way is taken: a maximum over ways is no Rényi bound.
+                key = (source, edge.reads, move.move, symbol)
+                if key not in shared:
+                    shared[key] = program.variable(None, draw.integral)
+                here[symbol] = shared[key]
             else:
                 lower = None if draw.kind == "absolute" else 0
                 here[symbol] = program.variable(lower, draw.integral)
@@ -234,7 +246,10 @@ def potential(graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase
 
         for block in edge.blocks:
             for condition in block:
-                program.require_non_negative(moved(condition.form))
+                if squares:
+                    program.require_zero(moved(condition.form))
+                else:
+                    program.require_non_negative(moved(condition.form))
         for form in edge.forms:
             program.require_zero(moved(form))
         for slot, form in edge.updates.items():
@@ -245,7 +260,7 @@ def potential(graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase
             if not draw.rate:
                 continue
             size = shift
-            if draw.kind == "absolute":
+            if draw.kind in ("absolute", "square"):
                 size = program.variable(0)
                 program.require_non_negative(combine((1, size), (1, shift)))
                 program.require_non_negative(combine((1, size), (-1, shift)))
@@ -264,6 +279,15 @@ def potential(graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase
         )
         for (source, number, move, target), here, row in zip(steps, shifts, balances, strict=True)
     ]
+    if squares:
+        found, spent = squared(found, draws, states)
+        return Potential(
+            spent[start],
+            spent,
+            {key: solution.at(x) for key, x in differences.items()},
+            found,
+            start,
+        )
     return Potential(
         solution.at(budgets[start]),
         {state: solution.at(x) for state, x in budgets.items()},
@@ -271,6 +295,26 @@ def potential(graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase
         found,
         start,
     )
+
+
+def squared(
+    steps: Sequence[Step], draws: Mapping[Symbol, Draw], states: Sequence[State]
+) -> tuple[list[Step], dict[State, Fraction]]:
+    """The steps with their Rényi costs, and the most that is spent from each state on."""
+    found = [
+        replace(s, cost=sum((draws[h].rate * x * x for h, x in s.shifts.items()), Fraction(0)))
+        for s in steps
+    ]
+    spent = dict.fromkeys(states, Fraction(0))
+    for _ in range(len(states) + 1):
+        changed = False
+        for step in found:
+            needed = step.cost + spent[step.target]
+            if needed > spent[step.source]:
+                spent[step.source], changed = needed, True
+        if not changed:
+            return found, spent
+    raise InfeasibleError
 
 
 __all__ = ["InfeasibleError", "Phase", "Potential", "State", "Step", "automata", "potential"]

@@ -96,6 +96,10 @@ class Proof:
     exponential: Fraction | None = None
     """e^ε as a rational, for finite mechanisms without a unit."""
     power: int = 1
+    gaussian: bool = False
+    """Whether the runs differ by one shift of Gaussian noise: then μ of Gaussian DP is √(2ρ)."""
+    claim_holds: bool | None = None
+    """Whether a claim of another notion follows from the bound, at the parameters' values."""
     words: Any = field(default=None, repr=False, compare=False)
 
     @property
@@ -115,6 +119,8 @@ class Proof:
         """Whether the claim, if there is one, is proved; without one, whether a bound is."""
         if self.bound is None and self.exponential is None:
             return False
+        if self.claim_holds is not None:
+            return self.claim_holds
         if self.claimed is None:
             return True
         if self.bound is None:
@@ -145,19 +151,26 @@ class Proof:
             "length": self.length if isinstance(self.length, int) else "any",
             "status": self.status,
         }
-        return [
-            Evidence(
-                side="upper",
-                value=self.value(unit_value),
-                standing=PROVED,
-                method=f"proof: {self.method}",
-                witness=Witness(event=self.summary(), details=details),
-                seconds=self.seconds,
-                measure=self.measure,
-                notes=self.notes,
-                details=details,
-            )
-        ]
+        found = Evidence(
+            side="upper",
+            value=self.value(unit_value),
+            standing=PROVED,
+            method=f"proof: {self.method}",
+            witness=Witness(event=self.summary(), details=details),
+            seconds=self.seconds,
+            measure=self.measure,
+            notes=self.notes,
+            details=details,
+        )
+        if not self.gaussian:
+            return [found]
+        return [found, found.with_(value=self.mu(unit_value), measure=Measure("gdp"))]
+
+    def mu(self, unit_value: Any = None) -> float:
+        """μ of Gaussian DP, rounded up, where the runs differ by one shift of Gaussian noise."""
+        if not self.gaussian:
+            return math.inf
+        return math.nextafter(math.sqrt(2 * self.value(unit_value)), math.inf)
 
     def bound_text(self) -> str:
         name = "ρ" if self.measure.kind == "zcdp" else "ε"

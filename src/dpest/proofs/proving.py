@@ -45,6 +45,7 @@ from dpest.proofs.question import (
     place_of_error,
     rays_hold,
     unknown,
+    with_claim,
 )
 from dpest.proofs.regions_of_release import Rates, rates, regions
 from dpest.proofs.selection import selection
@@ -277,7 +278,10 @@ def _every_length(question: Question) -> Proof:
             "Give a length",
             place_of_error(error) or place_of(question.mechanism.function),
         ) from error
-    rated = checked_rates(question, found.noises)
+    squares = any(n.shift_cost.kind == "square" for n in found.noises.values())
+    if squares:
+        _refuse_pure(question)
+    rated = rates(found.noises) if squares else checked_rates(question, found.noises)
     where = place_of(question.mechanism.function)
     integers = question.integer_data(has_integral(rated.draws))
     try:
@@ -293,9 +297,51 @@ def _every_length(question: Question) -> Proof:
         if question.form != "list" or question.fields:
             raise
         return _every_length(replace(question, form="array"))  # it asks an array's questions
+    if squares:
+        return _squares(question, found, rated)
     if found.selections or found.gaps:
         return _selected(question, found, rated)
     return _potentials(question, found, rated, ANY)
+
+
+def _squares(question: Question, found: Graph, rated: Rates) -> Proof:
+    """zCDP for every length: where one datum moves, its shifts cost Σ rate·s² whatever comes."""
+    power = gaussian.variances(found.noises, rated.draws)
+    if found.selections or found.gaps:
+        raise RefusedError(
+            "an argmax with Gaussian noise over data of any length: a maximum over its releases "
+            "is no bound on a Rényi divergence. Give a length instead of ANY"
+        )
+    (phases,) = _phases(question, found, rated)[:1]
+    if all(p.before == p.after for p in phases):
+        raise RefusedError(
+            f"under {question.adjacency} all data move at once: what Gaussian noise costs grows "
+            "with their number. Give a length instead of ANY"
+        )
+    try:
+        spent = potential(found, rated.draws, phases)
+    except (InfeasibleError, InexactError):
+        raise RefusedError(
+            "no shift of the Gaussian noise keeps every release at once, for every length"
+        ) from None
+    head = head_of(question, "loop", spent.epsilon, ANY, found.noises, rated.draws, found.world)
+    head["power"] = power
+    certificate = certified(lambda: certificates.loop(head, found, [spent]))
+    straight = not any(e.blocks for e in found.edges)
+    proof = replace(
+        bare(question, ANY),
+        bound=spent.epsilon,
+        method="one shift",
+        status="upper bound",
+        measure=Measure("zcdp"),
+        power=power,
+        claimed=_claimed_rho(question, power),
+        certificate=certificate,
+        gaussian=straight and not has_integral(rated.draws),
+        notes=notes_of(question, rated.draws, found.world),
+        words=("loop", found, [spent], rated),
+    )
+    return with_claim(question, proof)
 
 
 def _choice_scale(question: Question, found: Graph) -> float | None:
@@ -519,14 +565,22 @@ def _fixed(question: Question, length: int) -> Proof:
     )
 
 
-def _gaussian(question: Question, model: Model, length: int) -> Proof:
-    """zCDP by one shift for all releases; Rényi and (ε, δ) bounds follow from it."""
-    claim = type(question.claim).__name__
-    if claim == "PureDP":
+def _refuse_pure(question: Question) -> None:
+    if type(question.claim).__name__ == "PureDP":
         raise RefusedError(
             "Gaussian noise has no pure ε: its log-ratio has no bound in the tails. Claim zCDP, "
             "Rényi DP or (ε, δ)-DP instead"
         )
+
+
+def _claimed_rho(question: Question, power: int) -> Fraction | None:
+    named = type(question.claim).__name__ == "ZCDP"
+    return question.claimed() if named and (power == 1 or question.unit is None) else None
+
+
+def _gaussian(question: Question, model: Model, length: int) -> Proof:
+    """zCDP by one shift for all releases; Rényi and (ε, δ) bounds follow from it."""
+    _refuse_pure(question)
     draws = rates(model.noises).draws
     power = gaussian.variances(model.noises, draws)
     where = place_of(question.mechanism.function)
@@ -541,11 +595,10 @@ def _gaussian(question: Question, model: Model, length: int) -> Proof:
     if has_integral(draws):
         gaussian.check_steps(shift, draws, whole_data(inputs, model.world.derived, integers))
     head = head_of(question, "square", shift.rho, length, model.noises, draws, model.world)
+    head["power"] = power
     certificate = certified(lambda: certificates.square(head, model, found, shift.slopes))
-    claimed = question.claimed() if claim == "ZCDP" and power == 1 else None
-    if claim == "ZCDP" and question.unit is None:
-        claimed = question.claimed()
-    return replace(
+    claimed = _claimed_rho(question, power)
+    found = replace(
         bare(question, length),
         bound=shift.rho,
         method="one shift",
@@ -554,9 +607,11 @@ def _gaussian(question: Question, model: Model, length: int) -> Proof:
         power=power,
         claimed=claimed,
         certificate=certificate,
+        gaussian=not has_integral(draws),
         notes=notes_of(question, draws, model.world),
         words=("square", model, shift, draws),
     )
+    return with_claim(question, found)
 
 
 def _by_samples(question: Question, model: Model, length: int) -> Proof:

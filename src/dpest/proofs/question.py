@@ -350,6 +350,33 @@ def certified(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return certificate
 
 
+def with_claim(question: Question, proof: Proof) -> Proof:
+    """Whether a claim follows from a bound on ρ: by μ of Gaussian DP where that is known."""
+    from dpest.notions.claims import ZCDP, GaussianDP, RenyiDP
+    from dpest.notions.implication import gdp_of, zcdp_of
+
+    claim = question.claim
+    if claim is None or proof.claimed is not None or proof.bound is None:
+        return proof
+    try:
+        said = claim.resolve(question.mechanism.all_params)
+        unit = None if proof.unit is None else question.mechanism.all_params[proof.unit]
+    except (DpestError, KeyError, TypeError, ValueError):
+        return proof
+    known = GaussianDP(proof.mu(unit)) if proof.gaussian else ZCDP(proof.value(unit))
+    if isinstance(said, ZCDP):
+        value, most = zcdp_of(known), said.rho
+    elif isinstance(said, GaussianDP):
+        value, most = gdp_of(known), said.mu
+    elif isinstance(said, RenyiDP):
+        value, most = known.renyi_at(said.alpha), said.rho
+    elif hasattr(said, "delta"):
+        value, most = known.epsilon_at(said.delta), said.epsilon
+    else:
+        return proof
+    return replace(proof, claim_holds=bool(value <= float(most) * (1 + 1e-12)))
+
+
 def concluded(question: Question, proof: Proof) -> Proof:
     lower, claimed = proof.lower, proof.claimed
     pure = proof.measure == EPSILON and (
