@@ -7,7 +7,7 @@ the two published bounds; `clear` rows must beat it by 3 %. Nothing but runs of 
 used. A row is printed as soon as its seeds are done. The worst case over all inputs is printed
 beside it: one bound in twenty may exceed it.
 
-    python validation/sniper_table.py [--seeds 5] [NAME ...]
+    python validation/sniper_table.py [--seeds 5] [--device cuda] [NAME ...]
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--device", default="numpy", help="where runs are made: numpy, or cuda")
     parser.add_argument("--scale", type=float, default=1.0, help="for a quick look: fewer runs")
     options = parser.parse_args()
     failed = 0
@@ -101,7 +102,10 @@ def main() -> int:
         bounds, seconds = [], []
         for seed in range(options.first_seed, options.first_seed + options.seeds):
             begin = time.process_time()
-            sampler = MechanismSampler(mechanism, run=one_block if wide else None)
+            here = options.device == "numpy"
+            sampler = MechanismSampler(
+                mechanism, device=options.device, run=one_block if wide and here else None
+            )
             evidence = sniper_attack(sampler, pairs, plan=plan, seed=seed)
             bounds.append(evidence.value)
             seconds.append(time.process_time() - begin)
