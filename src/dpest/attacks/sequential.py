@@ -34,7 +34,7 @@ _LARGEST_BATCH = 1 << 18
 _HISTORY = 1 << 17
 # The part of the wealth for bets on few large regions, which learn soonest; the rest follows the
 # predictors, which see more in the end.
-_REGIONS = 0.7
+REGIONS = 0.7
 # Predictions are rounded towards 1/2 on this scale of log-odds, so that a batch of any size is a
 # short table of counts.
 _STEP = 0.01
@@ -68,7 +68,7 @@ class SequentialAudit:
         self._wealth = MixtureWealth(len(self.grid) * copies, alpha)
         # Used against pure epsilon only.
         shares = np.array([share for _, share in RegionBets.WAYS])
-        self._region_logs = np.tile(np.log(_REGIONS * shares)[:, None], len(self.grid))
+        self._region_logs = np.tile(np.log(REGIONS * shares)[:, None], len(self.grid))
         self._ensemble = Ensemble()
         self._past: list[Samples] = []
         self._past_labels: list[NDArray[np.bool_]] = []
@@ -131,7 +131,7 @@ class SequentialAudit:
         """Log of the whole wealth against each epsilon of the grid: one e-process each."""
         logs = self._wealth.log_wealth()
         if self.delta == 0.0:
-            parts = np.concatenate([[math.log(1.0 - _REGIONS) + logs], self._region_logs])
+            parts = np.concatenate([[math.log(1.0 - REGIONS) + logs], self._region_logs])
             return np.asarray(np.logaddexp.reduce(parts, axis=0))
         ahead, back = logs.reshape(2, len(self.grid))
         return np.asarray(np.logaddexp(ahead, back) - math.log(2.0))
@@ -197,6 +197,9 @@ def sequential_attack(
     seeds = np.random.SeedSequence(seed)
     coins = np.random.default_rng(seeds.spawn(1)[0])
     notes: list[str] = []
+    wealth: list[tuple[int, float]] = []
+    # The claim, or the next epsilon that is bet against.
+    watched = None if claim is None else int(np.searchsorted(audit.grid, claim))
     interrupted = False
     try:
         while True:
@@ -206,6 +209,8 @@ def sequential_attack(
             labels, samples = _coin_batch(sample, x, x2, size, coins)
             audit.feed(samples, labels)
             meter.runs += size
+            if watched is not None and watched < len(audit.grid):
+                wealth.append((meter.runs, float(audit.log_wealth()[watched]) / math.log(10.0)))
             if progress is not None:
                 progress(Progress(_METHOD, meter.runs, meter.seconds, audit.bound))
             if stop_when_refuted and claim is not None and audit.bound >= claim:
@@ -231,8 +236,18 @@ def sequential_attack(
         details={
             "interrupted": interrupted,
             "refuted_claim": claim is not None and audit.bound >= claim,
+            # Points (runs, log10 of the wealth against the claim).
+            "wealth": _thinned(wealth),
         },
     )
+
+
+def _thinned(points: list[tuple[int, float]], most: int = 200) -> list[tuple[int, float]]:
+    """At most `most` of the points, evenly spaced, the last one among them."""
+    if len(points) <= most:
+        return points
+    places = np.linspace(0, len(points) - 1, most).round().astype(int)
+    return [points[place] for place in places]
 
 
 def _coin_batch(

@@ -21,8 +21,8 @@ from dpest.attacks.finder.estimate import DEFAULT_HALF_WIDTH
 from dpest.attacks.finder.neighbourhood import Neighbourhood, neighbourhoods
 from dpest.attacks.finder.search import Candidate, Cost, Searcher, Side
 from dpest.attacks.finder.smooth import DEFAULT_STEEPNESS, Linear, NotSmoothError
-from dpest.attacks.statdp.attack import statdp_detection
-from dpest.attacks.statdp.detection import Case, named_seed
+from dpest.attacks.statdp.attack import spread, statdp_detection
+from dpest.attacks.statdp.detection import SELECTION_RUNS, TEST_RUNS, Case, named_seed
 from dpest.attacks.statdp.replay import replay_code
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError, ReadingError
@@ -255,11 +255,25 @@ class _Attack:
         self.notes.append(f"no smooth objective ({reason}): random search instead")
         rng = np.random.default_rng(named_seed(self.seed, "random pairs"))
         cases = [Case(x, x2)] if x is not None else random_cases(rule, space, length, rng)
+        selection, test = SELECTION_RUNS, TEST_RUNS
+        if self.limit.runs is None and self.limit.seconds is None:
+            affordable = spread(
+                self.mechanism, None, cases, Budget(seconds=DEFAULT_SECONDS), self.seed
+            )
+            if affordable[1] < test:
+                selection, test = min(selection, affordable[0]), affordable[1]
+                self.notes.append(
+                    f"a slow mechanism: {selection} runs a side to choose an event and {test} to "
+                    f"test it, which fit into {DEFAULT_SECONDS:g} s (a budget of more seconds or "
+                    "runs goes further)"
+                )
         found = statdp_detection(
             self.mechanism,
             cases=cases,
             alpha=self.alpha,
             budget=self.limit,
+            selection_runs=selection,
+            test_runs=test,
             seed=self.seed,
             progress=self.progress,
         )

@@ -32,11 +32,12 @@ _REFINEMENTS = 60
 _FIRST_STEP = 4.0
 _LOST_BY_AN_END = 1e-2
 # Smaller gains are not worth inputs that are further out.
-_WORTHWHILE = 1e-5
+_WORTHWHILE = 1e-3
 _LARGE = 1.0
 _MOST_REFINED_PATHS = 64
 _MOST_REFINED = 3
 _MOST_SHAPES = 12
+_MOST_RETREATS = 6
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class Confirmation:
             best = max(best, self.refine(searcher, known), key=lambda c: c.value)
         if self.spent():
             self.undone.append("parts of the way to the tails")
-        return best
+        return self.retreat(searcher, best) if math.isfinite(best.value) else best
 
     def _other_shapes(
         self, searcher: Searcher, first: Sequence[Candidate], more: Sequence[Candidate]
@@ -168,6 +169,21 @@ class Confirmation:
                 if checked is None or not checked.value > best.value * (1 + _WORTHWHILE):
                     break
                 best = checked
+        return best
+
+    def retreat(self, searcher: Searcher, best: Confirmed) -> Confirmed:
+        """Back from the far tails while hardly anything is lost: likelier events, nearer inputs."""
+        least = best.value * (1 - _WORTHWHILE)
+        for _ in range(_MOST_RETREATS):
+            if self.spent():
+                break
+            point = best.candidate.variables / 2
+            fixed = list(best.candidate.objective.neighbourhood.differences)
+            point[fixed] = best.candidate.variables[fixed]
+            checked = self.exact(searcher, self.moved(searcher, best.candidate, point))
+            if checked is None or checked.value < least:
+                break
+            best = checked
         return best
 
     def refine(self, searcher: Searcher, best: Confirmed) -> Confirmed:

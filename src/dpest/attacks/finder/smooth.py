@@ -74,8 +74,9 @@ class SmoothCheck:
         ways = [way for path in trace.paths if (way := self._path(path, shape)) is not None]
         self._root = self._node("sum", (None, tuple(ways)))
         self.possible = bool(ways)
-        self._from_noise = np.array([row[0] for row in self._rows]).reshape(-1, len(symbols))
-        self._from_variables = np.array([row[1] for row in self._rows]).reshape(-1, self._size)
+        count = len(self._rows)
+        self._from_noise = np.array([row[0] for row in self._rows]).reshape(count, len(symbols))
+        self._from_variables = np.array([row[1] for row in self._rows]).reshape(count, self._size)
         self._constants = np.array([row[2] for row in self._rows])
         self._frozen: Floats = np.zeros((0, len(self._rows)))
         self._weights: Floats = np.zeros(0)
@@ -304,6 +305,8 @@ def _add(slopes: list[Any], node: int, slope: Any) -> None:
 
 def _spread(slopes: list[Any], slope: Any, parts: Sequence[int], values: Sequence[Any]) -> None:
     """The slopes of a product's factors, by the products before and after each: zeros are fine."""
+    if not parts:
+        return
     after: list[Any] = [1.0]
     for part in reversed(parts[1:]):
         after.append(after[-1] * values[part])

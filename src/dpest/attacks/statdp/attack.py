@@ -114,7 +114,7 @@ def statdp_detection(
             )
         limit = Budget.of(budget)
         if limit.runs is not None or limit.seconds is not None:
-            selection_runs, test_runs = _spread(target, params, cases, limit, seed)
+            selection_runs, test_runs = spread(target, params, cases, limit, seed)
         return detect(
             target,
             cases,
@@ -133,7 +133,7 @@ def statdp_detection(
         return Detection(epsilon, alpha, None, 0, len(cases or ()), 0, seconds, seed, notes)
 
 
-def _spread(
+def spread(
     target: Any,
     params: Mapping[str, Any] | None,
     cases: Sequence[Case],
