@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import norm
 
 from attacks import fakes
+from dpest.attacks import power
 from dpest.attacks.budget import Budget
 from dpest.attacks.predictors import tree_predictions
 from dpest.attacks.sampler import MechanismSampler
@@ -159,3 +160,53 @@ def test_tree_predictions_follow_the_counts():
     np.testing.assert_allclose(guess[0], [0.97, 0.03, 0.5, 0.5], atol=0.02)
     flat, _ = tree_predictions(np.full((1, 8), 50.0), np.full((1, 8), 50.0))
     np.testing.assert_allclose(flat, 0.5, atol=1e-6)
+
+
+def test_the_wealth_over_time_is_kept():
+    found = sequential_attack(fakes.laplace(2.0), 1.0, 0.0, claim=1.0, budget=20_000, seed=0)
+    wealth = found.details["wealth"]
+    assert wealth[-1][0] == found.runs
+    assert wealth[-1][1] >= math.log10(20.0)
+    assert all(value < math.log10(20.0) for _, value in wealth[:-1])
+    longer = sequential_attack(
+        fakes.laplace(1.0), 1.0, 0.0, claim=1.0, epsilons=[1.0], budget=300_000, seed=0
+    )
+    assert 20 < len(longer.details["wealth"]) <= 200
+    assert longer.details["wealth"][-1][0] == 300_000
+
+
+@pytest.mark.parametrize(
+    ("shape", "sampler", "x", "x2"),
+    [
+        ("laplace", fakes.laplace(2.0), 1.0, 0.0),
+        ("response", fakes.randomised_response(2.0), 1, 0),
+    ],
+)
+def test_the_stated_power_is_kept(shape, sampler, x, x2):
+    """At most 20 % missed, as stated; 9 or more of 20 have chance 1 % if it were 20 %."""
+    runs = power.runs_needed(1.0, 2.0, 1e-6, 0.2, shape)
+    missed = 0
+    for seed in range(20):
+        found = sequential_attack(
+            sampler, x, x2, claim=1.0, epsilons=[1.0], alpha=1e-6, budget=runs, seed=seed
+        )
+        missed += not found.details["refuted_claim"]
+    assert missed < 9
+
+
+def test_power_grows_with_runs_and_with_the_leak():
+    for shape in ("laplace", "response"):
+        chances = [power.missed_chance(1.0, 1.5, n, 1e-6, shape) for n in (50, 1000, 4000, 16_000)]
+        assert chances == sorted(chances, reverse=True)
+        assert chances[0] == 1.0
+        assert chances[-1] < 1e-3
+        least = power.detectable(1.0, 5000, 1e-6, 0.05, shape)
+        assert power.missed_chance(1.0, least, 5000, 1e-6, shape) <= 0.05
+        assert power.missed_chance(1.0, 0.95 * least, 5000, 1e-6, shape) > 0.05
+        runs = power.runs_needed(1.0, least, 1e-6, 0.05, shape)
+        assert 0.9 * 5000 < runs < 1.1 * 5000
+    assert power.missed_chance(1.0, 0.9, 10**9) == 1.0
+    assert power.detectable(1.0, 70, 1e-6) == math.inf
+    assert power.runs_needed(1.0, 1.0001, most=10_000) is None
+    with pytest.raises(InputError, match="shape"):
+        power.missed_chance(1.0, 2.0, 100, shape="gauss")

@@ -7,12 +7,14 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from attacks import fakes
 from dpest.attacks.classifiers import ProbabilityTrainer, VectorFeatures
+from dpest.attacks.features import Bins
 from dpest.attacks.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.sniper import Plan, guideline_size, paper_threshold, sniper_attack
+from dpest.attacks.thresholds import Attack, Counts, best_threshold
 from dpest.errors import InputError
 from dpest.program.samples import Samples
 
@@ -182,3 +184,86 @@ def test_networks_learn_and_repeat():
 def test_trainers_need_outputs():
     with pytest.raises(ValueError, match="outputs"):
         ProbabilityTrainer(PaperLogistic(), 0).finish()
+
+
+def test_symmetric_leaks_are_measured_with_both_tails():
+    """A coin picks the inputs; twice as many runs speak, and neither side exceeds the plan."""
+    plan = Plan(0, 20_000, 40_000, 100_000)
+    sampler = fakes.ArraySampler(lambda x, n, rng: x + rng.laplace(scale=10, size=(n, 10)))
+    found = sniper_attack(sampler, [(1.0, 0.0)], plan=plan, seed=3)
+    right, wrong = found.details["right_and_wrong"]
+    assert right > wrong > found.details["counts"][1]
+    assert found.value < math.log(right / wrong) < 1.1
+    assert 95_000 < found.details["final_runs_per_side"] <= plan.final
+    assert found.witness.p > found.witness.q
+
+
+def test_an_attack_on_both_inputs_counts_what_it_says():
+    class Identity:
+        def scores(self, samples):
+            return samples.groups[0].columns[0]
+
+        def describe(self):
+            return "number"
+
+    rng = np.random.default_rng(0)
+    first, second = rng.laplace(1.0, size=40_000), rng.laplace(0.0, size=40_000)
+    attack = best_threshold(Identity(), first, second, 40_000, 0.05, coin=True)
+    assert attack.two_sided
+    assert attack.low <= attack.t
+    outputs = Samples.from_outputs([-9.0, 0.5, 9.0, 10.0])
+    above, below = attack.count(outputs, rng)
+    assert (above, below) == ((1, 2) if attack.flipped else (2, 1))
+    one_sided = best_threshold(Identity(), first, second, 40_000, 0.05)
+    assert not one_sided.two_sided
+    # With delta > 0 the sum of two events is not bounded in the same way.
+    assert not best_threshold(Identity(), first, second, 40_000, 0.05, 0.1, coin=True).two_sided
+
+
+def test_the_bound_of_both_tails_is_exact():
+    """P(bound > truth), summed over all counts given the number of named runs, at most alpha."""
+    epsilon, named, alpha = 0.7, 60, 0.1
+    share = math.exp(epsilon) / (1 + math.exp(epsilon))
+    attack = Attack(None, 1.0, 0.0, False, low=0.0)
+    wrong_reports = 0.0
+    for right in range(named + 1):
+        counts = Counts(100, 100, right, 0, named - right, 0)
+        if counts.bound(attack, alpha, 0.0, stopped=False, paper=False) > epsilon:
+            wrong_reports += binom.pmf(right, named, share)
+    assert 0.5 * alpha < wrong_reports <= alpha
+
+
+def test_pairs_share_the_outputs_of_a_common_input():
+    drawn = []
+
+    class Recorded:
+        def draw(self, x, size, seed):
+            drawn.append((x, size))
+            return fakes.laplace(0.5).draw(x, size, seed)
+
+        def notes(self):
+            return ()
+
+    pairs = [(0.0, 0.1), (0.0, 0.2), (0.0, 0.3), (0.0, 1.0)]
+    found = sniper_attack(Recorded(), pairs, budget=100_000, seed=0)
+    assert {found.witness.x, found.witness.x2} == {0.0, 1.0}
+    assert [x for x, _ in drawn[:5]] == [0.0, 0.1, 0.2, 0.3, 1.0]
+    assert sum(size for _, size in drawn) == found.runs <= 100_000
+
+
+def test_values_are_looked_up_as_they_would_be_searched_for():
+    rng = np.random.default_rng(1)
+    values = np.concatenate([rng.laplace(size=5000), [np.inf, -np.inf, np.nan]])
+    edges = np.quantile(values[:5000], np.arange(1, 16) / 16)
+    codes = Bins(edges).codes(values)
+    searched = np.searchsorted(edges, values, side="right") + 1
+    assert codes[-1] == 0
+    near = np.abs(values[:, None] - edges).min(axis=1) < 0.01
+    assert (codes == searched)[:-1][~near[:-1]].all()
+    whole = np.arange(-50.0, 50.0)
+    np.testing.assert_array_equal(
+        Bins(whole[10::10]).codes(whole), np.searchsorted(whole[10::10], whole, side="right") + 1
+    )
+    # Edges that an even grid can't hold are searched.
+    wide = np.array([1.0, 1.0001, 1e6, 1e9])
+    np.testing.assert_array_equal(Bins(wide).codes(np.array([0.0, 1.00005, 1e7])), [1, 2, 4])

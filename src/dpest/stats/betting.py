@@ -58,11 +58,13 @@ def event_payoffs(
     return if_one, if_zero
 
 
-#: Log-odds beyond the hypothesis that a region's label may have, and their prior weights.
-_EXCESS = np.array([0.04, 0.12, 0.35, 1.0, 3.0])
-_EXCESS_PRIOR = np.full(5, 0.2)
-_NO_BET = 0.4
-_MONOTONE = 0.8
+#: Log-odds beyond the hypothesis that a region's label may have, and their prior weights. Then the
+#: prior weights of no bet at all, of opposite labels in two tails, and of tails that are alike.
+EXCESS = np.array([0.04, 0.12, 0.35, 1.0, 3.0])
+EXCESS_PRIOR = np.full(5, 0.2)
+NO_BET = 0.4
+MONOTONE = 0.8
+ALIKE = 0.6
 
 
 def region_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> tuple[Floats, Floats]:
@@ -72,13 +74,13 @@ def region_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> tuple[Flo
     while the label's odds in the region are at most e^epsilon either way. It learns within a batch
     too: its value depends on the counts alone, not on their order. Shape: epsilons, then counts'.
     """
-    beyond = epsilon[:, None] + _EXCESS
+    beyond = epsilon[:, None] + EXCESS
     right = np.logaddexp(0.0, -epsilon)[:, None] - np.logaddexp(0.0, -beyond)
     wrong = np.logaddexp(0.0, epsilon)[:, None] - np.logaddexp(0.0, beyond)
 
     def mixed(won: Floats, lost: Floats) -> Floats:
         logs = right[..., None] * won.ravel() + wrong[..., None] * lost.ravel()
-        logs += np.log(_EXCESS_PRIOR)[:, None]
+        logs += np.log(EXCESS_PRIOR)[:, None]
         peak = logs.max(axis=1)
         total = peak + np.log(np.exp(logs - peak[:, None]).sum(axis=1))
         return np.asarray(total.reshape(len(epsilon), *won.shape))
@@ -95,9 +97,7 @@ def tree_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> Floats:
     total: Floats | None = None
     while True:
         one, zero = region_log_wealth(ones, zeros, epsilon)
-        stop = np.logaddexp(
-            np.log(_NO_BET), np.log(0.5 * (1.0 - _NO_BET)) + np.logaddexp(one, zero)
-        )
+        stop = np.logaddexp(np.log(NO_BET), np.log(0.5 * (1.0 - NO_BET)) + np.logaddexp(one, zero))
         if total is None:
             total = stop
         else:
@@ -111,7 +111,9 @@ def tails_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> Floats:
     """Log wealth of bets on the two tails of ordered cells, the last axis (a power of two).
 
     The tails are disjoint; where each begins is mixed over. Most weight is on opposite labels in
-    them (a likelihood ratio that is monotone), the rest on equal ones and on one tail alone.
+    them (a likelihood ratio that is monotone), and of that a part on tails that are alike: equally
+    many cells, equal odds, so that one prior is paid for instead of two. The rest is on equal
+    labels and on one tail alone.
     """
     half = ones.shape[-1] // 2
     if half == 0:
@@ -120,17 +122,24 @@ def tails_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> Floats:
     def tail(up: bool) -> tuple[Floats, Floats]:
         kept = slice(None, None, -1) if up else slice(None)
         n1, n0 = (np.cumsum(n[..., kept], axis=-1)[..., :half] for n in (ones, zeros))
-        one, zero = region_log_wealth(n1, n0, epsilon)
+        return n1, n0
+
+    def mixed(won: Floats, lost: Floats) -> tuple[Floats, Floats]:
+        one, zero = region_log_wealth(won, lost, epsilon)
         return (
             np.logaddexp.reduce(one, axis=-1) - np.log(half),
             np.logaddexp.reduce(zero, axis=-1) - np.log(half),
         )
 
-    (up1, up0), (low1, low0) = tail(True), tail(False)
-    alone = np.log(0.125 * (1.0 - _MONOTONE))
+    (high1, high0), (deep1, deep0) = tail(True), tail(False)
+    (up1, up0), (low1, low0) = mixed(high1, high0), mixed(deep1, deep0)
+    alike = mixed(high1 + deep0, high0 + deep1)
+    alone = np.log(0.125 * (1.0 - MONOTONE))
+    opposite = 0.5 * MONOTONE
     ways = np.array(
         [
-            np.log(0.5 * _MONOTONE) + np.logaddexp(up1 + low0, up0 + low1),
+            np.log(opposite * ALIKE) + np.logaddexp(*alike),
+            np.log(opposite * (1.0 - ALIKE)) + np.logaddexp(up1 + low0, up0 + low1),
             np.log(2.0) + alone + np.logaddexp(up1 + low1, up0 + low0),
             alone + np.logaddexp(up1, up0),
             alone + np.logaddexp(low1, low0),
