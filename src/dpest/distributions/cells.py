@@ -27,6 +27,7 @@ from dpest.distributions.coordinates import (
 from dpest.distributions.elimination import Inequality, Kernel, Latents, eliminate, star
 from dpest.distributions.lattice import exact_product
 from dpest.distributions.quadrature import Floats
+from dpest.distributions.sums import merged_noises
 from dpest.distributions.terms import MassTerm, Term, parameters_of, settle
 from dpest.noise.family import Noise
 from dpest.program.linear import Condition, Form, Symbol, rational
@@ -262,9 +263,9 @@ def _as_form(leaf: Any) -> Form:
     return leaf if isinstance(leaf, Form) else Form(None, rational(leaf))
 
 
-def _uses(region: Region) -> dict[Symbol, int]:
+def _uses(conditions: Sequence[Condition]) -> dict[Symbol, int]:
     counts: dict[Symbol, int] = {}
-    for condition in region.conditions:
+    for condition in conditions:
         for symbol in condition.form.terms:
             counts[symbol] = counts.get(symbol, 0) + 1
     return counts
@@ -281,7 +282,7 @@ def _locate(region: Region, noises: Mapping[Symbol, Noise], flagged: set[int]) -
     constants = tuple(None if j in real else leaf for j, leaf in enumerate(region.leaves))
     if real:
         forms = [_as_form(region.leaves[j]) for j in real]
-        shape = shape_of(forms, noises, _uses(region), [j in flagged for j in real])
+        shape = shape_of(forms, noises, _uses(region.conditions), [j in flagged for j in real])
     else:
         shape = Shape((), (), ())
     key = (
@@ -310,7 +311,7 @@ def _coordinate(cell: Cell, noises: Sequence[Mapping[Symbol, Noise]]) -> None:
     region = cell.regions[side][0]
     known = noises[side]
     forms = _free_forms(cell, region)
-    reduced = reduce_map(forms, column_order(forms, known, _uses(region)))
+    reduced = reduce_map(forms, column_order(forms, known, _uses(region.conditions)))
     lattice = [tuple(row[j] for j in cell.shape.free) for row in cell.shape.lattice]
     smooth = [
         row.combination
@@ -360,9 +361,20 @@ def _piece(cell: Cell, region: Region, noises: Mapping[Symbol, Noise], latents: 
             return Piece(region, constant, [mass])
     kernels: list[Kernel] = []
     pinned: dict[Symbol, Form] = {}
+    forms = [_combine(c.combination, _free_forms(cell, region)) for c in cell.coordinates]
+    conditions = region.conditions
+    added = merged_noises([*(c.form for c in conditions), *forms], len(forms), noises)
+    if added is not None:
+        count = len(conditions)
+        conditions = tuple(
+            Condition(form, c.relation)
+            for form, c in zip(added.forms[:count], conditions, strict=True)
+        )
+        forms = list(added.forms[count:])
+        noises = {**noises, **added.noises}
+        latents = latents.extended(added.noises, added.members)
     if cell.coordinates:
-        forms = [_combine(c.combination, _free_forms(cell, region)) for c in cell.coordinates]
-        reduced = reduce_map(forms, column_order(forms, noises, _uses(region)))
+        reduced = reduce_map(forms, column_order(forms, noises, _uses(conditions)))
         smooth: list[list[Fraction]] = []
         kept = [k for k, c in enumerate(cell.coordinates) if not c.lattice]
         for row in reduced:
@@ -383,7 +395,7 @@ def _piece(cell: Cell, region: Region, noises: Mapping[Symbol, Noise], latents: 
         if smooth:
             constant += log_determinant(smooth)
     inequalities: list[Inequality] = []
-    for condition in region.conditions:
+    for condition in conditions:
         form = condition.form
         if pinned and any(s in pinned for s in form.terms):
             form = form.substitute(pinned)

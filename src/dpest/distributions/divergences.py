@@ -170,10 +170,16 @@ def log_integral(
 
     def function(x: Floats, _: Ints) -> Floats:
         log_p, log_q = factor.pair(x)
-        return log_integrand(log_p, log_q)[None, :]
+        values = log_integrand(log_p, log_q)
+        if (values == np.inf).any():
+            raise OverflowError
+        return values[None, :]
 
     panels = graded(breaks[None, :], np.array([2 * factor.scale]))
-    return float(integrate(function, panels, 1).log_total[0, 0])
+    try:
+        return float(integrate(function, panels, 1).log_total[0, 0])
+    except OverflowError:  # mass where the other side has none
+        return math.inf
 
 
 def crossings(factor: Factor, level: float, side: int) -> Floats:

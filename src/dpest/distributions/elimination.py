@@ -205,6 +205,17 @@ class Latents:
         copy._rows = self._rows  # edges depend on what is pinned: they are not shared
         return copy
 
+    def extended(
+        self, densities: Mapping[Symbol, Density], members: Mapping[Symbol, Sequence[Symbol]]
+    ) -> Latents:
+        """With further noises, each drawn when the first of its members is."""
+        copy = Latents({})
+        copy._known = dict(self._known)
+        for symbol, density in densities.items():
+            copy._known[symbol] = (density, min(self._known[s][1] for s in members[symbol]))
+        copy._pinned = self._pinned
+        return copy
+
     def variable(self, symbol: Symbol) -> _Variable:
         density, order = self._known[symbol]
         return _Variable(symbol, density, order)

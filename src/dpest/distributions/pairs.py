@@ -21,10 +21,12 @@ from dpest.distributions.cells import (
 )
 from dpest.distributions.densities import spread
 from dpest.distributions.elimination import Latents
+from dpest.distributions.exponential_sums import ExponentialSum
 from dpest.distributions.factors import groups_of
 from dpest.distributions.quadrature import Floats
 from dpest.distributions.ratio import NOTHING, Extreme, scan, scan_lattice
 from dpest.distributions.summit import climb, grid_bounds
+from dpest.distributions.sums import Convolved
 from dpest.distributions.terms import IntegralTerm, KernelTerm, Term, parameters_of, renamed
 from dpest.noise.family import Noise
 from dpest.noise.laplace import Laplace
@@ -122,22 +124,37 @@ class Factor:
             )
         return self._rough
 
-    def _two_laplace_kernels(self) -> tuple[Extreme, Extreme] | None:
-        """Laplace noise against itself shifted: the ratio is at its bounds outside of both."""
+    def _two_kernels(self) -> tuple[Extreme, Extreme] | None:
+        """A log-concave noise against itself shifted: the ratio is monotone.
+
+        Its supremum is the limit at an end, the shift times the decay there; for Laplace noise it
+        is reached outside of both centres.
+        """
         if self.terms is None or any(len(side) != 1 for side in self.terms):
             return None
         (p,), (q,) = self.terms
         if not isinstance(p, KernelTerm) or not isinstance(q, KernelTerm) or p.density != q.density:
             return None
-        if not isinstance(p.density, Laplace) or p.at.form.terms != q.at.form.terms:
+        if p.at.form.terms != q.at.form.terms or len(p.at.form.terms) != 1:
             return None
         ((_, slope),) = p.at.form.terms.items()
-        value = float(abs(p.at.form.constant - q.at.form.constant) / rational(p.density.scale))
+        shift = p.at.form.constant - q.at.form.constant
+        if isinstance(p.density, Laplace):
+            value = float(abs(shift) / rational(p.density.scale))
+            found = []
+            for term in (p, q):
+                at = float(-term.at.form.constant / slope)
+                log_p, log_q = self.pair(np.array([at]))
+                found.append(Extreme(value, (at,), "at", float(log_p[0]), float(log_q[0])))
+            return found[0], found[1]
+        rates = p.density.tail_rates
+        if not isinstance(p.density, (ExponentialSum, Convolved)) or not max(rates) < math.inf:
+            return None
         found = []
-        for term in (p, q):
-            at = float(-term.at.form.constant / slope)
-            log_p, log_q = self.pair(np.array([at]))
-            found.append(Extreme(value, (at,), "at", float(log_p[0]), float(log_q[0])))
+        for moved in (shift, -shift):  # log f(y + moved) - log f(y) is largest where y is ...
+            side = 0 if moved > 0 else 1
+            end = -math.inf if (side == 0) == (slope > 0) else math.inf
+            found.append(Extreme(float(abs(moved)) * rates[side], (end,), "limit"))
         return found[0], found[1]
 
     def finite_extremes(self) -> tuple[Extreme, Extreme]:
@@ -158,7 +175,7 @@ class Factor:
     def _find(
         self, pair: Callable[[Floats], tuple[Floats, Floats]] | None = None
     ) -> tuple[Extreme, Extreme]:
-        closed = self._two_laplace_kernels()
+        closed = self._two_kernels()
         if closed is not None:
             return closed
         pair = pair or self.pair
@@ -529,6 +546,7 @@ def quadrature_error(cells: Sequence[CellPair]) -> float:
             for piece in pieces:
                 for term in piece.terms:
                     worst = max(worst, getattr(term, "error", 0.0))
+                    worst = max(worst, getattr(getattr(term, "density", None), "error", 0.0))
                     if isinstance(term, IntegralTerm):
                         for inner in term.inner:
                             worst = max(worst, getattr(inner, "error", 0.0))
