@@ -78,7 +78,7 @@ class SmoothCheck:
         self._from_noise = np.array([row[0] for row in self._rows]).reshape(count, len(symbols))
         self._from_variables = np.array([row[1] for row in self._rows]).reshape(count, self._size)
         self._constants = np.array([row[2] for row in self._rows])
-        self._frozen: Floats = np.zeros((0, len(self._rows)))
+        self._frozen: Floats = np.zeros((count, 0))  # a row a condition, a column a sample
         self._weights: Floats = np.zeros(0)
 
     # --- building -----------------------------------------------------------------------------
@@ -209,11 +209,11 @@ class SmoothCheck:
 
     def freeze(self, noise: Floats, weights: Floats | None = None) -> None:
         """Fix the noise: the same rows for every later call."""
-        self._frozen = noise @ self._from_noise.T
+        self._frozen = self._from_noise @ noise.T
         self._weights = np.full(len(noise), 1 / len(noise)) if weights is None else weights
 
     def _rows_at(self, variables: Floats) -> Floats:
-        return self._frozen + (self._from_variables @ variables + self._constants)
+        return self._frozen + (self._from_variables @ variables + self._constants)[:, None]
 
     def _forward(self, rows: Floats, hard: bool) -> list[Any]:
         values: list[Any] = []
@@ -222,7 +222,7 @@ class SmoothCheck:
                 value: Any = content
             elif kind == "value":
                 row, bits = content
-                value = rows[:, row]
+                value = rows[row]
                 for bit, coefficient in bits:
                     value = value + coefficient * values[bit]
             elif kind == "above":
@@ -255,11 +255,11 @@ class SmoothCheck:
     def hard(self, variables: Floats) -> NDArray[np.bool_]:
         """The true indicator on every frozen sample."""
         found = self._forward(self._rows_at(variables), hard=True)[self._root]
-        return np.broadcast_to(np.asarray(found) > 0.5, len(self._frozen))
+        return np.broadcast_to(np.asarray(found) > 0.5, len(self._weights))
 
     def value(self, variables: Floats) -> float:
         found = self._forward(self._rows_at(variables), hard=False)[self._root]
-        return float(np.dot(self._weights, np.broadcast_to(found, len(self._frozen))))
+        return float(np.dot(self._weights, np.broadcast_to(found, len(self._weights))))
 
     def hard_value(self, variables: Floats) -> float:
         return float(np.dot(self._weights, self.hard(variables)))
@@ -267,7 +267,7 @@ class SmoothCheck:
     def value_and_gradient(self, variables: Floats) -> tuple[float, Floats]:
         """The smooth probability and its derivative in every variable."""
         values = self._forward(self._rows_at(variables), hard=False)
-        size = len(self._frozen)
+        size = len(self._weights)
         total = float(np.dot(self._weights, np.broadcast_to(values[self._root], size)))
         slopes: list[Any] = [None] * len(values)
         slopes[self._root] = self._weights
