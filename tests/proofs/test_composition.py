@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import copy
+import json
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
+import dpest
+from dpest import zoo
 from dpest.errors import RefusedError
 from dpest.proofs import checker, prove
 from dpest.proofs.composition import compose
@@ -46,3 +50,99 @@ def test_parts_for_other_neighbours_are_refused(parts):
     with pytest.raises(RefusedError, match="proved for"):
         compose(m.two_step, parts, adjacency="l1")
     assert Fraction(1) == parts[m.svt].epsilon
+
+
+def svt(x, rng, *, eps=1.0):
+    bar = rng.laplace(scale=2 / eps)
+    for i, q in enumerate(x):
+        if q + rng.laplace(scale=4 / eps) >= bar:
+            return i
+    return None
+
+
+def noisy_max(x, rng, *, eps=1.0):
+    return np.argmax(np.asarray(x) + rng.laplace(scale=2 / eps, size=len(x)))
+
+
+def both(x, rng, *, eps=1.0):
+    return svt(x, rng, eps=eps / 2), noisy_max(x, rng, eps=eps / 2)
+
+
+def one_after_the_other(x, rng, *, eps=1.0):
+    place = svt(x, rng, eps=eps / 2)
+    if place is None:
+        return None
+    return noisy_max(x, rng, eps=eps / 2), rng.normal()
+
+
+def twice_the_claim(x, rng, *, eps=1.0):
+    return svt(x, rng, eps=eps), noisy_max(x, rng, eps=eps)
+
+
+@pytest.mark.parametrize(
+    ("function", "status", "expected"),
+    [
+        (both, "upper bound", 1),
+        (one_after_the_other, "upper bound", 1),
+        (twice_the_claim, "refuted", 2),
+    ],
+)
+def test_a_program_of_mechanisms_is_proved_for_every_length(function, status, expected):
+    proof = prove(function, adjacency="linf", claim=dpest.PureDP("eps"))
+    assert (proof.length, proof.status, proof.epsilon) == (dpest.ANY, status, expected)
+    assert proof.method == "composition"
+    loss = dpest.exact(function, [0.0, 9.0], [1.0, 8.0]).epsilon
+    assert loss <= float(expected) + 1e-9
+
+
+def histogram(x, rng, *, eps=1.0):
+    return [q + rng.laplace(scale=1 / eps) for q in x]
+
+
+def gaussian(x, rng, *, eps=1.0):
+    return sum(x) + rng.normal(scale=1 / eps)
+
+
+def of_both_kinds(x, rng, *, eps=1.0):
+    return histogram(x, rng, eps=eps / 2), gaussian(x, rng, eps=eps)
+
+
+def test_pure_and_gaussian_parts_compose():
+    """ρ = (1/2)²/2 + 1/2; and (ε, δ) by the sequence rule: 1/2 and what μ = 1 gives at δ."""
+    proof = prove(of_both_kinds, adjacency="l1", claim=dpest.ApproxDP(5.0, 1e-5))
+    assert (proof.length, proof.rho, proof.method) == (dpest.ANY, Fraction(5, 8), "composition")
+    alone = prove(gaussian, adjacency="l1", claim=dpest.ApproxDP(5.0, 1e-5))
+    assert alone.gaussian
+    assert proof.epsilon_at(1e-5, 1.0) == pytest.approx(0.5 + alone.epsilon_at(1e-5, 1.0))
+    assert proof.proved
+    assert not prove(of_both_kinds, adjacency="l1", claim=dpest.ApproxDP(4.5, 1e-5)).proved
+    certificate = json.loads(json.dumps(proof.certificate))
+    assert "ρ" in checker.check(certificate)
+    with pytest.raises(checker.Invalid):
+        checker.check({**certificate, "epsilon": "62/100"})
+    with pytest.raises(checker.Invalid):
+        checker.check({**certificate, "power": 1})
+
+
+def looks_at_the_type(x, rng, *, eps=1.0):
+    if isinstance(x, list):
+        return x
+    return noisy_max(x, rng, eps=eps)
+
+
+def looks_when_nobody_does(x, rng, *, eps=1.0):
+    found = noisy_max(x, rng, eps=eps)
+    return found if type(x).__name__ == "Data" else (found, float(np.sum(x)))
+
+
+def test_a_program_that_looks_when_it_is_run_is_refused():
+    for program in (looks_at_the_type, looks_when_nobody_does):
+        assert prove(program, adjacency="linf").certificate is None
+        part = prove(noisy_max, adjacency="linf")
+        with pytest.raises(RefusedError, match="looks at the data"):
+            compose(program, {noisy_max: part}, adjacency="linf")
+
+
+def test_the_zoo_s_parallel_composition_is_refuted():
+    proof = prove(zoo.get("SVT34Parallel"))
+    assert proof.status == "refuted"

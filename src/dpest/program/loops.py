@@ -609,11 +609,11 @@ class _Builder:
     def _count_pass(self, piece: int, what: str) -> None:
         self.passes.setdefault(piece, len(self.passes))
         if len(self.passes) > 1:
-            line = self.parts.pieces[piece].line
+            line = self.parts.pieces[min(piece, len(self.parts.pieces) - 1)].line
             raise RefusedError(
                 f"{self.parts.file}:{line}: {what} that is the second pass over data of any "
-                "length. A proof for every length follows one pass: join the loops, or "
-                "give a length."
+                "length. A proof for every length follows one pass: join the loops, put "
+                "each into a function of its own (their proofs are composed), or give a length."
             )
 
     def _use_own(self, own: frozenset[Symbol], piece: int) -> None:
@@ -754,7 +754,7 @@ class _Builder:
         vectors: Sequence[Vector],
     ) -> None:
         """A last pass that releases the elements one by one."""
-        self._count_pass(len(self.parts.pieces) - 1, "a release of the elements")
+        self._count_pass(len(self.parts.pieces), "a release of the elements")
         updates: dict[Symbol, Form] = {}
         shared = [self._abstract_element(v, f"release{i}", updates) for i, v in enumerate(vectors)]
         node = LoopNode(len(self.nodes), tuple(sorted(updates)), "release")

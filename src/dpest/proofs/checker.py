@@ -223,13 +223,12 @@ def check_selection(C):
     """The greatest of any number of values a·q + b·h: align the winner; m is the best of the rest."""
     noises, element = noise_table(C), terms(C["element"])
     need(all(k in noises or k[0] in "qci" for k in element) and not any(x[2] for x in noises.values()), "ties matter")
-    data, groups = {k: v for k, v in element.items() if k not in noises}, []
+    data, groups, lead = {k: v for k, v in element.items() if k not in noises}, [], {**element, "m": Q(-1)}
     for group in components(C, ["q"]):
         ends = [(least(ZERO, data, f), -least(ZERO, minus(data), f)) for f in group]
         one = C["adjacency"]["name"] in ("l1", "replace_one")  # one datum moves: the winner's or not
         others = [{"m": (min(a, ZERO), max(b, ZERO)) if one else (a, b)} for a, b in ends]
         groups.append(group + others if one else [{**f, **m} for f, m in zip(group, others)])
-    lead = {**element, "m": Q(-1)}
     on_faces(C, groups, [lead], [lead] if C["gap"] is not False else [], noises, C["alignments"], "winner")
 def check_loop(C):
     """Budgets on the states of a loop: no step overdraws, for any corner of its datum's box."""
@@ -277,16 +276,17 @@ def check_loop(C):
                         {h: (abs(x), {}) for h, (x, _) in shift.items()}, number(s["budget"]) - number(after["budget"]), where, squares)
 def check_composition(C):
     """Parts are checked on their own; the budgets of the calls on one path add up, ε or ρ."""
-    for part in C["parts"]:
-        need(check(part) and all(part.get(k) == C.get(k) for k in ("adjacency", "unit", "power")) and is_rho(part) == is_rho(C), "parts")
+    pure, power = [is_rho(C) and not is_rho(part) for part in C["parts"]], C.get("power", 1)  # ε-DP is ε²/2-zCDP
+    for part, converted in zip(C["parts"], pure):
+        same = power == 2 or not C["unit"] if converted else part.get("power", 1) == power
+        need(check(part) and same and all(part[k] == C[k] for k in ("adjacency", "unit")), "parts")
     for path in C["paths"]:
-        costs = (abs(number(scale)) ** C.get("power", 1) * number(C["parts"][i]["epsilon"]) for i, scale in path)
-        need(sum(costs, ZERO) <= number(C["epsilon"]), "the calls cost more")
+        costs = [(i, abs(number(scale)) ** (1 if pure[i] else power) * number(C["parts"][i]["epsilon"])) for i, scale in path]
+        need(sum((c * c / 2 if pure[i] else c for i, c in costs), ZERO) <= number(C["epsilon"]), "the calls cost more")
 is_rho = lambda C: any(FAMILIES.get(f, STILL)[0] == "square" for f, _ in C.get("noises", {}).values()) or any(map(is_rho, C.get("parts", [])))
 METHODS = dict(composition=check_composition, cells=check_cells, loop=check_loop, selection=check_selection, square=check_square)
 def check(C):
-    need(C["format"] == "dpest-certificate/1" and C["method"] in METHODS, "format")
-    need(hashlib.sha256(C["source"].encode()).hexdigest() == C["sha256"], "digest of the source")
+    need(C["format"] == "dpest-certificate/1" and hashlib.sha256(C["source"].encode()).hexdigest() == C["sha256"], "format, or digest of the source")
     METHODS[C["method"]](C)
     name, unit = "ρ" if is_rho(C) else "ε", f"·{C['unit']}" if C["unit"] else ""
     return f"{C['mechanism']}: {name} ≤ {C['epsilon']}{unit}, {C['adjacency']['name']}, n: {C['length']}"

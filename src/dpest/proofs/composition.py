@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import textwrap
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import RefusedError
 from dpest.inputs.adjacency import Adjacency, parse_adjacency
+from dpest.program.places import is_user_file
 from dpest.program.unit import Unit
 from dpest.proofs import certificates, checker
 from dpest.proofs.proof import Proof
@@ -42,7 +43,7 @@ class _Run:
     def __init__(self, prefix: list[bool]) -> None:
         self.prefix = prefix
         self.taken: list[bool] = []
-        self.calls: list[tuple[int, Fraction]] = []
+        self.calls: list[tuple[Any, Fraction]] = []
 
     def decide(self) -> bool:
         at = len(self.taken)
@@ -80,9 +81,21 @@ class Released:
         raise RefusedError("a loop over a release: its length is not known here")
 
 
+class _Noise:
+    """The program's own noise: it has nothing to do with the data."""
+
+    def __init__(self, run: _Run) -> None:
+        self._run = run
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *_, **__: Released(self._run)
+
+
 def compose(
     program: Callable[..., Any] | Mechanism,
-    parts: Mapping[Any, Proof],
+    parts: Mapping[Any, Proof] | Sequence[tuple[Any, Proof]],
     *,
     adjacency: Adjacency | str,
     params: Mapping[str, Any] | None = None,
@@ -91,14 +104,17 @@ def compose(
     """The bound of a program from the proofs of the mechanisms that it calls.
 
     `parts` maps each mechanism (the function or the Mechanism that the program names) to its
-    proof. A call may scale the unit: `laplace(x, rng, eps=eps / 2)` costs half of the proved bound.
+    proof, or pairs them. A call may scale the unit: `laplace(x, rng, eps=eps / 2)` costs half of
+    the proved bound. Bounds on ε add up, and so do bounds on ρ of zCDP; where both occur, ε counts
+    as ρ = ε²/2.
     """
     target = as_mechanism(program).with_params(params)
     rule = parse_adjacency(adjacency)
-    proofs = list(parts.values())
+    pairs = list(parts.items() if isinstance(parts, Mapping) else parts)
+    listed, proofs = [part for part, _ in pairs], [proof for _, proof in pairs]
     for proof in proofs:
-        if proof.epsilon is None or proof.certificate is None or proof.measure.kind != "epsilon":
-            raise RefusedError(f"a part without a proof of pure ε: {proof.summary()}")
+        if proof.bound is None or proof.certificate is None:
+            raise RefusedError(f"a part without a proof: {proof.summary()}")
         if (proof.adjacency.name, proof.adjacency.radius) != (rule.name, rule.radius):
             raise RefusedError(
                 f"{proof.mechanism} was proved for {proof.adjacency}, not for {rule}"
@@ -108,20 +124,24 @@ def compose(
         raise RefusedError(f"the parts are proved in different units: {sorted(map(str, units))}")
     part_unit = units.pop() if units else None
     values = target.all_params
-    own = unit or next((n for n in (part_unit, "eps", "epsilon") if n in values), None)
-    paths = _paths(target, dict(zip(parts, proofs, strict=True)), own, part_unit)
-    epsilon = max(
-        (sum((s * (proofs[i].epsilon or 0) for i, s in path), Fraction(0)) for path in paths),
-        default=Fraction(0),
-    )
-    certificate = _certificate(target, proofs, paths, epsilon, rule, part_unit)
+    own = unit or next((n for n in (part_unit, "eps", "epsilon", "rho") if n in values), None)
+    paths = _paths(target, listed, own, part_unit)
+    check_releases_alone_matter(target, listed)
+    squares = [p.rho is not None for p in proofs]
+    power = _power(proofs, part_unit)
+    bound = max((sum((_cost(proofs[i], s) for i, s in q), Fraction(0)) for q in paths), default=0)
+    if any(squares):
+        bound = max(
+            (sum((_rho(proofs[i], s) for i, s in q), Fraction(0)) for q in paths), default=0
+        )
+    certificate = _certificate(target, proofs, paths, Fraction(bound), rule, part_unit, power)
     checker.check(certificate)
-    base = proofs[0]
+    base = next((p for p in proofs if p.rho is not None), proofs[0])
     lengths = {p.length for p in proofs}
     return replace(
         base,
         mechanism=target.name,
-        bound=epsilon,
+        bound=Fraction(bound),
         status="upper bound",
         method="composition",
         claim=target.claim,
@@ -130,70 +150,234 @@ def compose(
         certificate=certificate,
         unit=own if part_unit else None,
         length=base.length if len(lengths) == 1 else min(x for x in lengths if isinstance(x, int)),
+        gaussian=all(p.gaussian for p in proofs),
+        mixture=_mixture(proofs, paths) if any(squares) and not all(squares) else None,
         notes=("costs of the calls add up; post-processing is free",),
         words=None,
     )
 
 
-def _paths(
-    target: Mechanism, parts: Mapping[Any, Proof], unit: str | None, part_unit: str | None
-) -> list[list[tuple[int, Fraction]]]:
-    found: list[list[tuple[int, Fraction]]] = []
+def _power(proofs: list[Proof], unit: str | None) -> int:
+    """The power of the unit in ρ; it must be one for all that is added up."""
+    powers = {p.power for p in proofs if p.rho is not None}
+    pure = any(p.rho is None for p in proofs)
+    if powers and pure and unit is not None:
+        powers.add(2)  # ε²/2
+    if len(powers) > 1:
+        raise RefusedError(
+            "the bounds of the parts are multiples of different powers of the unit: give it a "
+            "value (unit=None)"
+        )
+    return powers.pop() if powers else 1
+
+
+def _cost(proof: Proof, scale: Fraction) -> Fraction:
+    return scale**proof.power * (proof.bound or 0)
+
+
+def _rho(proof: Proof, scale: Fraction) -> Fraction:
+    cost = _cost(proof, scale)
+    return cost if proof.rho is not None else cost * cost / 2  # ε-DP is ε²/2-zCDP
+
+
+def _mixture(
+    proofs: list[Proof], paths: list[list[tuple[int, Fraction]]]
+) -> tuple[Fraction, Fraction, bool]:
+    """The most that pure parts cost in ε on a path, and the others in ρ; are those Gaussian?"""
+    found = []
+    for squares in (False, True):
+        sums = (
+            sum((_cost(proofs[i], s) for i, s in q if (proofs[i].rho is not None) is squares))
+            for q in paths
+        )
+        found.append(Fraction(max(sums, default=0)))
+    return found[0], found[1], all(p.gaussian for p in proofs if p.rho is not None)
+
+
+def calls_of(program: Mechanism, unit: str | None) -> list[tuple[Any, dict[str, Any]]]:
+    """The functions that a program gives its data and generator to, with their parameters.
+
+    Raises RefusedError where it gives them to none, or looks at the data itself.
+    """
+    names = {
+        **program.function.__globals__,
+        **inspect.getclosurevars(program.function).nonlocals,
+    }
+    parts = [v for v in names.values() if v is not program and _takes_rng(v)]
+    used: dict[int, tuple[Any, dict[str, Any]]] = {}
+
+    def note(part: Any, arguments: dict[str, Any]) -> None:
+        if used.setdefault(id(part), (part, arguments))[1] != arguments:
+            raise RefusedError(f"{as_mechanism(part).name} is called with different parameters")
+
+    _run_all(program, parts, unit, note)
+    if not used:
+        raise RefusedError(f"{program.name} calls no mechanism of its own on the data")
+    return list(used.values())
+
+
+def _takes_rng(value: Any) -> bool:
+    if isinstance(value, Mechanism):
+        return not value.black_box
+    if not isinstance(value, types.FunctionType) or not is_user_file(value.__code__.co_filename):
+        return False
+    return "rng" in value.__code__.co_varnames[: value.__code__.co_argcount + 4]
+
+
+def _run_all(
+    target: Mechanism,
+    parts: Sequence[Any],
+    unit: str | None,
+    note: Callable[[Any, dict[str, Any]], None],
+) -> list[_Run]:
+    """All ways through the program, with tokens for the data and for what is released."""
+    if target.function.__closure__:
+        raise RefusedError("a program that closes over variables: define it at the top level")
+    found: list[_Run] = []
     pending: list[list[bool]] = [[]]
     while pending:
         prefix = pending.pop()
         if len(found) >= _MOST_PATHS:
             raise RefusedError("the program has too many branches on what was released")
         run = _Run(prefix)
-        data, rng = Data(), object()
-        names = dict(target.function.__globals__)
-        closure = inspect.getclosurevars(target.function).nonlocals
-        for place, part in enumerate(parts):
-            call = _call(place, as_mechanism(part), run, data, rng, part_unit)
-            for name, value in {**names, **closure}.items():
-                if value is part or (isinstance(value, Mechanism) and value == part):
-                    names[name] = call
-        function = types.FunctionType(target.function.__code__, names, target.name)
-        if target.function.__closure__:
-            raise RefusedError("a program that closes over variables: define it at the top level")
+        data, rng = Data(), _Noise(run)
+        function = with_parts(
+            target, {id(part): _call(part, run, data, rng, note) for part in parts}, parts
+        )
         arguments = {**target.all_params, **({unit: Unit()} if unit else {})}
         function(data, rng=rng, **arguments)
-        found.append(run.calls)
+        found.append(run)
         for at in range(len(prefix), len(run.taken)):
             pending.append([*run.taken[:at], not run.taken[at]])
     return found
 
 
+def with_parts(target: Mechanism, calls: Mapping[int, Any], parts: Sequence[Any]) -> Any:
+    """The program with other functions in place of its parts."""
+    names = dict(target.function.__globals__)
+    for part in parts:
+        for name, value in list(names.items()):
+            if value is part or (isinstance(value, Mechanism) and value == part):
+                names[name] = calls[id(part)]
+    function = types.FunctionType(
+        target.function.__code__, names, target.name, target.function.__defaults__
+    )
+    function.__kwdefaults__ = target.function.__kwdefaults__
+    return function
+
+
+def check_releases_alone_matter(target: Mechanism, parts: Sequence[Any], trials: int = 12) -> None:
+    """The untouched program on other data, but with the same releases, must return the same.
+
+    What it does with the data beyond handing them on would show: a look at their type, too.
+    """
+    import numpy as np
+
+    for trial in range(trials):
+        source = np.random.default_rng([17, trial])
+        length = 1 + trial % 4
+        x, other = (source.integers(-40, 40, length) / 8 for _ in range(2))
+        log: list[Any] = []
+        inner = np.random.default_rng([18, trial])
+        first = {id(p): _logged(as_mechanism(p), log, inner) for p in parts}
+        again = {id(p): _replayed(log) for p in parts}
+        for given, changed in ((x.tolist(), other.tolist()), (x, other)):
+            log.clear()
+            try:
+                told = with_parts(target, first, parts)(
+                    given, rng=np.random.default_rng(trial), **target.all_params
+                )
+            except Exception as error:
+                failure: Exception | None = error
+                continue
+            failure = None
+            seen = with_parts(target, again, parts)(
+                changed, rng=np.random.default_rng(trial), **target.all_params
+            )
+            if repr(told) != repr(seen):
+                raise RefusedError(
+                    "the program itself looks at the data: with the same releases it returned "
+                    f"{told!r} on {given!r} and {seen!r} on {changed!r}"
+                )
+            break
+        if failure is not None:
+            raise RefusedError(f"the program can't be run on {x.tolist()}: {failure}")
+
+
+def _logged(part: Mechanism, log: list[Any], inner: Any) -> Callable[..., Any]:
+    """The part, with noise of its own, so that the program draws the same without it."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        args = tuple(inner if isinstance(v, type(inner)) else v for v in args)
+        options = {k: inner if isinstance(v, type(inner)) else v for k, v in options.items()}
+        found = part.function(*args, **options)
+        log.append(found)
+        return found
+
+    return call
+
+
+def _replayed(log: list[Any]) -> Callable[..., Any]:
+    def call(*_: Any, **__: Any) -> Any:
+        if not log:
+            raise RefusedError("the program calls its parts otherwise on other data")
+        return log.pop(0)
+
+    return call
+
+
 def _call(
-    place: int, part: Mechanism, run: _Run, data: Data, rng: Any, unit: str | None
+    part: Any,
+    run: _Run,
+    data: Data,
+    rng: Any,
+    note: Callable[[Any, dict[str, Any]], None],
 ) -> Callable[..., Any]:
-    signature = inspect.signature(part.function)
+    mechanism = as_mechanism(part)
+    signature = inspect.signature(mechanism.function)
 
     def call(*args: Any, **options: Any) -> Released:
+        given = (*args, *options.values())
+        if not any(v is data for v in given):
+            return Released(run)  # it was given no data
         bound = signature.bind(*args, **options)
         bound.apply_defaults()
         first = next(iter(bound.arguments.values()))
         if first is not data or bound.arguments.get("rng") is not rng:
-            raise RefusedError(f"{part.name} must be given the program's own data and rng")
-        scale = Fraction(1)
-        for name, value in list(bound.arguments.items())[1:]:
-            if name == "rng":
-                continue
+            raise RefusedError(f"{mechanism.name} must be given the program's own data and rng")
+        others = {k: v for k, v in list(bound.arguments.items())[1:] if k != "rng"}
+        for name, value in others.items():
             if isinstance(value, Released):
                 raise RefusedError(
-                    f"{part.name} is called with a released value for {name}: its proof is for one "
-                    "value of it"
+                    f"{mechanism.name} is called with a released value for {name}: its proof is "
+                    "for one value of it"
                 )
-            if name == unit:
-                if not isinstance(value, Unit) or value.power != 1 or value.factor <= 0:
-                    raise RefusedError(f"{part.name}: {name} must be a multiple of the unit")
-                scale = value.factor
-            elif value != part.all_params.get(name, value):
-                raise RefusedError(f"{part.name} was proved for another value of {name}")
-        run.calls.append((place, scale))
+        units = {k: v for k, v in others.items() if isinstance(v, Unit)}
+        if len(units) > 1 or any(v.power != 1 or v.factor <= 0 for v in units.values()):
+            raise RefusedError(f"{mechanism.name}: {', '.join(units)} must be a multiple of eps")
+        scale = next((v.factor for v in units.values()), Fraction(1))
+        plain = {k: v for k, v in others.items() if k not in units}
+        note(part, {"params": plain, "unit": next(iter(units), None)})
+        run.calls.append((part, scale))
         return Released(run)
 
     return call
+
+
+def _paths(
+    target: Mechanism, listed: Sequence[Any], unit: str | None, part_unit: str | None
+) -> list[list[tuple[int, Fraction]]]:
+    def note(part: Any, arguments: dict[str, Any]) -> None:
+        mechanism = as_mechanism(part)
+        if part_unit is not None and arguments["unit"] != part_unit:
+            raise RefusedError(f"{mechanism.name}: {part_unit} must be a multiple of the unit")
+        for name, value in arguments["params"].items():
+            if value != mechanism.all_params.get(name, value) and name != part_unit:
+                raise RefusedError(f"{mechanism.name} was proved for another value of {name}")
+
+    runs = _run_all(target, listed, unit, note)
+    places = {id(part): i for i, part in enumerate(listed)}
+    return [[(places[id(part)], scale) for part, scale in run.calls] for run in runs]
 
 
 def _certificate(
@@ -203,6 +387,7 @@ def _certificate(
     epsilon: Fraction,
     adjacency: Adjacency,
     unit: str | None,
+    power: int,
 ) -> dict[str, Any]:
     source = textwrap.dedent(inspect.getsource(inspect.unwrap(target.function)))
     first = proofs[0].certificate
@@ -221,4 +406,6 @@ def _certificate(
         "parts": [p.certificate for p in proofs],
         "paths": [[[i, str(scale)] for i, scale in path] for path in paths],
     }
+    if any(p.rho is not None for p in proofs):
+        body["power"] = power
     return certificates.sealed(body)

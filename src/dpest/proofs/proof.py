@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -98,6 +98,9 @@ class Proof:
     power: int = 1
     gaussian: bool = False
     """Whether the runs differ by one shift of Gaussian noise: then μ of Gaussian DP is √(2ρ)."""
+    mixture: tuple[Fraction, Fraction, bool] | None = None
+    """Of a composition of both kinds: ε of its pure parts (a multiple of the unit), ρ of the
+    others, and whether those are Gaussian."""
     claim_holds: bool | None = None
     """Whether a claim of another notion follows from the bound, at the parameters' values."""
     words: Any = field(default=None, repr=False, compare=False)
@@ -165,6 +168,22 @@ class Proof:
         if not self.gaussian:
             return [found]
         return [found, found.with_(value=self.mu(unit_value), measure=Measure("gdp"))]
+
+    def epsilon_at(self, delta: float, unit_value: Any = None) -> float:
+        """An ε for which (ε, δ)-DP follows: budgets add up, a shift of Gaussian noise has its μ."""
+        from dpest.notions.claims import ZCDP, GaussianDP
+
+        if self.bound is None or self.rho is None:
+            return self.value(unit_value)
+        known = GaussianDP(self.mu(unit_value)) if self.gaussian else ZCDP(self.value(unit_value))
+        found = float(known.epsilon_at(delta))
+        if self.mixture is None:
+            return found
+        pure, rho, gaussian = self.mixture
+        first = replace(self, bound=pure, measure=EPSILON, power=1, mixture=None)
+        second = replace(self, bound=rho, gaussian=gaussian, mixture=None)
+        sequence = first.value(unit_value) + second.epsilon_at(delta, unit_value)
+        return min(found, math.nextafter(sequence, math.inf))
 
     def mu(self, unit_value: Any = None) -> float:
         """μ of Gaussian DP, rounded up, where the runs differ by one shift of Gaussian noise."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpest.declaration import Mechanism
+from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import (
     DpestError,
     PathLimitError,
@@ -25,7 +25,7 @@ from dpest.program.loops import Graph, graph
 from dpest.program.merging import Model, build
 from dpest.program.roots import Exponential
 from dpest.program.unit import Unit
-from dpest.proofs import certificates, conformance, finite, gaussian, lower_bounds
+from dpest.proofs import certificates, composition, conformance, finite, gaussian, lower_bounds
 from dpest.proofs.adjacency_faces import faces, relevant, whole_data
 from dpest.proofs.alignment import plan
 from dpest.proofs.conformance import place_of
@@ -197,12 +197,45 @@ def _at_lengths(question: Question, fallback: int | None) -> Proof:
     try:
         return _every_length(question)
     except (RefusedError, UntraceableError, PathLimitError) as error:
+        composed = _composed(question)
+        if composed is not None:
+            return composed
         length = fallback or getattr(question.domain, "length", None)
         if not isinstance(length, int):
             raise
         note = f"not for every length: {error}"
         about = replace(question, length=length, notes=(*question.notes, note))
         return _with_either_input(about, lambda q: _fixed(q, length))
+
+
+def _composed(question: Question) -> Proof | None:
+    """A program that hands its data to mechanisms of its own: their budgets add up."""
+    try:
+        called = composition.calls_of(question.mechanism, question.unit)
+        proofs = []
+        for part, given in called:
+            target = as_mechanism(part).with_params(given["params"])
+            asked_of = replace(question, mechanism=target, unit=given["unit"], claim=None, notes=())
+            proofs.append((part, answer(asked_of)))
+    except DpestError:
+        return None
+    except Exception:  # the program's own, on tokens
+        return None
+    if any(p.bound is None for _, p in proofs):
+        return _without_bound(question) if question.length is ANY else None
+    try:
+        found = composition.compose(
+            question.mechanism, proofs, adjacency=question.adjacency, unit=question.unit
+        )
+    except DpestError:
+        return None
+    found = replace(
+        found, claim=question.claim, claimed=question.claimed() if found.rho is None else None
+    )
+    if found.rho is not None:
+        return with_claim(question, found)
+    lower = _small_lower(question, found.bound or 0, (2, 3)) if question.length is ANY else None
+    return concluded(question, replace(found, lower=lower))
 
 
 def _from_every(question: Question, error: DpestError) -> Proof:
@@ -598,7 +631,7 @@ def _gaussian(question: Question, model: Model, length: int) -> Proof:
     head["power"] = power
     certificate = certified(lambda: certificates.square(head, model, found, shift.slopes))
     claimed = _claimed_rho(question, power)
-    found = replace(
+    proof = replace(
         bare(question, length),
         bound=shift.rho,
         method="one shift",
@@ -611,7 +644,7 @@ def _gaussian(question: Question, model: Model, length: int) -> Proof:
         notes=notes_of(question, draws, model.world),
         words=("square", model, shift, draws),
     )
-    return with_claim(question, found)
+    return with_claim(question, proof)
 
 
 def _by_samples(question: Question, model: Model, length: int) -> Proof:

@@ -369,9 +369,9 @@ def with_claim(question: Question, proof: Proof) -> Proof:
     elif isinstance(said, GaussianDP):
         value, most = gdp_of(known), said.mu
     elif isinstance(said, RenyiDP):
-        value, most = known.renyi_at(said.alpha), said.rho
+        value, most = known.renyi_at(float(said.alpha)), said.rho
     elif hasattr(said, "delta"):
-        value, most = known.epsilon_at(said.delta), said.epsilon
+        value, most = proof.epsilon_at(said.delta, unit), said.epsilon
     else:
         return proof
     return replace(proof, claim_holds=bool(value <= float(most) * (1 + 1e-12)))
