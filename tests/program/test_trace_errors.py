@@ -302,10 +302,16 @@ def pairs(x, rng):
             return a
 
 
-@pytest.mark.parametrize("mechanism", [tosses, rejection, pairs])
+@pytest.mark.parametrize("mechanism", [tosses, pairs])
 def test_loops_without_a_bound_carry_what_is_left(mechanism: Any) -> None:
     found = trace(mechanism, 1, leftover=1e-6)
     assert 0 < found.leftover <= 1e-6
+
+
+def test_rejection_is_summed_up() -> None:
+    found = trace(rejection, 1)
+    assert found.leftover == 0
+    assert math.fsum(mass(found, path) for path in found.paths) == pytest.approx(1, abs=1e-14)
 
 
 def likely_rejection(x, rng):

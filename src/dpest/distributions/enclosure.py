@@ -128,6 +128,8 @@ def _piece_mass(piece: Any, coordinates: Sequence[Any]) -> Any:
     if piece.exact is not None:
         return _exact(piece.exact)
     weight = piece.region.weight
+    if any(choice.rounded for choice in getattr(piece.region.label, "choices", ())):
+        raise _NotCovered("turns of a loop were summed up in floating point")
     total = _exact(weight) if isinstance(weight, Fraction) else arb(float(weight))
     if coordinates:
         # exp of what the coordinates' Jacobian contributes; rational, so a rounded double is near.

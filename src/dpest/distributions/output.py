@@ -21,6 +21,7 @@ from dpest.program.paths import Path, Trace
 from dpest.program.skeleton import flatten, unflatten
 
 _MOST_OUTCOMES = 100_000
+_REJECTED = object()
 REAL = "a real number"
 
 
@@ -177,13 +178,31 @@ class OutputDistribution:
     # Samples and pictures
 
     def sample(self, size: int, seed: int | None = None) -> list[Any]:
-        """Outputs drawn from the traced distribution (not by running the mechanism)."""
+        """Outputs drawn from the traced distribution (not by running the mechanism).
+
+        A path that counts more than once (a loop that begins anew) is drawn by rejection.
+        """
         generator = np.random.default_rng(seed)
+        weights = [
+            math.prod(float(c.probability) for c in path.choices if c.site == "again")
+            for path in self.trace.paths
+        ]
+        if not any(weight > 1 for weight in weights):
+            return self._drawn(size, generator)
+        shares = [weight / max(weights) for weight in weights]
+        kept: list[Any] = []
+        while len(kept) < size:
+            kept += [v for v in self._drawn(size, generator, shares) if v is not _REJECTED]
+        return kept[:size]
+
+    def _drawn(
+        self, size: int, generator: np.random.Generator, shares: list[float] | None = None
+    ) -> list[Any]:
         draws = {s: np.asarray(n.sample(generator, size)) for s, n in self.trace.noises.items()}
         coins: dict[Any, Any] = {}
-        outputs: list[Any] = [None] * size
+        outputs: list[Any] = [None if shares is None else _REJECTED] * size
         open_rows = np.ones(size, dtype=bool)
-        for path in self.trace.paths:
+        for number, path in enumerate(self.trace.paths):
             inside = open_rows.copy()
             for condition in path.conditions:
                 inside &= _holds(condition, draws, size)
@@ -194,6 +213,8 @@ class OutputDistribution:
                 inside &= np.array([v == choice.outcome for v in coins[key]], dtype=bool)
             rows = np.flatnonzero(inside)
             open_rows[rows] = False
+            if shares is not None:
+                rows = rows[generator.random(len(rows)) < shares[number]]
             columns = [self._column(leaf, draws, rows) for leaf in path.leaves]
             for i, row in enumerate(rows):
                 outputs[row] = unflatten(path.skeleton, [c[i] for c in columns])

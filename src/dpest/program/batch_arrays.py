@@ -17,7 +17,10 @@ def block_rows(device: str, size: int) -> int:
     A function is entered once for every path and block: many runs are made in larger blocks.
     """
     kind = _kind(device)
-    return kind.block if size <= kind.large_block else kind.large_block
+    block = int(kind.block)
+    while block < kind.large_block and size > 2 * block:
+        block *= 2
+    return block
 
 
 def arrays_for(device: str, seed: np.random.SeedSequence) -> Any:

@@ -16,7 +16,7 @@ class NumpyArrays:
 
     name = "numpy"
     block = 1 << 17  # runs of one block: a column of doubles is a MiB, about a core's own cache
-    large_block = 1 << 18  # where there are two of them
+    large_block = 1 << 19  # where there are many: a function with 2^10 paths is read twice as fast
     kept_limit = 1 << 28  # bytes of draws that one block may keep
 
     def __init__(self, seed: np.random.SeedSequence) -> None:

@@ -41,7 +41,9 @@ def _flatten(reading: Reading, value: Any, leaves: list[Any]) -> Skeleton:
         return Nest(name, (), tuple(_flatten(reading, part, leaves) for part in value))
     if isinstance(value, dict):
         parts = tuple(_flatten(reading, part, leaves) for part in value.values())
-        return Nest("dict", tuple(value), parts)
+        return Nest("dict", tuple(_hashed(reading, key) for key in value), parts)
+    if isinstance(value, (set, frozenset)):
+        value = type(value)(_hashed(reading, element) for element in value)
     if isinstance(value, np.ndarray):
         if value.dtype == object:
             if value.ndim == 0:
@@ -53,6 +55,16 @@ def _flatten(reading: Reading, value: Any, leaves: list[Any]) -> Skeleton:
         return skeleton
     leaves.append(value)
     return Leaf(leaf_kind(value))
+
+
+def _hashed(reading: Reading, key: Any) -> Any:
+    """A key as a plain run has it: to be hashed it was made one number for all runs of the path."""
+    if type(key) is tuple:
+        return tuple(_hashed(reading, part) for part in key)
+    if not isinstance(key, Batched):
+        return key
+    number = reading.concrete(key, "a noisy key")
+    return number if key.python is not None else reading.arrays.dtype(key.data()).type(number)
 
 
 class Column:

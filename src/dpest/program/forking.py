@@ -24,6 +24,7 @@ from dpest.program.patches import Overlay, patched
 from dpest.program.paths import Choice
 from dpest.program.places import Place, innermost, inside_while, shown, source_line, user_place
 from dpest.program.regions import Point, Region, Supports
+from dpest.program.returning import Loops, Moment, Watch
 from dpest.program.running import forgetting, in_run, remembered
 from dpest.program.symbolic import Real, Truth
 from dpest.program.watchdog import TimeUp, watched
@@ -160,6 +161,8 @@ class Run:
         self._drawn_at: Place | None = None  # the last draw, if nothing was decided since
         self._region: Region | None = None
         self._forks: Counter[Place | None] = Counter()
+        loops = exploration.loops
+        self._watch = None if loops is None else Watch(loops)
 
     # Symbols
 
@@ -168,6 +171,7 @@ class Run:
         constant = getattr(noise, "constant", None)
         if constant is not None:
             return constant
+        self._drawing()
         symbol = self.names.drawn(self.draws, noise)
         self.draws += 1
         self.noises[symbol] = noise
@@ -183,6 +187,7 @@ class Run:
         if found is None:
             return None
         symbol, noise, value = found
+        self._drawing()
         self.draws += 1
         self.noises[symbol] = noise
         self._drawn_at = user_place()
@@ -212,13 +217,41 @@ class Run:
 
     def decide(self, condition: Condition) -> bool:
         if self.position < self.given:
-            return self._repeated(condition).index == 0
+            return self._decided(self._repeated(condition).index == 0)
         region = self._inner()
         other = condition.negated()
         yes = region.meet((condition,))
         no = region.meet((other,)) if yes is not None else region.point
         self._fork(condition, [((condition,), yes, None), ((other,), no, None)])
-        return self.turns[-1].index == 0
+        return self._decided(self.turns[-1].index == 0)
+
+    def _decided(self, outcome: bool) -> bool:
+        if self._watch is not None:
+            self._watch.decided(outcome)
+        return outcome
+
+    def _drawing(self) -> None:
+        """Before a draw: the run ends here if it is in a state where it was before."""
+        if self._watch is None:
+            return
+        earlier = self._watch.drawing(self.position, len(self.noises), self.draws)
+        if self.position >= self.given:
+            for moment in reversed(earlier):
+                if self._returns_to(moment):
+                    raise remembered(_Joined())
+
+    def _returns_to(self, moment: Moment) -> bool:
+        """Whether the way from an earlier moment depends on nothing from before it."""
+        segment = self.turns[moment.turns :]
+        fresh = set(list(self.noises)[moment.noises :])
+        spoken = {s for turn in segment for c in turn.conditions for s in c.form.terms}
+        loops, joins = self.exploration.loops, self.exploration.joins
+        if loops is None or not spoken <= fresh:
+            return False
+        reached = () if joins is None else joins.on(self.turns)
+        if any(len(join.prefix) >= moment.turns for _, join in reached):
+            return False
+        return loops.add(moment, self.turns)
 
     def choose(self, cells: Sequence[Sequence[Condition] | None]) -> int:
         question = tuple(None if cell is None else tuple(cell) for cell in cells)
@@ -229,19 +262,24 @@ class Run:
     ) -> int:
         """`choose`, with the cells written down only if the question is new."""
         if self.position < self.given:
-            return self._repeated(question).index
-        region = self._inner()
-        self._fork(
-            question,
-            [
-                ((), None, None) if cell is None else (cell, region.meet(cell), None)
-                for cell in cells()
-            ],
-        )
-        return self.turns[-1].index
+            index = self._repeated(question).index
+        else:
+            region = self._inner()
+            self._fork(
+                question,
+                [
+                    ((), None, None) if cell is None else (cell, region.meet(cell), None)
+                    for cell in cells()
+                ],
+            )
+            index = self.turns[-1].index
+        if self._watch is not None:
+            self._watch.decided(None)
+        return index
 
     def outcome(self, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
         """One of finitely many outcomes of a draw, each on its own path."""
+        self._drawing()
         site = f"{self.names.tag}{noise.family}{self.draws}"
         self.draws += 1
         if self.position < self.given:
@@ -320,7 +358,14 @@ class Run:
             return False
         with forgetting():
             key = state_key(place, self._drawn_at, self.draws, self.noises)
-        return key is not None and joins.absorbs(key, self.turns)
+        if key is None:
+            return False
+        loops, known = self.exploration.loops, joins.found.get(key)
+        if loops is not None and (
+            loops.on(self.turns) or (known is not None and loops.on(known.prefix))
+        ):
+            return False  # what is summed up must not be joined as well
+        return joins.absorbs(key, self.turns)
 
     def _too_deep(self, place: Place | None) -> bool:
         """Whether this looks like a loop without a bound that is better left for later."""
@@ -391,6 +436,7 @@ class Exploration:
         self.assume = tuple(assume)
         self.where = where
         self.joins = Joins(self.names.supports.noises) if join else None
+        self.loops = Loops(self.names.supports.noises, function or run) if join else None
         self.notes: dict[str, None] = {}
         self.forks: Counter[Place | None] = Counter()
         self.leftover: Fraction | float = Fraction(0)
@@ -492,13 +538,13 @@ class Exploration:
     def _mass(self, turns: Sequence[_Turn], *, joined: bool = True) -> float:
         """A bound on the probability of all ways that the turns stand for."""
         noises = self.names.supports.noises
-        if self.joins is None or not joined:
+        if self.joins is None or self.loops is None or not joined:
             return mass_bound(
                 [c for t in turns for c in t.conditions],
                 [t.choice for t in turns if t.choice is not None],
                 noises,
             )
-        return sum(
+        return float(self.loops.weight(turns)) * sum(
             mass_bound(conditions, choices, noises)
             for conditions, choices, _ in self.joins.merged(turns, ())
         )

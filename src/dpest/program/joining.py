@@ -111,7 +111,7 @@ class Joins:
                     continue
                 total = math.fsum(_probability(part, self.noises) or 0.0 for part in join.segments)
                 total = min(total, 1.0)
-                choice = Choice(f"turn{number}", Bernoulli(total), True, total)
+                choice = Choice(f"turn{number}", Bernoulli(total), True, total, rounded=True)
                 grown.append((rest, [*choices, choice], mass * total))
             variants = grown
         return [

@@ -1,6 +1,7 @@
 """Functions of Python and NumPy that no protocol lets a symbolic value take part in.
 
-While a trace runs, `max` and `min` see noisy values as n cells instead of n − 1 comparisons, and
+While a trace runs, `max` and `min` see noisy values as n cells instead of n − 1 comparisons,
+`sorted` decides no more of an order than is looked at, and
 arrays that the user's code makes can hold noisy values. NumPy itself stays as it is: compiled code
 fills the arrays of `np.empty` by their memory and must never meet one of ours. Only the names in
 the user's own modules and closures are replaced (see `program.reach`). For everything else, and in
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import heapq
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dpest.program import symbolic_functions
+from dpest.program.lazy_lists import in_order, outermost
 from dpest.program.reach import containers
 from dpest.program.running import has_run, lenient, running
 from dpest.program.selections import clipped, continuous, converted, extreme
@@ -201,6 +204,38 @@ def _ranked(keys: list[Any]) -> list[Any] | None:
     return firsts
 
 
+def _sorted(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def apply(iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
+        if not has_run():
+            return original(iterable, key=key, reverse=reverse)
+        items = list(iterable)
+        keys = items if key is None else [key(item) for item in items]
+        ranked = _ranked(keys)
+        if ranked is None:
+            order = original(range(len(items)), key=keys.__getitem__, reverse=reverse)
+            return [items[place] for place in order]
+        return in_order(items, ranked, reverse=bool(reverse))
+
+    return apply
+
+
+def _outermost(original: Callable[..., Any], *, least: bool) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def apply(n: Any, iterable: Any, key: Any = None) -> Any:
+        if not has_run():
+            return original(n, iterable, key)
+        items = list(iterable)
+        keys = items if key is None else [key(item) for item in items]
+        ranked = _ranked(keys)
+        if ranked is None:
+            places = original(n, range(len(items)), keys.__getitem__)
+            return [items[place] for place in places]
+        return outermost(n, items, ranked, least=least)
+
+    return apply
+
+
 def _holds_symbols(value: Any, depth: int = 4) -> bool:
     if is_symbolic(value):
         return True
@@ -329,6 +364,7 @@ _FUNCTIONS: dict[str, Any] = {
         name: _on_lists(getattr(np, name))
         for name in (
             "sum", "max", "amax", "min", "amin", "argmax", "argmin", "mean", "average", "median",
+            "quantile", "percentile",
             "sort", "argsort", "cumsum", "where", "any", "all", "count_nonzero", "nonzero",
             "flatnonzero", "clip", "round", "diff", "dot", "concatenate", "hstack", "append",
             "searchsorted", "digitize", "ptp", "var", "std",
@@ -337,6 +373,12 @@ _FUNCTIONS: dict[str, Any] = {
 }  # fmt: skip
 _random = _Module(np.random, _RANDOM)
 _numpy = _Module(np, {**_FUNCTIONS, "random": _random})
+_HEAPS = {
+    "nlargest": _outermost(heapq.nlargest, least=False),
+    "nsmallest": _outermost(heapq.nsmallest, least=True),
+}
+_heapq = _Module(heapq, _HEAPS)
+_in_order = _sorted(builtins.sorted)
 _max = _extremum(builtins.max, least=False)
 _min = _extremum(builtins.min, least=True)
 
@@ -345,8 +387,11 @@ _REPLACED: dict[int, tuple[Any, Any]] = {
     for old, new in (
         (np, _numpy),
         (np.random, _random),
+        (heapq, _heapq),
+        (builtins.sorted, _in_order),
         (builtins.max, _max),
         (builtins.min, _min),
+        *((getattr(heapq, name), new) for name, new in _HEAPS.items()),
         *((getattr(np.random, name), new) for name, new in _RANDOM.items()),
         *((getattr(np, name), new) for name, new in _FUNCTIONS.items()),
     )
@@ -354,5 +399,6 @@ _REPLACED: dict[int, tuple[Any, Any]] = {
 _BUILTINS = [
     _Slot(vars(builtins), "max", builtins.max, _max),
     _Slot(vars(builtins), "min", builtins.min, _min),
+    _Slot(vars(builtins), "sorted", builtins.sorted, _in_order),
     _Slot(vars(builtins), "__import__", builtins.__import__, _import(builtins.__import__)),
 ]

@@ -16,13 +16,16 @@ from dpest.program.skeleton import Skeleton, unflatten
 class Choice:
     """A draw with finitely many outcomes, forked by outcome: this path took `outcome`.
 
-    `site` tells draws apart; `probability` is exact where the parameters were.
+    `site` tells draws apart; `probability` is exact where the parameters were. A loop that begins
+    anew is a choice as well, whose `probability` is how much more probable the path is than its
+    first turn: more than 1. `rounded`: the probability was computed in floating point.
     """
 
     site: str
     noise: Noise
     outcome: Any
     probability: Any
+    rounded: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -150,6 +151,56 @@ def _cell(forms: Sequence[Form], open_: Sequence[int], k: int, least: bool) -> A
             continue
         gap = forms[j].plus(forms[k], -1) if least else forms[k].plus(forms[j], -1)
         condition = Condition(gap, ">" if j < k else ">=")
+        known = condition.decided()
+        if known is False:
+            return None
+        if known is None:
+            cell.append(condition)
+    return cell
+
+
+def ranked(values: Sequence[Any], rank: int) -> tuple[int, list[int]]:
+    """The place of the value with `rank` others before it in a stable order, and those after it.
+
+    One fork: which value it is, and which others come before it. n·C(n−1, rank) cells, where an
+    order of all values has n!.
+    """
+    count = len(values)
+    if not any(isinstance(v, Real) and v.form.terms for v in values):
+        order = ordering(values)
+        return order[rank], order[rank + 1 :]
+    forms = [settled(real).form for real in map(as_real, values) if isinstance(real, Real)]
+    if len(forms) < count:
+        order = ordering(values)
+        return order[rank], order[rank + 1 :]
+    ways = [
+        (k, set(before))
+        for k in range(count)
+        for before in itertools.combinations([j for j in range(count) if j != k], rank)
+    ]
+
+    def cells() -> list[list[Condition] | None]:
+        return [_between(forms, k, before) for k, before in ways]
+
+    run = running()
+    choose_lazily = getattr(run, "choose_lazily", None)
+    if choose_lazily is not None:
+        place, before = ways[choose_lazily(("rank", rank, tuple(forms)), cells)]
+    else:
+        found = cells()
+        possible = [i for i, cell in enumerate(found) if cell is not None]
+        place, before = ways[possible[0] if len(possible) == 1 else run.choose(found)]
+    return place, [j for j in range(count) if j != place and j not in before]
+
+
+def _between(forms: Sequence[Form], k: int, before: set[int]) -> list[Condition] | None:
+    cell: list[Condition] = []
+    for j in range(len(forms)):
+        if j == k:
+            continue
+        first, last = (j, k) if j in before else (k, j)
+        gap = forms[last].plus(forms[first], -1)
+        condition = Condition(gap, ">=" if first < last else ">")
         known = condition.decided()
         if known is False:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from dpest.program.lazy_arrays import LazyArray, Ranks
 from dpest.program.running import refuse
-from dpest.program.selections import chosen, extreme, ordering
+from dpest.program.selections import chosen, extreme, ordering, ranked
 from dpest.program.symbolic import Real, Truth, is_symbolic, joined
 from dpest.program.symbolic_arrays import (
     SymbolicArray,
@@ -89,13 +90,37 @@ def _average(
 def _median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
             keepdims: bool = False) -> Any:  # fmt: skip
     def one(row: list[Any]) -> Any:
-        order = ordering(row)
         middle = len(row) // 2
+        if not row:
+            return math.nan
+        place, above = ranked(row, middle if len(row) % 2 else middle - 1)
         if len(row) % 2:
-            return row[order[middle]]
-        return (row[order[middle - 1]] + row[order[middle]]) / 2
+            return row[place]
+        upper = [row[i] for i in above]
+        return (row[place] + upper[extreme(upper, least=True)]) / 2
 
     return wrapped(_along(_objects(a), axis, one, keepdims=keepdims))
+
+
+def _quantile(of_hundred: bool) -> Callable[..., Any]:
+    def apply(a: Any, q: Any, axis: Any = None, *args: Any, **options: Any) -> Any:
+        if args or options or np.ndim(q) != 0 or is_symbolic(q):
+            refuse("np.quantile with more than one number and an axis", "use np.sort")
+        share = q / 100 if of_hundred else q
+
+        def one(row: list[Any]) -> Any:
+            at = share * (len(row) - 1)
+            rank = min(math.floor(at), len(row) - 1)
+            place, above = ranked(row, rank)
+            if at == rank:
+                return row[place]
+            upper = [row[i] for i in above]
+            following = upper[extreme(upper, least=True)]
+            return row[place] + (following - row[place]) * (at - rank)
+
+        return wrapped(_along(_objects(a), axis, one))
+
+    return apply
 
 
 def _sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, **_: Any) -> Any:
@@ -292,6 +317,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.nanmean: _mean,
     np.average: _average,
     np.median: _median,
+    np.quantile: _quantile(False),
+    np.percentile: _quantile(True),
     np.sort: _sort,
     np.argsort: _argsort,
     np.cumsum: _cumsum,

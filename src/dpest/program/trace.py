@@ -17,13 +17,14 @@ from dpest.noise.family import Noise
 from dpest.program.calls import caller, data_size, fresh, place_of, symbolic_in, symbols_for
 from dpest.program.conforming import check_generator, check_path
 from dpest.program.fixed import at_centre
-from dpest.program.forking import Explored, Limits, Names, explore
+from dpest.program.forking import Exploration, Explored, Limits, Names, explore
 from dpest.program.instances import expand_indicators, instantiate
 from dpest.program.linear import Condition, Symbol, distinct
 from dpest.program.merged import merged_trace
 from dpest.program.patches import patched
 from dpest.program.paths import Path, Trace
 from dpest.program.release import released
+from dpest.program.returning import EndlessError
 from dpest.program.running import SAMPLING
 from dpest.program.skeleton import flatten
 from dpest.program.watchdog import TimeUp, watched
@@ -54,8 +55,9 @@ def trace(
     all inputs of this shape, or for those that satisfy `assume`. Parameters may be Symbols, too.
 
     An exception that the function raises is what it releases there: a leaf "raises ValueError".
-    Loops without a bound are followed until at most `leftover` of the probability is left, or, if
-    that takes thousands of paths, until 0.001 is; the trace says how much.
+    Loops without a bound that come back to a state are summed up (see `program.returning`). Others
+    are followed until at most `leftover` of the probability is left, or, if that takes thousands of
+    paths, until 0.001 is; the trace says how much.
 
     Raises UntraceableError (an operation that is not linear in the noise), ReplayError (hidden
     state or randomness that doesn't come from `rng`) or PathLimitError.
@@ -180,20 +182,16 @@ def _traced(
             releases.add(_hashable(skeleton, leaves))
         if len(paths) == _FEW_PATHS and 2 * len(releases) <= _FEW_PATHS and not assume:
             # Many ways to few releases: states that are equal must be many.
-            endless = exploration.suspensions > 0
+            loops = exploration.loops
+            endless = exploration.suspensions > 0 or (loops is not None and bool(loops.found))
             merged = None if endless else merged_trace(target, x, min(limits.seconds / 4, 10))
             if merged is not None:
                 return merged
         ways.append(found)
+    # Before the function is run as it is: a loop that never ends must be known.
+    paths = _with_turns(paths, ways, exploration, names, where)
     if not symbolic_in(x) and not any(symbolic_in(v) for v in target.params.values()):
         check_generator(target, x, exploration.overlay)
-    joins = exploration.joins
-    if joins is not None and any(join.others for join in joins.found.values()):
-        paths = [
-            Path(distinct(conditions), path.skeleton, path.leaves, tuple(choices))
-            for path, found in zip(paths, ways, strict=True)
-            for conditions, choices, _ in joins.merged(found.turns, _spoken_of(path, names))
-        ]
     used = {s for path in paths for form in path.forms for s in form.symbols("indicator")}
     return Trace(
         tuple(paths),
@@ -203,6 +201,39 @@ def _traced(
         x,
         tuple(exploration.notes),
     )
+
+
+def _with_turns(
+    paths: list[Path],
+    ways: Sequence[Explored],
+    exploration: Exploration,
+    names: Names,
+    where: str | None,
+) -> list[Path]:
+    """The paths with what they stand for: turns of loops that were joined, or that came back."""
+    joins, loops = exploration.joins, exploration.loops
+    if joins is not None and any(join.others for join in joins.found.values()):
+        merged = [
+            joins.merged(found.turns, _spoken_of(path, names))
+            for path, found in zip(paths, ways, strict=True)
+        ]
+    elif loops is None or not loops.found:
+        return paths
+    else:
+        merged = [[(list(path.conditions), list(path.choices), 1.0)] for path in paths]
+    try:
+        again = [[] if loops is None else loops.choices(found.turns) for found in ways]
+        if loops is not None:
+            loops.check()
+    except EndlessError as error:
+        raise PathLimitError(
+            f"a loop {error}", "look for a condition that hardly ever holds", where
+        ) from None
+    return [
+        Path(distinct(conditions), path.skeleton, path.leaves, (*choices, *extra))
+        for path, variants, extra in zip(paths, merged, again, strict=True)
+        for conditions, choices, _ in variants
+    ]
 
 
 def _spoken_of(path: Path, names: Names) -> set[Symbol]:
