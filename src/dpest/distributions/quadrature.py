@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,8 @@ def integrate(
     the Legendre series itself, not only its integral, is accurate relative to each panel. Panels
     narrower than `finest` are left as they are.
     """
+    if owners > 1 and not interpolate:
+        return _by_owner(log_integrand, panels, owners, tolerance, finest)
     starts, ends, owner = panels
     values = _evaluate(log_integrand, starts, ends, owner)
     kept = [values]
@@ -103,47 +105,96 @@ def integrate(
         split = state.split(tolerance)
         if not split.any() or len(starts) + split.sum() > _MOST_PANELS:
             break
-        middle = (starts[split] + ends[split]) / 2
-        new_starts = np.concatenate([starts[split], middle])
-        new_ends = np.concatenate([middle, ends[split]])
-        new_owner = np.concatenate([owner[split], owner[split]])
-        new_values = _evaluate(log_integrand, new_starts, new_ends, new_owner)
-        first = sum(v.shape[1] for v in kept) if interpolate else 0
+        first = sum(v.shape[1] for v in kept)
+        (starts, ends, owner, shapes), order, new_values = _halved(
+            log_integrand, (starts, ends, owner, shapes), split
+        )
         if interpolate:
             kept.append(new_values)
-        starts = np.concatenate([starts[~split], new_starts])
-        ends = np.concatenate([ends[~split], new_ends])
-        owner = np.concatenate([owner[~split], new_owner])
-        places = np.concatenate([places[~split], first + np.arange(len(new_starts))])
-        order = np.lexsort((starts, owner))
-        starts, ends, owner, places = starts[order], ends[order], owner[order], places[order]
-        shapes = _Shapes(
-            *(
-                np.concatenate([old[:, ~split], new], axis=1)[:, order]
-                for old, new in zip(shapes, _shapes(new_values), strict=True)
-            )
-        )
+            places = np.concatenate([places[~split], first + np.arange(new_values.shape[1])])
+            places = places[order]
     values = np.concatenate(kept, axis=1)[:, places] if interpolate else kept[0]
     return Quadrature(state.log_total, state.error, starts, ends, owner, values)
+
+
+def _by_owner(
+    log_integrand: LogIntegrand,
+    panels: tuple[Floats, Floats, Ints],
+    owners: int,
+    tolerance: float,
+    finest: float,
+) -> Quadrature:
+    """Many integrals: one that is done is set aside, the others go on."""
+    starts, ends, owner = panels
+    values = _evaluate(log_integrand, starts, ends, owner)
+    shapes = _shapes(values)
+    log_total = np.full((len(values), owners), -np.inf)
+    error = np.zeros((len(values), owners))
+    names = np.arange(owners)  # of the integrals that go on
+
+    def integrand(x: Floats, number: Ints) -> Floats:
+        return log_integrand(x, names[number])
+
+    for last in [False] * (_ROUNDS - 1) + [True]:
+        state = _measure(starts, ends, owner, len(names), shapes, False, finest)
+        split = state.split(tolerance)
+        going = np.zeros(len(names), dtype=bool)
+        if not last and len(starts) + split.sum() <= _MOST_PANELS:
+            going[owner[split]] = True
+        log_total[:, names[~going]] = state.log_total[:, ~going]
+        error[:, names[~going]] = state.error[:, ~going]
+        if not going.any():
+            break
+        stay = going[owner]
+        owner = (np.cumsum(going) - 1)[owner[stay]]
+        names = names[going]
+        rest = (starts[stay], ends[stay], owner, _Shapes(*(s[:, stay] for s in shapes)))
+        (starts, ends, owner, shapes), _, _ = _halved(integrand, rest, split[stay])
+    return Quadrature(log_total, error, *panels, values)
+
+
+def _halved(
+    log_integrand: LogIntegrand,
+    panels: tuple[Floats, Floats, Ints, _Shapes],
+    split: NDArray[np.bool_],
+) -> tuple[tuple[Floats, Floats, Ints, _Shapes], Ints, Floats]:
+    """Some panels cut in two: all panels in order, that order, and the values on the new ones."""
+    starts, ends, owner, shapes = panels
+    middle = (starts[split] + ends[split]) / 2
+    new_starts = np.concatenate([starts[split], middle])
+    new_ends = np.concatenate([middle, ends[split]])
+    new_owner = np.concatenate([owner[split], owner[split]])
+    new_values = _evaluate(log_integrand, new_starts, new_ends, new_owner)
+    starts = np.concatenate([starts[~split], new_starts])
+    owner = np.concatenate([owner[~split], new_owner])
+    order = np.lexsort((starts, owner))
+    ends = np.concatenate([ends[~split], new_ends])[order]
+    joined = (
+        np.concatenate([old[:, ~split], new], axis=1)[:, order]
+        for old, new in zip(shapes, _shapes(new_values, halved=True), strict=True)
+    )
+    return (starts[order], ends, owner[order], _Shapes(*joined)), order, new_values
 
 
 class _Shapes(NamedTuple):
     """What a panel's values say, each panel in units of its own largest value (cells × panels)."""
 
-    top: Floats  # the logarithm of the largest value
-    fall: Floats  # how far below it the smallest positive value is
-    area: Floats  # the integral over a panel of half-width 1
-    tail: Floats  # the last two Legendre coefficients
+    top: NDArray[Any]  # the logarithm of the largest value
+    fall: NDArray[Any]  # how far below it the smallest positive value is
+    area: NDArray[Any]  # the integral over a panel of half-width 1
+    tail: NDArray[Any]  # the last two Legendre coefficients
+    halved: NDArray[Any]  # whether the panel is narrow because the integrand asked for it
 
 
-def _shapes(values: Floats) -> _Shapes:
+def _shapes(values: Floats, *, halved: bool = False) -> _Shapes:
     top = values.max(axis=2)
     alive = np.isfinite(top)
     own = np.exp(values - np.where(alive, top, 0.0)[:, :, None])
     low = values.min(axis=2)
     with np.errstate(invalid="ignore"):
         fall = np.where(alive, top - np.where(np.isfinite(low), low, top - 10), 0.0)
-    return _Shapes(top, fall, own @ WEIGHTS, np.abs(own @ TO_LEGENDRE[-2:].T).max(axis=2))
+    tail = np.abs(own @ TO_LEGENDRE[-2:].T).max(axis=2)
+    return _Shapes(top, fall, own @ WEIGHTS, tail, np.full(top.shape, halved))
 
 
 def _evaluate(log_integrand: LogIntegrand, starts: Floats, ends: Floats, owner: Ints) -> Floats:
@@ -161,13 +212,15 @@ class _State:
     depth: Floats
     widths: Floats
     same_left: NDArray[np.bool_]
+    halved: NDArray[np.bool_]
 
     def split(self, tolerance: float) -> NDArray[np.bool_]:
         matters = self.depth < NEGLIGIBLE
         needed = matters & ((self.share > tolerance) | self.steep)
         result: NDArray[np.bool_] = np.asarray(needed.any(axis=0))
-        # A panel far wider than a neighbour that matters may hide the flank of a peak.
-        weight: NDArray[np.bool_] = np.asarray((self.depth < _STEEP).any(axis=0))
+        # A panel far wider than a neighbour that matters may hide the flank of a peak. Panels
+        # between kinks that nearly meet are narrow for no such reason.
+        weight: NDArray[np.bool_] = np.asarray(((self.depth < _STEEP) & self.halved).any(axis=0))
         wide_right = np.zeros_like(result)
         wide_left = np.zeros_like(result)
         pair = self.same_left[1:]
@@ -185,7 +238,7 @@ def _measure(
     interpolate: bool,
     finest: float,
 ) -> _State:
-    top, spread, area, tail = shapes
+    top, spread, area, tail, halved = shapes
     count = top.shape[1]
     first = np.searchsorted(owner, np.arange(owners))
     empty = np.append(first[1:], count) == first
@@ -224,4 +277,5 @@ def _measure(
         np.zeros_like(depth) if interpolate else depth,
         np.where(resolvable, widths, 0.0),
         same,
+        halved,
     )
