@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ from dpest.attacks.sampler import MechanismSampler, Sampler
 from dpest.errors import DpestError, InputError
 from dpest.evidence import Evidence, Measure
 from dpest.inputs.patterns import patterns
+from dpest.verdict import exceeds
 
 if TYPE_CHECKING:
     from dpest.campaign import Campaign
@@ -22,6 +24,8 @@ Pair = tuple[Any, Any]
 SEARCH_SHARE = 0.5
 # Enough to see bits that give the input away; one at a time, some 10 µs each.
 DOUBLES_BUDGET = Budget(runs=100_000)
+# The chance of missing a violation that is stated where nothing else is asked for.
+MISSED = 0.05
 _TRIAL = 64
 _LEAST = 400
 
@@ -30,7 +34,24 @@ def attack(
     campaign: Campaign, method: str, x: Any = None, x2: Any = None, **options: Any
 ) -> Evidence:
     """One attack by name, on a given pair or on the pairs of the question."""
+    evidence = _attack(campaign, method, x, x2, **options)
+    adjacency = campaign.question.adjacency.describe()
+    return evidence.with_(details={**evidence.details, "adjacency": adjacency})
+
+
+def _attack(
+    campaign: Campaign, method: str, x: Any = None, x2: Any = None, **options: Any
+) -> Evidence:
     question = campaign.question
+    if method != "statdp":
+        from dpest.attacks.statdp.arguments import missing_parameters
+
+        missing = missing_parameters(question.mechanism)
+        if missing:
+            raise InputError(
+                f"{question.mechanism.name} needs a value for {missing[0]}: give --param "
+                f"{missing[0]}=…, params={{{missing[0]!r}: …}}; the method statdp can choose one"
+            )
     settings: dict[str, Any] = {
         "alpha": campaign.alpha,
         "seed": campaign.seed,
@@ -79,6 +100,8 @@ def attack(
     if method == "finder":
         from dpest.attacks.finder import finder_attack
 
+        if delta:
+            raise InputError("DP-Finder bounds pure ε; use sequential or sniper for a δ")
         return finder_attack(
             question.mechanism,
             adjacency=question.adjacency,
@@ -186,7 +209,46 @@ def statistical(campaign: Campaign) -> list[Evidence]:
     )
     if evidence.details.get("interrupted"):
         campaign.details["interrupted"] = True
+    else:
+        _state_power(campaign, evidence)
     return [found, evidence]
+
+
+def _state_power(campaign: Campaign, evidence: Evidence) -> None:
+    """What an audit that refuted nothing would have missed."""
+    limit = campaign.question.limit
+    if not limit or campaign.question.measure.delta or exceeds(evidence, limit):
+        return
+    from dpest.attacks.power import detectable
+
+    least = detectable(limit, evidence.runs, campaign.alpha / 2, MISSED)
+    if math.isfinite(least):
+        campaign.details["power"] = {
+            "epsilon": least,
+            "missed": MISSED,
+            "runs": evidence.runs,
+        }
+        campaign.notes.append(
+            f"a leak of ε ≥ {least:.3g} on this pair, in common outputs (as Laplace noise leaks), "
+            f"would have been missed with chance at most {MISSED:.0%} in {evidence.runs:,} runs"
+        )
+
+
+def runs_to_catch(claim: float, true: float, alpha: float, missed: float) -> int:
+    """Runs of an audit that misses a leak of `true`, in common outputs, with chance ≤ `missed`.
+
+    Half of them look for the pair and the event.
+    """
+    from dpest.attacks.power import runs_needed
+
+    if not true > claim:
+        raise InputError(f"a leak that is caught must exceed the claim: {true:g} against {claim:g}")
+    if not 0 < missed < 1:
+        raise InputError(f"missed is a probability between 0 and 1; got {missed=}")
+    needed = runs_needed(claim, true, alpha / 2, missed)
+    if needed is None:
+        raise InputError(f"no number of runs tells {true:g} from {claim:g} so surely")
+    return math.ceil(needed / (1 - SEARCH_SHARE))
 
 
 def floating_point(campaign: Campaign) -> list[Evidence]:

@@ -13,7 +13,7 @@ from dpest.attacks.budget import Budget, Report
 from dpest.campaign import Campaign
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError
-from dpest.evidence import Evidence
+from dpest.evidence import Evidence, Measure
 from dpest.inputs.adjacency import Adjacency, any_pair, parse_adjacency
 from dpest.inputs.domains import ANY, Domain
 from dpest.notions.claims import Claim
@@ -238,18 +238,51 @@ def assert_private(
     target: Target,
     *,
     false_alarm: float = 1e-6,
+    catches: float | None = None,
+    missed: float = 0.05,
+    budget: Budget | str | int | None = None,
     **question: Any,
 ) -> Verdict:
     """Fail (AssertionError) if the claim is refuted; for a test-suite.
 
     `false_alarm` is the chance that a mechanism that keeps its claim fails; it is zero where the
-    exact engine or a proof decides. The message is the counterexample, with lines to replay it.
-    Takes everything that `audit` takes.
+    exact engine or a proof decides. For code that can only be run, `catches` is a true ε that must
+    not go unnoticed: enough runs are made to miss it with chance at most `missed`, if the pair is
+    among those searched and the leak shows in common outputs (as Laplace noise leaks). Without it,
+    the notes of the verdict say what the budget would have missed. The message is the
+    counterexample, with lines to replay it. Takes everything that `audit` takes.
     """
-    verdict = audit(target, alpha=false_alarm, **question)
+    if catches is not None:
+        budget = _enough(target, catches, false_alarm, missed, budget, question)
+    verdict = audit(target, alpha=false_alarm, budget=budget, **question)
     from dpest.assertions import check
 
     return check(verdict)
+
+
+def _enough(
+    target: Target,
+    catches: float,
+    false_alarm: float,
+    missed: float,
+    budget: Budget | str | int | None,
+    question: Mapping[str, Any],
+) -> Budget:
+    """The budget that catches such a leak; an error if a smaller one was given."""
+    from dpest.attacking import runs_to_catch
+
+    stated = ("epsilon", "delta", "claim", "params")
+    asked = resolve(target, find_form=False, **{k: question[k] for k in stated if k in question})
+    if asked.limit is None or asked.measure != Measure():
+        raise InputError("`catches` needs a claim of pure ε: give epsilon")
+    runs = runs_to_catch(asked.limit, catches, false_alarm, missed)
+    given = None if budget is None else Budget.of(budget)
+    if given is not None and (given.runs is None or given.runs < runs):
+        raise InputError(
+            f"to miss ε = {catches:g} with chance at most {missed:g} takes {runs:,} runs; "
+            f"the budget is {budget}"
+        )
+    return given if given is not None else Budget(runs=runs)
 
 
 __all__ = [
