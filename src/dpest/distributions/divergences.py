@@ -11,13 +11,25 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpest.distributions.pairs import CellPair, Factor, GroupPair
-from dpest.distributions.quadrature import Floats, Ints, graded, integrate
+from dpest.distributions.quadrature import (
+    TO_LEGENDRE,
+    WEIGHTS,
+    Floats,
+    Ints,
+    graded,
+    integrate,
+    nodes_of,
+)
 from dpest.distributions.ratio import lattice_points
 from dpest.errors import RefusedError
+
+if TYPE_CHECKING:
+    from dpest.distributions.privacy_loss import LossDistribution
 
 _REACH = 60.0
 
@@ -31,6 +43,8 @@ class LossMeasure:
 
     def __init__(self, parts: list[list[GroupPair]]) -> None:
         self.parts = parts
+        self._known: dict[int, Excess] = {}
+        self._losses: dict[tuple[int, bool], LossDistribution] = {}
         self.errors: dict[str, float] = {"delta": 1e-12, "renyi": 1e-12, "tradeoff": 1e-11}
 
     @functools.cached_property
@@ -63,8 +77,17 @@ class LossMeasure:
             total = math.fsum(np.maximum(np.exp(log_p) - np.exp(epsilon + log_q), 0.0))
         for cell in self._simple:
             if not cell.is_constant:
-                total += _delta_of_factor(cell, epsilon, side)
+                p, q = cell.log_constant if side == 0 else cell.log_constant[::-1]
+                if p > -math.inf:
+                    total += math.exp(p) * self._excess(cell).above(epsilon + q - p, side)
         return min(max(total, 0.0), 1.0)
+
+    def _excess(self, cell: CellPair) -> Excess:
+        found = self._known.get(id(cell))
+        if found is None:
+            (factor,) = cell.factors
+            found = self._known[id(cell)] = Excess(factor)
+        return found
 
     def escape(self, side: int) -> float:
         """The mass of outputs that are impossible on the other side: δ(∞)."""
@@ -77,12 +100,16 @@ class LossMeasure:
 
     def bracket(self, epsilon: float, side: int) -> tuple[float, float]:
         """δ(ε) from below and from above."""
+        return self._loss(side, False).delta(epsilon), self._loss(side, True).delta(epsilon)
+
+    def _loss(self, side: int, pessimistic: bool) -> LossDistribution:
         from dpest.distributions.privacy_loss import loss_distribution
 
-        return (
-            loss_distribution(self.parts, side, pessimistic=False).delta(epsilon),
-            loss_distribution(self.parts, side, pessimistic=True).delta(epsilon),
-        )
+        found = self._losses.get((side, pessimistic))
+        if found is None:
+            found = loss_distribution(self.parts, side, pessimistic=pessimistic)
+            self._losses[side, pessimistic] = found
+        return found
 
     def renyi(self, alpha: float, side: int) -> float:
         """The Rényi divergence of order alpha of the side's density from the other."""
@@ -154,9 +181,7 @@ def _log_sum(values: list[float]) -> float:
     return float(np.logaddexp.reduce(np.array(values))) if values else -math.inf
 
 
-def log_integral(
-    factor: Factor, log_integrand: Callable[[Floats, Floats], Floats], extra: Floats | None = None
-) -> float:
+def log_integral(factor: Factor, log_integrand: Callable[[Floats, Floats], Floats]) -> float:
     """log ∫ exp(f(log p, log q)) over a factor's only coordinate (or its lattice)."""
     (coordinate,) = factor.coordinates
     kinks = factor.kinks() or [0.0]
@@ -166,7 +191,7 @@ def log_integral(
         log_p, log_q = factor.pair(points)
         return float(np.logaddexp.reduce(log_integrand(log_p, log_q)))
     low, high = kinks[0] - _REACH * factor.widest, kinks[-1] + _REACH * factor.widest
-    breaks = np.array(sorted({low, *kinks, *(extra if extra is not None else ()), high}))
+    breaks = np.array(sorted({low, *kinks, high}))
 
     def function(x: Floats, _: Ints) -> Floats:
         log_p, log_q = factor.pair(x)
@@ -182,53 +207,77 @@ def log_integral(
         return math.inf
 
 
-def crossings(factor: Factor, level: float, side: int) -> Floats:
-    """Where the log-ratio of the side's density to the other crosses a level."""
-    kinks = factor.kinks() or [0.0]
-    low, high = kinks[0] - _REACH * factor.widest, kinks[-1] + _REACH * factor.widest
-    starts, ends, _ = graded(np.array([[low, *kinks, high]]), np.array([factor.scale / 2]))
-    grid = np.unique(np.concatenate([starts + (ends - starts) * f for f in (0.0, 0.25, 0.5, 0.75)]))
-    grid = np.append(grid, high)
+class Excess:
+    """∫ (p - e^level·q)₊ of one factor for many levels: both densities are evaluated once.
 
-    def excess(x: Floats) -> Floats:
-        log_p, log_q = factor.pair(x)
+    On panels that the ratio doesn't cross, the nodes give the answer; those that it crosses are
+    cut at the roots of its Legendre series, where the integrand vanishes anyway.
+    """
+
+    def __init__(self, factor: Factor) -> None:
+        self._factor = factor
+        (coordinate,) = factor.coordinates
+        kinks = factor.kinks() or [0.0]
+        self._lattice = coordinate.lattice
+        if self._lattice:
+            offsets = [float(o) for o in coordinate.offsets]
+            points = lattice_points(offsets, float(coordinate.step), kinks, factor.widest)
+            self._logs = factor.pair(points)
+            return
+        low, high = kinks[0] - _REACH * factor.widest, kinks[-1] + _REACH * factor.widest
+        panels = graded(np.array([sorted({low, *kinks, high})]), np.array([2 * factor.scale]))
+        found = integrate(
+            lambda x, _: np.stack(factor.pair(x)),
+            panels,
+            1,
+            interpolate=True,
+            finest=1e-13 * factor.scale,
+        )
+        self._starts, self._ends = found.starts, found.ends
+        self._logs = (found.log_values[0], found.log_values[1])
+
+    def above(self, level: float, side: int) -> float:
+        """The integral, p being the side's density."""
+        mine, theirs = self._logs if side == 0 else self._logs[::-1]
+        values = _positive(mine, theirs, level)
+        if self._lattice:
+            return float(values.sum())
         with np.errstate(invalid="ignore"):
-            ratio = log_p - log_q if side == 0 else log_q - log_p
-        return np.where(np.isnan(ratio), -1.0, np.clip(ratio - level, -1e300, 1e300))
+            ratio = mine - theirs
+        over = ratio > level
+        crossed = over.any(axis=1) & ~over.all(axis=1)
+        half = (self._ends - self._starts) / 2
+        total = float(((values @ WEIGHTS) * half)[~crossed].sum())
+        if crossed.any():
+            starts, ends = self._cut(np.flatnonzero(crossed), ratio - level)
+            log_p, log_q = self._factor.pair(nodes_of(starts, ends).ravel())
+            mine, theirs = (log_p, log_q) if side == 0 else (log_q, log_p)
+            parts = _positive(mine, theirs, level).reshape(len(starts), -1)
+            total += float(((parts @ WEIGHTS) * (ends - starts) / 2).sum())
+        return total
 
-    values = excess(grid)
-    change = np.flatnonzero((values[:-1] > 0) != (values[1:] > 0))
-    a, b = grid[change], grid[change + 1]
-    fa = values[change]
-    for _ in range(60):
-        middle = (a + b) / 2
-        fm = excess(middle) if len(middle) else middle
-        same = (fm > 0) == (fa > 0)
-        a, b = np.where(same, middle, a), np.where(same, b, middle)
-    return np.concatenate([a, b])
+    def _cut(self, panels: Ints, excess: Floats) -> tuple[Floats, Floats]:
+        """The panels in parts on which the ratio stays on one side of the level."""
+        starts, ends = [], []
+        for i in panels:
+            a, b = self._starts[i], self._ends[i]
+            if np.isfinite(excess[i]).all():
+                roots = np.polynomial.legendre.legroots(TO_LEGENDRE @ excess[i])
+                inside = roots.real[(np.abs(roots.imag) < 1e-6) & (np.abs(roots.real) < 1)]
+                places = a + (b - a) * (1 + np.sort(inside)) / 2
+            else:
+                places = np.linspace(a, b, 65)[1:-1]
+            starts += [a, *places]
+            ends += [*places, b]
+        return np.array(starts), np.array(ends)
 
 
-def _delta_of_factor(cell: CellPair, epsilon: float, side: int) -> float:
-    p, q = cell.log_constant if side == 0 else cell.log_constant[::-1]
-    if p == -math.inf:
-        return 0.0
-    (factor,) = cell.factors
-    own = (lambda a, b: a) if side == 0 else (lambda a, b: b)
-    other = (lambda a, b: b) if side == 0 else (lambda a, b: a)
-    if q == -math.inf:
-        return math.exp(p + log_integral(factor, own))
-    level = epsilon + q - p
-    lattice = factor.coordinates[0].lattice
-    roots = None if lattice else crossings(factor, level, side)
-
-    def positive(log_p: Floats, log_q: Floats) -> Floats:
-        mine, theirs = own(log_p, log_q), other(log_p, log_q)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            gap = level - (mine - theirs)
-            value = mine + np.log(-np.expm1(np.minimum(gap, 0.0)))
-        return np.where((mine > -np.inf) & ~np.isnan(value), value, -np.inf)
-
-    return math.exp(p + log_integral(factor, positive, roots))
+def _positive(mine: Floats, theirs: Floats, level: float) -> Floats:
+    """(p - e^level·q)₊ from the logarithms; p where the other side has nothing."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        gap = level + theirs - mine
+        value = np.exp(mine) * -np.expm1(np.minimum(gap, 0.0))
+    return np.where(mine > -np.inf, value, 0.0)
 
 
 def _log_moment_of_cell(cell: CellPair, alpha: float, side: int) -> float:
@@ -255,4 +304,4 @@ def _log_moment_of_cell(cell: CellPair, alpha: float, side: int) -> float:
     return total
 
 
-__all__ = ["LossMeasure", "crossings", "log_integral"]
+__all__ = ["Excess", "LossMeasure", "log_integral"]
