@@ -45,6 +45,15 @@ def test_laplace_is_enclosed_in_one_tenth():
     assert low <= 0.1 <= high
 
 
+def test_a_sum_of_laplace_noises_is_enclosed():
+    def mechanism(x, rng):
+        return x + rng.laplace(scale=1) + rng.laplace(scale=3) - 2 * rng.laplace(scale=5)
+
+    low, high = exact_loss(mechanism, 0, 1, certify=True).enclosure
+    assert low <= 0.1 <= high
+    assert high - low < 1e-15
+
+
 def test_an_infinity_by_supports_is_certain():
     loss = exact_loss(zoo.get("SVT5"), [0.5, 1.5], [1.5, 1.5], certify=True)
     assert loss.enclosure == (math.inf, math.inf)

@@ -147,18 +147,28 @@ def _piece_mass(piece: Any, coordinates: Sequence[Any]) -> Any:
 
 
 def _factor(factor: Factor, side: int) -> Any:
-    """The supremum of a ratio of two Laplace kernels of one scale: |shift|/scale, exactly."""
+    """The supremum of a ratio of two kernels of one noise with exponential tails, exactly.
+
+    For Laplace noise |shift|/scale. Sums of Laplace and exponential noises are log-concave: their
+    ratio is monotone, its supremum the limit on one side, shift times the slowest decay there.
+    """
     if factor.terms is None or len(factor.coordinates) != 1:
         raise _NotCovered("released numbers that hang together")
     kernels = [_only_kernel(terms) for terms in factor.terms]
     (p, p_form), (q, q_form) = kernels
-    if type(p).__name__ != "Laplace" or p != q:
+    if type(p).__name__ not in ("Laplace", "ExponentialSum") or p != q:
         raise _NotCovered("a released number whose noise is not a Laplace of one scale")
     symbol = factor.symbols[0]
     if p_form.terms != q_form.terms or set(p_form.terms) != {symbol}:
         raise _NotCovered("a released number that other noise bounds")
-    shift = abs(p_form.constant - q_form.constant)
-    return _exact(shift) / _exact(rational(p.scale))
+    shift = p_form.constant - q_form.constant
+    if type(p).__name__ == "Laplace":
+        return _exact(abs(shift)) / _exact(rational(p.scale))
+    # log f(y + shift) - log f(y) is largest at -∞ if the shift is positive.
+    stages = p.left if (shift > 0) == (side == 0) else p.right
+    if not stages:
+        raise _NotCovered("a released number with a support that ends")
+    return _exact(abs(shift)) / _exact(max(scale for scale, _ in stages))
 
 
 def _only_kernel(terms: Sequence[Term]) -> tuple[Any, Form]:
