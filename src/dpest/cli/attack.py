@@ -72,7 +72,12 @@ def attack(
             **question,
         )
     if json_path:
-        answer = {"mechanism": mechanism.name, "side": evidence.side, **(bound(evidence) or {})}
+        answer = {
+            "mechanism": mechanism.name,
+            "side": evidence.side,
+            "adjacency": evidence.details.get("adjacency"),
+            **(bound(evidence) or {}),
+        }
         write(json_path, json.dumps(answer, indent=2, ensure_ascii=False))
     violated = exceeds(evidence, question["epsilon"])
     if json_path != "-":
@@ -82,7 +87,9 @@ def attack(
             f"{evidence.measure} ≥ {number(evidence.value)} ({evidence.standing}, "
             f"{evidence.method}, {cost(evidence)}, seed {evidence.seed}){claim}"
         )
-        for line in [*witness_lines(evidence), *evidence.notes]:
+        adjacency = evidence.details.get("adjacency")
+        neighbours = [f"neighbours: {adjacency}"] if adjacency else []
+        for line in [*witness_lines(evidence), *neighbours, *evidence.notes]:
             click.echo(f"  {line}")
     if evidence.details.get("interrupted"):
         return EXIT_INTERRUPTED

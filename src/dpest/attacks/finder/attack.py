@@ -28,7 +28,7 @@ from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError, ReadingError
 from dpest.evidence import Evidence, Witness, confidence
 from dpest.inputs.adjacency import LInf, parse_adjacency
-from dpest.inputs.domains import parse_domain, reals
+from dpest.inputs.domains import Domain, parse_domain, reals
 from dpest.program.linear import Symbol
 
 DEFAULT_RESTARTS = 5
@@ -132,7 +132,7 @@ def finder_search(
         length = len(x) if x is not None and np.ndim(x) == 1 else space.default_length()
     space = space.with_length(length)
     limit = Budget.of(budget)
-    search = _Attack(mechanism, confirm, alpha, limit, seed, progress, started)
+    search = _Attack(mechanism, space, confirm, alpha, limit, seed, progress, started)
     try:
         pairs = search.pairs(rule, space, length, x, x2)
         searcher = search.prepare(pairs, samples, steepness)
@@ -145,6 +145,7 @@ class _Attack:
     def __init__(
         self,
         mechanism: Mechanism,
+        domain: Domain,
         confirm: Confirm | None,
         alpha: float,
         limit: Budget,
@@ -152,8 +153,8 @@ class _Attack:
         progress: Report | None,
         started: float,
     ) -> None:
-        self.mechanism, self.alpha = mechanism, alpha
-        self.confirmation = Confirmation(mechanism, confirm, alpha, limit, seed, started)
+        self.mechanism, self.domain, self.alpha = mechanism, domain, alpha
+        self.confirmation = Confirmation(mechanism, domain, confirm, alpha, limit, seed, started)
         self.limit, self.seed, self.progress, self.started = limit, seed, progress, started
         self.notes: list[str] = []
 
@@ -178,10 +179,11 @@ class _Attack:
                 n = len(maps)
                 if n in sides:
                     continue
-                found = trace(self.mechanism, [0.0] * n, symbolic=True)
+                found = trace(self.mechanism, self.domain.as_input([0.0] * n), symbolic=True)
                 if found.leftover:
                     raise NotSmoothError("a loop without a bound")
-                symbols = [Symbol("input", f"x{i}") for i in range(n)]
+                number = self.domain.form == "number"
+                symbols = [Symbol("input", "x" if number else f"x{i}") for i in range(n)]
                 sides[n] = Side(found, symbols)
                 for symbol, noise in found.noises.items():
                     if noises.setdefault(symbol, noise) != noise:
@@ -255,6 +257,7 @@ class _Attack:
         self.notes.append(f"no smooth objective ({reason}): random search instead")
         rng = np.random.default_rng(named_seed(self.seed, "random pairs"))
         cases = [Case(x, x2)] if x is not None else random_cases(rule, space, length, rng)
+        cases = [replace(c, x=space.as_input(c.x), x2=space.as_input(c.x2)) for c in cases]
         selection, test = SELECTION_RUNS, TEST_RUNS
         if self.limit.runs is None and self.limit.seconds is None:
             affordable = spread(
@@ -313,10 +316,11 @@ class _Attack:
         if candidate.counts is not None and math.isfinite(candidate.estimate):
             details["estimate"] = candidate.estimate
         inner = best.evidence
+        x, x2 = self.domain.as_input(candidate.x), self.domain.as_input(candidate.x2)
         code = replay_code(
             self.mechanism.function,
-            candidate.x,
-            candidate.x2,
+            x,
+            x2,
             dict(self.mechanism.params),
             candidate.event.source,
             100_000,
@@ -326,7 +330,7 @@ class _Attack:
         p, q = best.p, best.q
         if p is None and counts is not None and counts.p > 0 and counts.q > 0:
             p, q = counts.p, counts.q
-        witness = Witness(candidate.x, candidate.x2, candidate.event.words, p, q, replay=code)
+        witness = Witness(x, x2, candidate.event.words, p, q, replay=code)
         if inner is not None and inner.witness.event:
             witness = replace(inner.witness, replay=code)
         return Evidence(

@@ -18,6 +18,7 @@ from dpest.attacks.statdp.detection import named_seed
 from dpest.attacks.statdp.hypothesis_test import coin_label_bound
 from dpest.declaration import Mechanism
 from dpest.evidence import EXACT, Evidence, Standing, Witness, confidence
+from dpest.inputs.domains import Domain
 
 # Handed in by whoever can compute exactly: a number, an Evidence, or an exact loss (an object with
 # `epsilon`, `witness` and `error`); None where there is no exact answer.
@@ -58,13 +59,14 @@ class Confirmation:
     def __init__(
         self,
         mechanism: Mechanism,
+        domain: Domain,
         confirm: Confirm | None,
         alpha: float,
         limit: Budget,
         seed: int,
         started: float,
     ) -> None:
-        self.mechanism, self.confirm, self.alpha = mechanism, confirm, alpha
+        self.mechanism, self.domain, self.confirm, self.alpha = mechanism, domain, confirm, alpha
         self.limit, self.seed, self.started = limit, seed, started
         self.runs = 0
         self.tests = 0
@@ -270,7 +272,8 @@ class Confirmation:
             return None
         pair = repr((candidate.x, candidate.x2))
         if pair not in self._known:
-            answer = self.confirm(candidate.x, candidate.x2, candidate.event)
+            x, x2 = self.domain.as_input(candidate.x), self.domain.as_input(candidate.x2)
+            answer = self.confirm(x, x2, candidate.event)
             if not hasattr(answer, "epsilon"):
                 return answer
             self._known[pair] = answer
@@ -287,7 +290,9 @@ class Confirmation:
         sampler = MechanismSampler(self.mechanism)
         counts = []
         for name, x, n in (("first", candidate.x, n1), ("second", candidate.x2, 2 * runs - n1)):
-            drawn = sampler.draw(x, n, named_seed(self.seed, name, self.tests))
+            drawn = sampler.draw(
+                self.domain.as_input(x), n, named_seed(self.seed, name, self.tests)
+            )
             counts.append(candidate.event.count(drawn))
         self.runs += 2 * runs
         bound = coin_label_bound(counts[0], counts[1], level)

@@ -95,11 +95,11 @@ class Neighbourhood:
 def neighbourhoods(
     adjacency: Adjacency, domain: Domain, length: int, reach: float
 ) -> list[Neighbourhood] | None:
-    """All kinds of pairs under an adjacency; None if the inputs are not lists of numbers.
+    """All kinds of pairs under an adjacency; None if the inputs are not vectors of numbers.
 
     Inputs of an unbounded domain may leave its box by `reach`.
     """
-    if not isinstance(domain, Reals) or domain.form != "list":
+    if not isinstance(domain, Reals):
         return None
     low, high = domain.low, domain.high
     box = (max(domain.box[0], low), min(domain.box[1], high))

@@ -85,6 +85,7 @@ class Searcher:
         started = time.perf_counter()
         self.noise = freeze(noises, samples, self.rng)
         self.cost.sampling += time.perf_counter() - started
+        self._chances = np.cumsum(self.noise.weights)
         self._outcomes = {n: Outcomes(side, self.noise.symbols) for n, side in sides.items()}
         self._built: OrderedDict[tuple[int, str], Objective] = OrderedDict()
         self._kinds: dict[str, list[int]] = {}
@@ -132,7 +133,8 @@ class Searcher:
         return self._built[key]
 
     def _random_row(self) -> Floats:
-        return self.noise.values[int(self.rng.choice(len(self.noise.values), p=self.noise.weights))]
+        place = int(np.searchsorted(self._chances, self.rng.random() * self._chances[-1]))
+        return self.noise.values[min(place, len(self.noise.values) - 1)]
 
     @property
     def paths(self) -> int:
@@ -384,16 +386,28 @@ class Searcher:
         )
 
     def random_search(self, evaluations: int) -> Iterator[Candidate]:
-        """The baseline: as many random candidates as the search evaluated its objective."""
-        for _ in range(evaluations):
-            self.cost.evaluations += 1
-            try:
-                objective, point = self.start()
-            except NotSmoothError:
-                return
-            found = self.candidate(objective, point, point)
-            if found is not None:
-                yield found
+        """The baseline: random candidates, each with one evaluation of the objective.
+
+        On the part of the frozen noise on which the search tries its starts.
+        """
+        part = self.noise.part(_SCREENED)
+        on_part: dict[int, Objective] = {}
+        try:
+            for _ in range(evaluations):
+                self.cost.evaluations += 1
+                try:
+                    objective, point = self.start()
+                except NotSmoothError:
+                    return
+                if id(objective) not in on_part:
+                    on_part[id(objective)] = objective
+                    objective.freeze(part)
+                found = self.candidate(objective, point, point)
+                if found is not None:
+                    yield found
+        finally:
+            for objective in on_part.values():
+                objective.freeze(self.noise)
 
 
 class _SpentError(Exception):

@@ -193,7 +193,7 @@ class SmoothCheck:
                 factors.append(self._above(self._value(leaf.times(-1), minus), scale, True))
             return factors
         bits = list(leaf.symbols("indicator"))
-        if any(s.kind != "indicator" for s in leaf.terms):
+        if any(s.kind != "indicator" for s in leaf.terms) or not isinstance(wanted, (int, float)):
             return None
         target = Form.number(wanted)
         if len(bits) == 1:

@@ -28,20 +28,25 @@ _MOST_PATHS = 400
 _TRIED = (1, 2, 3, 5, 10)
 
 
+def missing_parameters(mechanism: Mechanism) -> list[str]:
+    """The parameters that have no default, and that nobody gave."""
+    return [
+        name
+        for name, p in list(parameters_of(mechanism.function).items())[1:]
+        if p.default is inspect.Parameter.empty
+        and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        and name not in ("rng", "size")
+        and name not in mechanism.params
+    ]
+
+
 class ArgumentGenerator:
     """Chooses values for the free parameters of a mechanism, for one pair of inputs."""
 
     def __init__(self, mechanism: Mechanism, free: Sequence[str] = ()) -> None:
         self.mechanism = mechanism
         signature = parameters_of(mechanism.function)
-        required = [
-            name
-            for name, p in list(signature.items())[1:]
-            if p.default is inspect.Parameter.empty
-            and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-            and name not in ("rng", "size")
-            and name not in mechanism.params
-        ]
+        required = missing_parameters(mechanism)
         for name in free:
             if name not in signature:
                 raise InputError(f"{mechanism.name} has no parameter {name!r} to choose")

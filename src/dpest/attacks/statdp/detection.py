@@ -10,7 +10,7 @@ import hashlib
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ TEST_RUNS = 500_000
 _FIRST_SHARE = 10
 _FIRST_CAUTION = 2.0
 _FINALISTS = 3
+_NOISE_FREE_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class Laboratory:
             self.fixed = target
         else:
             self.mechanism = as_mechanism(target).with_params(params)
+        self._noise_free = True
         self.samplers: dict[str, Sampler] = {}
         self.memory: dict[tuple[str, str, int], Samples] = {}
         self.seed = seed
@@ -117,13 +119,14 @@ class Laboratory:
 
     def reference(self, case: Case, x: Any, samples: Samples) -> tuple[Any, ...] | None:
         """ω0: the output without noise; for a black box the most frequent output."""
-        if self.mechanism is not None and not self.mechanism.black_box:
+        if self.mechanism is not None and not self.mechanism.black_box and self._noise_free:
             from dpest.program.trace import noise_free
 
+            target = self.mechanism.with_params(case.arguments)
             try:
-                return leaves_of(noise_free(self.mechanism.with_params(case.arguments), x))
+                return leaves_of(noise_free(target, x, seconds=_NOISE_FREE_SECONDS))
             except ReadingError:
-                pass
+                self._noise_free = False  # a loop that only noise ends, say: not once a pair
         from dpest.attacks.statdp.features import NUMBER, Discrete
 
         codes, outputs = Discrete().keys(samples)
@@ -197,6 +200,7 @@ def choose(
 def _oriented(case: Case, choice: Choice) -> Found:
     if choice.swapped:
         case = Case(case.x2, case.x, case.arguments, case.pattern)
+        choice = replace(choice, event=choice.event.turned())
     return Found(case, choice)
 
 
@@ -257,6 +261,15 @@ class Detection:
                 replay=found.replay,
                 details={"arguments": dict(found.arguments), "pattern": found.pattern},
             )
+        notes = list(self.notes)
+        if found is not None and found.arguments:
+            chosen = ", ".join(f"{key} = {value}" for key, value in found.arguments.items())
+            notes.insert(0, f"arguments that StatDP chose: {chosen}")
+        if found is not None and found.c1 and not found.c2:
+            notes.append(
+                "the event never happened on the second input; whether ε is infinite is for the "
+                "exact engine to decide (dpest exact on this pair)"
+            )
         details: dict[str, Any] = {"candidates": self.candidates, "cases": self.cases}
         if found is not None:
             details["counterexample"] = found.to_dict()
@@ -269,7 +282,7 @@ class Detection:
             self.runs,
             self.seconds,
             self.seed,
-            notes=self.notes,
+            notes=tuple(notes),
             details=details,
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpest.attacks.statdp.features import ElementIs, Feature, OneOf
+from dpest.attacks.statdp.features import ElementIs, Feature, Mismatches, OneOf
 from dpest.program.samples import Samples
 
 
@@ -91,6 +91,15 @@ class Event:
 
     def count(self, samples: Samples) -> int:
         return int(np.count_nonzero(self.mask(samples)))
+
+    def turned(self) -> Event:
+        """The same event where the two inputs have changed their names."""
+        return Event(
+            tuple(
+                (feature.turned() if isinstance(feature, Mismatches) else feature, wanted)
+                for feature, wanted in self.parts
+            )
+        )
 
     @property
     def words(self) -> str:

@@ -131,6 +131,10 @@ class Mismatches:
     of: str
     integral = True
 
+    def turned(self) -> Mismatches:
+        """For D1 and D2 that have changed their names."""
+        return Mismatches(self.reference, {"D1": "D2", "D2": "D1"}.get(self.of, self.of))
+
     @property
     def words(self) -> str:
         shown = ", ".join(show(v) for v in self.reference)
