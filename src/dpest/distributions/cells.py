@@ -63,14 +63,14 @@ class PointMass(Noise):
 class Region:
     """A path, or an independent part of one: conditions, some leaves, and its choices' weight.
 
-    `whole`: it is all of the path that is its label.
+    `kept`: it is the same object wherever its trace is looked at.
     """
 
     conditions: tuple[Condition, ...]
     leaves: tuple[Any, ...]
     weight: Fraction | float = Fraction(1)
     label: Any = None
-    whole: bool = False
+    kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -169,11 +169,11 @@ def build_cells(
 
 
 def _pieces(cell: Cell, side: int, noises: Mapping[Symbol, Noise], latents: Latents) -> list[Piece]:
-    """The pieces of one side; those of whole paths are remembered with the latents."""
+    """The pieces of one side; those of kept regions are remembered with the latents."""
     regions = cell.regions[side]
     key = None
-    if all(r.whole for r in regions):
-        key = (cell.coordinates, tuple(id(r.label) for r in regions))
+    if all(r.kept for r in regions):
+        key = (cell.coordinates, tuple(id(r) for r in regions))
         known: list[Piece] | None = latents.pieces.get(key)
         if known is not None:
             return known

@@ -9,8 +9,9 @@ losses of the blocks add.
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -55,11 +56,11 @@ def groups_of(traces: Sequence[Trace]) -> list[Group]:
             entry = split.get(key)
             if entry is None:
                 entry = split[key] = ([[] for _ in traces], path.skeleton)
-            entry[0][side].append(_Product(path, trace))
+            entry[0][side].append(_product_of(path, trace))
     groups = []
     for sides, skeleton in split.values():
         if all(len(products) <= 1 for products in sides) and any(
-            product.trace.indicators for products in sides for product in products
+            product.indicators for products in sides for product in products
         ):
             groups.append(_factored(sides, skeleton))
         else:
@@ -90,12 +91,43 @@ class Interned:
         return tuple(found)
 
 
+@dataclass
+class Memory:
+    """What was made of a trace's paths, found by their identity, for as long as the trace lives."""
+
+    conditions: Interned = field(default_factory=Interned)
+    regions: dict[int, Region] = field(default_factory=dict)
+    products: dict[int, _Product] = field(default_factory=dict)
+    latents: Any = None
+
+
+_MEMORIES: dict[int, Memory] = {}
+
+
+def memory_of(trace: Trace) -> Memory:
+    found = _MEMORIES.get(id(trace))
+    if found is None:
+        found = _MEMORIES[id(trace)] = Memory()
+        weakref.finalize(trace, _MEMORIES.pop, id(trace), None)
+    return found
+
+
+def _product_of(path: Path, trace: Trace) -> _Product:
+    memory = memory_of(trace)
+    found = memory.products.get(id(path))
+    if found is None:
+        # Without the trace itself: what is remembered must not keep it alive.
+        found = memory.products[id(path)] = _Product(path, trace.indicators)
+    return found
+
+
 def _plain_groups(traces: Sequence[Trace]) -> list[Group]:
     """One group of one block for each skeleton: without indicators nothing factors here."""
     keys: dict[Skeleton, Any] = {}
-    one = Interned()
     split: dict[Any, tuple[list[list[Region]], Skeleton]] = {}
     for side, trace in enumerate(traces):
+        memory = memory_of(trace)
+        one = memory.conditions
         for path in trace.paths:
             key = keys.get(path.skeleton)
             if key is None:
@@ -103,8 +135,11 @@ def _plain_groups(traces: Sequence[Trace]) -> list[Group]:
             entry = split.get(key)
             if entry is None:
                 entry = split[key] = ([[] for _ in traces], path.skeleton)
-            conditions = one.of(path.conditions)
-            region = Region(conditions, path.leaves, _weight(path), path, whole=True)
+            region = memory.regions.get(id(path))
+            if region is None:
+                conditions = one.of(path.conditions)
+                region = Region(conditions, path.leaves, _weight(path), path, kept=True)
+                memory.regions[id(path)] = region
             entry[0][side].append(region)
     return [
         Group(skeleton, (Block(tuple(range(len(leaf_kinds(skeleton)))), tuple(map(tuple, sides))),))
@@ -192,13 +227,14 @@ def _group_key(path: Path) -> Any:
 class _Product:
     """One path, cut into independent parts on demand."""
 
-    def __init__(self, path: Path, trace: Trace) -> None:
+    def __init__(self, path: Path, indicators: Mapping[Symbol, Any]) -> None:
         self.path = path
-        self.trace = trace
+        self.indicators = indicators
+        self._regions: dict[Any, list[Region]] = {}
         self.kinds = leaf_kinds(path.skeleton)
         self.weight = _weight(path)
         self._component: dict[Symbol, Symbol] = {}
-        if trace.indicators:
+        if indicators:
             self._connect()
 
     def _find(self, s: Symbol) -> Symbol:
@@ -218,8 +254,8 @@ class _Product:
     def _noises_of(self, form: Form) -> set[Symbol]:
         found: set[Symbol] = set()
         for s in form.terms:
-            if s in self.trace.indicators:
-                for condition in conditions_of(self.trace.indicators[s]):
+            if s in self.indicators:
+                for condition in conditions_of(self.indicators[s]):
                     found |= set(condition.form.terms)
             else:
                 found.add(s)
@@ -246,10 +282,17 @@ class _Product:
 
         The weighted block carries the path's choices and the conditions on no leaf's noise.
         """
+        key = (tuple(positions), weighted)
+        found = self._regions.get(key)
+        if found is None:
+            found = self._regions[key] = self._written_out(positions, weighted)
+        return found
+
+    def _written_out(self, positions: Sequence[int], weighted: bool) -> list[Region]:
         path = self.path
         leaves = tuple(path.leaves[j] for j in positions)
-        if not self.trace.indicators:
-            return [Region(path.conditions, leaves, self.weight, path)]
+        if not self.indicators:
+            return [Region(path.conditions, leaves, self.weight, path, kept=True)]
         roots = {
             self._find(s)
             for leaf in leaves
@@ -273,12 +316,12 @@ class _Product:
             for leaf in leaves
             if isinstance(leaf, Form)
             for s in leaf.terms
-            if s in self.trace.indicators
+            if s in self.indicators
         )
         weight = self.weight if weighted else Fraction(1)
         found: list[Region] = []
         kinds = [self.kinds[j] for j in positions]
-        for extra, bits in assignments(list(indicators), self.trace.indicators):
+        for extra, bits in assignments(list(indicators), self.indicators):
             if len(found) >= _MOST_REGIONS:
                 raise RefusedError(
                     f"{len(indicators)} truth values are tied together: "
@@ -287,7 +330,7 @@ class _Product:
             values = tuple(
                 _decided(leaf, kind, bits) for leaf, kind in zip(leaves, kinds, strict=True)
             )
-            found.append(Region((*conditions, *extra), values, weight, path))
+            found.append(Region((*conditions, *extra), values, weight, path, kept=True))
         return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -22,7 +21,7 @@ from dpest.distributions.cells import (
 from dpest.distributions.densities import spread
 from dpest.distributions.elimination import Latents
 from dpest.distributions.exponential_sums import ExponentialSum
-from dpest.distributions.factors import groups_of
+from dpest.distributions.factors import groups_of, memory_of
 from dpest.distributions.quadrature import Floats
 from dpest.distributions.ratio import NOTHING, Extreme, scan, scan_lattice
 from dpest.distributions.summit import climb, grid_bounds
@@ -423,15 +422,12 @@ def compare(first: Trace, second: Trace) -> list[GroupPair]:
     ]
 
 
-_LATENTS: dict[int, Latents] = {}
-
-
 def latents_of(trace: Trace) -> Latents:
     """The noises of a trace, with all that was computed for its paths while it lives."""
-    found = _LATENTS.get(id(trace))
-    if found is None:
-        found = _LATENTS[id(trace)] = Latents(trace.noises)
-        weakref.finalize(trace, _LATENTS.pop, id(trace), None)
+    memory = memory_of(trace)
+    if memory.latents is None:
+        memory.latents = Latents(trace.noises)
+    found: Latents = memory.latents
     return found
 
 
