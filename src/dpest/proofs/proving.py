@@ -55,6 +55,7 @@ _MOST_INPUTS = 64
 _MOST_NODES = 3_000
 _BUILDING = 8.0  # seconds; a length with more states than that needs the loop graph
 _SMALL = (1, 2, 3, 5)
+_SHORT = 10
 
 
 def prove(
@@ -415,7 +416,8 @@ def _potentials(question: Question, found: Graph, rated: Rates, length: Any) -> 
             other = lower_bounds.from_potential(found, rated.draws, worst, box, exact_length)
             if other is not None and (lower is None or other.value > lower.value):
                 lower = other
-    lower = _shorter(question, lower) if length is ANY else lower
+    if length is ANY:
+        lower = _shorter(question, lower, place)
     head = head_of(question, "loop", worst.epsilon, length, found.noises, rated.draws, found.world)
     certificate = certified(lambda: certificates.loop(head, found, components))
     return concluded(
@@ -437,13 +439,36 @@ def _phases(question: Question, found: Graph, rated: Rates) -> list[list[Phase]]
     return automata(question.adjacency, found, question.domain, rated.draws, whole)
 
 
-def _shorter(question: Question, lower: Lower | None) -> Lower | None:
-    """A refutation on shorter data, which other engines can confirm, if there is one."""
+def _shorter(question: Question, lower: Lower | None, place: int) -> Lower | None:
+    """A refutation on shorter data, which other engines can confirm, if there is one.
+
+    The shortest that shows as much; else the shortest that shows more than the claim.
+    """
     claimed = question.claimed()
     if lower is None or claimed is None or lower.value <= claimed or lower.length <= _SMALL[-1]:
         return lower
-    small = _small_lower(question, claimed + Fraction(1, 10**9), _SMALL)
-    return small if small is not None and small.value > claimed else lower
+    enough: Lower | None = None
+    for length in range(2, min(lower.length, _SHORT)):
+        small = _lower_unrolled(question, length, place)
+        if small is not None and small.value >= lower.value:
+            return small
+        if small is not None and small.value > claimed and enough is None:
+            enough = small
+    return enough or lower
+
+
+def _lower_unrolled(question: Question, length: int, place: int) -> Lower | None:
+    """The worst run of the loop, unrolled for this length."""
+    try:
+        found = _graph(question, length)
+        draws = checked_rates(question, found.noises).draws
+        phases = automata(question.adjacency, found, question.domain, draws, question.integers)[
+            place
+        ]
+        worst = potential(found, draws, phases)
+    except (DpestError, InfeasibleError, InexactError):
+        return None
+    return lower_bounds.from_potential(found, draws, worst, _box(question, place), length)
 
 
 def _box(question: Question, component: int) -> tuple[Fraction, Fraction] | None:
