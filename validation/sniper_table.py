@@ -53,14 +53,18 @@ CLEAR = {"PrefixSum", "NumericalSVT", "LaplaceParallel", "SVT3", "SVT6", "NoisyH
 # Hundreds of paths: larger blocks are faster.
 WIDE = {"SVT6", "SVT34Parallel", "NumericalSVT"}
 # Runs on each side: to compare pairs (all of them together), to train, to choose, to measure.
-SIZES = (3_000_000, 1_500_000, 3_000_000, 5_000_000)
+SIZES = (12_000_000, 2_000_000, 4_000_000, 5_000_000)
 MOST = 20_000_000
-# Rows where more runs at the end show more, and those whose runs are slow.
-FINAL = {
-    "SVT1": MOST, "SVT2": MOST, "SVT3": MOST, "SVT4": MOST, "NumericalSVT": MOST,
-    "LaplaceParallel": MOST, "PrefixSum": MOST // 2, "SVT6": MOST // 2,
-}  # fmt: skip
-SLOW = {"SVT34Parallel": (800_000, 300_000, 600_000, 3_000_000)}
+# Rows where more runs show more, and rows whose runs are slow.
+OTHER_SIZES = {
+    **dict.fromkeys(("SVT1", "SVT2", "SVT4"), (18_000_000, 2_000_000, 8_000_000, MOST)),
+    "SVT3": (12_000_000, 2_000_000, 4_000_000, MOST),
+    "LaplaceParallel": (6_000_000, 2_500_000, 4_000_000, MOST),
+    "PrefixSum": (6_000_000, 2_000_000, 4_000_000, MOST // 2),
+    "NumericalSVT": (4_000_000, 2_000_000, 4_000_000, MOST),
+    "SVT6": (4_000_000, 1_000_000, 2_000_000, MOST // 2),
+    "SVT34Parallel": (1_500_000, 300_000, 600_000, 3_000_000),
+}
 
 
 def pairs_for(mechanism: Any, backwards: bool = True) -> list[tuple[Any, Any]]:
@@ -93,8 +97,8 @@ def main() -> int:
     for name in options.names or PUBLISHED:
         published, truth = PUBLISHED[name]
         mechanism = zoo.get(name)
-        pairs = pairs_for(mechanism, backwards=name not in SLOW)
-        sizes = SLOW.get(name, (*SIZES[:3], FINAL.get(name, SIZES[3])))
+        pairs = pairs_for(mechanism, backwards=name != "SVT34Parallel")
+        sizes = OTHER_SIZES.get(name, SIZES)
         screen, train, choose, final = (int(options.scale * n) for n in sizes)
         screen = screen // len(pairs) if len(pairs) > 1 else 0
         wide = name in WIDE

@@ -35,39 +35,36 @@ def tree_predictions(ones: Floats, zeros: Floats) -> tuple[Floats, float]:
     """
     leaves = ones.shape[-1]
     depth = leaves.bit_length() - 1
-    levels = [(ones, zeros)]
-    for _ in range(depth):
-        up, down = levels[-1]
-        levels.append((up[..., ::2] + up[..., 1::2], down[..., ::2] + down[..., 1::2]))
-    evidence = np.empty(len(_STRENGTHS))
-    predictions = np.empty((len(_STRENGTHS), *ones.shape))
-    for i, k in enumerate(_STRENGTHS):
-        base = betaln(k, k)
-        stops, means = [], []
-        weight: Floats | None = None
-        for n1, n0 in levels:
-            stop = betaln(n1 + k, n0 + k) - base
-            means.append((n1 + k) / (n1 + n0 + 2.0 * k))
-            if weight is None:
-                weight = stop
-                stops.append(np.ones_like(stop))
-            else:
-                split = weight[..., ::2] + weight[..., 1::2]
-                weight = np.logaddexp(stop, split) - np.log(2.0)
-                stops.append(np.exp(stop - np.log(2.0) - weight))
-        assert weight is not None
-        evidence[i] = float(weight.sum())
-        left = np.ones_like(stops[-1])
-        guess = np.zeros_like(stops[-1])
-        for level in range(depth, -1, -1):
-            guess = guess + left * stops[level] * means[level]
-            left = left * (1.0 - stops[level])
-            if level:
-                guess, left = np.repeat(guess, 2, axis=-1), np.repeat(left, 2, axis=-1)
-        predictions[i] = guess
+    # The first axis is for the strengths.
+    k = _STRENGTHS.reshape(-1, *[1] * ones.ndim)
+    base = betaln(k, k)
+    stops, means = [], []
+    weight: Floats | None = None
+    up, down = ones, zeros
+    for level in range(depth + 1):
+        if level:
+            up, down = up[..., ::2] + up[..., 1::2], down[..., ::2] + down[..., 1::2]
+        stop = betaln(up + k, down + k) - base
+        means.append((up + k) / (up + down + 2.0 * k))
+        if weight is None:
+            weight = stop
+            stops.append(np.ones_like(stop))
+        else:
+            split = weight[..., ::2] + weight[..., 1::2]
+            weight = np.logaddexp(stop, split) - np.log(2.0)
+            stops.append(np.exp(stop - np.log(2.0) - weight))
+    assert weight is not None
+    evidence = weight.reshape(len(_STRENGTHS), -1).sum(axis=1)
+    left = np.ones_like(stops[-1])
+    guess = np.zeros_like(stops[-1])
+    for level in range(depth, -1, -1):
+        guess = guess + left * stops[level] * means[level]
+        left = left * (1.0 - stops[level])
+        if level:
+            guess, left = np.repeat(guess, 2, axis=-1), np.repeat(left, 2, axis=-1)
     shares = np.exp(evidence - evidence.max())
     shares /= shares.sum()
-    return np.einsum("s,s...->...", shares, predictions), float(np.logaddexp.reduce(evidence))
+    return np.tensordot(shares, guess, axes=1), float(np.logaddexp.reduce(evidence))
 
 
 @dataclass
@@ -291,6 +288,7 @@ class Ensemble:
             TreePredictor(crossed=True, scored=False),
             TreePredictor(crossed=True, scored=True),
         ]
+        self._awake = self._members[:1]
         self._regions = RegionBets()
         self._score: Score | None = None
 
@@ -298,7 +296,15 @@ class Ensemble:
         self._score = Score(history, labels)
         parts = self._score.parts
         score = self._score(parts)
-        members: list[TreePredictor | RegionBets] = [*self._members, self._regions]
+        # Without signatures, or without a score, some members would see the same cells.
+        several = bool((parts.signatures != parts.signatures[:1]).any())
+        scored = bool((score != score[:1]).any())
+        by_score, by_signature, by_both = self._members
+        if several:
+            self._awake = [by_score, by_signature, by_both] if scored else [by_signature]
+        else:
+            self._awake = [by_score]
+        members: list[TreePredictor | RegionBets] = [*self._awake, self._regions]
         for member in members:
             member.fit(parts.signatures, score, labels, self._score.counted)
 
@@ -309,21 +315,29 @@ class Ensemble:
         parts = self._score.splitter.parts(samples, leaves=self._score.uses_leaves)
         score = self._score(parts)
         self._regions.predict(parts.signatures, score)
-        self._guesses = [m.predict(parts.signatures, score) for m in self._members]
-        losses = np.array([m.loss for m in self._members])
+        self._guesses = [m.predict(parts.signatures, score) for m in self._awake]
+        losses = np.array([m.loss for m in self._awake])
         shares = np.exp(losses.min() - losses)
-        return np.einsum("m,mn->n", shares / shares.sum(), np.array(self._guesses))
+        self._mean = np.einsum("m,mn->n", shares / shares.sum(), np.array(self._guesses))
+        return self._mean
 
     def learn(self, labels: NDArray[np.bool_], grid: Floats, open_: NDArray[np.intp]) -> Floats:
         """Labels of the outputs predicted last: log gains of the region bets against the grid."""
         if self._score is None:
             return np.zeros((len(RegionBets.WAYS), len(grid)))
-        for member, guess in zip(self._members, self._guesses, strict=True):
-            likelihood = np.where(labels, guess, 1.0 - guess)
-            member.loss -= float(np.log(likelihood).sum())
+        for member, guess in zip(self._awake, self._guesses, strict=True):
+            member.loss += _loss(guess, labels)
             member.learn(labels)
+        for member in self._members:
+            if member not in self._awake:
+                # Who sleeps is taken to agree with the others.
+                member.loss += _loss(self._mean, labels)
         return self._regions.learn(labels, grid, open_)
 
     @property
     def best(self) -> str:
-        return min(self._members, key=lambda m: m.loss).name
+        return min(self._awake, key=lambda m: m.loss).name
+
+
+def _loss(guess: Floats, labels: NDArray[np.bool_]) -> float:
+    return -float(np.log(np.where(labels, guess, 1.0 - guess)).sum())

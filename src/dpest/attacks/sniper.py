@@ -33,6 +33,8 @@ Floats = NDArray[np.float64]
 Pair = tuple[Any, Any]
 
 _METHOD = "sniper"
+# Outputs of one input that are held to compare pairs.
+_MOST_COMPARED = 1 << 20
 # A pair that promises this much less than the best may still be the better one.
 _NEARLY = 0.25
 
@@ -246,11 +248,11 @@ def sniper_attack(
 
 
 def _best_pairs(run: _Run, pairs: Sequence[Pair], options: _Options) -> list[Pair]:
-    """The pair whose quick attack promises most, and the next if it promises nearly as much.
+    """The pair whose quick attack promises most, and two more if they promise nearly as much.
 
-    Many pairs are compared in rounds: each keeps the best quarter and gives it more runs. Pairs
-    with an input in common share its outputs, which are not used again. The paper trains on both
-    orders of a pair, in one round, and keeps one.
+    Many pairs are compared in rounds: each keeps the best third and gives it more runs. Pairs with
+    an input in common share its outputs, which are not used again. The paper trains on both orders
+    of a pair, in one round, and keeps one.
     """
     screen = options.plan.screen
     if (len(pairs) == 1 and not options.paper) or screen == 0:
@@ -260,13 +262,13 @@ def _best_pairs(run: _Run, pairs: Sequence[Pair], options: _Options) -> list[Pai
         half = max(screen // 2, 50)
         return [max(ordered, key=lambda p: _find(run, p, half, half, options, quick=True).expected)]
     left = list(pairs)
-    rounds = math.ceil(math.log(len(left), 4))
+    rounds = math.ceil(math.log(len(left), 3))
     each_round = screen * len(left) // rounds
     for last in range(rounds - 1, -1, -1):
-        size = min(max(each_round // len(left) // 2, 50), run.portion // 2)
+        size = min(max(each_round // len(left) // 2, 50), _MOST_COMPARED)
         promises = np.array([attack.expected for attack in _quick(run, left, size, options)])
         order = np.argsort(promises)[::-1]
-        keep = 2 if last == 0 else max(2, -(-len(left) // 4))
+        keep = 3 if last == 0 else max(3, -(-len(left) // 3))
         best = promises[order[0]]
         left = [
             left[i]

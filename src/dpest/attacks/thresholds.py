@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from dpest.attacks.classifiers import Scorer
 from dpest.program.samples import Samples
@@ -24,7 +24,7 @@ from dpest.stats.betting import bernoulli_sequence
 Floats = NDArray[np.float64]
 
 # What chance alone gives the best of many candidates, as a level of one-sided bounds.
-_PROMISE_ALPHA = 0.04
+_PROMISE_ALPHA = 0.03
 _CANDIDATES = np.unique(np.concatenate([np.geomspace(1e-6, 0.2, 90), np.linspace(0.02, 0.98, 60)]))
 # Counts from which on the logarithm of a ratio is about normal.
 _MANY = 30
@@ -209,8 +209,10 @@ def _promise(
     alpha: float,
     delta: float,
 ) -> Floats:
-    p1 = clopper_pearson.lower(k1, n1, _PROMISE_ALPHA)
-    p2 = np.maximum(clopper_pearson.upper(k2, n2, _PROMISE_ALPHA), 1e-300)
+    # Two bounds at this level lie about as far apart as one at the level of the promise.
+    side = float(ndtr(ndtri(_PROMISE_ALPHA) / math.sqrt(2.0)))
+    p1 = clopper_pearson.lower(k1, n1, side)
+    p2 = np.maximum(clopper_pearson.upper(k2, n2, side), 1e-300)
     p1 = np.minimum(p1, 1.0 - 1e-12)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.sqrt(

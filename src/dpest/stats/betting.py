@@ -8,6 +8,7 @@ however often one looks and whenever one stops.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,18 +75,32 @@ def region_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> tuple[Flo
     while the label's odds in the region are at most e^epsilon either way. It learns within a batch
     too: its value depends on the counts alone, not on their order. Shape: epsilons, then counts'.
     """
+    return _region_log_wealths([(ones, zeros)], epsilon)[0]
+
+
+def _region_log_wealths(
+    counts: Sequence[tuple[Floats, Floats]], epsilon: Floats
+) -> list[tuple[Floats, Floats]]:
+    """`region_log_wealth` of several sets of regions at once."""
     beyond = epsilon[:, None] + EXCESS
     right = np.logaddexp(0.0, -epsilon)[:, None] - np.logaddexp(0.0, -beyond)
     wrong = np.logaddexp(0.0, epsilon)[:, None] - np.logaddexp(0.0, beyond)
-
-    def mixed(won: Floats, lost: Floats) -> Floats:
-        logs = right[..., None] * won.ravel() + wrong[..., None] * lost.ravel()
-        logs += np.log(EXCESS_PRIOR)[:, None]
-        peak = logs.max(axis=1)
-        total = peak + np.log(np.exp(logs - peak[:, None]).sum(axis=1))
-        return np.asarray(total.reshape(len(epsilon), *won.shape))
-
-    return mixed(ones, zeros), mixed(zeros, ones)
+    ones = np.concatenate([n.ravel() for n, _ in counts])
+    zeros = np.concatenate([n.ravel() for _, n in counts])
+    # First the bets on label 1, then those on label 0.
+    won, lost = np.concatenate([ones, zeros]), np.concatenate([zeros, ones])
+    logs = right[..., None] * won + wrong[..., None] * lost
+    logs += np.log(EXCESS_PRIOR)[:, None]
+    peak = logs.max(axis=1)
+    total = peak + np.log(np.exp(logs - peak[:, None]).sum(axis=1))
+    found, begin = [], 0
+    for n, _ in counts:
+        shape = (len(epsilon), *n.shape)
+        one = total[:, begin : begin + n.size].reshape(shape)
+        zero = total[:, len(ones) + begin : len(ones) + begin + n.size].reshape(shape)
+        found.append((one, zero))
+        begin += n.size
+    return found
 
 
 def tree_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> Floats:
@@ -94,17 +109,19 @@ def tree_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> Floats:
     A node bets on label 1, on label 0, on nothing, or leaves it to its two halves: a mixture of
     products over disjoint regions, so an e-process. Other axes are disjoint trees.
     """
+    levels = [(ones, zeros)]
+    while levels[-1][0].shape[-1] > 1:
+        ones, zeros = levels[-1]
+        levels.append((ones[..., ::2] + ones[..., 1::2], zeros[..., ::2] + zeros[..., 1::2]))
     total: Floats | None = None
-    while True:
-        one, zero = region_log_wealth(ones, zeros, epsilon)
+    for one, zero in _region_log_wealths(levels, epsilon):
         stop = np.logaddexp(np.log(NO_BET), np.log(0.5 * (1.0 - NO_BET)) + np.logaddexp(one, zero))
         if total is None:
             total = stop
         else:
             total = np.logaddexp(stop, total[..., ::2] + total[..., 1::2]) - np.log(2.0)
-        if ones.shape[-1] == 1:
-            return np.asarray(total.reshape(len(epsilon), -1).sum(axis=1))
-        ones, zeros = ones[..., ::2] + ones[..., 1::2], zeros[..., ::2] + zeros[..., 1::2]
+    assert total is not None
+    return np.asarray(total.reshape(len(epsilon), -1).sum(axis=1))
 
 
 def tails_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> Floats:
@@ -124,16 +141,12 @@ def tails_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> Floats:
         n1, n0 = (np.cumsum(n[..., kept], axis=-1)[..., :half] for n in (ones, zeros))
         return n1, n0
 
-    def mixed(won: Floats, lost: Floats) -> tuple[Floats, Floats]:
-        one, zero = region_log_wealth(won, lost, epsilon)
-        return (
-            np.logaddexp.reduce(one, axis=-1) - np.log(half),
-            np.logaddexp.reduce(zero, axis=-1) - np.log(half),
-        )
-
     (high1, high0), (deep1, deep0) = tail(True), tail(False)
-    (up1, up0), (low1, low0) = mixed(high1, high0), mixed(deep1, deep0)
-    alike = mixed(high1 + deep0, high0 + deep1)
+    regions = [(high1, high0), (deep1, deep0), (high1 + deep0, high0 + deep1)]
+    (up1, up0), (low1, low0), alike = (
+        tuple(np.logaddexp.reduce(logs, axis=-1) - np.log(half) for logs in both)
+        for both in _region_log_wealths(regions, epsilon)
+    )
     alone = np.log(0.125 * (1.0 - MONOTONE))
     opposite = 0.5 * MONOTONE
     ways = np.array(
