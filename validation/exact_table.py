@@ -20,7 +20,8 @@ from dpest.inputs.domains import Reals
 from dpest.inputs.patterns import patterns
 from dpest.inputs.search import search
 
-BUDGET = 400  # pairs of one search
+BUDGET = 200  # pairs of one search
+LISTED = 400  # pairs of a domain that is searched in full
 LINE = 0.99  # of the known worst case must be reached on the real line
 
 
@@ -115,7 +116,7 @@ def searched(names: list[str]) -> int:
                 length=length,
                 budget=BUDGET,
                 enough=wanted + 1e-9 if where == "all" else row.worst - 1e-9,
-                listed=BUDGET,
+                listed=LISTED,
             )
             above = found.value > row.worst * (1 + 1e-6)
             poor = found.value < wanted

@@ -185,14 +185,14 @@ def privacy_loss(
     found = [
         _supremum(parts, side, x, x2)
         if leftovers[1 - side] == 0
-        else cut_loss(parts, side, leftovers[1 - side], x, x2)
+        else (*cut_loss(parts, side, leftovers[1 - side], x, x2), 0.0)
         for side in (0, 1)
     ]
     side = 0 if found[0][0] >= found[1][0] else 1
     error = 0.0
     if math.isfinite(found[side][0]):
         pieces = max(sum(max(len(g.blocks) for g in groups) for groups in parts), 1)
-        error = 2 * quadrature_error(cells) * pieces + 1e-15
+        error = 2 * quadrature_error(cells) * pieces + found[side][2] + 1e-15
     notes = [note for t in traces for note in t.notes]
     if any(leftovers):
         notes.append(f"{_cut_off(sum(leftovers))}: ε is a lower bound for this pair")
@@ -235,12 +235,15 @@ def privacy_loss(
     return loss
 
 
-def _supremum(parts: list[list[GroupPair]], side: int, x: Any, x2: Any) -> tuple[float, Witness]:
-    """The supremum of one direction's loss, with its witness; the parts' losses add."""
+def _supremum(
+    parts: list[list[GroupPair]], side: int, x: Any, x2: Any
+) -> tuple[float, Witness, float]:
+    """The supremum of one direction's loss, its witness and its rounding; parts' losses add."""
     best = [_direction(groups, side) for groups in parts]
     found = [describe(b.group, b.extremes, x, x2, side == 0) for b in best]
     witness = found[0] if len(found) == 1 else joined(found)
-    return _total([b.value for b in best]), witness
+    doubt = math.fsum(part.doubt for b in best for e in b.extremes for part in e.parts)
+    return _total([b.value for b in best]), witness, doubt
 
 
 def _cut_off(leftover: float) -> str:

@@ -29,6 +29,7 @@ class Extreme:
     how: str = "at"  # "at", "limit" (approached at infinity), "unbounded", "support"
     log_p: float = math.nan
     log_q: float = math.nan
+    doubt: float = 0.0  # rounding error: where the logs are large the value has fewer digits
 
 
 NOTHING = Extreme(-math.inf)
@@ -185,7 +186,8 @@ def _peak(pair: LogPair, x: Floats, y: Floats, doubt: Floats, sign: float, scale
                 break
     log_p, log_q = pair(np.array([where]))
     value = sign * float(log_p[0] - log_q[0])
-    return Extreme(value, (where,), "at", float(log_p[0]), float(log_q[0]))
+    unsure = float(_doubt(log_p, log_q)[0])
+    return Extreme(value, (where,), "at", float(log_p[0]), float(log_q[0]), unsure)
 
 
 def _promising(x: Floats, y: Floats, best: float) -> NDArray[np.intp]:
@@ -223,18 +225,21 @@ def _tails(points: Floats, here: Floats, doubt: Floats, count: int) -> list[Extr
         # The nearest point from which on nothing changes any more: it has the most digits.
         settled = np.abs(values - values[-1]) <= unsure + unsure[-1] + 1e-15
         place = int(np.argmax(settled))
+        rough = float(unsure[place] + unsure[-1])
         if place < len(values) - 1 or len(values) < 5:
-            found.append(Extreme(float(values[place]), (end,), "limit"))
+            found.append(Extreme(float(values[place]), (end,), "limit", doubt=rough))
         else:
-            found.append(Extreme(_extrapolated(values), (end,), "limit"))
+            limit, change = _extrapolated(values)
+            found.append(Extreme(limit, (end,), "limit", doubt=rough + change))
     return found
 
 
-def _extrapolated(values: Floats) -> float:
+def _extrapolated(values: Floats) -> tuple[float, float]:
     """The limit of a sequence at doubling distances d that behaves like c + a/d + b/d² + …
 
     Tails that are a polynomial times an exponential have such ratios. By Richardson's scheme; its
-    own error estimate is taken off, and the last value is kept where it doesn't converge.
+    own error estimate is taken off, and the last value is kept where it doesn't converge. Gives
+    the limit and that estimate.
     """
     row = values.copy()
     best, doubt = float(values[-1]), math.inf
@@ -244,7 +249,9 @@ def _extrapolated(values: Floats) -> float:
         if change >= doubt:
             break
         best, doubt, row = float(better[-1]), change, better
-    return best - doubt if doubt < 1e-6 else float(values[-1])
+    if doubt < 1e-6:
+        return best - doubt, doubt
+    return float(values[-1]), abs(best - float(values[-1]))
 
 
 def scan_lattice(

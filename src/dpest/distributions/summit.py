@@ -161,7 +161,9 @@ def _ascend(
                 if found.how in ("support", "unbounded")
                 else ("limit" if "limit" in ends else "at")
             )
-            best = Extreme(found.value, tuple(point.tolist()), how, found.log_p, found.log_q)
+            best = Extreme(
+                found.value, tuple(point.tolist()), how, found.log_p, found.log_q, found.doubt
+            )
             if best.value == math.inf:
                 return best
         if best.value <= before + 1e-12:
