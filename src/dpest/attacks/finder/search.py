@@ -211,6 +211,8 @@ class Searcher:
         """SLSQP from one start, first with soft sigmoids, then with the steepness asked for."""
         from scipy.optimize import minimize
 
+        if not objective.size:  # a given pair and one output: nothing to move
+            return self.candidate(objective, start, start)
         started = time.perf_counter()
         unit = np.full(objective.size, self.scale)
         unit[list(objective.neighbourhood.differences)] = 1.0

@@ -103,7 +103,7 @@ def p_value_curve(
     selection_runs: int = SELECTION_RUNS,
     test_runs: int = TEST_RUNS,
     seed: int = 0,
-    caution: float = 2.0,
+    caution: float = 3.0,
     run: Any = None,
 ) -> Curve:
     """p-values at each ε of `epsilons`, for the event that the search picks for it.

@@ -30,9 +30,9 @@ CAUTION = 3.5
 TOLERANCE = 0.02
 _QUANTILES = np.concatenate(
     [
-        [0.001, 0.002, 0.005, 0.01, 0.02],
+        [0.001, 0.0015, 0.002, 0.003, 0.005, 0.01, 0.02],
         np.arange(0.05, 0.96, 0.05),
-        [0.98, 0.99, 0.995, 0.998, 0.999],
+        [0.98, 0.99, 0.995, 0.997, 0.998, 0.9985, 0.999],
     ]
 )
 _MOST_CATEGORIES = 24
@@ -446,7 +446,7 @@ def readable(values: Floats, sample: Floats) -> Floats:
     spread = high - low if high > low else float(np.ptp(sample))
     if not spread > 0 or not np.isfinite(spread):
         return np.unique(values[np.isfinite(values)])
-    unit = 10.0 ** math.floor(math.log10(spread / 20))
+    unit = 10.0 ** math.floor(math.log10(spread / 50))
     digits = max(0, -math.floor(math.log10(unit)))
     return np.unique(np.round(np.round(values[np.isfinite(values)] / unit) * unit, digits))
 
