@@ -30,7 +30,11 @@ _MOST_PATHS = 256
 class Data:
     """The private data: only a proved mechanism may look at them."""
 
+    def __init__(self) -> None:
+        self.__dict__["touched"] = []
+
     def _refused(self, *_: Any, **__: Any) -> Any:
+        self.__dict__["touched"].append(True)
         raise RefusedError(
             "the program itself looks at the data: only the proved mechanisms may be given them"
         )
@@ -246,6 +250,8 @@ def _run_all(
         )
         arguments = {**target.all_params, **({unit: Unit()} if unit else {})}
         function(data, rng=rng, **arguments)
+        if data.__dict__["touched"]:  # the program caught the refusal
+            data._refused()
         found.append(run)
         for at in range(len(prefix), len(run.taken)):
             pending.append([*run.taken[:at], not run.taken[at]])

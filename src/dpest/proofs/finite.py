@@ -258,7 +258,8 @@ def bound(
     denominator = 1
     before = Unit.exponential
     while True:
-        Unit.exponential = exponential(denominator)
+        needed: list[int] = []
+        Unit.exponential = exponential(denominator, needed)
         try:
             params = dict(argument_values)
             if unit is not None:
@@ -268,6 +269,8 @@ def bound(
                 for x in inputs
             }
             again = distribution(lambda value, rng: own(value, rng=rng, **params), inputs[0])
+            if needed:
+                raise NeedsDenominatorError(needed[0])
             if again != tables[repr(inputs[0])]:
                 raise ReplayError(
                     "the function did something else when it was run again",

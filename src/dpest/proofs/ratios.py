@@ -149,14 +149,18 @@ class Ratio:
         return f"({list(map(str, self.top))})/({list(map(str, self.bottom))})"
 
 
-def exponential(denominator: int) -> Any:
-    """e^(c·unit) as a power of a = e^(-unit/denominator)."""
+def exponential(denominator: int, needed: list[int]) -> Any:
+    """e^(c·unit) as a power of a = e^(-unit/denominator).
+
+    A finer denominator that is needed is noted, should the user's function catch the signal.
+    """
 
     def exp(value: Unit) -> Any:
         if value.power != 1:
             refuse("exp of a power of eps", "give eps a value")
         exponent = -value.factor * denominator
         if exponent.denominator != 1:
+            needed.append(exponent.denominator)
             raise NeedsDenominatorError(exponent.denominator)
         steps = int(exponent)
         power = (*[Fraction(0)] * abs(steps), Fraction(1))
