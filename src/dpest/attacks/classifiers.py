@@ -6,6 +6,8 @@ output speaks for the first input. Only the order of the numbers matters.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -19,6 +21,8 @@ from dpest.program.samples import Samples
 Floats = NDArray[np.float64]
 
 _LOOK = 400_000  # outputs that choose atoms, bins and scales, and compare families of features
+# What a fit costs, roughly: rows times features in a second, with a few models and steps each.
+_ROWS_A_SECOND, _LEAST_ROWS = 1_500_000, 4_000
 _BLOCK = 1 << 15  # outputs scored at a time: what is read again stays in the cache
 _MOST_CELLS = 400_000_000  # codes held for training, two bytes each
 
@@ -67,7 +71,8 @@ class AdditiveTrainer:
     """The most promising additive scorers among families of features and strengths of the prior.
 
     The first portion decides which: half of a thinned set trains, the other half compares. All
-    portions then train those that are kept. Outputs are coded at once and not held.
+    portions then train those that are kept. Outputs are coded at once and not held. With a limit
+    in `seconds` from now on, fewer outputs are used and fewer models are tried.
     """
 
     def __init__(
@@ -75,8 +80,10 @@ class AdditiveTrainer:
         steps: Sequence[float] = (0.5, 0.1, 0.02, 0.004),
         families: Sequence[Family] | None = None,
         keep: int = 3,
+        seconds: float | None = None,
     ) -> None:
         self._steps, self._families, self._keep = tuple(steps), families, keep
+        self._end = math.inf if seconds is None else time.monotonic() + seconds
         self._chosen: list[tuple[Coder, float, additive.AdditiveModel | None]] | None = None
         self._coders: list[Coder] = []
         self._designs: dict[int, list[additive.Design]] = {}
@@ -104,14 +111,25 @@ class AdditiveTrainer:
         found: list[AdditiveScorer] = []
         for number, coder in enumerate(self._coders):
             design = additive.Design.join(self._designs.pop(number))
+            stride = max(1, -(-design.rows // self._affordable(len(coder.features))))
+            if stride > 1:
+                design = design.strided(stride)
             for chosen, step, start in self._chosen:
-                if chosen is coder:
-                    model = additive.fit(design, labels, step=step, start=start)
+                if chosen is coder and (not found or time.monotonic() < self._end):
+                    model = additive.fit(design, labels[::stride], step=step, start=start)
                     found.append(AdditiveScorer(coder, model))
         return found
 
+    def _affordable(self, features: int) -> int:
+        """Rows that a few fits have the time for."""
+        if self._end == math.inf:
+            return 1 << 62
+        left = max(self._end - time.monotonic(), 0.0)
+        return max(_LEAST_ROWS, int(_ROWS_A_SECOND * left / max(features, 1)))
+
     def _choose(self, first: Samples, second: Samples) -> None:
-        head = _look(first, second)
+        self._half = min(_LOOK, self._affordable(16)) // 2
+        head = _look(first, second, self._half)
         splitter = Splitter(head)
         look = splitter.parts(head)
         families = _families(look) if self._families is None else self._families
@@ -127,10 +145,13 @@ class AdditiveTrainer:
         self, coders: Sequence[Coder], look: Parts, first: Samples, second: Samples
     ) -> list[tuple[Coder, float, additive.AdditiveModel | None]]:
         labels = np.zeros(look.size, dtype=bool)
-        labels[: min(first.size, _LOOK // 2)] = True
+        labels[: min(first.size, self._half)] = True
         held = np.arange(look.size) % 2 == 1
         trials: list[tuple[float, Coder, float, additive.AdditiveModel | None]] = []
+        middle = self._end if self._end == math.inf else 0.5 * (time.monotonic() + self._end)
         for coder in coders:
+            if trials and time.monotonic() > middle:
+                break
             design = additive.Design(coder.features, coder.codes_of(look), look.size)
             part = design.where(~held)
             model: additive.AdditiveModel | None = None
@@ -156,8 +177,8 @@ def _families(look: Parts) -> list[Family]:
     return families
 
 
-def _look(first: Samples, second: Samples) -> Samples:
-    return Samples.concatenate([_head(first, _LOOK // 2), _head(second, _LOOK // 2)])
+def _look(first: Samples, second: Samples, half: int = _LOOK // 2) -> Samples:
+    return Samples.concatenate([_head(first, half), _head(second, half)])
 
 
 def _head(samples: Samples, count: int) -> Samples:

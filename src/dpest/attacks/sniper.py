@@ -35,6 +35,8 @@ Pair = tuple[Any, Any]
 _METHOD = "sniper"
 # Outputs of one input that are held to compare pairs.
 _MOST_COMPARED = 1 << 20
+# Of a budget in seconds: when the comparison of pairs, and all learning, should be over.
+_COMPARING, _LEARNING = 0.3, 0.7
 # A pair that promises this much less than the best may still be the better one.
 _NEARLY = 0.25
 
@@ -85,12 +87,14 @@ class Plan:
         )
 
 
-def _trainer(classifier: Any, paper: bool, seed: int, quick: bool) -> Trainer:
+def _trainer(
+    classifier: Any, paper: bool, seed: int, quick: bool, seconds: float | None = None
+) -> Trainer:
     """Something that learns to score; `quick` where only pairs are compared."""
     if classifier in (None, "additive") and not (paper and classifier is None):
         if quick:
-            return AdditiveTrainer(steps=(0.1,), families=[QUICK], keep=1)
-        return AdditiveTrainer()
+            return AdditiveTrainer((0.1,), [QUICK], keep=1, seconds=seconds)
+        return AdditiveTrainer(seconds=seconds)
     kinds: dict[str, Callable[[int], Any]] = {"logistic": PaperLogistic, "network": PaperNetwork}
     name = classifier or "logistic"
     if isinstance(name, str):
@@ -151,6 +155,11 @@ class _Run:
         self.report(stage)
         return samples
 
+    def left(self, share: float) -> float | None:
+        """Seconds until this share of the budget's seconds is spent; None without such a limit."""
+        limit = self.meter.budget.seconds
+        return None if limit is None else max(share * limit - self.meter.seconds, 0.0)
+
     def report(self, stage: str) -> None:
         if self.progress is not None:
             self.progress(Progress(_METHOD, self.meter.runs, self.meter.seconds, 0.0, stage))
@@ -200,6 +209,8 @@ def sniper_attack(
     stopped = False
     try:
         for candidate in _best_pairs(run, pairs, options):
+            if attack is not None and run.left(_LEARNING) == 0.0:
+                break
             found = _find(run, candidate, plan.train, plan.choose, options)
             if attack is None or found.expected > attack.expected:
                 attack = found
@@ -266,10 +277,16 @@ def _best_pairs(run: _Run, pairs: Sequence[Pair], options: _Options) -> list[Pai
     each_round = screen * len(left) // rounds
     for last in range(rounds - 1, -1, -1):
         size = min(max(each_round // len(left) // 2, 50), _MOST_COMPARED)
-        promises = np.array([attack.expected for attack in _quick(run, left, size, options)])
+        promises = np.full(len(left), -np.inf)
+        for place, attack in enumerate(_quick(run, left, size, options)):
+            promises[place] = attack.expected
+            if run.left(_COMPARING) == 0.0:
+                break
         order = np.argsort(promises)[::-1]
         keep = 3 if last == 0 else max(3, -(-len(left) // 3))
         best = promises[order[0]]
+        if not best > -np.inf:
+            return left[:1]
         left = [
             left[i]
             for place, i in enumerate(order[:keep])
@@ -288,7 +305,9 @@ def _quick(run: _Run, pairs: Sequence[Pair], size: int, options: _Options) -> It
                 halves = np.arange(size), np.arange(size, 2 * size)
                 outputs[repr(x)] = drawn.take(halves[0]), drawn.take(halves[1])
         (first, first_rest), (second, second_rest) = (outputs[repr(x)] for x in pair)
-        trainer = _trainer(options.classifier, options.paper, run.seed(), True)
+        seconds = run.left(_COMPARING)
+        each = None if seconds is None else seconds / len(pairs)
+        trainer = _trainer(options.classifier, options.paper, run.seed(), True, each)
         trainer.add(first, second)
         yield _choose(trainer.finish(), [(first_rest, second_rest)], options)
 
@@ -297,7 +316,10 @@ def _find(
     run: _Run, pair: Pair, train: int, choose: int, options: _Options, *, quick: bool = False
 ) -> Attack:
     """Train on `train` runs of each input, then choose model and threshold on `choose` others."""
-    trainer = _trainer(options.classifier, options.paper, run.seed(), quick)
+    # Drawing takes about half of the time.
+    seconds = run.left(_COMPARING if quick else _LEARNING)
+    each = None if seconds is None else 0.5 * seconds
+    trainer = _trainer(options.classifier, options.paper, run.seed(), quick, each)
     stage = "comparing pairs" if quick else "training"
     for first, second in run.draw(pair, train, stage):
         trainer.add(first, second)
