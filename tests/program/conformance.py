@@ -27,7 +27,13 @@ class Recorder:
     def __init__(self, trace: Trace, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.symbols = {}
+        self.differences: dict[int, tuple[Symbol, int]] = {}
         for symbol, noise in trace.noises.items():
+            pair = re.fullmatch(r"[a-z]+(\d+)(?:_\d+)?-[a-z]+(\d+)(?:_\d+)?", symbol.name)
+            if pair:
+                self.differences[int(pair.group(1))] = symbol, 1
+                self.differences[int(pair.group(2))] = symbol, -1
+                continue
             found = re.fullmatch(rf"{noise.family}(\d+)(_\d+)?", symbol.name)
             assert found, symbol.name
             self.symbols[int(found.group(1)), noise] = symbol
@@ -39,7 +45,10 @@ class Recorder:
         drawn = noise.sample(self.rng)
         drawn = int(drawn) if noise.discrete else float(drawn)
         symbol = self.symbols.get((index, noise))
-        if symbol is None:
+        if index in self.differences:
+            one, sign = self.differences[index]
+            self.values[one] = self.values.get(one, Fraction(0)) + sign * Fraction(drawn)
+        elif symbol is None:
             self.unknown += 1
         else:
             self.values[symbol] = Fraction(drawn)

@@ -105,9 +105,22 @@ def test_parameters() -> None:
 # Messages
 
 
-def test_float_of_noise_is_run_one_by_one_and_said() -> None:
+def test_conversions_of_noise_stay_in_the_batch() -> None:
+    def converted(x: Any, rng: Any) -> Any:
+        noisy = float(x + rng.laplace())
+        return noisy, int(noisy), int(rng.geometric(0.5)), float(noisy > 0)
+
+    samples = batch(converted, 1.0, 2000, 1)
+    assert not samples.notes
+    for real, whole, count, bit in samples:
+        assert [type(v) for v in (real, whole, count, bit)] == [float, int, int, float]
+        assert whole == int(real)
+        assert bit == float(real > 0)
+
+
+def test_what_needs_numbers_is_run_one_by_one_and_said() -> None:
     notes: list[str] = []
-    samples = batch(lambda x, rng: float(x + rng.laplace()), 1.0, 200, 1, on_note=notes.append)
+    samples = batch(lambda x, rng: math.exp(x + rng.laplace()), 1.0, 200, 1, on_note=notes.append)
     assert len(samples) == 200
     (note,) = notes
     assert "float()" in note
@@ -124,13 +137,13 @@ def test_math_of_noise_is_run_one_by_one_and_said() -> None:
 def test_a_mechanism_cannot_swallow_the_fallback() -> None:
     def swallows(x: Any, rng: Any) -> Any:
         try:
-            return float(x + rng.laplace())
+            return math.exp(x + rng.laplace())
         except Exception:
             return "swallowed"
 
     def swallows_all(x: Any, rng: Any) -> Any:
         try:
-            return float(x + rng.laplace())
+            return math.exp(x + rng.laplace())
         except:  # noqa: E722
             return "swallowed"
 

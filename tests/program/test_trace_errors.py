@@ -22,7 +22,7 @@ HERE = __file__
 
 def to_float(x, rng):
     noisy = x + rng.laplace()
-    return float(noisy)
+    return math.exp(noisy)
 
 
 def to_log(x, rng):

@@ -22,6 +22,7 @@ import numpy as np
 
 from dpest.program.batch_python import common_kind, retyped
 from dpest.program.batch_values import _METHODS, Batched, BatchedArray
+from dpest.program.reach import conversions
 
 if TYPE_CHECKING:
     from dpest.program.batch_reading import Reading
@@ -45,7 +46,8 @@ def patched(reading: Reading, function: Any) -> Iterator[None]:
                 if value is np:
                     saved[name] = value
                     names[name] = _NUMPY
-            for name, new in (("max", _max), ("min", _min), ("type", _type)):
+            converted = [(name, _CONVERSIONS[name]) for name in conversions(function)]
+            for name, new in (("max", _max), ("min", _min), ("type", _type), *converted):
                 saved[name] = names.get(name, _MISSING)
                 if saved[name] is _MISSING:
                     names[name] = new
@@ -268,6 +270,27 @@ def _type(*args: Any, **options: Any) -> Any:
     if len(args) == 1 and isinstance(args[0], Batched) and _active() is not None:
         return args[0].__class__
     return builtins.type(*args, **options)
+
+
+def _float(value: Any = 0.0, /) -> Any:
+    """`float`, where it is only called."""
+    reading = _active()
+    if reading is not None and isinstance(value, Batched) and not value.shape:
+        return retyped(reading.astype(value, np.dtype(np.float64)), float)
+    return float(value)
+
+
+def _int(value: Any = 0, /, *base: Any, **options: Any) -> Any:
+    """`int`, where it is only called."""
+    reading = _active()
+    if reading is None or base or options or not isinstance(value, Batched) or value.shape:
+        return int(value, *base, **options)
+    if reading.arrays.dtype(value.data()).kind == "f":
+        return reading.to_integer(value.trunc())
+    return retyped(reading.astype(value, np.dtype(np.int64)), int)
+
+
+_CONVERSIONS = {"float": _float, "int": _int}
 
 
 @contextmanager

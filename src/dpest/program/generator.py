@@ -66,6 +66,11 @@ class SymbolicGenerator:
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
         return self._located("exponential", Exponential, 0.0, (scale,), size)
 
+    def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
+        if is_symbolic(shape) or np.ndim(shape) != 0 or shape != 1:
+            refuse("rng.gamma with a shape other than 1", "sum draws of rng.exponential")
+        return self.exponential(scale, size)
+
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
         if not any(_has_symbols(v) for v in (low, high)):
             return self._located("uniform", Uniform, 0.0, (low, high), size)
@@ -163,6 +168,17 @@ class SymbolicGenerator:
             rest.remove(place)
             picks.append(pool[place])
         return picks
+
+    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
+        """One trial; more of them would be as many forks."""
+        chances = [_parameter("multinomial", v) for v in pvals]
+        if size is not None or n != 1:
+            refuse("rng.multinomial of more than one trial", "draw them with rng.choice")
+        rest = 1 - sum(chances[:-1])
+        place = self._outcome(
+            range(len(chances)), self._chances(len(chances), [*chances[:-1], rest])
+        )
+        return np.eye(len(chances), dtype=np.int64)[place]
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
         """Lazily: a loop that stops early forks only over what it has looked at."""

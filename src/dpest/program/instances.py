@@ -59,7 +59,7 @@ def instantiate(trace: Trace, x: Any, *, check: bool = True) -> Trace:
     _bind(trace.inputs, x, values)
     supports = Supports()
     supports.noises.update(trace.noises)
-    indicators = {s: _substituted(truth, values) for s, truth in trace.indicators.items()}
+    indicators = {s: substituted(truth, values) for s, truth in trace.indicators.items()}
     bits = {s: Form.number(int(t)) for s, t in indicators.items() if isinstance(t, bool)}
     values.update(bits)
     # Paths share their first conditions: each is substituted once.
@@ -107,14 +107,14 @@ def _plain_leaf(form: Form, kind: str) -> Any:
     return bool(form.constant) if kind == "bool" else Real(form, kind == "int").plain
 
 
-def _substituted(truth: Truth, values: Mapping[Symbol, Form]) -> Any:
+def substituted(truth: Truth, values: Mapping[Symbol, Form]) -> Any:
     if truth.condition is not None:
         at = Condition(truth.condition.form.substitute(values), truth.condition.relation)
         known = at.decided()
         return Truth(at) if known is None else known
     result: Any = truth.conjunction
     for part in truth.parts:
-        result = joined(result, _substituted(part, values), truth.conjunction)
+        result = joined(result, substituted(part, values), truth.conjunction)
     return result
 
 

@@ -23,10 +23,10 @@ import numpy as np
 
 from dpest.program import symbolic_functions
 from dpest.program.lazy_lists import in_order, outermost
-from dpest.program.reach import containers
+from dpest.program.reach import containers, conversions
 from dpest.program.running import has_run, lenient, running
 from dpest.program.selections import clipped, continuous, converted, extreme
-from dpest.program.symbolic import Real, is_symbolic
+from dpest.program.symbolic import Real, Truth, is_symbolic, typed
 from dpest.program.symbolic_arrays import (
     SymbolicArray,
     _objects,
@@ -58,8 +58,11 @@ class _Slot:
         if isinstance(self.holder, CellType):
             if _content(self.holder) is old:
                 self.holder.cell_contents = new
-        elif self.holder.get(self.name) is old:
-            self.holder[self.name] = new
+        elif self.holder.get(self.name, _MISSING) is old:
+            if new is _MISSING:
+                del self.holder[self.name]
+            else:
+                self.holder[self.name] = new
 
 
 def _content(cell: CellType) -> Any:
@@ -88,6 +91,11 @@ class Overlay:
                 new = _replacement(old)
                 if new is not None:
                     self.slots.append(_Slot(holder, name, old, new))
+        for name in conversions(*roots):
+            new = _CONVERSIONS[name]
+            self.slots += [
+                _Slot(names, name, _MISSING, new) for names in self.globals if name not in names
+            ]
         self.ids = {id(names) for names in self.globals}
 
 
@@ -139,6 +147,8 @@ def overlaid(names: dict[str, Any]) -> None:
         new = _replacement(old)
         if new is not None:
             names[name] = new
+    for name in conversions(names):
+        names.setdefault(name, _CONVERSIONS[name])
 
 
 _importing = threading.local()
@@ -202,6 +212,27 @@ def _ranked(keys: list[Any]) -> list[Any] | None:
             if not continuous(a.form.plus(b.form, -1)):
                 return None  # a tie would be decided by the next entry
     return firsts
+
+
+def _float(value: Any = 0.0, /) -> Any:
+    """`float`, where it is only called: of a noisy number the number itself."""
+    if has_run() and isinstance(value, (Real, Truth)):
+        number = value.number() if isinstance(value, Truth) else value
+        return Real(number.form, False, False)
+    return float(value)
+
+
+def _int(value: Any = 0, /, *base: Any, **options: Any) -> Any:
+    """`int`, where it is only called: of a noisy integer the integer itself."""
+    if has_run() and not base and not options:
+        if isinstance(value, Truth):
+            return typed(value.number(), False)
+        if isinstance(value, Real) and value.integer:
+            return typed(value, False)
+    return int(value, *base, **options)
+
+
+_CONVERSIONS = {"float": _float, "int": _int}
 
 
 def _sorted(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -292,6 +323,17 @@ def _filled(original: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
+def _counted(original: Callable[..., Any]) -> Callable[..., Any]:
+    """np.arange: plain numbers, in a form that a noisy mask can pick from where that is needed."""
+
+    @functools.wraps(original)
+    def apply(*args: Any, **options: Any) -> Any:
+        made = original(*args, **options)
+        return made.astype(object).view(SymbolicArray) if has_run() and lenient() else made
+
+    return apply
+
+
 def _of_symbols(original: Callable[..., Any], args: Any, options: Any) -> Any:
     """np.full with a noisy value, and np.zeros_like and its kin for a noisy array."""
     if original in (np.zeros, np.ones, np.empty):
@@ -360,6 +402,7 @@ _FUNCTIONS: dict[str, Any] = {
             "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like",
         )
     },
+    "arange": _counted(np.arange),
     **{
         name: _on_lists(getattr(np, name))
         for name in (

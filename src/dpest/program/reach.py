@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import sys
 from collections.abc import Iterator
-from types import CellType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from dpest.declaration import Mechanism
 from dpest.program.places import is_user_file
 
+CONVERSIONS = ("float", "int")
 _MOST_ELEMENTS = 256  # containers with more elements hold data, not functions
 
 
@@ -23,8 +25,39 @@ def containers(*roots: Any) -> Iterator[dict[str, Any] | CellType]:
     yield from _Search(roots).found
 
 
+def conversions(*roots: Any) -> list[str]:
+    """`float` and `int`, where the code that can be reached does nothing with them but call them.
+
+    There a function can stand in for them; elsewhere (`isinstance(x, float)`) only the type can.
+    """
+    codes = _Search(roots, by_name=True).codes
+    other = {name for code in codes for name in _not_called(code)}
+    return [name for name in CONVERSIONS if name not in other]
+
+
+@functools.lru_cache(maxsize=4096)
+def _not_called(code: CodeType) -> frozenset[str]:
+    """The conversions that the code does something else with than calling them."""
+    if not any(name in code.co_names for name in CONVERSIONS):
+        return frozenset()
+    found: set[str] = set()
+    mapped = False
+    for step in dis.get_instructions(code):
+        # A global that is loaded to be called is loaded together with a NULL.
+        called = step.opname == "LOAD_GLOBAL" and step.arg is not None and bool(step.arg & 1)
+        touched = step.opname.startswith(("LOAD_", "STORE_", "DELETE_"))
+        if step.argval in CONVERSIONS and touched and not called and not mapped:
+            found.add(step.argval)
+        mapped = called and step.argval == "map"
+    return frozenset(found)
+
+
 class _Search:
-    def __init__(self, roots: tuple[Any, ...]) -> None:
+    """`by_name`: of a function's globals only those are followed that its code names."""
+
+    def __init__(self, roots: tuple[Any, ...], *, by_name: bool = False) -> None:
+        self.by_name = by_name
+        self.codes: list[CodeType] = []
         self.found: list[dict[str, Any] | CellType] = []
         self._seen: set[int] = set()
         self._pending: list[Any] = []
@@ -53,7 +86,8 @@ class _Search:
                 if not isinstance(root, FunctionType):
                     return
         while isinstance(root, FunctionType):
-            self._globals(root.__globals__)
+            if not self.by_name:
+                self._globals(root.__globals__)
             root = getattr(root, "__wrapped__", None)
 
     def _globals(self, names: dict[str, Any]) -> None:
@@ -103,7 +137,15 @@ class _Search:
 
     def _function(self, function: FunctionType) -> None:
         if is_user_file(function.__code__.co_filename):
-            self._globals(function.__globals__)
+            found = [function.__code__]
+            for code in found:
+                found += [c for c in code.co_consts if isinstance(c, CodeType)]
+            self.codes += found
+            named = {name for code in found for name in code.co_names}
+            if self.by_name:
+                self._pending += [v for k, v in function.__globals__.items() if k in named]
+            else:
+                self._globals(function.__globals__)
         for cell in function.__closure__ or ():
             try:
                 content = cell.cell_contents

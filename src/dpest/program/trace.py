@@ -16,6 +16,7 @@ from dpest.errors import PathLimitError, ReadingError, ReplayError, UntraceableE
 from dpest.noise.family import Noise
 from dpest.program.calls import caller, data_size, fresh, place_of, symbolic_in, symbols_for
 from dpest.program.conforming import check_generator, check_path
+from dpest.program.differences import with_differences
 from dpest.program.fixed import at_centre
 from dpest.program.forking import Exploration, Explored, Limits, Names, explore
 from dpest.program.instances import expand_indicators, instantiate
@@ -73,12 +74,14 @@ def trace(
     size = data_size(x)
     limits = Limits(max_paths, seconds, leftover, 200 + 8 * size + min(size**2, 10_000), size)
     try:
-        return _as_far_as_possible(target, given, limits, assume, lenient=False)
+        return with_differences(_as_far_as_possible(target, given, limits, assume, lenient=False))
     except UntraceableError as error:
         try:
             # Arrays of numbers can't take a noisy value (`x[0] += noise`), nor a noisy mask;
             # arrays of objects can.
-            return _as_far_as_possible(target, given, limits, assume, lenient=True)
+            return with_differences(
+                _as_far_as_possible(target, given, limits, assume, lenient=True)
+            )
         except ReadingError:
             raise error from None
 
