@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
+import dpest
+from dpest.attacks.finder import confirmation
 from dpest.attacks.finder.attack import finder_attack, finder_search
 from dpest.attacks.finder.estimate import PairedCounts, estimate, samples_needed
 from dpest.attacks.finder.event import PatternEvent, event_mechanism
@@ -435,3 +438,86 @@ def test_objective_turns_a_candidate_so_that_the_first_side_is_larger():
     assert candidate.x == [1.0]
     assert candidate.x2 == [0.0]
     assert candidate.frozen > 0
+
+
+# --- any mechanism ------------------------------------------------------------------------------
+
+
+def pair_loss(mechanism):
+    def confirm(x, x2, event):
+        return exact_loss(mechanism, x, x2)
+
+    return confirm
+
+
+def released_as_it_is(x, rng):
+    return x[0]
+
+
+def raises_below_zero(x, rng):
+    value = x[0] + rng.laplace(scale=2.0)
+    if value < 0:
+        raise ValueError("negative")
+    return value > 1
+
+
+@pytest.mark.parametrize(
+    ("function", "length", "truth"),
+    [(released_as_it_is, 1, math.inf), (raises_below_zero, 1, 0.5)],
+    ids=["no noise", "raises"],
+)
+def test_functions_of_other_kinds(function, length, truth):
+    evidence = finder_attack(function, "linf", reals(length), confirm=pair_loss(function), seed=0)
+    assert evidence.value == pytest.approx(truth, rel=1e-9)
+
+
+def test_a_given_pair_with_one_output_has_nothing_to_move():
+    evidence = finder_attack(
+        lambda x, rng: "always", x=[0.0], x2=[1.0], domain=reals(1), seed=0, alpha=0.01
+    )
+    assert evidence.value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("function", "form"),
+    [
+        (lambda x, rng: x.sum() + rng.laplace(scale=4.0), "array"),
+        (lambda x, rng: x + rng.laplace(scale=4.0), "number"),
+    ],
+    ids=["array", "number"],
+)
+def test_inputs_of_other_forms(function, form):
+    domain = replace(reals(1), form=form)
+    evidence = finder_attack(function, "linf", domain, confirm=pair_loss(function), seed=0)
+    assert evidence.value == pytest.approx(0.25)
+    x, x2 = evidence.witness.x, evidence.witness.x2
+    assert isinstance(x, np.ndarray if form == "array" else float)
+    assert abs(float(np.sum(x)) - float(np.sum(x2))) == pytest.approx(1.0)
+
+
+def test_a_search_without_a_budget_ends_and_says_what_it_left_out(monkeypatch):
+    monkeypatch.setattr(confirmation, "DEFAULT_SECONDS", 0.0)
+    evidence = finder_attack(above, "linf", reals(4), confirm=confirm_above, seed=0)
+    (note,) = [note for note in evidence.notes if "not done" in note]
+    assert "restarts" in note or "confirmations" in note or "tails" in note
+    assert 0.0 <= evidence.value <= 0.175 + 1e-9
+
+
+def test_counterexamples_come_back_from_the_far_tails():
+    """The exact ratio of an exponential race is reached near zero: no need for large inputs."""
+    evidence = finder_attack(exp_mech, "linf", reals(3), confirm=pair_loss(exp_mech), seed=0)
+    assert evidence.value == pytest.approx(0.1, rel=2e-3)
+    assert max(map(abs, evidence.witness.x)) < 20
+
+
+def test_a_delta_is_refused():
+    with pytest.raises(InputError, match="pure ε"):
+        dpest.attack(total, method="finder", epsilon=1.0, delta=0.1, length=2)
+
+
+def test_a_missing_parameter_is_asked_for():
+    def limited(x, rng, *, limit):
+        return x[0] + rng.laplace() > limit
+
+    with pytest.raises(InputError, match="limit"):
+        dpest.attack(limited, method="finder", length=1)

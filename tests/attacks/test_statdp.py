@@ -463,3 +463,56 @@ def test_false_alarms_of_complete_detections_are_rare():
         )
         rejected += found.p_value < 0.05
     assert rejected <= 22
+
+
+# --- what is said -------------------------------------------------------------------------------
+
+
+def test_the_hamming_distance_names_the_input_that_it_belongs_to():
+    """D1 is the likelier side, whichever came first."""
+
+    def answers(x, rng):
+        return [bool(q + rng.laplace(scale=0.3) >= 0.5) for q in x]
+
+    options = {"selection_runs": 5000, "test_runs": 5000, "seed": 0}
+    for pair in (([1.0, 1.0], [0.0, 0.0]), ([0.0, 0.0], [1.0, 1.0])):
+        found = detect(answers, [Case(*pair)], **options).counterexample
+        for feature, _ in found.event.parts:
+            if isinstance(feature, f.Mismatches):
+                side = found.x if feature.of == "D1" else found.x2
+                assert feature.reference == tuple(v >= 0.5 for v in side)
+                break
+        else:
+            pytest.fail(f"another event: {found.event.words}")
+
+
+def test_an_event_that_never_happened_on_the_other_side_is_left_to_the_exact_engine():
+    evidence = statdp_attack(
+        lambda x, rng: x[0], [0], [1], selection_runs=1000, test_runs=1000, seed=0
+    )
+    assert math.isfinite(evidence.value)
+    assert any("never happened on the second input" in note for note in evidence.notes)
+
+
+def test_chosen_arguments_are_part_of_the_notes():
+    def above(x, rng, *, limit, eps=0.5):
+        return x[0] + rng.laplace(scale=1 / eps) > limit
+
+    evidence = statdp_attack(above, [0.0], [1.0], selection_runs=2000, test_runs=2000, seed=0)
+    assert any(note.startswith("arguments that StatDP chose: limit = ") for note in evidence.notes)
+
+
+def test_a_loop_that_only_noise_ends_is_run_without_noise_once(monkeypatch):
+    from dpest.errors import PathLimitError
+    from dpest.program import trace
+
+    asked = []
+
+    def refusing(mechanism, x, **settings):
+        asked.append(x)
+        raise PathLimitError("a loop", "look for a loop that ends only by noise")
+
+    monkeypatch.setattr(trace, "noise_free", refusing)
+    cases = [Case([0.0], [1.0]), Case([2.0], [3.0])]
+    detect(lambda x, rng: x[0] + rng.laplace(), cases, selection_runs=2000, test_runs=1000)
+    assert len(asked) == 1
