@@ -14,6 +14,7 @@ from dpest.distributions.exponential_sums import ExponentialSum
 from dpest.distributions.output import output_distribution
 from dpest.distributions.quadrature import WEIGHTS, nodes_of
 from dpest.distributions.sums import sum_of
+from dpest.noise import discrete_laplace
 from dpest.noise.exponential import Exponential
 from dpest.noise.gaussian import Gaussian
 from dpest.noise.laplace import Laplace
@@ -117,6 +118,28 @@ def test_epsilon_of_a_released_sum(draw, epsilon):
         return x + draw(rng)
 
     assert exact_loss(mechanism, 0, 1).epsilon == pytest.approx(epsilon, rel=1e-12)
+
+
+def test_discrete_laplace_draws_added_up():
+    def mechanism(x, rng):
+        return x + sum(discrete_laplace(rng, 2.0) for _ in range(6)) - discrete_laplace(rng, 3.0)
+
+    loss = exact_loss(mechanism, 0, 1)
+    assert loss.epsilon == pytest.approx(1 / 3, rel=1e-14)
+    assert exact_loss(mechanism, 0, 0.5).epsilon == math.inf  # between the lattice's points
+    # By brute force: masses convolved on a wide window.
+    k = np.arange(-400, 401)
+    masses = np.ones(1)
+    for scale in (2.0,) * 6 + (3.0,):
+        one = math.tanh(1 / (2 * scale)) * np.exp(-np.abs(k) / scale)
+        masses = np.convolve(masses, one)
+    middle = len(masses) // 2
+    found = output_distribution(trace(mechanism, 0))
+    for at in (0, 1, 7, -40):
+        assert found.density(at) == pytest.approx(masses[middle + at], rel=1e-12)
+    shifted = np.append(0.0, masses[:-1])
+    truth = np.maximum(masses - math.exp(0.1) * shifted, 0.0).sum()
+    assert loss.delta(0.1) == pytest.approx(truth, abs=1e-12)
 
 
 def test_gaussian_noises_add_their_variances():

@@ -25,7 +25,7 @@ from dpest.distributions.factors import groups_of, memory_of
 from dpest.distributions.quadrature import Floats
 from dpest.distributions.ratio import NOTHING, Extreme, scan, scan_lattice
 from dpest.distributions.summit import climb, grid_bounds
-from dpest.distributions.sums import Convolved
+from dpest.distributions.sums import Convolved, TwoSidedSum
 from dpest.distributions.terms import IntegralTerm, KernelTerm, Term, parameters_of, renamed
 from dpest.noise.family import Noise
 from dpest.noise.laplace import Laplace
@@ -147,7 +147,10 @@ class Factor:
                 found.append(Extreme(value, (at,), "at", float(log_p[0]), float(log_q[0])))
             return found[0], found[1]
         rates = p.density.tail_rates
-        if not isinstance(p.density, (ExponentialSum, Convolved)) or not max(rates) < math.inf:
+        known = (ExponentialSum, Convolved, TwoSidedSum)
+        if not isinstance(p.density, known) or not max(rates) < math.inf:
+            return None
+        if p.density.discrete and shift.denominator != 1:
             return None
         found = []
         for moved in (shift, -shift):  # log f(y + moved) - log f(y) is largest where y is ...

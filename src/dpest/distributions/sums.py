@@ -1,7 +1,7 @@
 """Noises that a program only ever adds up are one noise: the density of their sum.
 
 Laplace and exponential noises have a closed form (`exponential_sums`), Gaussian ones are Gaussian
-again; what is left is convolved numerically, into a table.
+again, discrete Laplace ones a table; what is left is convolved numerically.
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ from dpest.noise.exponential import Exponential
 from dpest.noise.family import Noise
 from dpest.noise.gaussian import Gaussian
 from dpest.noise.laplace import Laplace
+from dpest.noise.lattice import LatticeNoise
+from dpest.noise.two_sided_geometric import TwoSidedDecay
 from dpest.noise.uniform import Uniform
 from dpest.program.linear import Form, Symbol, rational
 
 Summand = tuple[Noise, Fraction]
 _FAMILIES = (Laplace, Exponential, Gaussian, Uniform)
 _MOST_KINKS = 64
+_MOST_POINTS = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -59,15 +62,20 @@ def merged_noises(
         for symbol, c in form.terms.items():
             seen.setdefault(symbol, []).append((i, c))
     groups: dict[Any, list[Symbol]] = {}
+    first = len(forms) - released
     for symbol, places in seen.items():
+        lead = places[0][1]
+        shape = tuple((i, c / lead) for i, c in places)
         if isinstance(noises.get(symbol), _FAMILIES):
-            lead = places[0][1]
-            groups.setdefault(tuple((i, c / lead) for i, c in places), []).append(symbol)
+            groups.setdefault(shape, []).append(symbol)
+        elif isinstance(noises.get(symbol), TwoSidedDecay) and places[0][0] >= first:
+            # On one lattice: equal steps, of either sign, since the noise is symmetric.
+            groups.setdefault((*shape, abs(lead)), []).append(symbol)
     found: dict[Symbol, Noise] = {}
     members: dict[Symbol, tuple[Symbol, ...]] = {}
     names: dict[Symbol, Form] = {}
-    for places, symbols in groups.items():
-        outputs = any(i >= len(forms) - released for i, _ in places)
+    for symbols in groups.values():
+        outputs = any(i >= first for i, _ in seen[symbols[0]])
         if len(symbols) < (2 if outputs else 3):
             continue
         lead = seen[symbols[0]][0][1]
@@ -96,6 +104,10 @@ def _renamed(form: Form, names: Mapping[Symbol, Form]) -> Form:
 @functools.lru_cache(maxsize=1024)
 def sum_of(parts: tuple[Summand, ...]) -> Noise | None:
     """The distribution of Σ c·X for independent X; None where there is no way to have it."""
+    if isinstance(parts[0][0], TwoSidedDecay):
+        rates = tuple(sorted(noise.tail_rates[0] for noise, _ in parts))
+        wide = 400 / min(rates) > _MOST_POINTS or not max(rates) < math.inf
+        return None if wide else TwoSidedSum(rates)
     right: dict[Fraction, int] = {}
     left: dict[Fraction, int] = {}
     square = 0.0
@@ -292,3 +304,61 @@ class Convolved(Noise):
 
 
 _AT = Symbol("state", "sum")
+
+
+@dataclass(frozen=True)
+class TwoSidedSum(LatticeNoise):
+    """A sum of discrete Laplace noises (two-sided geometric ones) with these rates.
+
+    Masses by positive recursions, so that no digit is lost; beyond e^-90 they go on with the decay
+    of the widest noise, which is their limit.
+    """
+
+    rates: tuple[float, ...]
+    family: ClassVar[str] = "sum of two-sided geometric noises"
+
+    @functools.cached_property
+    def _table(self) -> Floats:
+        """Log-masses at 0, 1, …"""
+        from scipy.signal import lfilter
+
+        kept = math.ceil(90 / min(self.rates)) + 1
+        masses = np.zeros(4 * kept + 1)  # twice as far as is kept: what lies beyond is nothing
+        masses[2 * kept] = 1.0
+        for rate in self.rates:
+            ratio = math.exp(-rate)
+            right = lfilter([1.0], [1.0, -ratio], masses)
+            left = lfilter([1.0], [1.0, -ratio], masses[::-1])[::-1]
+            masses = right
+            masses[:-1] += ratio * left[1:]
+            masses *= math.tanh(rate / 2)
+        return np.log(masses[2 * kept : 3 * kept])
+
+    @property
+    def mode(self) -> int:
+        return 0
+
+    def log_mass(self, k: Floats) -> Floats:
+        far = np.abs(k)
+        last = len(self._table) - 1
+        inside = self._table[np.minimum(far, last).astype(np.int64)]
+        return inside - min(self.rates) * np.maximum(far - last, 0.0)
+
+    def sample(self, generator: np.random.Generator, size: Any = None) -> Any:
+        total: Any = 0
+        for rate in self.rates:
+            p = -math.expm1(-rate)
+            total = total + generator.geometric(p, size=size) - generator.geometric(p, size=size)
+        return total
+
+    @property
+    def tail_rates(self) -> tuple[float, float]:
+        return min(self.rates), min(self.rates)
+
+    @property
+    def mean(self) -> float:
+        return 0.0
+
+    @property
+    def variance(self) -> float:
+        return math.fsum(1 / (2 * math.sinh(rate / 2) ** 2) for rate in self.rates)
