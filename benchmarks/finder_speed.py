@@ -12,7 +12,7 @@ import time
 from dpest import zoo
 from dpest.attacks.finder import finder_search
 from dpest.attacks.finder.attack import shares
-from dpest.distributions.engine import exact_loss
+from dpest.distributions.engine import Objective
 from dpest.errors import DpestError
 
 NAMES = ("AT", "AT1", "AT2", "AT3", "AT4", "AT5", "ExpMech", "NoisyMax", "Sum")
@@ -20,19 +20,24 @@ REFERENCE = 300.0
 LIMIT = 10.0
 
 
+def exact_loss_of(mechanism):
+    objective = Objective(mechanism)
+
+    def confirm(x, x2, event):
+        try:
+            return objective.loss(x, x2)
+        except DpestError:
+            return None
+
+    return confirm
+
+
 def main() -> int:
     slow = 0
     for name in NAMES:
         mechanism = zoo.get(name)
-
-        def confirm(x, x2, event, mechanism=mechanism):
-            try:
-                return exact_loss(mechanism, x, x2)
-            except DpestError:
-                return None
-
         started = time.process_time()
-        finding, evidence = finder_search(mechanism, confirm=confirm, seed=0)
+        finding, evidence = finder_search(mechanism, confirm=exact_loss_of(mechanism), seed=0)
         seconds = time.process_time() - started
         slow += seconds > LIMIT
         parts = ", ".join(f"{k} {100 * v:.0f} %" for k, v in shares(finding.cost).items())

@@ -276,7 +276,7 @@ def main() -> int:
     )
     if options.figures:
         boxes = {
-            name: ([r["search"] for r in runs], [r["random"] for r in runs])
+            name: [[r[kind] for r in runs] for kind in ("search", "random", "single")]
             for name, runs in everything.items()
         }
         draw(boxes, options.figures, options.format)
@@ -288,16 +288,20 @@ def draw(boxes, folder: Path, kind: str) -> None:
     from matplotlib.figure import Figure
 
     folder.mkdir(parents=True, exist_ok=True)
-    figure = Figure(figsize=(1.3 * len(boxes) + 1, 3), layout="constrained")
-    for i, (name, (search, random)) in enumerate(boxes.items()):
+    figure = Figure(figsize=(1.5 * len(boxes) + 1, 3), layout="constrained")
+    for i, (name, values) in enumerate(boxes.items()):
         axes = figure.add_subplot(1, len(boxes), i + 1)
-        top = 3.0 if math.isinf(BOUNDS[name]) else 1.2 * BOUNDS[name]
-        axes.boxplot([[min(v, top) for v in search], [min(v, top) for v in random]])
-        axes.set_xticks([1, 2], ["search", "random"], fontsize=7)
-        if math.isfinite(BOUNDS[name]):
+        infinite = math.isinf(BOUNDS[name])
+        top = 3.0 if infinite else 1.2 * BOUNDS[name]
+        axes.boxplot([[min(v, top) for v in column] for column in values])
+        axes.set_xticks([1, 2, 3], ["search", "random", "one"], fontsize=6)
+        if infinite:  # drawn at the upper end
+            ticks = [0.0, 1.0, 2.0, top]
+            axes.set_yticks(ticks, [*(f"{t:g}" for t in ticks[:-1]), "∞"])
+        else:
             axes.axhline(BOUNDS[name], color="grey", linewidth=0.7, linestyle=":")
-        axes.set(title=name, ylim=(0, top))
-        axes.tick_params(labelsize=7)
+        axes.set(title=name, ylim=(0, 1.05 * top))
+        axes.tick_params(labelsize=6)
     figure.savefig(folder / f"dp_finder.{kind}")
 
 
