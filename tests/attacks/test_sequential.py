@@ -15,7 +15,8 @@ from dpest.attacks.budget import Budget
 from dpest.attacks.predictors import tree_predictions
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sequential import SequentialAudit, sequential_attack
-from dpest.errors import InputError
+from dpest.attacks.sniper import sniper_attack
+from dpest.errors import InputError, ReadingError
 from dpest.program.samples import Samples
 
 
@@ -210,3 +211,31 @@ def test_power_grows_with_runs_and_with_the_leak():
     assert power.runs_needed(1.0, 1.0001, most=10_000) is None
     with pytest.raises(InputError, match="shape"):
         power.missed_chance(1.0, 2.0, 100, shape="gauss")
+
+
+def test_bad_black_boxes_are_counted_and_stated():
+    rng = np.random.default_rng(0)
+
+    def ragged(x):
+        values = x + rng.laplace(size=rng.integers(1, 4))
+        return [float("nan") if v > 3 else v for v in values]
+
+    found = sequential_attack(MechanismSampler(ragged), 1.0, 0.0, budget=400, seed=0)
+    stated = " ".join(found.notes)
+    assert "NaN" in stated
+    assert "3 shapes" in stated
+
+    def fails_on_one(x):
+        if x:
+            raise ValueError("no")
+        return 0.0
+
+    told = sniper_attack(MechanismSampler(fails_on_one), [(1.0, 0.0)], budget=2000, seed=0)
+    assert told.value > 3.0
+    assert "raised" in " ".join(told.notes)
+
+    def fails(x):
+        raise RuntimeError("no database")
+
+    with pytest.raises(ReadingError, match=r"raised RuntimeError \(no database\)"):
+        sequential_attack(MechanismSampler(fails), 1.0, 0.0, budget=2000, seed=0)

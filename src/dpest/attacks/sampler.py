@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
 from dpest.declaration import Mechanism, as_mechanism
+from dpest.errors import DpestError, ReadingError
 from dpest.program.batch import block_of, blocks_in
 from dpest.program.samples import Samples
+from dpest.program.skeleton import Skeleton
 
 
 class Sampler(Protocol):
@@ -31,7 +34,8 @@ class MechanismSampler:
     In this process, or by `run`, which takes the arguments of `program.batch.batch` and gives the
     same outputs (a pool of processes, a cluster).
     A run that raises has the output "raises ValueError": whoever sees the output sees that too.
-    Such runs are counted and stated. Only if every run so far raised does `draw` raise as well.
+    Such runs are counted and stated, and so are NaN and a black box's outputs of several shapes.
+    Only if every run on both inputs raised does `draw` raise as well.
     """
 
     def __init__(
@@ -46,17 +50,26 @@ class MechanismSampler:
         self._run = run
         self.runs = 0
         self.raised = 0
+        self.nans = 0
+        self._inputs: set[str] = set()
+        self._shapes: set[Skeleton] = set()
         self._notes: dict[str, None] = {}
 
     def draw(self, x: Any, size: int, seed: int) -> Samples:
         samples = self._sampled(x, size, seed)
         self.runs += samples.size
+        if len(self._inputs) < 2:
+            self._inputs.add(repr(x))
+        self.nans += samples.nan_count
+        if self._mechanism.black_box:
+            self._shapes.update(group.skeleton for group in samples.groups)
         self._notes.update(dict.fromkeys(samples.notes))
         if samples.raised is not None:
             self.raised += samples.raised.count
-            # A hundred failures and nothing else: the mechanism can't run at all.
-            if self.raised == self.runs >= 100:
-                raise samples.raised.error
+            # A hundred failures on two inputs and nothing else: it can't run at all. (To fail on
+            # one input alone would tell it from the other.)
+            if self.raised == self.runs >= 100 and len(self._inputs) > 1:
+                raise _failure(samples.raised.error, self.runs)
         return samples
 
     def _sampled(self, x: Any, size: int, seed: int) -> Samples:
@@ -75,7 +88,27 @@ class MechanismSampler:
                 f"{self.raised} of {self.runs} runs raised; each was counted as an output, "
                 "by the type of its error",
             )
+        if self.nans:
+            stated += (f"{self.nans} numbers among the outputs were NaN, a value like any other",)
+        shapes = len(self._shapes) - bool(self.raised)
+        if shapes > 1:
+            stated += (f"outputs came in {shapes} shapes (lengths or types); each was told apart",)
         return stated
+
+
+def _failure(error: Exception, runs: int) -> DpestError:
+    """What to say of a mechanism that raises whatever it is given."""
+    if isinstance(error, DpestError):
+        return error
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    failure = ReadingError(
+        f"all of the first {runs} runs raised {type(error).__name__} ({error})",
+        "Nothing was left to compare: mend the function, or give inputs that it takes",
+        where,
+    )
+    failure.__cause__ = error
+    return failure
 
 
 def spawn_seeds(seed: int, count: int) -> list[int]:

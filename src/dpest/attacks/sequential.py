@@ -149,8 +149,10 @@ class SequentialAudit:
             factor = 1.5 if self.runs < _EARLY else 2.0
             self._next_fit = int(factor * self.runs) if self._kept < _HISTORY else 1 << 62
 
-    def event(self, epsilon: float) -> tuple[str, float, float]:
-        """The event bet on, and how often it came up on each input (an estimate)."""
+    def event(self, epsilon: float) -> tuple[str, float, float, bool]:
+        """The event bet on, and how often it came up (an estimate) on the input that it speaks
+        for and on the other; at last, whether it speaks for the second input.
+        """
         high = epsilon < _LOGITS
         low = epsilon < -_LOGITS
         total1, total0 = max(self._ones.sum(), 1.0), max(self._zeros.sum(), 1.0)
@@ -158,16 +160,13 @@ class SequentialAudit:
             self._ones[high].sum() + self._zeros[high].sum()
         )
         chosen = low if flip else high
-        side = "second" if flip else "first"
         text = (
-            f"outputs for which the predictor ({self._ensemble.best}) gives the {side} input odds "
+            f"outputs for which the predictor ({self._ensemble.best}) gives the first input odds "
             f"above e^{epsilon:.4g}"
         )
-        return (
-            text,
-            float(self._ones[chosen].sum() / total1),
-            float(self._zeros[chosen].sum() / total0),
-        )
+        p = float(self._ones[chosen].sum() / total1)
+        q = float(self._zeros[chosen].sum() / total0)
+        return (text, q, p, True) if flip else (text, p, q, False)
 
 
 def sequential_attack(
@@ -221,13 +220,14 @@ def sequential_attack(
         interrupted = True
         notes.append("interrupted: the bound is valid for the runs made so far")
     notes.extend(sample.notes())
-    event, p, q = audit.event(audit.bound)
+    event, p, q, swapped = audit.event(audit.bound)
+    first, second = (x2, x) if swapped else (x, x2)
     return Evidence(
         side="lower",
         value=audit.bound,
         standing=confidence(alpha),
         method=_METHOD,
-        witness=Witness(x=x, x2=x2, event=event, p=p, q=q),
+        witness=Witness(x=first, x2=second, event=event, p=p, q=q),
         runs=meter.runs,
         seconds=meter.seconds,
         seed=seed,
