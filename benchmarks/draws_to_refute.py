@@ -3,7 +3,7 @@
 Totals of both inputs, all runs made counted. The reference is what this benchmark must not exceed;
 StatDP uses 500,000 runs and more for one event.
 
-    python benchmarks/draws_to_refute.py [--seeds 20]
+    python benchmarks/draws_to_refute.py [--seeds 20] [TRUE/CLAIM ...]
 """
 
 from __future__ import annotations
@@ -28,12 +28,16 @@ def laplace(x: float, rng: np.random.Generator, *, eps: float = 1.0) -> Any:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
+    parser.add_argument("cases", nargs="*", help="such as 1.5/1; all by default")
     parser.add_argument("--seeds", type=int, default=20)
-    seeds = parser.parse_args().seeds
+    parser.add_argument("--first-seed", type=int, default=0)
+    options = parser.parse_args()
     failed = 0
     for true, claim, most in CASES:
+        if options.cases and f"{true:g}/{claim:g}" not in options.cases:
+            continue
         runs = []
-        for seed in range(seeds):
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
             sampler = MechanismSampler(laplace, {"eps": true})
             found = sequential_attack(sampler, 1.0, 0.0, claim=claim, budget=10**6, seed=seed)
             runs.append(found.runs if found.details["refuted_claim"] else 10**9)
