@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dpest.distributions.composites import Bound, Composite, density_row, interval_row, log_masses
-from dpest.distributions.elimination import Inequality, Latents, eliminate
+from dpest.distributions.elimination import Inequality, eliminate
+from dpest.distributions.latents import Latents
 from dpest.errors import RefusedError
 from dpest.noise.exponential import Exponential
 from dpest.noise.gaussian import Gaussian

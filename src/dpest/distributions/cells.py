@@ -24,7 +24,8 @@ from dpest.distributions.coordinates import (
     reduce_map,
     shape_of,
 )
-from dpest.distributions.elimination import Inequality, Kernel, Latents, eliminate, star
+from dpest.distributions.elimination import Inequality, Kernel, eliminate
+from dpest.distributions.latents import Latents, star
 from dpest.distributions.lattice import exact_product
 from dpest.distributions.quadrature import Floats
 from dpest.distributions.sums import merged_noises

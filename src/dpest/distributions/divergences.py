@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpest.distributions.pairs import CellPair, Factor, GroupPair
+from dpest.distributions.pair_factors import Factor
+from dpest.distributions.pairs import CellPair, GroupPair
 from dpest.distributions.quadrature import (
     TO_LEGENDRE,
     WEIGHTS,

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from dpest.distributions.composites import Bound, Composite, DensityRow, IntervalRow
 from dpest.distributions.densities import Density
 from dpest.distributions.lattice import exact_product
-from dpest.distributions.pairs import CellPair, Factor, GroupPair
+from dpest.distributions.pair_factors import Factor
+from dpest.distributions.pairs import CellPair, GroupPair
 from dpest.distributions.terms import IntervalTerm, KernelTerm, MassTerm, Term
 from dpest.program.linear import Form, rational
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dpest.distributions.cells import Cell, build_cells, constant_key, settle_cells
-from dpest.distributions.elimination import Latents
 from dpest.distributions.factors import Block, Group, groups_of, skeleton_key
+from dpest.distributions.latents import Latents
 from dpest.distributions.quadrature import Floats
 from dpest.errors import InputError, MissingExtraError, RefusedError
 from dpest.program.linear import Condition, Form, rational

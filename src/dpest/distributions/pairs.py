@@ -19,22 +19,18 @@ from dpest.distributions.cells import (
     settle_cells,
 )
 from dpest.distributions.densities import spread
-from dpest.distributions.elimination import Latents
-from dpest.distributions.exponential_sums import ExponentialSum
 from dpest.distributions.factors import groups_of, memory_of
+from dpest.distributions.latents import Latents
+from dpest.distributions.pair_factors import Factor, Values
 from dpest.distributions.quadrature import Floats
-from dpest.distributions.ratio import NOTHING, Extreme, scan, scan_lattice
-from dpest.distributions.summit import climb, grid_bounds
-from dpest.distributions.sums import Convolved, TwoSidedSum
-from dpest.distributions.terms import IntegralTerm, KernelTerm, Term, parameters_of, renamed
+from dpest.distributions.ratio import NOTHING, Extreme
+from dpest.distributions.terms import IntegralTerm, Term, parameters_of
 from dpest.noise.family import Noise
-from dpest.noise.laplace import Laplace
-from dpest.program.linear import Form, Symbol, rational
+from dpest.program.linear import Form, Symbol
 from dpest.program.paths import Trace
 from dpest.program.skeleton import Skeleton
 
 Noises = tuple[Mapping[Symbol, Noise], Mapping[Symbol, Noise]]
-Values = Mapping[Symbol, Floats]
 
 
 # Where a density is an integral: points of all grids, of one at least, and cells with a grid.
@@ -42,154 +38,6 @@ _GRID_BUDGET, _LEAST_GRID, _MOST_GRIDS = 600, 9, 16
 _MOST_SEARCHES = 2  # of such cells, in each direction, with few reals
 _MOST_SEARCHED_REALS = 3
 _LEARNT = 4  # searches after which their gains tell which cells can still win
-_KNOWN: dict[Any, tuple[Extreme, Extreme]] = {}
-
-
-@dataclass
-class Factor:
-    """An independent part of a cell's two densities, in some of its coordinates."""
-
-    coordinates: tuple[Coordinate, ...]
-    functions: tuple[Callable[[Values], Floats], Callable[[Values], Floats]]
-    lines: list[Form]
-    scale: float
-    widest: float
-    terms: tuple[tuple[Term, ...], tuple[Term, ...]] | None = None
-    costly: bool = False
-    _extremes: tuple[Extreme, Extreme] | None = None
-    _rough: tuple[float, float] | None = None
-    _climbed: dict[int, Extreme] = field(default_factory=dict)
-
-    @property
-    def symbols(self) -> tuple[Symbol, ...]:
-        return tuple(c.symbol for c in self.coordinates)
-
-    def pair(self, x: Floats) -> tuple[Floats, Floats]:
-        """Both log-densities at points (N,) for one coordinate, (N, d) for several."""
-        columns = x[:, None] if x.ndim == 1 else x
-        values = {s: columns[:, i] for i, s in enumerate(self.symbols)}
-        shape = (len(columns),)
-        return (
-            np.broadcast_to(self.functions[0](values), shape),
-            np.broadcast_to(self.functions[1](values), shape),
-        )
-
-    def kinks(self) -> list[float]:
-        """For one coordinate: where the densities are not smooth."""
-        (symbol,) = self.symbols
-        found = {float(-f.constant / f.terms[symbol]) for f in self.lines if symbol in f.terms}
-        return sorted(found)
-
-    def extremes(self) -> tuple[Extreme, Extreme]:
-        if self._extremes is None:
-            key = self._key()
-            known = None if key is None else _KNOWN.get(key)
-            if known is None:
-                known = self._find()
-                if key is not None:
-                    if len(_KNOWN) > 20_000:
-                        _KNOWN.clear()
-                    _KNOWN[key] = known
-            self._extremes = known
-        return self._extremes
-
-    def extreme(self, side: int) -> Extreme:
-        """One direction only: cheaper where several coordinates hang together."""
-        if len(self.coordinates) == 1:
-            return self.extremes()[side]
-        if side not in self._climbed:
-            self._climbed[side] = climb(
-                self.pair, self.lines, self.symbols, self.scale, self.widest, side, self.costly
-            )
-        return self._climbed[side]
-
-    def _key(self) -> Any:
-        """Equal for factors that are one function up to the names of their coordinates."""
-        if self.terms is None:
-            return None
-        names = {s: Form.of(Symbol("state", f"v{i}")) for i, s in enumerate(self.symbols)}
-        lattice = tuple((c.lattice, c.step, c.offsets) for c in self.coordinates)
-        sides = tuple(tuple(renamed(t, names) for t in side) for side in self.terms)
-        return (sides, lattice, self.widest)
-
-    def rough(self, points: int | None = None) -> tuple[float, float]:
-        """Lower bounds of both suprema, from a grid of kinks and far points."""
-        if len(self.coordinates) == 1:
-            forward, backward = self.extremes()
-            return forward.value, backward.value
-        if self._rough is None:
-            self._rough = grid_bounds(
-                self.pair, self.lines, self.symbols, self.widest, self.costly, points
-            )
-        return self._rough
-
-    def _two_kernels(self) -> tuple[Extreme, Extreme] | None:
-        """A log-concave noise against itself shifted: the ratio is monotone.
-
-        Its supremum is the limit at an end, the shift times the decay there; for Laplace noise it
-        is reached outside of both centres.
-        """
-        if self.terms is None or any(len(side) != 1 for side in self.terms):
-            return None
-        (p,), (q,) = self.terms
-        if not isinstance(p, KernelTerm) or not isinstance(q, KernelTerm) or p.density != q.density:
-            return None
-        if p.at.form.terms != q.at.form.terms or len(p.at.form.terms) != 1:
-            return None
-        ((_, slope),) = p.at.form.terms.items()
-        shift = p.at.form.constant - q.at.form.constant
-        if isinstance(p.density, Laplace):
-            value = float(abs(shift) / rational(p.density.scale))
-            found = []
-            for term in (p, q):
-                at = float(-term.at.form.constant / slope)
-                log_p, log_q = self.pair(np.array([at]))
-                found.append(Extreme(value, (at,), "at", float(log_p[0]), float(log_q[0])))
-            return found[0], found[1]
-        rates = p.density.tail_rates
-        known = (ExponentialSum, Convolved, TwoSidedSum)
-        if not isinstance(p.density, known) or not max(rates) < math.inf:
-            return None
-        if p.density.discrete and shift.denominator != 1:
-            return None
-        found = []
-        for moved in (shift, -shift):  # log f(y + moved) - log f(y) is largest where y is ...
-            side = 0 if moved > 0 else 1
-            end = -math.inf if (side == 0) == (slope > 0) else math.inf
-            found.append(Extreme(float(abs(moved)) * rates[side], (end,), "limit"))
-        return found[0], found[1]
-
-    def finite_extremes(self) -> tuple[Extreme, Extreme]:
-        """The extremes without outputs that only one side seems to have.
-
-        For where a density underflows although the conditions allow the output.
-        """
-
-        def pair(x: Floats) -> tuple[Floats, Floats]:
-            p, q = self.pair(x)
-            both = np.isfinite(p) & np.isfinite(q)
-            return np.where(both, p, -np.inf), np.where(both, q, -np.inf)
-
-        return Factor(self.coordinates, self.functions, self.lines, self.scale, self.widest)._find(
-            pair
-        )
-
-    def _find(
-        self, pair: Callable[[Floats], tuple[Floats, Floats]] | None = None
-    ) -> tuple[Extreme, Extreme]:
-        closed = self._two_kernels()
-        if closed is not None:
-            return closed
-        pair = pair or self.pair
-        if len(self.coordinates) > 1:
-            args = (pair, self.lines, self.symbols, self.scale, self.widest)
-            return climb(*args, 0, self.costly), climb(*args, 1, self.costly)
-        (coordinate,) = self.coordinates
-        kinks = self.kinks() or [0.0]
-        if coordinate.lattice:
-            offsets = [float(o) for o in coordinate.offsets]
-            return scan_lattice(pair, offsets, float(coordinate.step), kinks, self.widest)
-        return scan(pair, kinks, self.scale, self.widest)
 
 
 @dataclass(eq=False)

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dpest.distributions.pairs import BlockPair, CellPair, Factor, GroupPair
+from dpest.distributions.pair_factors import Factor
+from dpest.distributions.pairs import BlockPair, CellPair, GroupPair
 from dpest.distributions.quadrature import NODES, WEIGHTS, Floats, graded
 from dpest.distributions.ratio import lattice_points
 from dpest.errors import MissingExtraError, RefusedError
