@@ -72,6 +72,8 @@ def prove(
     quiet = "-" in (certificate, json_path)
     if not quiet:
         click.echo(proof.explain() if explain else proof.summary())
+        for note in proof.notes:
+            click.echo(f"note: {note}")
     if smt is not None and proof.certificate is not None:
         _check_with_solvers(proof.certificate, Path(smt), quiet)
     if coq is not None and proof.certificate is not None:

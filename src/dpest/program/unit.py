@@ -12,6 +12,9 @@ from dpest.program.linear import rational
 from dpest.program.running import refuse
 
 
+NO_VALUE = "which has no value here"
+
+
 class Unit:
     """c·eps^p, exact, for eps > 0: it multiplies, divides and takes integer powers.
 
@@ -135,13 +138,13 @@ class Unit:
 
     def __float__(self) -> float:
         if self.power:
-            refuse("float() of eps, which has no value here", "give eps a value")
+            refuse(f"float() of eps, {NO_VALUE}", "give eps a value")
         return float(self.factor)
 
     def exp(self) -> Any:
         """NumPy calls this for np.exp of an array of units."""
         if Unit.exponential is None:
-            refuse("exp of eps, which has no value here", "give eps a value")
+            refuse(f"exp of eps, {NO_VALUE}", "give eps a value")
         return Unit.exponential(self)
 
     def sqrt(self) -> Any:
@@ -200,7 +203,7 @@ def _unit(value: Any) -> Any:
         return Unit(value, 0)
     if hasattr(value, "leaf_kind"):
         refuse(
-            "a noisy or symbolic value is combined with eps, which has no value here",
+            f"a noisy or symbolic value is combined with eps, {NO_VALUE}",
             "let eps scale the noise only, or give eps a value",
         )
     return NotImplemented

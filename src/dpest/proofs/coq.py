@@ -50,9 +50,10 @@ def export(certificate: Mapping[str, Any]) -> str:
             for h in edge["noise"]:
                 rule, rate, _ = noises[h]
                 shift = change.get(h, Fraction(0))
-                if rule != "absolute":
+                if rule == "upward":
                     goals.append(f"0 <= {_number(shift)}")
-                cost.append(f"{_number(rate or 0)} * {_number(abs(shift))}")
+                size = shift * shift if rule == "square" else abs(shift)
+                cost.append(f"{_number(rate or 0)} * {_number(size)}")
             goals.append(f"{' + '.join(cost)} <= {_number(checker.number(before['budget']))}")
             binders = f" ({' '.join(names.values())} : Q)" if names else ""
             premises = "".join(f"  {_holds(x, names, {})} ->\n" for x in held)

@@ -24,7 +24,7 @@ from dpest.program.any_length import ELEMENT, LISTS
 from dpest.program.loops import Graph, graph
 from dpest.program.merging import Model, build
 from dpest.program.roots import Exponential
-from dpest.program.unit import Unit
+from dpest.program.unit import NO_VALUE, Unit
 from dpest.proofs import certificates, composition, conformance, finite, gaussian, lower_bounds
 from dpest.proofs.adjacency_faces import faces, relevant, whole_data
 from dpest.proofs.alignment import plan
@@ -103,7 +103,8 @@ def answer(question: Question, fallback: int | None = None) -> Proof:
         except ReplayError as error:
             return unknown(question, str(error))
         except DpestError as error:
-            first = first or error
+            if first is None or NO_VALUE in str(first):
+                first = error  # what is wrong apart from eps having no value
         finally:
             Unit.exponential = before
     assert first is not None

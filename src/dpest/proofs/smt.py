@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from dpest.errors import MissingExtraError
+from dpest.errors import MissingExtraError, RefusedError
 from dpest.proofs import checker
 
 Terms = Mapping[str, Fraction]
@@ -21,6 +21,12 @@ def conditions(
     certificate: Mapping[str, Any], epsilon: Fraction | None = None
 ) -> Iterator[tuple[str, str]]:
     """(name, SMT-LIB text) of every condition; with another ε to see that a smaller one fails."""
+    if certificate["method"] == "composition":
+        for i, part in enumerate(certificate["parts"]):
+            yield from ((f"part{i}_{name}", text) for name, text in conditions(part))
+        return
+    if certificate["method"] == "finite":
+        raise RefusedError("a table of probabilities has no linear conditions to write down")
     bound = checker.number(certificate["epsilon"]) if epsilon is None else epsilon
     write = {"cells": _cells, "loop": _loop, "selection": _selection, "square": _square}
     yield from write[certificate["method"]](certificate, bound)
@@ -232,14 +238,20 @@ def _loop(certificate: Mapping[str, Any], bound: Fraction) -> Iterator[tuple[str
             for slot, terms in edge["set"].items():
                 face["=" + slot] = (checker.number(after["difference"][slot]),) * 2
                 new.append({**checker.terms(terms), "=" + slot: Fraction(-1)})
+            left = checker.number(before["budget"]) - checker.number(after["budget"])
+            here = {h: noises[h] for h in edge["noise"]}
+            for h, (rule, rate, integral) in here.items():
+                if rule == "square":  # a number: what it costs is taken off the budget
+                    left -= rate * shift.get(h, (0, {}))[0] ** 2
+                    here[h] = ("absolute", Fraction(0), integral)
             text = _condition(
                 held,
                 [checker.terms(t) for t in edge["real"]] + new,
-                {h: noises[h] for h in edge["noise"]},
+                here,
                 face,
                 shift,
                 {h: (abs(x), {}) for h, (x, _) in shift.items()},
-                checker.number(before["budget"]) - checker.number(after["budget"]),
+                left,
             )
             yield f"step_{c}_{step['state']}_{step['edge']}_{step['move'] + 1}", text
 
@@ -257,12 +269,13 @@ def _moves(certificate: Mapping[str, Any], component: int) -> dict[int, dict[str
         for k, _ in c[1]
     }
     groups = checker.components(certificate, ["q"])
-    one = certificate["adjacency"]["name"] in ("l1", "replace_one")
+    one = certificate["adjacency"]["name"] in ("l1", "replace_one", "add_remove_one")
+    integral = any(x[2] for x in checker.noise_table(certificate).values())
     faces = [f for g in groups for f in g] if one else groups[component]
     found: list[dict[str, Fraction]] = []
     for face in faces:
         names = sorted(k for k in face if k in used)
-        ends = [sorted(set(face[k])) for k in names]
+        ends = [checker.points(k, face[k], integral, certificate) for k in names]
         found += [dict(zip(names, v, strict=True)) for v in itertools.product(*ends)]
     return dict(enumerate(found))
 
