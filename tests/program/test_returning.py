@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
 import math
 import types
 from collections import Counter
@@ -187,6 +188,47 @@ RESTARTS = [
 ]  # fmt: skip
 
 
+# Finitely many states: a loop in a loop, or a flag that stays
+
+
+def flag(x, rng):
+    seen = False
+    while True:
+        z = rng.laplace()
+        if z > 1:
+            return "high", seen
+        if z < -1:
+            seen = True
+
+
+def two_phases(x, rng):
+    phase = 0
+    while True:
+        z = rng.laplace()
+        if phase == 0:
+            if z > 0:
+                phase = 1
+        else:
+            if z > 1:
+                return "a"
+            if z < -1:
+                phase = 0
+            if -0.2 < z < 0.2:
+                return "b"
+
+
+def counts_round(x, rng):
+    k = 0
+    while True:
+        k = k + 1 if k < 2 else 0
+        z = rng.laplace()
+        if z > k:
+            return k
+
+
+RESTARTS += [flag, two_phases, counts_round]
+
+
 # Loops that only seem to begin anew
 
 
@@ -362,6 +404,66 @@ def smaller_steps(x, rng):
         scale = scale / 2
 
 
+LOG: list[int] = []
+
+
+def counted_in_a_global(x, rng):
+    LOG.clear()
+    while True:
+        z = rng.laplace()
+        if z > 0:
+            return min(len(LOG), 3)
+        LOG.append(1)
+
+
+class Shared:
+    made = 0
+
+
+def counted_on_a_class(x, rng):
+    Shared.made = 0
+    while True:
+        if rng.laplace() > 0:
+            return min(Shared.made, 3)
+        Shared.made += 1
+
+
+class Wrapped:
+    def __init__(self, rng):
+        self.rng = rng
+        self.draws = 0
+
+    def laplace(self):
+        self.draws += 1
+        return self.rng.laplace()
+
+
+def counted_by_a_wrapper(x, rng):
+    wrapped = Wrapped(rng)
+    while True:
+        if wrapped.laplace() > 0:
+            return min(wrapped.draws, 3)
+
+
+def counted_at_the_end(x, rng):
+    n = 0
+    while True:
+        try:
+            if rng.laplace() > 0:
+                return min(n, 3)
+        finally:
+            n += 1
+
+
+def counted_by_a_bound_method(x, rng):
+    box = []
+    add = functools.partial(box.append, 1)
+    while True:
+        if rng.laplace() > 0:
+            return min(len(box), 3)
+        add()
+
+
 def queue_of_bounds(x, rng):
     bounds = collections.deque([1.0, 0.0, -50.0])
     while True:
@@ -375,7 +477,8 @@ SEEMING = [
     counted, counted_in_a_list, counted_in_an_object, counted_by_a_closure, counted_on_a_function,
     counted_by_a_default, counted_in_a_namespace, counted_in_an_array, counted_by_an_iterator,
     counted_by_a_for_loop, tried_in_a_for_loop, last_rejected, summed, popped, swapped,
-    depends_on_earlier_noise, smaller_steps, queue_of_bounds,
+    depends_on_earlier_noise, smaller_steps, queue_of_bounds, counted_in_a_global,
+    counted_on_a_class, counted_by_a_wrapper, counted_at_the_end, counted_by_a_bound_method,
 ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,44 @@ from dpest.program.batch_generator import PARAMETERS, arguments, shape_of_size
 
 _NUMBERS = (float, int)
 _POOL = 256  # standard draws fetched at once: a call of NumPy for one number costs a microsecond
+
+
+def _laplaces(generator: np.random.Generator) -> Any:
+    signs = generator.integers(0, 2, _POOL) * 2.0 - 1.0
+    return generator.standard_exponential(_POOL) * signs
+
+
+def _normals(generator: np.random.Generator) -> Any:
+    return generator.standard_normal(_POOL)
+
+
+_STANDARD = {"laplace": _laplaces, "normal": _normals}
+
+
+def _located(name: str) -> Callable[..., Any]:
+    """A method that draws loc + scale·noise; one call a draw, for these are the hot ones."""
+    standard, make = f"{name}*", _STANDARD[name]
+
+    def draw(self: ScalarGenerator, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        position = self._next
+        if position < self._count:
+            self._next = position + 1
+            value = self._values[position]
+            if value is not None:
+                kept = self._names[position]
+                if kept == name:
+                    return value
+                if kept == standard:
+                    return _single(loc + scale * value)
+        if size is None and type(scale) in _NUMBERS and type(loc) in _NUMBERS and scale > 0:
+            pool = self._pools[name]
+            if not pool:
+                pool.extend(make(self.generator).tolist())
+            return loc + scale * pool.pop()
+        return getattr(self.generator, name)(loc, scale, size)
+
+    draw.__name__ = name
+    return draw
 
 
 class ScalarGenerator:
@@ -22,10 +61,9 @@ class ScalarGenerator:
     __slots__ = (
         "_count",
         "_exponentials",
-        "_laplaces",
         "_names",
         "_next",
-        "_normals",
+        "_pools",
         "_uniforms",
         "_values",
         "generator",
@@ -33,9 +71,8 @@ class ScalarGenerator:
 
     def __init__(self, generator: np.random.Generator) -> None:
         self.generator = generator
-        self._laplaces: list[float] = []
         self._exponentials: list[float] = []
-        self._normals: list[float] = []
+        self._pools: dict[str, list[float]] = {name: [] for name in _STANDARD}
         self._uniforms: list[float] = []
         self._names: list[Any] = []
         self._count = 0
@@ -65,23 +102,8 @@ class ScalarGenerator:
     def __class__(self) -> type:
         return np.random.Generator  # `isinstance` holds as in a plain run
 
-    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        position = self._next
-        if position < self._count:
-            self._next = position + 1
-            value = self._values[position]
-            if value is not None:
-                name = self._names[position]
-                if name == "laplace":
-                    return value
-                if name == "laplace*":
-                    return _single(loc + scale * value)
-        if size is None and type(scale) in _NUMBERS and type(loc) in _NUMBERS and scale > 0:
-            if not self._laplaces:
-                signs = self.generator.integers(0, 2, _POOL) * 2.0 - 1.0
-                self._laplaces = (self.generator.standard_exponential(_POOL) * signs).tolist()
-            return loc + scale * self._laplaces.pop()
-        return self.generator.laplace(loc, scale, size)
+    laplace = _located("laplace")
+    normal = _located("normal")
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
         position = self._next
@@ -99,23 +121,6 @@ class ScalarGenerator:
                 self._exponentials = self.generator.standard_exponential(_POOL).tolist()
             return scale * self._exponentials.pop()
         return self.generator.exponential(scale, size)
-
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        position = self._next
-        if position < self._count:
-            self._next = position + 1
-            value = self._values[position]
-            if value is not None:
-                name = self._names[position]
-                if name == "normal":
-                    return value
-                if name == "normal*":
-                    return _single(loc + scale * value)
-        if size is None and type(scale) in _NUMBERS and type(loc) in _NUMBERS and scale > 0:
-            if not self._normals:
-                self._normals = self.generator.standard_normal(_POOL).tolist()
-            return loc + scale * self._normals.pop()
-        return self.generator.normal(loc, scale, size)
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         value = self._kept("random")
