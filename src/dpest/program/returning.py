@@ -43,7 +43,7 @@ from dpest.program.bytecode import Bytecode, bytecode
 from dpest.program.chances import Chance, probability
 from dpest.program.linear import Symbol
 from dpest.program.paths import Choice
-from dpest.program.places import is_user_file, is_user_frame
+from dpest.program.places import inside_while, is_user_file, is_user_frame
 from dpest.program.symbolic import Real, Truth
 
 _LEAST_ENDING = 1e-4  # of a loop's probability that isn't rational: 1 - p keeps 12 digits
@@ -87,6 +87,8 @@ class Loops:
     def __init__(self, noises: Mapping[Symbol, Noise], function: Callable[..., Any]) -> None:
         self.noises = noises
         self.names = _LookedUp(function)
+        # Where no code has such a loop, nobody has to watch for one.
+        self.possible = any(bytecode(code).loops for code in self.names.codes)
         self.found: dict[Hashable, Loop] = {}
         self._factors: dict[int, Chance | None] = {}
 
@@ -200,7 +202,8 @@ class Watch:
         above: list[FrameType] = []
         for frame, inside, depth in calls:
             code = bytecode(frame.f_code)
-            if code.loops:
+            # A loop over data moves on: its iterator is part of its state.
+            if code.loops and inside_while(frame.f_code.co_filename, frame.f_lineno):
                 now = Moment(turns, noises, draws, depth)
                 found += self._compared(frame, inside, code, above, now)
             above.append(frame)
@@ -315,6 +318,7 @@ class _LookedUp:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.globals: list[tuple[dict[str, Any], str]] = []
+        self.codes: list[CodeType] = []
         self._met: set[int] = set()
         self._kept: list[Any] = []
         self._pending: list[Any] = [function]
@@ -359,9 +363,12 @@ class _LookedUp:
             self._pending.append(_content(cell))
         self._pending += [*(function.__defaults__ or ())]
         codes = [function.__code__]
+        self.codes.append(function.__code__)
         for code in codes:
             self._new(code)
-            codes += [c for c in code.co_consts if isinstance(c, CodeType)]
+            inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+            codes += inner
+            self.codes += inner
             for name in code.co_names:
                 if name in function.__globals__:
                     self.globals.append((function.__globals__, name))
