@@ -115,7 +115,7 @@ def searched(names: list[str]) -> int:
                 domain,
                 length=length,
                 budget=BUDGET,
-                enough=wanted + 1e-9 if where == "all" else row.worst - 1e-9,
+                enough=wanted + 1e-9,  # the search stops where it has shown what is claimed
                 listed=LISTED,
             )
             above = found.value > row.worst * (1 + 1e-6)
