@@ -8,7 +8,7 @@ from typing import Any
 
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.distributions.loss import ExactLoss, privacy_loss
-from dpest.distributions.products import independent_results
+from dpest.distributions.products import agree, independent_results
 from dpest.distributions.templates import Template, independent_parts, shape_key
 from dpest.program.paths import Trace
 
@@ -33,7 +33,7 @@ def exact_loss(
     Raises UntraceableError or RefusedError, with the reason, where the answer can't be exact.
     """
     target = as_mechanism(mechanism).with_params(params)
-    results = independent_results(target, x)
+    results = independent_results(target, x, x2)
     first, second = _traced(results, x), _traced(results, x2)
     if len(first) != len(second):
         from dpest.program.trace import trace
@@ -95,10 +95,13 @@ class Objective:
                     break
                 found.append(template)
             self._templates[shape] = found if len(found) == len(results) else None
+        results = self._results[shape]
+        if len(results) > 1 and not agree(self._mechanism, results, x, checks=2):
+            return _traced([self._mechanism], x)
         templates = self._templates[shape]
         if templates is not None:
             return [part for template in templates for part in template.at(x)]
-        return _traced(self._results[shape], x)
+        return _traced(results, x)
 
 
 def epsilon_only(

@@ -12,6 +12,7 @@ import ast
 import copy
 import inspect
 import textwrap
+import time
 import types
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,14 +22,17 @@ import numpy as np
 
 from dpest.declaration import Mechanism
 from dpest.program.calls import caller
+from dpest.program.watchdog import TimeUp, watched
 
 _CHECKS = 12
+_SECONDS = 5.0
 
 
-def independent_results(mechanism: Mechanism, x: Any) -> list[Mechanism]:
+def independent_results(mechanism: Mechanism, *inputs: Any) -> list[Mechanism]:
     """Mechanisms for the elements of the output, each a tuple of one; or the mechanism itself.
 
-    Their noises are independent, and together they release what the mechanism does.
+    Their noises are independent, and together they release what the mechanism does: seen on runs
+    with each of the inputs.
     """
     if mechanism.black_box:
         return [mechanism]
@@ -36,7 +40,7 @@ def independent_results(mechanism: Mechanism, x: Any) -> list[Mechanism]:
     if len(functions) < 2:
         return [mechanism]
     found = [replace(mechanism, function=function) for function in functions]
-    return found if _agree(mechanism, found, x) else [mechanism]
+    return found if all(agree(mechanism, found, x) for x in inputs) else [mechanism]
 
 
 def _split(function: Any) -> list[types.FunctionType]:
@@ -151,22 +155,23 @@ def _built(
     return built
 
 
-def _agree(whole: Mechanism, parts: Sequence[Mechanism], x: Any) -> bool:
+def agree(whole: Mechanism, parts: Sequence[Mechanism], x: Any, checks: int = _CHECKS) -> bool:
     """Whether the parts, run one after the other on one stream, release what the whole does.
 
     Also that none of them changes the data, which the next one would see.
     """
     together, apart = caller(whole), [caller(part) for part in parts]
-    for seed in range(_CHECKS):
-        try:
-            stream = np.random.default_rng(seed)
-            expected = together(copy.deepcopy(x), np.random.default_rng(seed))
-            data = copy.deepcopy(x)
-            found: list[Any] = []
-            for call in apart:
-                found += call(data, stream)
-        except Exception:  # the user's code: whatever it raises, the whole function is traced
-            return False
-        if repr(found) != repr(list(expected)) or repr(data) != repr(x):
-            return False
+    try:
+        with watched(time.monotonic() + _SECONDS):
+            for seed in range(checks):
+                stream = np.random.default_rng(seed)
+                expected = together(copy.deepcopy(x), np.random.default_rng(seed))
+                data = copy.deepcopy(x)
+                found: list[Any] = []
+                for call in apart:
+                    found += call(data, stream)
+                if repr(found) != repr(list(expected)) or repr(data) != repr(x):
+                    return False
+    except (Exception, TimeUp):  # the user's code: whatever it does, the whole function is traced
+        return False
     return True
