@@ -103,3 +103,41 @@ def test_two_sparse_vectors_side_by_side_in_two_ways():
     assert both.epsilon_forward == pytest.approx(forward, abs=1e-12)
     assert both.epsilon_backward == pytest.approx(backward, abs=1e-12)
     assert both.epsilon == pytest.approx(0.487446377, abs=1e-9)
+
+
+class _Accountant:
+    """State that one result may leave for the next."""
+
+    def __init__(self):
+        self.spent = False
+
+
+def _first(x, rng, accountant):
+    noisy = x[0] + rng.laplace()
+    accountant.spent = accountant.spent or noisy > 40  # rare: no run shows it
+    return noisy > 0
+
+
+def _second(x, rng, accountant):
+    return x[0] if accountant.spent else x[1] + rng.laplace()
+
+
+SHARED = _Accountant()
+
+
+def _with_an_object(x, rng):
+    accountant = _Accountant()
+    a = _first(x, rng, accountant)
+    b = _second(x, rng, accountant)
+    return a, b
+
+
+def _with_a_global(x, rng):
+    a = _first(x, rng, SHARED)
+    b = _second(x, rng, SHARED)
+    return a, b
+
+
+@pytest.mark.parametrize("mechanism", [_with_an_object, _with_a_global])
+def test_results_that_share_an_object_are_one(mechanism):
+    assert len(independent_results(as_mechanism(mechanism), [0.0, 0.0])) == 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import itertools
 import textwrap
 import time
 import types
@@ -26,6 +27,19 @@ from dpest.program.watchdog import TimeUp, watched
 
 _CHECKS = 12
 _SECONDS = 5.0
+_PLAIN = ("len", "sum", "min", "max", "abs", "float", "int", "round", "sorted", "list", "tuple")
+_UNCHANGING = (
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    bool,
+    tuple,
+    frozenset,
+    types.ModuleType,
+    type(None),
+)
 
 
 def independent_results(mechanism: Mechanism, *inputs: Any) -> list[Mechanism]:
@@ -70,10 +84,51 @@ def _split(function: Any) -> list[types.FunctionType]:
         return []  # the draws of the elements take turns
     if len({*order, *direct}) != len(returned.elts):
         return []
+    if _shares_state(function, statements, slices, returned.elts):
+        return []
     return [
         _built(function, definition, [statements[i] for i in own], element)
         for own, element in zip(slices, returned.elts, strict=True)
     ]
+
+
+def _shares_state(
+    function: types.FunctionType,
+    statements: Sequence[ast.stmt],
+    slices: Sequence[Sequence[int]],
+    elements: Sequence[ast.expr],
+) -> bool:
+    """Whether two elements see an object that one might change for the other.
+
+    Runs would show that only if they happen to take the way that changes it.
+    """
+    read = [
+        set().union(_read(element), *(_read(statements[i]) for i in own))
+        for own, element in zip(slices, elements, strict=True)
+    ]
+    shared = {name for a, b in itertools.combinations(read, 2) for name in a & b}
+    local = {_target(s) for s in statements}
+    for i, statement in enumerate(statements):
+        if sum(i in own for own in slices) > 1 and any(map(_makes_state, ast.walk(statement))):
+            return True
+    outside = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    return any(
+        not isinstance(outside[name], _UNCHANGING)
+        for name in shared - local
+        if name in outside and not callable(outside[name])
+    )
+
+
+def _makes_state(node: ast.AST) -> bool:
+    """A call that may return an object with a life of its own; arithmetic on data doesn't."""
+    if not isinstance(node, ast.Call):
+        return isinstance(node, (ast.Dict, ast.Set, ast.Lambda))
+    if isinstance(node.func, ast.Name):
+        return node.func.id not in _PLAIN
+    owner = node.func
+    while isinstance(owner, ast.Attribute):
+        owner = owner.value
+    return not (isinstance(owner, ast.Name) and owner.id in ("np", "numpy", "math"))
 
 
 def _definition(function: Any) -> ast.FunctionDef | None:
