@@ -503,6 +503,13 @@ def test_a_search_without_a_budget_ends_and_says_what_it_left_out(monkeypatch):
     assert 0.0 <= evidence.value <= 0.175 + 1e-9
 
 
+@pytest.mark.parametrize("runs", [40, 20_000])
+def test_a_budget_in_runs_is_kept(runs):
+    evidence = finder_attack(total, "linf", reals(2), budget=f"{runs} runs", seed=0)
+    assert 0 < evidence.runs <= runs
+    assert evidence.value <= 0.2
+
+
 def test_counterexamples_come_back_from_the_far_tails():
     """The exact ratio of an exponential race is reached near zero: no need for large inputs."""
     evidence = finder_attack(exp_mech, "linf", reals(3), confirm=pair_loss(exp_mech), seed=0)

@@ -395,6 +395,8 @@ def test_same_seed_same_answer():
 def test_a_budget_in_runs_is_kept():
     evidence = statdp_attack(noisy_max, adjacency="linf", length=5, budget="100000 runs", seed=0)
     assert 30_000 < evidence.runs <= 100_000
+    few = statdp_attack(noisy_max, adjacency="linf", length=5, budget="500 runs", seed=0)
+    assert 0 < few.runs <= 500
 
 
 def test_evidence_is_a_bound_with_a_witness():

@@ -36,6 +36,7 @@ DEFAULT_SAMPLES = 8192
 _LEAST_STARTS = 16
 # Candidates are ranked on this many samples; only the winner is measured to the half-width.
 _RANKING_SAMPLES = 50_000
+_WINNER_SAMPLES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -218,12 +219,13 @@ class _Attack:
                 if candidate is not None:
                     found.append(candidate)
             self._report("estimating on fresh noise", best)
-            found = [searcher.measure(c, half_width, _RANKING_SAMPLES) for c in found]
+            most, last = self._samples(len(found))
+            found = [searcher.measure(c, half_width, most) for c in found]
             self._report("confirming", best)
             best = self.confirmation.confirmed(searcher, found, others)
             if best is not None:
                 self._report("measuring the winner", best)
-                candidate = searcher.measure(best.candidate, half_width)
+                candidate = searcher.measure(best.candidate, half_width, last)
                 best = replace(best, candidate=candidate)
         except KeyboardInterrupt:
             interrupted = True
@@ -241,12 +243,22 @@ class _Attack:
             tuple(found),
             searcher.cost,
             time.perf_counter() - self.started,
-            self.confirmation.runs + searcher.cost.samples,
+            self.confirmation.runs + 2 * searcher.cost.samples,
             self.seed,
             tuple(self.notes),
             searcher=searcher,
         )
         return finding, self.evidence(finding)
+
+    def _samples(self, candidates: int) -> tuple[int, int]:
+        """How many samples each candidate gets, and the winner: half of a budget for all of them.
+
+        A run on both inputs counts twice.
+        """
+        if self.limit.runs is None:
+            return _RANKING_SAMPLES, _WINNER_SAMPLES
+        each = max(1, self.limit.runs // (4 * (candidates + 1)))
+        return min(_RANKING_SAMPLES, each), min(_WINNER_SAMPLES, each)
 
     # --- the rest -----------------------------------------------------------------------------
 

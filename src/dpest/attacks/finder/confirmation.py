@@ -284,7 +284,9 @@ class Confirmation:
         of α, so that all of them together stay within it."""
         self.tests += 1
         level = self.alpha / 2**self.tests
-        runs = _TEST_RUNS if self.limit.runs is None else min(_TEST_RUNS, self.limit.runs // 4)
+        runs = _TEST_RUNS
+        if self.limit.runs is not None:  # half of the budget is for all tests, both sides
+            runs = max(1, min(runs, self.limit.runs // (4 * _MOST_CONFIRMED)))
         rng = np.random.default_rng(named_seed(self.seed, "coin", self.tests))
         n1 = int(rng.binomial(2 * runs, 0.5))
         sampler = MechanismSampler(self.mechanism)

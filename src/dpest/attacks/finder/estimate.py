@@ -105,7 +105,7 @@ def estimate(
     `check(n)` gives the event's indicator on both inputs for n fresh shared noises.
     """
     counts = PairedCounts()
-    size = _FIRST
+    size = min(_FIRST, most)
     while True:
         counts = counts.plus(*check(size))
         if counts.samples >= most:
@@ -114,7 +114,7 @@ def estimate(
             # Nothing to divide by: look a while longer, then leave it to the support analysis.
             if counts.samples >= min(most, 10 * _FIRST):
                 return counts
-            size = counts.samples
+            size = min(counts.samples, most - counts.samples)
             continue
         reached = counts.half_width(alpha)
         if reached <= half_width:

@@ -8,12 +8,14 @@ from typing import Any
 
 from dpest.attacks.budget import Budget, Report
 from dpest.attacks.statdp.detection import (
+    MOST_FINALISTS,
     SELECTION_RUNS,
     TEST_RUNS,
     Case,
     Detection,
     Laboratory,
     detect,
+    first_look,
 )
 from dpest.attacks.statdp.inputs import generate_cases
 from dpest.errors import InputError
@@ -153,8 +155,16 @@ def spread(
         total = affordable if total is None else min(total, affordable)
     assert total is not None
     test = max(1, int(total * _TEST_SHARE / 2))
-    sides = {repr((sorted(c.arguments.items()), x)) for c in cases for x in (c.x, c.x2)}
-    # All sides are drawn once with a tenth of the runs, up to three pairs with all of them.
-    weight = len(sides) / 10 + 6 if len(cases) > 3 else len(sides)
-    selection = max(1, int((total - 2 * test) / weight))
-    return min(selection, SELECTION_RUNS), test
+    sides = len({repr((sorted(c.arguments.items()), x)) for c in cases for x in (c.x, c.x2)})
+    several = min(2 * MOST_FINALISTS, sides)
+
+    def cost(runs: int) -> int:
+        """All pairs are looked at, the best with more runs, and some of these again."""
+        first = first_look(runs) if len(cases) > 3 else runs
+        return sides * first + several * runs * (2 if first < runs else 1)
+
+    low, high = 1, max(2, min(total, SELECTION_RUNS) + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if cost(middle) <= total - 2 * test else (low, middle)
+    return low, test

@@ -14,7 +14,7 @@ from dpest.attacks.statdp.detection import (
     TEST_RUNS,
     Case,
     Laboratory,
-    choose,
+    SecondLook,
     fresh_counts,
     named_seed,
     search,
@@ -115,10 +115,11 @@ def p_value_curve(
         raise InputError("StatDP needs at least one pair of inputs")
     laboratory = Laboratory(target, params, seed, run=run)
     finalists, _ = search(laboratory, cases, claim, selection_runs)
+    again = SecondLook(laboratory, finalists, selection_runs)
     counted: dict[Any, tuple[int, int, int, int]] = {}
     points = []
     for epsilon in sorted(epsilons):
-        found = choose(finalists, epsilon, caution)
+        found = again.choose(epsilon, caution)
         if found is None:
             continue
         key = (repr(found.case), found.choice.event)

@@ -18,10 +18,19 @@ import numpy as np
 from dpest.attacks.budget import Progress, Report
 from dpest.attacks.sampler import MechanismSampler, Sampler
 from dpest.attacks.statdp.counterexample import Counterexample
+from dpest.attacks.statdp.events import Event
 from dpest.attacks.statdp.features import leaves_of
-from dpest.attacks.statdp.hypothesis_test import coin_label_bound, hypothesis_test
+from dpest.attacks.statdp.hypothesis_test import coin_label_bound, hypothesis_test, promise
 from dpest.attacks.statdp.replay import replay_code
-from dpest.attacks.statdp.selector import CAUTION, Choice, Search, select_events
+from dpest.attacks.statdp.selector import (
+    CAUTION,
+    TOLERANCE,
+    Choice,
+    Search,
+    rare_limit,
+    select_events,
+    simplest,
+)
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError, ReadingError
 from dpest.evidence import Evidence, Witness, confidence
@@ -33,6 +42,13 @@ TEST_RUNS = 500_000
 _FIRST_SHARE = 10
 _FIRST_CAUTION = 2.0
 _FINALISTS = 3
+# Where nothing is clear, more pairs are looked at, and the best candidates again.
+MOST_FINALISTS = 6
+_LOOKED_AT = 64
+_SECOND_CAUTION = 2.5
+_LIKELY_REFUTED = 2.5
+_BEYOND_LUCK = 6.0
+_CLEAR_SHARE = 0.8
 _NOISE_FREE_SECONDS = 2.0
 
 
@@ -113,6 +129,13 @@ class Laboratory:
             self.memory[key] = self.draw(case, x, size, named_seed(self.seed, "search", *key))
         return self.memory[key]
 
+    def second_samples(self, case: Case, x: Any, size: int) -> Samples:
+        """As many others, to look at what the first ones chose."""
+        key = (case.arguments_key, repr(x), -size)
+        if key not in self.memory:
+            self.memory[key] = self.draw(case, x, size, named_seed(self.seed, "second look", *key))
+        return self.memory[key]
+
     def draw(self, case: Case, x: Any, size: int, seed: int) -> Samples:
         self.runs += size
         return self.sampler(case).draw(x, size, seed)
@@ -162,23 +185,38 @@ def search(
 ) -> tuple[list[tuple[Case, Search]], int]:
     """The most promising cases with all their candidates counted, and how many were tried."""
     tried = 0
-    small = max(1000, runs // _FIRST_SHARE)
+    small = first_look(runs)
     if len(cases) > _FINALISTS:
         ranked: list[tuple[float, int]] = []
+        best: Choice | None = None
         for i, case in enumerate(cases):
             laboratory.report(f"selecting events, pair {i + 1} of {len(cases)}")
             counted = count_candidates(laboratory, case, small)
             tried += counted.size
-            best = counted.best(epsilon, _FIRST_CAUTION)
-            ranked.append((best.score if best else -math.inf, i))
+            choice = counted.best(epsilon, _FIRST_CAUTION)
+            ranked.append((choice.score if choice else -math.inf, i))
+            if choice is not None and (best is None or choice.score > best.score):
+                best = choice
         ranked.sort(key=lambda entry: (-entry[0], entry[1]))
-        cases = [cases[i] for _, i in ranked[:_FINALISTS]]
+        kept = _FINALISTS if best is not None and is_clear(best, epsilon) else MOST_FINALISTS
+        cases = [cases[i] for _, i in ranked[:kept]]
     finalists = []
     for case in cases:
         counted = count_candidates(laboratory, case, runs)
         tried += counted.size
         finalists.append((case, counted))
     return finalists, tried
+
+
+def first_look(runs: int) -> int:
+    """How many runs a side every pair gets, where only the best get `runs`."""
+    return min(runs, max(1000, runs // _FIRST_SHARE))
+
+
+def is_clear(choice: Choice, epsilon: float | None) -> bool:
+    """Is a candidate so good that luck among many can't be what made it?"""
+    sure = float(promise(choice.k1, choice.k2, _BEYOND_LUCK))
+    return sure > (epsilon or 0.0) and sure > _CLEAR_SHARE * choice.score
 
 
 def choose(
@@ -195,6 +233,67 @@ def choose(
         if choice is not None and (best is None or choice.score > best.choice.score):
             best = _oriented(case, choice)
     return best
+
+
+class SecondLook:
+    """Counts the most promising candidates again, on samples that chose none of them.
+
+    Some of 10^5 candidates look good by luck: what they promise there is theirs.
+    """
+
+    def __init__(
+        self, laboratory: Laboratory, finalists: Sequence[tuple[Case, Search]], runs: int
+    ) -> None:
+        self.laboratory, self.finalists, self.runs = laboratory, finalists, runs
+        self._counts: dict[tuple[int, Event], tuple[int, int]] = {}
+
+    def _count(self, number: int, event: Event) -> tuple[int, int]:
+        key = (number, event)
+        if key not in self._counts:
+            case = self.finalists[number][0]
+            sides = (self.laboratory.second_samples(case, x, self.runs) for x in (case.x, case.x2))
+            first, second = (event.count(samples) for samples in sides)
+            self._counts[key] = (first, second)
+        return self._counts[key]
+
+    def choose(
+        self, epsilon: float | None, caution: float = CAUTION, refute: bool = False
+    ) -> Found | None:
+        """As `choose`, by the second counts.
+
+        To `refute` a claim, the candidate that stands furthest above it in sigmas goes before one
+        that promises more and shows it less surely.
+        """
+        candidates = [
+            (choice.score, number, choice)
+            for number, (_, counted) in enumerate(self.finalists)
+            for choice in counted.promising(epsilon, caution, _LOOKED_AT)
+        ]
+        candidates.sort(key=lambda entry: -entry[0])
+        found: list[tuple[int, Choice]] = []
+        for _, number, choice in candidates[:_LOOKED_AT]:
+            large, small = self._count(number, choice.event)
+            if choice.swapped:
+                large, small = small, large
+            if large + small >= rare_limit(self.runs, epsilon or 0.0):
+                score = float(promise(large, small, _SECOND_CAUTION))
+                found.append((number, replace(choice, k1=large, k2=small, score=score)))
+        if not found:
+            return None
+        if refute and epsilon is not None:
+            number, best = max(found, key=lambda entry: _sigmas_above(entry[1], epsilon))
+            if _sigmas_above(best, epsilon) > _LIKELY_REFUTED:
+                return _oriented(self.finalists[number][0], best)
+        top = max(choice.score for _, choice in found)
+        close = [entry for entry in found if entry[1].score >= top - TOLERANCE * abs(top)]
+        best = simplest([choice for _, choice in close])
+        number = next(n for n, choice in close if choice is best)
+        return _oriented(self.finalists[number][0], best)
+
+
+def _sigmas_above(choice: Choice, epsilon: float) -> float:
+    large, small = max(choice.k1, 0.5), max(choice.k2, 0.5)
+    return (math.log(large / small) - epsilon) / math.sqrt(1 / large + 1 / small)
 
 
 def _oriented(case: Case, choice: Choice) -> Found:
@@ -315,6 +414,9 @@ def detect(
     laboratory = Laboratory(target, params, seed, progress, run)
     finalists, tried = search(laboratory, cases, epsilon, selection_runs)
     found = choose(finalists, epsilon)
+    if found is not None and not is_clear(found.choice, epsilon):
+        laboratory.report("looking again at what may be luck")
+        found = SecondLook(laboratory, finalists, selection_runs).choose(epsilon, refute=True)
     example = None
     notes: tuple[str, ...] = ()
     if found is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +40,7 @@ _MOST_CATEGORIES = 24
 _MOST_ELEMENTS = 24
 _PROBE = 5000
 _MOST_CLOSE = 256
+_ALIKE = 4
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,7 @@ class Search:
         """
         if not self.blocks:
             return None
-        c1, c2, runs, starts = self._together()
-        rare = c1 + c2 < rare_limit(runs, epsilon or 0.0)
-        scores = np.stack([promise(c1, c2, caution), promise(c2, c1, caution)])
-        scores[:, rare] = -np.inf
+        scores = self._scores(epsilon, caution)
         top = float(scores.max())
         if top == -math.inf:
             return None
@@ -96,17 +95,43 @@ class Search:
         if len(close) > _MOST_CLOSE:
             order = np.argsort(-scores[close[:, 0], close[:, 1]], kind="stable")
             close = close[order[:_MOST_CLOSE]]
-        events = []
-        for side, place in close.tolist():
-            number = int(np.searchsorted(starts, place, side="right")) - 1
-            block = self.blocks[number]
-            event = block.event(place - int(starts[number]))
-            events.append((event, float(scores[side, place]), bool(side), place))
-        event, value, swapped, place = min(
-            events, key=lambda e: (e[0].complexity, -e[1], e[0].words)
-        )
-        large, small = (c2, c1) if swapped else (c1, c2)
-        return Choice(event, swapped, int(large[place]), int(small[place]), value)
+        return simplest([self._choice(scores, side, place) for side, place in close.tolist()])
+
+    def promising(self, epsilon: float | None, caution: float, most: int) -> list[Choice]:
+        """The best candidates, but only a few of those that were counted together: they are alike.
+
+        Luck is among them; who looks again at other samples can tell.
+        """
+        if not self.blocks:
+            return []
+        scores = self._scores(epsilon, caution)
+        starts = self._together()[3]
+        order = np.argsort(-scores, axis=None, kind="stable")[: 100 * most]
+        found: list[Choice] = []
+        used: Counter[tuple[int, int]] = Counter()
+        for side, place in np.column_stack(np.unravel_index(order, scores.shape)).tolist():
+            if len(found) == most or scores[side, place] == -np.inf:
+                break
+            group = (side, int(np.searchsorted(starts, place, side="right")))
+            if used[group] < _ALIKE:
+                used[group] += 1
+                found.append(self._choice(scores, side, place))
+        return found
+
+    def _scores(self, epsilon: float | None, caution: float) -> Floats:
+        """The promise of every candidate, for both sides; -inf where it is too rare."""
+        c1, c2, runs, _ = self._together()
+        scores = np.stack([promise(c1, c2, caution), promise(c2, c1, caution)])
+        scores[:, c1 + c2 < rare_limit(runs, epsilon or 0.0)] = -np.inf
+        return scores
+
+    def _choice(self, scores: Floats, side: int, place: int) -> Choice:
+        c1, c2, _, starts = self._together()
+        number = int(np.searchsorted(starts, place, side="right")) - 1
+        event = self.blocks[number].event(place - int(starts[number]))
+        large, small = (c2, c1) if side else (c1, c2)
+        value = float(scores[side, place])
+        return Choice(event, bool(side), int(large[place]), int(small[place]), value)
 
     def _together(self) -> tuple[Ints, Ints, Ints, Ints]:
         """Counts of all candidates, the runs they come from, and where each block starts."""
@@ -119,6 +144,11 @@ class Search:
                 np.concatenate([[0], np.cumsum(sizes)[:-1]]),
             )
         return self._joined
+
+
+def simplest(choices: Sequence[Choice]) -> Choice:
+    """Of choices that are equally good the one that reads best."""
+    return min(choices, key=lambda c: (c.event.complexity, -c.score, c.event.words))
 
 
 def rare_limit(runs: Any, epsilon: float) -> Any:
