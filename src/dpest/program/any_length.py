@@ -517,7 +517,13 @@ def _without(vector: Any, place: Any, *_: Any) -> Any:
 
 
 def _int(value: Any = 0, *base: Any) -> Any:
-    return value if isinstance(value, (Selected, Position, Counter)) else builtins.int(value, *base)
+    if isinstance(value, (Selected, Position, Counter)):
+        return value
+    if is_symbolic(value):
+        from dpest.program.patches import _int as of_noise
+
+        return of_noise(value)
+    return builtins.int(value, *base)
 
 
 def _sum(values: Any, start: Any = 0) -> Any:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpest.errors import DpestError, RefusedError, UntraceableError
-from dpest.noise.family import Noise
 from dpest.program.any_length import (
     ANY_LENGTH,
     COUNT,
@@ -36,71 +35,21 @@ from dpest.program.any_length import (
 from dpest.program.comprehensions import MAP, Mapped, mapped, with_vectors
 from dpest.program.lengths import Count, Counter, NeedsPositionError, Position
 from dpest.program.linear import Form, Symbol
+from dpest.program.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.program.merging import decided
-from dpest.program.piece_runs import Block, Outcome, PieceRun, World, kept, outcomes
+from dpest.program.piece_runs import Outcome, PieceRun, World, kept, outcomes
 from dpest.program.pieces import ITEM, Cut, Piece, cut, scope
 from dpest.program.running import in_run
+from dpest.program.running_maximum import greatest_so_far
 from dpest.program.skeleton import flatten
 from dpest.program.states import copied, signature
 from dpest.program.symbolic import Real
 
-END = -1
 _MOST_NODES = 300
 _MANY_VALUES = 40
 _MOST_PATHS = 2_000
 _MOST_POSITIONS = 64
 _BUILTINS = {**ANY_LENGTH, MAP: mapped}
-
-
-@dataclass(frozen=True)
-class LoopNode:
-    index: int
-    slots: tuple[Symbol, ...]
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class LoopEdge:
-    """One path of one piece. `reads` tells that it consumes an element of the data."""
-
-    source: int
-    target: int
-    reads: bool
-    blocks: tuple[Block, ...]
-    draws: tuple[Symbol, ...]
-    updates: Mapping[Symbol, Form]
-    released: tuple[Any, ...]
-    order: tuple[tuple[Symbol, bool], ...] = ()
-    """What the piece draws, in order: one value each, or (True) one for every element."""
-    places: Mapping[str, str] = field(default_factory=dict)
-    """Variables that hold the place of an element: of the current one ("now") or an older one."""
-
-    @property
-    def forms(self) -> tuple[Form, ...]:
-        return tuple(v for v in self.released if isinstance(v, Form))
-
-
-@dataclass
-class Graph:
-    """Start at node 0, end at END. `selection` is set where an argmax is what is released."""
-
-    nodes: list[LoopNode]
-    edges: list[LoopEdge]
-    dead: list[tuple[int, bool, tuple[Block, ...], tuple[Symbol, ...]]]
-    world: World
-    faithful: bool = True
-    """Whether all that is counted as released is released in the end: then bounds can be exact."""
-    selections: list[Selected] = field(default_factory=list)
-    prefix_sums: bool = False
-    """Whether the released elements stand for their running sums."""
-    recognised: bool = False
-    """Whether the selection is a loop with a running maximum: its edges are that loop."""
-    gaps: list[Gap] = field(default_factory=list)
-    """Gaps between the greatest element and the next that are released."""
-
-    @property
-    def noises(self) -> dict[Symbol, Noise]:
-        return self.world.noises
 
 
 def graph(
@@ -268,7 +217,11 @@ class _Builder:
         while self.todo:
             self._expand(self.todo.pop())
         if self.unknown_places:
-            self._recognise_maximum()
+            found = greatest_so_far(self.edges, len(self.unknown_places) == 1)
+            if found is None:
+                raise self._unknown_place()
+            self.selections.append(found)
+            self.recognised = True
         return Graph(
             self.nodes,
             self.edges,
@@ -280,51 +233,6 @@ class _Builder:
             self.recognised,
             self.gaps,
         )
-
-    def _recognise_maximum(self) -> None:
-        """A loop that keeps the greatest value so far and its place is an argmax.
-
-        On every turn but the first there are two edges: the value is ahead of the slot, and then
-        the slot becomes the value and the place is now; or it isn't, and both are kept. On the
-        first turn the slot is set. Anything else is refused.
-        """
-        turns = [e for e in self.edges if e.reads]
-        found: set[tuple[Form, bool]] = set()
-        for edge in turns:
-            (slot, form), *others = [*edge.updates.items(), (None, None)][:2]
-            here = [e for e in turns if e.source == edge.source]
-            places = set(edge.places.values())
-            if others != [(None, None)] or len(edge.places) != 1 or form is None or edge.forms:
-                raise self._unknown_place()
-            if len(here) == 1 and not edge.blocks and places == {"now"}:
-                if any(s.kind == "state" for s in form.terms):
-                    raise self._unknown_place()
-                continue
-            if len(here) != 2 or len(edge.blocks) != 1 or len(edge.blocks[0]) != 1:
-                raise self._unknown_place()
-            assert slot is not None
-            best = Form.of(slot)
-            ahead = edge.blocks[0][0].form
-            if places == {"now"}:
-                least = ahead == best.plus(form, -1)
-                if not least and ahead != form.plus(best, -1):
-                    raise self._unknown_place()
-                if any(s.kind == "state" for s in form.terms):
-                    raise self._unknown_place()
-                found.add((form, least))
-            elif form != best:
-                raise self._unknown_place()
-        first = {f for e in turns for f in e.updates.values() if not e.blocks}
-        if len(found) != 1 or len(self.unknown_places) != 1:
-            raise self._unknown_place()
-        ((form, least),) = found
-        if any(f != form for f in first):
-            raise self._unknown_place()
-        noises = {s for s in form.terms if s.kind == "noise"}
-        if any(set(e.draws) != noises for e in turns):
-            raise self._unknown_place()
-        self.selections.append(Selected(Real(form), least))
-        self.recognised = True
 
     # States
 

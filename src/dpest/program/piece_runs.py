@@ -353,7 +353,10 @@ def outcomes(
         names[GIVEN] = run.given
         names.update({name: _signal(kind) for name, kind in CONTROL.items()})
         outcome = Outcome(run, "next", None, names)
-        overlaid(names)
+        overlaid(names, overlay)
+        # What a piece has in place of a builtin comes before what every trace has.
+        own = {k: v for k, v in replacements.items() if k in names and k not in piece.names}
+        names.update(own)
         with in_run(run), patched(overlay):
             try:
                 exec(piece.code, names)

@@ -15,7 +15,7 @@ from typing import Any
 from dpest.errors import RefusedError
 from dpest.program.any_length import COUNT, ONE
 from dpest.program.linear import Form, Symbol
-from dpest.program.loops import END, Graph, LoopEdge, LoopNode
+from dpest.program.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.program.piece_runs import Derived
 from dpest.program.symbolic import Real
 

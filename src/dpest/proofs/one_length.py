@@ -1,0 +1,205 @@
+"""Proofs for data of one known length: regions of the noise, or one shift of Gaussian noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+from dpest.errors import (
+    DpestError,
+    PathLimitError,
+    RefusedError,
+    UntraceableError,
+)
+from dpest.evidence import Measure
+from dpest.program.any_length import LISTS
+from dpest.program.merging import Model, build
+from dpest.proofs import certificates, conformance, gaussian, lower_bounds
+from dpest.proofs.adjacency_faces import faces, relevant, whole_data
+from dpest.proofs.alignment import plan
+from dpest.proofs.budgets import unrolled
+from dpest.proofs.conformance import place_of
+from dpest.proofs.proof import Proof
+from dpest.proofs.question import (
+    Question,
+    bare,
+    certified,
+    checked_rates,
+    concluded,
+    has_integral,
+    head_of,
+    notes_of,
+    place_of_error,
+    rays_hold,
+    with_claim,
+)
+from dpest.proofs.regions_of_release import rates, regions
+
+_MOST_REGIONS = 150
+_MOST_NODES = 3_000
+_BUILDING = 8.0  # seconds; a length with more states than that needs the loop graph
+
+
+def with_either_input(question: Question, ask: Callable[[Question], Proof]) -> Proof:
+    """A list, or, where the function asks an array's questions, an array."""
+    try:
+        return ask(question)
+    except DpestError:
+        raise
+    except Exception as error:  # the function's own, on a symbolic input
+        try:
+            return ask(replace(question, form="array"))
+        except DpestError:
+            raise
+        except Exception:
+            raise UntraceableError(
+                f"a symbolic value can't be used here ({type(error).__name__}: {error})",
+                "Use NumPy arithmetic, comparisons, sums, max, argmax, clip or where",
+                place_of_error(error) or place_of(question.mechanism.function),
+            ) from error
+
+
+def at_length(question: Question, length: int) -> Proof:
+    try:
+        model = _model(question, length)
+    except PathLimitError as error:
+        return unrolled(question, length, error)
+    if len(model.leaves) > _MOST_REGIONS:
+        many = PathLimitError(f"{len(model.leaves)} regions", "Use a smaller length", None)
+        try:
+            return unrolled(question, length, many)
+        except (RefusedError, PathLimitError):
+            return _by_samples(question, model, length)
+    if any(n.shift_cost.kind == "square" for n in model.noises.values()):
+        return _gaussian(question, model, length)
+    rated = checked_rates(question, model.noises)
+    where = place_of(question.mechanism.function)
+    integers = question.integer_data(has_integral(rated.draws))
+    conformance.check_model(
+        question.run, model, question.inputs(length), integers=integers, where=where
+    )
+    found = regions(model, rated.draws)
+    inputs = question.inputs(length)
+    used = {s for r in found for s in r.problem.data_symbols()}
+    groups = relevant(faces(question.adjacency, inputs, model.world.derived, question.domain), used)
+    whole = whole_data(
+        inputs, model.world.derived, question.integer_data(has_integral(rated.draws))
+    )
+    planned = plan([replace(r.problem, whole=whole) for r in found], groups)
+    derived = {s: rule for s, rule in model.world.derived.items() if s in used}
+    lower = None
+    if rays_hold(question, rated.draws, found):
+        lower = lower_bounds.from_regions(found, planned.alignments, planned.stuck, inputs, derived)
+    certificate = None
+    if planned.cost is not None:
+        head = head_of(
+            question, "cells", planned.cost, length, model.noises, rated.draws, model.world
+        )
+        certificate = certified(lambda: certificates.cells(head, model, found, planned.alignments))
+    reason = ""
+    if planned.cost is None:
+        reason = "no shift of the noise that is affine in the difference keeps a release"
+        if has_integral(rated.draws):
+            reason += ". Integer noise moves by whole steps: what it is added to must do so, too"
+        if has_integral(rated.draws) and not whole.issuperset(used):
+            reason += "; say that the data are integers (domain=dpest.integers()) if they are"
+    return concluded(
+        question,
+        replace(
+            bare(question, length),
+            bound=planned.cost,
+            method="cells",
+            reason=reason,
+            lower=lower,
+            certificate=certificate,
+            notes=notes_of(question, rated.draws, model.world),
+            words=("cells", model, found, planned),
+        ),
+    )
+
+
+def refuse_pure(question: Question) -> None:
+    if type(question.claim).__name__ == "PureDP":
+        raise RefusedError(
+            "Gaussian noise has no pure ε: its log-ratio has no bound in the tails. Claim zCDP, "
+            "Rényi DP or (ε, δ)-DP instead"
+        )
+
+
+def claimed_rho(question: Question, power: int) -> Fraction | None:
+    named = type(question.claim).__name__ == "ZCDP"
+    return question.claimed() if named and (power == 1 or question.unit is None) else None
+
+
+def _gaussian(question: Question, model: Model, length: int) -> Proof:
+    """zCDP by one shift for all releases; Rényi and (ε, δ) bounds follow from it."""
+    refuse_pure(question)
+    draws = rates(model.noises).draws
+    power = gaussian.variances(model.noises, draws)
+    where = place_of(question.mechanism.function)
+    integers = question.integer_data(has_integral(draws))
+    conformance.check_model(
+        question.run, model, question.inputs(length), integers=integers, where=where
+    )
+    found = regions(model, draws)
+    inputs = question.inputs(length)
+    groups = faces(question.adjacency, inputs, model.world.derived, question.domain)
+    shift = gaussian.common_shift(found, draws, groups)
+    if has_integral(draws):
+        gaussian.check_steps(shift, draws, whole_data(inputs, model.world.derived, integers))
+    head = head_of(question, "square", shift.rho, length, model.noises, draws, model.world)
+    head["power"] = power
+    certificate = certified(lambda: certificates.square(head, model, found, shift.slopes))
+    claimed = claimed_rho(question, power)
+    proof = replace(
+        bare(question, length),
+        bound=shift.rho,
+        method="one shift",
+        status="exact" if shift.attained else "upper bound",
+        measure=Measure("zcdp"),
+        power=power,
+        claimed=claimed,
+        certificate=certificate,
+        gaussian=not has_integral(draws),
+        notes=notes_of(question, draws, model.world),
+        words=("square", model, shift, draws),
+    )
+    return with_claim(question, proof)
+
+
+def _by_samples(question: Question, model: Model, length: int) -> Proof:
+    """Too many regions for a proof: the worst of some of them still gives a lower bound."""
+    rated = checked_rates(question, model.noises)
+    where = place_of(question.mechanism.function)
+    conformance.check_model(
+        question.run, model, question.inputs(length), integers=question.integers, where=where
+    )
+    found = regions(model, rated.draws)
+    inputs = question.inputs(length)
+    claimed = question.claimed()
+    enough = math.inf if claimed is None else float(claimed) + 1e-9
+    lower = None
+    if rays_hold(question, rated.draws):
+        groups = faces(question.adjacency, inputs, model.world.derived, question.domain)
+        lower = lower_bounds.from_samples(found, groups, inputs, model.world.derived, enough)
+    reason = f"{len(found)} regions are too many for a proof; use a smaller length"
+    return concluded(
+        question, replace(bare(question, length), reason=reason, lower=lower, method="cells")
+    )
+
+
+def _model(question: Question, length: int) -> Model:
+    from dpest.program.symbolic_arrays import symbolic_array
+
+    variables = question.variables()
+    variables[question.argument] = question.given(question.symbols(length), symbolic_array)
+    return build(
+        question.mechanism.function,
+        variables,
+        question.world,
+        replacements=LISTS,
+        nodes=_MOST_NODES,
+        seconds=_BUILDING,
+    )
