@@ -594,6 +594,12 @@ def real_as_float(x, rng, eps=1.0):
 
 
 @way(REAL)
+def real_by_fsum(x, rng, eps=1.0):
+    noisy = math.fsum([*x, rng.laplace(scale=1 / eps)])
+    return noisy if math.isfinite(noisy) else None
+
+
+@way(REAL)
 def real_signed(x, rng, eps=1.0):
     return x[0] + (1 if rng.random() < 0.5 else -1) * rng.exponential(1 / eps)
 

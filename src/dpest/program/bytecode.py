@@ -232,6 +232,7 @@ def _while_loops(
         if target is None or place_at[target] > place:
             continue
         head = place_at[target]
-        if instructions[head].opname not in ("FOR_ITER", "SEND"):
+        first = next(i for i in instructions[head:] if i.opname != "EXTENDED_ARG")
+        if first.opname not in ("FOR_ITER", "SEND"):
             found[head] = max(place, found.get(head, 0))
     return tuple(found.items())

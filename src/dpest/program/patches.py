@@ -13,6 +13,7 @@ from __future__ import annotations
 import builtins
 import functools
 import heapq
+import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -91,7 +92,8 @@ class Overlay:
                 new = _replacement(old)
                 if new is not None:
                     self.slots.append(_Slot(holder, name, old, new))
-        for name in conversions(*roots):
+        self.conversions = conversions(*roots)
+        for name in self.conversions:
             new = _CONVERSIONS[name]
             self.slots += [
                 _Slot(names, name, _MISSING, new) for names in self.globals if name not in names
@@ -141,13 +143,16 @@ def patched(*roots: Any) -> Iterator[None]:
                     _depths[slot.key] = depth - 1
 
 
-def overlaid(names: dict[str, Any]) -> None:
-    """Put the replacements into a scope that was made for one run."""
+def overlaid(names: dict[str, Any], overlay: Overlay | None = None) -> None:
+    """Put the replacements into a scope that was made for one run.
+
+    `overlay` is that of the globals which the scope was made of.
+    """
     for name, old in list(names.items()):
         new = _replacement(old)
         if new is not None:
             names[name] = new
-    for name in conversions(names):
+    for name in () if overlay is None else overlay.conversions:
         names.setdefault(name, _CONVERSIONS[name])
 
 
@@ -368,6 +373,20 @@ def _on_lists(original: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
+def _of_math(original: Callable[..., Any], symbolic: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A function of `math` that is as good on noisy values; the others ask for their float."""
+
+    @functools.wraps(original)
+    def apply(value: Any, /) -> Any:
+        if not has_run():
+            return original(value)
+        if not is_symbolic(value) and hasattr(value, "__iter__"):
+            value = list(value)
+        return symbolic(value) if _holds_symbols(value, 1) else original(value)
+
+    return apply
+
+
 def _default_rng(original: Callable[..., Any]) -> Callable[..., Any]:
     """`np.random.default_rng(rng)` gives a generator back as it is; ours, too."""
 
@@ -416,6 +435,14 @@ _FUNCTIONS: dict[str, Any] = {
 }  # fmt: skip
 _random = _Module(np.random, _RANDOM)
 _numpy = _Module(np, {**_FUNCTIONS, "random": _random})
+_MATH = {
+    "fsum": _of_math(math.fsum, lambda values: sum(values)),
+    "fabs": _of_math(math.fabs, abs),
+    "isnan": _of_math(math.isnan, lambda _: False),
+    "isinf": _of_math(math.isinf, lambda _: False),
+    "isfinite": _of_math(math.isfinite, lambda _: True),
+}
+_math = _Module(math, _MATH)
 _HEAPS = {
     "nlargest": _outermost(heapq.nlargest, least=False),
     "nsmallest": _outermost(heapq.nsmallest, least=True),
@@ -430,10 +457,12 @@ _REPLACED: dict[int, tuple[Any, Any]] = {
     for old, new in (
         (np, _numpy),
         (np.random, _random),
+        (math, _math),
         (heapq, _heapq),
         (builtins.sorted, _in_order),
         (builtins.max, _max),
         (builtins.min, _min),
+        *((getattr(math, name), new) for name, new in _MATH.items()),
         *((getattr(heapq, name), new) for name, new in _HEAPS.items()),
         *((getattr(np.random, name), new) for name, new in _RANDOM.items()),
         *((getattr(np, name), new) for name, new in _FUNCTIONS.items()),

@@ -156,7 +156,7 @@ class Run:
         self._region: Region | None = None
         self._forks: Counter[Place | None] = Counter()
         loops = exploration.loops
-        self._watch = None if loops is None else Watch(loops)
+        self._watch = Watch(loops) if loops is not None and loops.possible else None
 
     # Symbols
 
