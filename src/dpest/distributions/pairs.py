@@ -37,7 +37,7 @@ Noises = tuple[Mapping[Symbol, Noise], Mapping[Symbol, Noise]]
 _GRID_BUDGET, _LEAST_GRID, _MOST_GRIDS = 600, 9, 16
 _MOST_SEARCHES = 2  # of such cells, in each direction, with few reals
 _MOST_SEARCHED_REALS = 3
-_LEARNT = 4  # searches after which their gains tell which cells can still win
+_LEARNT = 3  # searches after which their gains tell which cells can still win
 
 
 @dataclass(eq=False)

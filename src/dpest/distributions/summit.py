@@ -40,7 +40,7 @@ def climb(
     with np.errstate(invalid="ignore"):
         ratio = log_p - log_q if side == 0 else log_q - log_p
     good = np.where(np.isnan(ratio), -np.inf, ratio)
-    starts = _distant(grid, good, widest, 1 if costly else 3)
+    starts = _distant(grid, good, widest, 1 if costly else 2)
     sweeps = 2 if costly else _SWEEPS
     best = NOTHING
     for start in starts:
@@ -166,6 +166,6 @@ def _ascend(
             )
             if best.value == math.inf:
                 return best
-        if best.value <= before + 1e-12:
+        if best.value <= before + 1e-10 * max(1.0, abs(before)):
             break
     return best
