@@ -105,12 +105,16 @@ def test_parameters() -> None:
 # Messages
 
 
-def test_conversions_of_noise_stay_in_the_batch() -> None:
+@pytest.mark.parametrize("device", ["numpy", "torch:cpu"])
+def test_conversions_of_noise_stay_in_the_batch(device: str) -> None:
+    if device != "numpy":
+        pytest.importorskip("torch")
+
     def converted(x: Any, rng: Any) -> Any:
         noisy = float(x + rng.laplace())
         return noisy, int(noisy), int(rng.geometric(0.5)), float(noisy > 0)
 
-    samples = batch(converted, 1.0, 2000, 1)
+    samples = batch(converted, 1.0, 2000, 1, device=device)
     assert not samples.notes
     for real, whole, count, bit in samples:
         assert [type(v) for v in (real, whole, count, bit)] == [float, int, int, float]

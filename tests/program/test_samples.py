@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpest.program.samples import Samples
 
+untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 scalars = st.one_of(
     st.none(), st.booleans(), st.integers(-5, 5), st.sampled_from([0.0, -1.5, 2.25]), st.text("ab")
 )
@@ -34,6 +35,7 @@ def same(a: Any, b: Any) -> bool:
     return a == b
 
 
+@untimed
 @given(st.lists(outputs, max_size=30))
 def test_outputs_come_back_as_they_were(some: list[Any]) -> None:
     samples = Samples.from_outputs(some)
@@ -42,6 +44,7 @@ def test_outputs_come_back_as_they_were(some: list[Any]) -> None:
     assert len(set(skeletons)) == len(skeletons)
 
 
+@untimed
 @given(st.lists(outputs, max_size=20), st.lists(outputs, max_size=20), st.data())
 def test_concatenate_and_take(first: list[Any], second: list[Any], data: Any) -> None:
     joined = Samples.concatenate([Samples.from_outputs(first), Samples.from_outputs(second)])
@@ -53,6 +56,7 @@ def test_concatenate_and_take(first: list[Any], second: list[Any], data: Any) ->
         assert all(same(a, whole[i]) for a, i in zip(taken, rows, strict=True))
 
 
+@untimed
 @given(st.lists(outputs, min_size=1, max_size=30))
 def test_codes_tell_apart_what_is_discrete(some: list[Any]) -> None:
     codes = Samples.from_outputs(some).codes()
