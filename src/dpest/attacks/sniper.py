@@ -24,7 +24,14 @@ from dpest.attacks.budget import Budget, Meter, Progress, Report
 from dpest.attacks.classifiers import QUICK, AdditiveTrainer, ProbabilityTrainer, Scorer, Trainer
 from dpest.attacks.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.sampler import Sampler
-from dpest.attacks.thresholds import Attack, Counts, best_threshold, paper_threshold
+from dpest.attacks.thresholds import (
+    CAUTION,
+    RANKING,
+    Attack,
+    Counts,
+    best_threshold,
+    paper_threshold,
+)
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure, Witness, confidence
 from dpest.program.samples import Samples
@@ -309,7 +316,7 @@ def _quick(run: _Run, pairs: Sequence[Pair], size: int, options: _Options) -> It
         each = None if seconds is None else seconds / len(pairs)
         trainer = _trainer(options.classifier, options.paper, run.seed(), True, each)
         trainer.add(first, second)
-        yield _choose(trainer.finish(), [(first_rest, second_rest)], options)
+        yield _choose(trainer.finish(), [(first_rest, second_rest)], options, RANKING)
 
 
 def _find(
@@ -328,7 +335,10 @@ def _find(
 
 
 def _choose(
-    scorers: Sequence[Scorer], outputs: Iterable[tuple[Samples, Samples]], options: _Options
+    scorers: Sequence[Scorer],
+    outputs: Iterable[tuple[Samples, Samples]],
+    options: _Options,
+    caution: float = CAUTION,
 ) -> Attack:
     """The most promising attack of these scorers, on outputs that did not train them."""
     ones: list[list[Floats]] = [[] for _ in scorers]
@@ -343,9 +353,9 @@ def _choose(
         if options.paper:
             found.append(_paper_attack(scorer, one, two, options.c))
         else:
-            final = options.plan.final
+            final, alpha, delta = options.plan.final, options.alpha, options.delta
             found.append(
-                best_threshold(scorer, one, two, final, options.alpha, options.delta, coin=True)
+                best_threshold(scorer, one, two, final, alpha, delta, coin=True, caution=caution)
             )
     return max(found, key=lambda a: a.expected)
 

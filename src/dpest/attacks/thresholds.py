@@ -23,8 +23,9 @@ from dpest.stats.betting import bernoulli_sequence
 
 Floats = NDArray[np.float64]
 
-# What chance alone gives the best of many candidates, as a level of one-sided bounds.
-_PROMISE_ALPHA = 0.03
+#: Standard deviations that chance alone gives the best of many candidates: of all thresholds,
+#: models, directions and pairs; and less where pairs are only ranked, to be looked at again.
+CAUTION, RANKING = 2.6, 1.2
 _CANDIDATES = np.unique(np.concatenate([np.geomspace(1e-6, 0.2, 90), np.linspace(0.02, 0.98, 60)]))
 # Counts from which on the logarithm of a ratio is about normal.
 _MANY = 30
@@ -135,11 +136,13 @@ def best_threshold(
     delta: float = 0.0,
     *,
     coin: bool = False,
+    caution: float = CAUTION,
 ) -> Attack:
     """The thresholds, for either input or both, whose bound after `final` runs promises most.
 
     `first` and `second` are scores of outputs that did not train the scorer. The promise subtracts
-    what chance alone gives the best of many, or else the luckiest rare event would be chosen.
+    what chance alone gives the best of many (`caution`), or else the luckiest rare event would be
+    chosen.
     Attacks on both inputs at once need pure epsilon, and a `coin` that picks the input of each run.
     """
     best = Attack(scorer, math.inf, 0.0, False)
@@ -153,13 +156,13 @@ def best_threshold(
         )
         k1 = len(one) - np.searchsorted(one, levels, side="right")
         k2 = len(two) - np.searchsorted(two, levels, side="right")
-        promise = _promise(k1, len(one), k2, len(two), final, alpha, delta)
+        promise = _promise(k1, len(one), k2, len(two), final, alpha, delta, caution)
         place = int(np.argmax(promise))
         if promise[place] > best.expected:
             c = float(k2[place] / len(two))
             best = Attack(scorer, float(levels[place]), 0.0, flipped, float(promise[place]), c)
         if coin and delta == 0.0 and not flipped:
-            both = _two_sided(best, levels, one, two, final, alpha)
+            both = _two_sided(best, levels, one, two, final, alpha, caution)
             best = max(best, both, key=lambda a: a.expected)
     return best
 
@@ -170,7 +173,13 @@ def _levels(ordered: Floats) -> Floats:
 
 
 def _two_sided(
-    start: Attack, levels: Floats, one: Floats, two: Floats, final: int, alpha: float
+    start: Attack,
+    levels: Floats,
+    one: Floats,
+    two: Floats,
+    final: int,
+    alpha: float,
+    caution: float,
 ) -> Attack:
     """The best pair of thresholds, above and below; S is named after the larger of the ratios."""
     above1, above2 = (len(v) - np.searchsorted(v, levels, side="right") for v in (one, two))
@@ -181,7 +190,7 @@ def _two_sided(
     apart &= (np.minimum(above1, above2) > 0)[:, None] & (np.minimum(below1, below2) > 0)
     right, wrong = np.maximum(right, 1), np.maximum(wrong, 1)
     spread = np.sqrt(1.0 / right + 1.0 / wrong)
-    cost = -float(ndtri(_PROMISE_ALPHA)) - float(ndtri(alpha)) * math.sqrt(len(one) / final)
+    cost = caution - float(ndtri(alpha)) * math.sqrt(len(one) / final)
     promise = np.where(apart, np.log(right / wrong) - cost * spread, -np.inf)
     i, j = np.unravel_index(int(np.argmax(promise)), promise.shape)
     if not promise[i, j] > -np.inf:
@@ -208,9 +217,10 @@ def _promise(
     final: int,
     alpha: float,
     delta: float,
+    caution: float,
 ) -> Floats:
-    # Two bounds at this level lie about as far apart as one at the level of the promise.
-    side = float(ndtr(ndtri(_PROMISE_ALPHA) / math.sqrt(2.0)))
+    # Each side's share of the caution: together they lie about that far apart.
+    side = float(ndtr(-caution / math.sqrt(2.0)))
     p1 = clopper_pearson.lower(k1, n1, side)
     p2 = np.maximum(clopper_pearson.upper(k2, n2, side), 1e-300)
     p1 = np.minimum(p1, 1.0 - 1e-12)
