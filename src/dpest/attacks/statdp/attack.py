@@ -8,6 +8,7 @@ from typing import Any
 
 from dpest.attacks.budget import Budget, Report
 from dpest.attacks.statdp.detection import (
+    FINALISTS,
     MOST_FINALISTS,
     SELECTION_RUNS,
     TEST_RUNS,
@@ -160,7 +161,7 @@ def spread(
 
     def cost(runs: int) -> int:
         """All pairs are looked at, the best with more runs, and some of these again."""
-        first = first_look(runs) if len(cases) > 3 else runs
+        first = first_look(runs) if len(cases) > FINALISTS else runs
         return sides * first + several * runs * (2 if first < runs else 1)
 
     low, high = 1, max(2, min(total, SELECTION_RUNS) + 1)

@@ -26,6 +26,9 @@ from dpest.attacks.statdp.hypothesis_test import (
 )
 from dpest.errors import InputError, MissingExtraError
 
+# The pairs that a curve looks at with all runs.
+_CASES = 3
+
 
 @dataclass(frozen=True)
 class Point:
@@ -114,7 +117,7 @@ def p_value_curve(
     if not cases:
         raise InputError("StatDP needs at least one pair of inputs")
     laboratory = Laboratory(target, params, seed, run=run)
-    finalists, _ = search(laboratory, cases, claim, selection_runs)
+    finalists, _ = search(laboratory, cases, claim, selection_runs, most=_CASES)
     again = SecondLook(laboratory, finalists, selection_runs)
     counted: dict[Any, tuple[int, int, int, int]] = {}
     points = []

@@ -41,7 +41,7 @@ TEST_RUNS = 500_000
 # All pairs are looked at with a tenth of the selection's runs; the best few with all of them.
 _FIRST_SHARE = 10
 _FIRST_CAUTION = 2.0
-_FINALISTS = 3
+FINALISTS = 2
 # Where nothing is clear, more pairs are looked at, and the best candidates again.
 MOST_FINALISTS = 6
 _LOOKED_AT = 64
@@ -182,11 +182,15 @@ def search(
     cases: Sequence[Case],
     epsilon: float | None,
     runs: int,
+    most: int = MOST_FINALISTS,
 ) -> tuple[list[tuple[Case, Search]], int]:
-    """The most promising cases with all their candidates counted, and how many were tried."""
+    """The most promising cases with all their candidates counted, and how many were tried.
+
+    Up to `most` cases, fewer where some candidate is clear at the first look.
+    """
     tried = 0
     small = first_look(runs)
-    if len(cases) > _FINALISTS:
+    if len(cases) > FINALISTS:
         ranked: list[tuple[float, int]] = []
         best: Choice | None = None
         for i, case in enumerate(cases):
@@ -198,7 +202,8 @@ def search(
             if choice is not None and (best is None or choice.score > best.score):
                 best = choice
         ranked.sort(key=lambda entry: (-entry[0], entry[1]))
-        kept = _FINALISTS if best is not None and is_clear(best, epsilon) else MOST_FINALISTS
+        clear = best is not None and is_clear(best, epsilon, CAUTION)
+        kept = min(most, FINALISTS) if clear else most
         cases = [cases[i] for _, i in ranked[:kept]]
     finalists = []
     for case in cases:
@@ -213,10 +218,13 @@ def first_look(runs: int) -> int:
     return min(runs, max(1000, runs // _FIRST_SHARE))
 
 
-def is_clear(choice: Choice, epsilon: float | None) -> bool:
-    """Is a candidate so good that luck among many can't be what made it?"""
-    sure = float(promise(choice.k1, choice.k2, _BEYOND_LUCK))
-    return sure > (epsilon or 0.0) and sure > _CLEAR_SHARE * choice.score
+def is_clear(choice: Choice, epsilon: float | None, sigmas: float) -> bool:
+    """Is a candidate so good that luck among many can't be what made it?
+
+    Against a claim it is enough that it refutes it; without one, that it is known well.
+    """
+    sure = float(promise(choice.k1, choice.k2, sigmas))
+    return sure > (_CLEAR_SHARE * choice.score if epsilon is None else epsilon)
 
 
 def choose(
@@ -414,7 +422,7 @@ def detect(
     laboratory = Laboratory(target, params, seed, progress, run)
     finalists, tried = search(laboratory, cases, epsilon, selection_runs)
     found = choose(finalists, epsilon)
-    if found is not None and not is_clear(found.choice, epsilon):
+    if found is not None and not is_clear(found.choice, epsilon, _BEYOND_LUCK):
         laboratory.report("looking again at what may be luck")
         found = SecondLook(laboratory, finalists, selection_runs).choose(epsilon, refute=True)
     example = None
