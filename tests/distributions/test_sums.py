@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import gamma, irwinhall, norm
 
+from dpest import zoo
 from dpest.distributions.engine import exact_loss
 from dpest.distributions.exponential_sums import ExponentialSum
 from dpest.distributions.output import output_distribution
@@ -161,3 +163,29 @@ def test_a_threshold_on_a_sum_against_sampling():
     p = output_distribution(trace(mechanism, 0)).probability(True)
     draws = np.random.default_rng(5).laplace(size=(4, 1_000_000)).sum(axis=0)
     assert abs((draws > 1).mean() - p) < 5 * math.sqrt(p * (1 - p) / 1e6)
+
+
+def test_a_sum_of_two_maxima_in_two_ways():
+    """NoisyMaxSum's density against a plain Gauss-Legendre sum that knows the formula."""
+
+    def density(centre, at, scale=10.0):
+        def one(v):
+            z = (v - centre) / scale
+            tail = np.exp(-np.abs(z)) / 2
+            below = np.where(z < 0, tail, 1 - tail)
+            return 10 * below**9 * tail / scale
+
+        edges = [-900.0, min(at - centre, centre), max(at - centre, centre), 700.0]
+        breaks = np.concatenate([np.linspace(a, b, 1001) for a, b in itertools.pairwise(edges)])
+        starts, ends = breaks[:-1], breaks[1:]
+        x = nodes_of(starts, ends)
+        return float(((one(x) * one(at - x)) @ WEIGHTS * (ends - starts) / 2).sum())
+
+    entry = zoo.get("NoisyMaxSum")
+    first, second = (output_distribution(trace(entry, [c] * 20)) for c in (1.0, 2.0))
+    for at in (-60.0, 0.0, 30.0, 80.0):
+        truth = math.log(density(1.0, at)), math.log(density(2.0, at))
+        assert first.log_density(at) == pytest.approx(truth[0], abs=1e-11)
+        assert second.log_density(at) == pytest.approx(truth[1], abs=1e-11)
+    loss = exact_loss(entry, [1.0] * 20, [2.0] * 20)
+    assert abs(loss.epsilon - 2.0) <= loss.error < 1e-10  # a limit at -∞: 2⌊n/2⌋·eps

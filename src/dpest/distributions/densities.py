@@ -18,6 +18,7 @@ from dpest.distributions.quadrature import (
     Floats,
     graded,
     integrate,
+    series_at,
 )
 from dpest.noise.family import Noise
 
@@ -179,6 +180,8 @@ class Tabulated:
         self._peak = values.max(axis=1)
         half = (self._ends - self._starts) / 2
         self._series = (np.exp(values - self._peak[:, None]) @ TO_LEGENDRE.T) * half[:, None]
+        signs = (-1.0) ** np.arange(ORDER)
+        self._integrals = (_integrated(self._series), _integrated(self._series * signs))
         whole = np.log(2 * self._series[:, 0]) + self._peak
         slopes = self._edge_slopes(log_density, tail_slopes)
         left_tail = self._tail_mass(self._starts[0], slopes[0], log_density)
@@ -223,14 +226,14 @@ class Tabulated:
         width = self._ends[panel] - self._starts[panel]
         passed = flat - self._starts[panel] if from_left else self._ends[panel] - flat
         passed = np.clip(2 * passed / width, 0.0, 2.0)
-        series = self._series[panel]
         before = self._from_left[panel] if from_left else self._from_right[panel + 1]
-        mirrored = series if from_left else series * (-1.0) ** np.arange(ORDER)
-        value = _integral_series(mirrored, passed - 1)
+        value = series_at(self._integrals[0 if from_left else 1], panel, passed - 1)
         # Next to an end of the support nothing lies before, and the integral must keep its digits.
         thin = (before < self._peak[panel] - 7 + np.log(width)) & (passed < 1)
         if thin.any():
-            value[thin] = _small_integral(mirrored[thin], passed[thin])
+            series = self._series[panel[thin]]
+            mirrored = series if from_left else series * (-1.0) ** np.arange(ORDER)
+            value[thin] = _small_integral(mirrored, passed[thin])
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             inside = np.log(np.maximum(value, 0.0)) + self._peak[panel]
             result = np.logaddexp(inside, before)
@@ -254,14 +257,15 @@ class Tabulated:
         return self._cumulative(x, False)
 
 
-def _integral_series(series: Floats, t: Floats) -> Floats:
-    """The integral of a Legendre series from -1 to t."""
-    # Integral of P_k from -1 to t is (P_{k+1}(t) - P_{k-1}(t)) / (2k + 1), and t + 1 for k = 0.
-    values = np.polynomial.legendre.legvander(t, ORDER)
-    result = series[:, 0] * (t + 1)
-    orders = np.arange(1, ORDER)
-    gaps = (values[:, 2:] - values[:, :-2]) / (2 * orders + 1)
-    return result + np.einsum("ij,ij->i", series[:, 1:], gaps)
+def _integrated(series: Floats) -> Floats:
+    """Legendre coefficients (orders × panels) of the integrals from -1 of these series."""
+    # The integral of P_k from -1 is (P_{k+1} - P_{k-1})/(2k + 1), and P_1 + P_0 for k = 0.
+    shares = series.T / (2 * np.arange(ORDER)[:, None] + 1)
+    result = np.zeros((ORDER + 1, len(series)))
+    result[1:] += shares
+    result[: ORDER - 1] -= shares[1:]
+    result[0] += shares[0]
+    return result
 
 
 def _small_integral(series: Floats, length: Floats) -> Floats:

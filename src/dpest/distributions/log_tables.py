@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dpest.distributions.quadrature import NODES, ORDER, TO_LEGENDRE, Floats
+from dpest.distributions.quadrature import NODES, ORDER, TO_LEGENDRE, Floats, series_at
 
 _TOLERANCE = 2e-14
 _DEEPEST = 40
@@ -51,9 +51,4 @@ class LogTable:
         panel = np.clip(np.searchsorted(self._ends, x), 0, len(self._ends) - 1)
         starts, ends = self._starts[panel], self._ends[panel]
         t = np.clip((2 * x - starts - ends) / (ends - starts), -1.0, 1.0)
-        # Clenshaw's recurrence for Legendre polynomials.
-        one, two = np.zeros(len(x)), np.zeros(len(x))
-        for k in range(ORDER - 1, -1, -1):
-            step = self._series[k][panel] + (2 * k + 1) / (k + 1) * t * one
-            one, two = step - (k + 1) / (k + 2) * two, one
-        return one
+        return series_at(self._series, panel, t)

@@ -78,6 +78,15 @@ def nodes_of(starts: Floats, ends: Floats) -> Floats:
     return starts[:, None] + half * (1 + NODES)
 
 
+def series_at(coefficients: Floats, panel: Ints, t: Floats) -> Floats:
+    """Legendre series at t, each on its own panel, by Clenshaw's recurrence."""
+    one, two = np.zeros(len(t)), np.zeros(len(t))
+    for k in range(len(coefficients) - 1, -1, -1):
+        step = coefficients[k][panel] + (2 * k + 1) / (k + 1) * t * one
+        one, two = step - (k + 1) / (k + 2) * two, one
+    return one
+
+
 def integrate(
     log_integrand: LogIntegrand,
     panels: tuple[Floats, Floats, Ints],
