@@ -450,6 +450,11 @@ def count_filter(x, rng, eps=1.0):
 
 
 @way(COUNT)
+def count_text(x, rng, eps=1.0):
+    return sum(f"{q + rng.laplace(scale=1 / eps) > T}" == "True" for q in x)
+
+
+@way(COUNT)
 def count_cast(x, rng, eps=1.0):
     return (np.array(x) + rng.laplace(scale=1 / eps, size=len(x)) > T).astype(int).sum()
 

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dpest.program.linear import Condition, Form, Relation, Symbol, rational
-from dpest.program.running import refuse, running
+from dpest.program.running import has_run, refuse, running
 
 _NUMBERS = (int, float, Fraction, np.integer, np.floating, np.bool_)
 _INTEGERS = (int, np.integer, np.bool_)
@@ -212,6 +212,12 @@ class Truth:
         if name in _SCALAR_ATTRIBUTES:
             return _SCALAR_ATTRIBUTES[name]
         raise AttributeError(f"a noisy truth value has no attribute {name!r}")
+
+    def __str__(self) -> str:
+        return str(bool(self)) if has_run() else repr(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(bool(self), spec) if has_run() else repr(self)
 
     def __repr__(self) -> str:
         if self.condition is not None:
