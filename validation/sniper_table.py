@@ -18,6 +18,7 @@ import statistics
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from typing import Any
 
 from dpest import zoo
@@ -64,7 +65,7 @@ OTHER_SIZES = {
     "LaplaceParallel": (6_000_000, 2_500_000, 4_000_000, MOST),
     "PrefixSum": (2_000_000, 1_000_000, 4_000_000, MOST // 2),
     "NumericalSVT": (4_000_000, 2_000_000, 4_000_000, MOST),
-    "SVT6": (2_000_000, 500_000, 1_000_000, MOST // 2),
+    "SVT6": (4_000_000, 2_000_000, 4_000_000, MOST),
     "SVT34Parallel": (1_000_000, 300_000, 600_000, 3_000_000),
 }
 # The slowest first, so that workers end together.
@@ -89,7 +90,7 @@ def one_block(mechanism: Any, x: Any, size: int, seed: int, device: str = "numpy
     return block_of(mechanism, x, size, seed, 0, device=device, rows=size)
 
 
-def bound(name: str, scale: float, seed: int) -> tuple[float, float, str]:
+def bound(name: str, scale: float, seed: int, device: str) -> tuple[float, float, str]:
     """One attack: its bound, cpu-seconds, and what it found."""
     mechanism = zoo.get(name)
     pairs = pairs_for(mechanism, backwards=name != "SVT34Parallel")
@@ -98,7 +99,8 @@ def bound(name: str, scale: float, seed: int) -> tuple[float, float, str]:
     wide = name in WIDE
     plan = Plan(screen, train, choose, final, portion=1 << 20 if wide else 1 << 18)
     begin = time.process_time()
-    sampler = MechanismSampler(mechanism, run=one_block if wide else None)
+    own = one_block if wide and device == "numpy" else None
+    sampler = MechanismSampler(mechanism, device=device, run=own)
     found = sniper_attack(sampler, pairs, plan=plan, seed=seed)
     witness = found.witness
     text = f"c={found.details['c']:.2g} {_short(witness.x)} {_short(witness.x2)}"
@@ -112,14 +114,15 @@ def main() -> int:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--scale", type=float, default=1.0, help="for a quick look: fewer runs")
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--device", default="numpy", help="where runs are made: numpy, or cuda")
     options = parser.parse_args()
     names = sorted(options.names or PUBLISHED, key=lambda n: n not in SLOWEST)
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     found: dict[str, dict[int, tuple[float, float, str]]] = {name: {} for name in names}
     failed = 0
-    with ProcessPoolExecutor(options.workers) as pool:
+    with ProcessPoolExecutor(options.workers, get_context("spawn")) as pool:
         tasks = {
-            pool.submit(bound, name, options.scale, seed): (name, seed)
+            pool.submit(bound, name, options.scale, seed, options.device): (name, seed)
             for name in names
             for seed in seeds
         }
