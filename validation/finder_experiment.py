@@ -197,10 +197,11 @@ def optimum_row(name, runs):
     """What the smooth objective promised, and how much of it was the frozen noise."""
     at = np.nanmedian(np.array([[min(v, 99) for v in r["optimum"]] for r in runs]), axis=0)
     smooth, frozen, true = at
-    print(
-        f"{name:9} {smooth:8.4f} {frozen:8.4f} {true:8.4f} {smooth - true:10.4f} "
-        f"{frozen - true:10.4f}"
-    )
+    excess = [
+        f"{value - true:10.4f}" if max(value, true) < 99 else f"{'–':>10}"
+        for value in (smooth, frozen)
+    ]
+    print(f"{name:9} {_shown(smooth)} {_shown(frozen)} {_shown(true)} {' '.join(excess)}")
 
 
 def samples_row(name, runs):
