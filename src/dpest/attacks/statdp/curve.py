@@ -15,7 +15,8 @@ from dpest.attacks.statdp.detection import (
     Case,
     Laboratory,
     SecondLook,
-    fresh_counts,
+    counts_of,
+    fresh_samples,
     named_seed,
     search,
 )
@@ -120,6 +121,7 @@ def p_value_curve(
     finalists, _ = search(laboratory, cases, claim, selection_runs, most=_CASES)
     again = SecondLook(laboratory, finalists, selection_runs)
     counted: dict[Any, tuple[int, int, int, int]] = {}
+    drawn: tuple[str, Any] | None = None
     points = []
     for epsilon in sorted(epsilons):
         found = again.choose(epsilon, caution)
@@ -127,8 +129,11 @@ def p_value_curve(
             continue
         key = (repr(found.case), found.choice.event)
         if key not in counted:
-            test_seed = named_seed(seed, "curve", repr(found.case))
-            counted[key] = fresh_counts(laboratory, found, test_runs, test_seed)
+            if drawn is None or drawn[0] != repr(found.case):
+                test_seed = named_seed(seed, "curve", repr(found.case))
+                samples = fresh_samples(laboratory, found.case, test_runs, test_seed)
+                drawn = (repr(found.case), samples)
+            counted[key] = counts_of(found.choice.event, drawn[1])
         c1, n1, c2, n2 = counted[key]
         rng = np.random.default_rng(named_seed(seed, "thinning", epsilon))
         p = hypothesis_test(c1, n1, c2, n2, epsilon, rng)

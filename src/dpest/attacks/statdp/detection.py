@@ -311,17 +311,37 @@ def _oriented(case: Case, choice: Choice) -> Found:
     return Found(case, choice)
 
 
-def fresh_counts(
-    laboratory: Laboratory, found: Found, runs: int, seed: int
-) -> tuple[int, int, int, int]:
-    """c1, n1, c2, n2 on new samples; a fair coin picks the input of each of the 2·`runs` runs."""
+def fresh_samples(
+    laboratory: Laboratory, case: Case, runs: int, seed: int
+) -> tuple[Samples | None, Samples | None]:
+    """New samples of both inputs; a fair coin picks the input of each of the 2·`runs` runs."""
     coin, first, second = (named_seed(seed, name) for name in ("coin", "first", "second"))
     n1 = int(np.random.default_rng(coin).binomial(2 * runs, 0.5))
     n2 = 2 * runs - n1
-    event = found.choice.event
-    c1 = event.count(laboratory.draw(found.case, found.case.x, n1, first)) if n1 else 0
-    c2 = event.count(laboratory.draw(found.case, found.case.x2, n2, second)) if n2 else 0
-    return c1, n1, c2, n2
+    return (
+        laboratory.draw(case, case.x, n1, first) if n1 else None,
+        laboratory.draw(case, case.x2, n2, second) if n2 else None,
+    )
+
+
+def fresh_counts(
+    laboratory: Laboratory, found: Found, runs: int, seed: int
+) -> tuple[int, int, int, int]:
+    """c1, n1, c2, n2 on new samples."""
+    return counts_of(found.choice.event, fresh_samples(laboratory, found.case, runs, seed))
+
+
+def counts_of(
+    event: Event, samples: tuple[Samples | None, Samples | None]
+) -> tuple[int, int, int, int]:
+    """c1, n1, c2, n2: how often the event happened, of how many runs."""
+    first, second = samples
+    return (
+        event.count(first) if first is not None else 0,
+        first.size if first is not None else 0,
+        event.count(second) if second is not None else 0,
+        second.size if second is not None else 0,
+    )
 
 
 @dataclass(frozen=True)
