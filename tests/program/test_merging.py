@@ -7,9 +7,14 @@ from fractions import Fraction
 
 import pytest
 
-from dpest.program.linear import Symbol
-from dpest.program.merging import build, disjoint, input_symbols
+from dpest.program.linear import Form, Symbol
+from dpest.program.merging import build, disjoint
 from dpest.program.piece_runs import PrivateBranchError, World
+from dpest.program.symbolic import Real
+
+
+def input_symbols(length: int) -> list[Real]:
+    return [Real(Form.of(Symbol("input", f"q{j}"))) for j in range(length)]
 
 
 def running_maximum(x, rng):

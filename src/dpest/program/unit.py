@@ -11,7 +11,6 @@ import numpy as np
 from dpest.program.linear import rational
 from dpest.program.running import refuse
 
-
 NO_VALUE = "which has no value here"
 
 
