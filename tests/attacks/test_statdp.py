@@ -14,11 +14,19 @@ from dpest.attacks.statdp import replay
 from dpest.attacks.statdp.arguments import ArgumentGenerator
 from dpest.attacks.statdp.attack import statdp_attack, statdp_detection
 from dpest.attacks.statdp.curve import p_value_curve, plot
-from dpest.attacks.statdp.detection import Case, detect
+from dpest.attacks.statdp.detection import (
+    Case,
+    Laboratory,
+    SecondLook,
+    choose,
+    detect,
+    is_clear,
+    search,
+)
 from dpest.attacks.statdp.events import Event, Range
 from dpest.attacks.statdp.hypothesis_test import coin_label_p_value, hypothesis_test, promise
 from dpest.attacks.statdp.inputs import generate_cases
-from dpest.attacks.statdp.selector import select_events
+from dpest.attacks.statdp.selector import Choice, select_events
 from dpest.declaration import as_mechanism
 from dpest.errors import InputError
 from dpest.program.samples import Samples
@@ -518,3 +526,26 @@ def test_a_loop_that_only_noise_ends_is_run_without_noise_once(monkeypatch):
     cases = [Case([0.0], [1.0]), Case([2.0], [3.0])]
     detect(lambda x, rng: x[0] + rng.laplace(), cases, selection_runs=2000, test_runs=1000)
     assert len(asked) == 1
+
+
+def test_luck_is_looked_at_again():
+    """Equal distributions: the best candidate looks good where it was chosen, and only there."""
+    laboratory = Laboratory(lambda x, rng: [rng.laplace(), rng.laplace()], None, 0)
+    finalists, _ = search(laboratory, [Case([0.0], [1.0])], 0.0, 5000)
+    lucky = choose(finalists, 0.0, caution=0.5).choice
+    assert not is_clear(lucky, 0.0, 6.0)
+    again = SecondLook(laboratory, finalists, 5000)
+    first, second = again._count(0, lucky.event)
+    if lucky.swapped:
+        first, second = second, first
+    assert math.log(lucky.k1 / lucky.k2) > 0.1
+    assert math.log(first / second) < 0.5 * math.log(lucky.k1 / lucky.k2)
+    assert again.choose(0.0, refute=True) is not None
+
+
+def test_a_large_difference_is_clear_at_once():
+    choice = Choice(Event(()), False, 5000, 1000, 1.5)
+    assert is_clear(choice, 0.7, 6.0)
+    assert not is_clear(choice, 1.6, 6.0)
+    assert is_clear(choice, None, 6.0)
+    assert not is_clear(Choice(Event(()), False, 30, 10, 0.3), None, 6.0)
