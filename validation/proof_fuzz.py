@@ -124,6 +124,8 @@ def main(count: int, seed: int) -> int:
     violations = 0
     closest = []
     for i, text in enumerate(sources):
+        if i % 50 == 0:
+            print(f"{i} of {count} programs", file=sys.stderr, flush=True)
         function = getattr(module, f"program_{i}")
         adjacency = source.choice(("linf", "linf", "l1", "monotone"))
         n = source.choice((2, 2, 3))
