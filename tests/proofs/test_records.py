@@ -244,3 +244,23 @@ def test_a_decision_inside_of_a_comprehension_is_not_taken_once_for_all():
         assert worst <= float(proof.epsilon)
     else:
         assert proof.certificate is None
+
+
+def count_of_noisy(x, rng, *, eps=1.0):
+    v = [q + rng.laplace(scale=1 / eps) for q in x]
+    return sum(w > 0 for w in v)
+
+
+def count_if_noisy(x, rng, *, eps=1.0):
+    return sum(1 for q in x if q + rng.laplace(scale=1 / eps) > 0)
+
+
+@pytest.mark.parametrize("function", [count_of_noisy, count_if_noisy])
+@pytest.mark.parametrize("adjacency", ["linf", "l1", ADD])
+def test_a_count_of_noisy_decisions_is_no_count_of_data(function, adjacency):
+    proof = prove(function, adjacency=adjacency)
+    assert (proof.status, proof.certificate) == ("unknown", None)
+    if adjacency != ADD:
+        fixed = prove(function, adjacency=adjacency, length=2)
+        worst = dpest.exact(function, [5.0, 5.0], [6.0, 6.0 if adjacency == "linf" else 5.0])
+        assert fixed.epsilon is None or worst.epsilon <= float(fixed.epsilon) + 1e-9

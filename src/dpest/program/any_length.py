@@ -625,6 +625,9 @@ class Totals:
     def total(self, vector: Vector) -> Real:
         if isinstance(vector.element, Truth):
             vector = Vector(vector.element.number(), vector.own)
+        element = vector.element
+        if isinstance(element, Real) and any(s.kind == "indicator" for s in element.form.terms):
+            unsupported("a sum of decisions about noise, one for each element,")
         symbol = Symbol("state", f"total{len(self.vectors)}")
         self.vectors.append((symbol, vector))
         return Real(Form.of(symbol), getattr(vector.element, "integer", False))

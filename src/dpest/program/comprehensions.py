@@ -19,6 +19,7 @@ import numpy as np
 
 from dpest.program.any_length import ANY_LENGTH, NumpyForVectors, Pass, Vector, pass_over
 from dpest.program.lengths import Count, unsupported
+from dpest.program.piece_runs import conditions_of
 from dpest.program.places import is_user_file
 from dpest.program.roots import with_units
 from dpest.program.running import running
@@ -113,7 +114,10 @@ def mapped(
 
 def _counted(truth: Any, element: Any) -> Any:
     """`1 for q in x if q > 0` is a count: a sum of indicators."""
-    if not isinstance(truth, Truth) or is_symbolic(element):
+    about_data = isinstance(truth, Truth) and all(
+        s.kind == "input" for c in conditions_of(truth) for s in c.form.terms
+    )
+    if not about_data or is_symbolic(element):
         unsupported("a choice among the elements, other than to count them,")
     return truth.number() * element
 
