@@ -2,7 +2,8 @@
 
 Between kinks the ratio is smooth: its largest value lies at a kink (from one side), at a stationary
 point inside a piece, or is approached at infinity. The limit at infinity is followed outwards until
-it has settled; it is called infinite only if it keeps growing in proportion to the distance.
+it has settled; it is called infinite only if it keeps growing with the distance, or with its
+logarithm, as far out as the densities can be told.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.distributions.quadrature import Floats, graded
+from dpest.errors import RefusedError
 
 LogPair = Callable[[Floats], tuple[Floats, Floats]]
 _OFFSETS = np.array([0.06, 0.28, 0.5, 0.72, 0.94])
@@ -74,7 +76,8 @@ def scan(
     found = [NOTHING, NOTHING]
     for side in sides:
         sign = 1.0 if side == 0 else -1.0
-        found[side] = _sup(pair, points, sign * ratio, doubt, sign, len(outward), scale)
+        outside = _Outside(pair, (float(spots[0]), float(spots[-1])), widest)
+        found[side] = _sup(pair, points, sign * ratio, doubt, sign, len(outward), scale, outside)
         pole = poles[side]
         if pole is not None and found[side].how != "support":
             found[side] = Extreme(math.inf, (pole,), "unbounded")
@@ -141,6 +144,7 @@ def _sup(
     sign: float,
     tail: int,
     scale: float,
+    outside: _Outside,
 ) -> Extreme:
     alive = ~np.isnan(here)
     if not alive.any():
@@ -151,7 +155,7 @@ def _sup(
         log_p, log_q = pair(x[[top]])
         return Extreme(math.inf, (float(x[top]),), "support", float(log_p[0]), float(log_q[0]))
     best = _peak(pair, x, y, doubt[alive], sign, scale)
-    for end in _tails(points, here, doubt, tail):
+    for end in _tails(here, doubt, tail, sign, outside):
         # Of equal values the one at a definite place is the better witness.
         if end.value > best.value + 1e-12 * max(1.0, abs(best.value)):
             best = end
@@ -207,7 +211,36 @@ def _promising(x: Floats, y: Floats, best: float) -> NDArray[np.intp]:
     return inside[keep][order]
 
 
-def _tails(points: Floats, here: Floats, doubt: Floats, count: int) -> list[Extreme]:
+@dataclass(frozen=True)
+class _Outside:
+    """How to look further out: the log densities at doubling distances beyond an edge."""
+
+    pair: LogPair
+    edges: tuple[float, float]  # the last places on the left and on the right where things change
+    unit: float
+    step: float = 0.0  # of a lattice, else 0
+    base: float = 0.0
+
+    def at(self, end: float, sign: float, powers: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """The ratio and its rounding error at unit·2^power beyond the edge at this end."""
+        edge = self.edges[0] if end < 0 else self.edges[1]
+        x = edge + math.copysign(1.0, end) * self.unit * np.exp2(powers)
+        if self.step:
+            x = self.base + self.step * np.rint((x - self.base) / self.step)
+        order = np.argsort(x)
+        log_p, log_q = self.pair(x[order])
+        back = np.argsort(order)
+        return sign * _ratio(log_p, log_q)[back], _doubt(log_p, log_q)[back]
+
+
+# Powers of two, each with the three before it: nearby ones have more digits.
+_FURTHER = (14, 17, 20, 24, 28, 32)
+_FAR_ENOUGH = 28
+
+
+def _tails(
+    here: Floats, doubt: Floats, count: int, sign: float, outside: _Outside
+) -> list[Extreme]:
     """What the ratio does at both ends: a limit, or growth without bound."""
     found = []
     for end, part in ((-math.inf, slice(count - 1, None, -1)), (math.inf, slice(-count, None))):
@@ -216,22 +249,70 @@ def _tails(points: Floats, here: Floats, doubt: Floats, count: int) -> list[Extr
         if not alive.any():
             continue
         values, unsure = values[alive], unsure[alive]
-        if len(values) >= 4:
-            steps = np.diff(values)
-            # The distances double: growth in proportion to the distance doubles the steps too.
-            if steps[-1] > 1e-6 and steps[-1] > 1.5 * steps[-2] > 1.5 * 1.5 * steps[-3] > 0:
-                found.append(Extreme(math.inf, (end,), "unbounded"))
-                continue
+        if _grows_slowly(values) or _grows_fast(values):
+            found.append(Extreme(math.inf, (end,), "unbounded"))
+            continue
+        if len(values) >= 4 and _grows(values[-4:], unsure[-4:]):
+            # Two rates that differ by little look so, too, before the slower one takes over.
+            found.append(_followed(end, sign, outside, float(values[-1])))
+            continue
         # The nearest point from which on nothing changes any more: it has the most digits.
         settled = np.abs(values - values[-1]) <= unsure + unsure[-1] + 1e-15
         place = int(np.argmax(settled))
-        rough = float(unsure[place] + unsure[-1])
+        rough_limit = float(unsure[place] + unsure[-1])
         if place < len(values) - 1 or len(values) < 5:
-            found.append(Extreme(float(values[place]), (end,), "limit", doubt=rough))
+            found.append(Extreme(float(values[place]), (end,), "limit", doubt=rough_limit))
         else:
             limit, change = _extrapolated(values)
-            found.append(Extreme(limit, (end,), "limit", doubt=rough + change))
+            found.append(Extreme(limit, (end,), "limit", doubt=rough_limit + change))
     return found
+
+
+def _grows(values: Floats, doubt: Floats) -> bool:
+    """Whether four values at doubling distances grow in proportion to the distance."""
+    steps = np.diff(values)
+    if not np.all(steps > np.maximum(1e-6, 8 * (doubt[1:] + doubt[:-1]))):
+        return False
+    return bool(steps[2] > 1.5 * steps[1] > 1.5 * 1.5 * steps[0])
+
+
+def _grows_slowly(values: Floats) -> bool:
+    """Whether the values have grown like the logarithm of the distance over many doublings.
+
+    A higher power of the distance in front of one density does that, or tails like those of
+    Poisson noise; nothing that has a limit takes six equal steps on its way.
+    """
+    steps = np.diff(values)[-6:]
+    return len(steps) == 6 and bool(steps.min() > 0.3 and steps.max() < 1.15 * steps.min())
+
+
+def _grows_fast(values: Floats) -> bool:
+    """Whether the values grow faster than the distance, as only a noise with such tails does.
+
+    (Where exponential tails take over from each other, the ratio is linear once it is large.)
+    """
+    steps = np.diff(values)[-3:]
+    large = len(steps) == 3 and values[-1] > 50
+    return large and bool(steps[2] > 3 * steps[1] > 9 * steps[0] > 0)
+
+
+def _followed(end: float, sign: float, outside: _Outside, last: float) -> Extreme:
+    """A ratio that grows with the distance, followed until it settles or is far enough out."""
+    for top in _FURTHER:
+        try:
+            with np.errstate(all="ignore"):
+                values, doubt = outside.at(end, sign, np.arange(top - 3, top + 1))
+        except RefusedError:
+            break
+        if not np.all(np.isfinite(values)):
+            break
+        if np.ptp(values) <= 2 * float(doubt.max()) + 1e-12:
+            return Extreme(float(values[0]), (end,), "limit", doubt=float(2 * doubt.max()))
+        if top >= _FAR_ENOUGH and _grows(values, doubt):
+            return Extreme(math.inf, (end,), "unbounded")
+        last = max(last, float(values[-1] - doubt[-1]))
+    # It could not be followed to its end: what was seen is a lower bound, of unknown quality.
+    return Extreme(last, (end,), "limit", doubt=math.inf)
 
 
 def _extrapolated(values: Floats) -> tuple[float, float]:
@@ -271,6 +352,7 @@ def scan_lattice(
     log_p, log_q = pair(everything)
     ratio = _ratio(log_p, log_q)
     doubt = _doubt(log_p, log_q)
+    outside = _Outside(pair, (min(spots), max(spots)), reach, step, base)
     results = []
     for sign in (1.0, -1.0):
         here = sign * ratio
@@ -284,7 +366,7 @@ def scan_lattice(
         how = "support" if value == math.inf else "at"
         at = (float(everything[top]),)
         best = Extreme(value, at, how, float(log_p[top]), float(log_q[top]))
-        for end in _tails(everything, here, doubt, len(outward)) if how == "at" else ():
+        for end in _tails(here, doubt, len(outward), sign, outside) if how == "at" else ():
             if end.value > best.value + 1e-12 * max(1.0, abs(best.value)):
                 best = end
         results.append(best)
@@ -301,8 +383,6 @@ def lattice_points(
     for offset in offsets:
         first, last = math.ceil((low - offset) / step), math.floor((high - offset) / step)
         if last - first > 4_000_000:
-            from dpest.errors import RefusedError
-
             raise RefusedError("a lattice output with more than four million likely values")
         parts.append(offset + step * np.arange(first, last + 1))
     return np.unique(np.concatenate(parts))
