@@ -14,6 +14,7 @@ from dpest.campaign import Campaign
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure
+from dpest.input_form import as_taken
 from dpest.inputs.adjacency import Adjacency, any_pair, parse_adjacency
 from dpest.inputs.domains import ANY, Domain
 from dpest.notions.claims import Claim
@@ -39,7 +40,7 @@ def audit(
     domain: Domain | str | None = None,
     length: int | Sequence[int] | None = None,
     params: Mapping[str, Any] | None = None,
-    alpha: float = 0.05,
+    alpha: float = 0.01,
     budget: Budget | str | int | None = None,
     seed: int = 0,
     engines: Sequence[str] = ("proof", "exact", "attack"),
@@ -124,6 +125,7 @@ def exact(
 
     mechanism = as_mechanism(target).with_params(params)
     _neighbours(mechanism, x, x2, adjacency)
+    x, x2 = as_taken(mechanism, x, x2)
     return exact_loss(mechanism, x, x2, certify=certify)
 
 
@@ -177,6 +179,7 @@ def attack(
     )
     if x is not None:
         _neighbours(question.mechanism, x, x2, question.adjacency)
+        x, x2 = as_taken(question.mechanism, x, x2)
     with _running(workers, cluster, state) as runner:
         campaign = Campaign(
             question,

@@ -7,6 +7,7 @@ about its error messages.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +16,8 @@ import numpy as np
 from dpest.declaration import Mechanism, parameters_of
 from dpest.errors import InputError
 from dpest.inputs.adjacency import Adjacency
-from dpest.inputs.domains import Domain, Form, Reals, Records
-from dpest.inputs.entries import short
+from dpest.inputs.domains import Domain, Reals, Records
+from dpest.inputs.entries import is_real, short
 from dpest.inputs.patterns import patterns
 from dpest.program.watchdog import TimeUp, watched
 
@@ -85,6 +86,33 @@ def with_form(
     return chosen, f"{mechanism.name} takes {_WORDS[chosen.form]}"
 
 
+def as_taken(mechanism: Mechanism, x: Any, x2: Any) -> tuple[Any, Any]:
+    """A given pair as it is, or as arrays where the function takes arrays and no lists.
+
+    Raises InputError if every call raises: the answer would be about error messages.
+    """
+    plain = [isinstance(v, list) and all(is_real(e) for e in v) for v in (x, x2)]
+    pairs = [(x, x2), *([(np.array(x), np.array(x2))] if all(plain) else [])]
+    filled = _with_values(mechanism)
+    first: _Failures | None = None
+    deadline = time.monotonic() + _SECONDS
+    for pair in pairs:
+        try:
+            with watched(deadline):
+                found = _calls(filled, pair)
+        except TimeUp:
+            return x, x2
+        if found.count == 0 or (first is None and found.count < found.calls):
+            return pair
+        first = first or found
+    if first is None or filled is not mechanism or first.count < first.calls:
+        return x, x2
+    raise InputError(
+        f"{mechanism.name} raises {first.error} whenever it is given {short(first.x)} or the other "
+        "input of the pair"
+    )
+
+
 def _with_values(mechanism: Mechanism) -> Mechanism:
     """With 1 for a parameter that has no value: a proof may be for every value of it."""
     known = mechanism.all_params
@@ -113,11 +141,15 @@ class _Failures:
 
 
 def _failures(mechanism: Mechanism, adjacency: Adjacency, domain: Domain, length: int) -> _Failures:
-    found = _Failures()
     known = patterns(adjacency, domain, length, both_orders=False)[:_INPUTS]
-    for i, (_, x, x2) in enumerate(known):
+    return _calls(mechanism, [x if i % 2 == 0 else x2 for i, (_, x, x2) in enumerate(known)])
+
+
+def _calls(mechanism: Mechanism, inputs: Sequence[Any]) -> _Failures:
+    """A few calls with each of the inputs."""
+    found = _Failures()
+    for given in inputs:
         for seed in range(1 if mechanism.black_box else _SEEDS):
-            given = x if i % 2 == 0 else x2
             found.calls += 1
             try:
                 _call(mechanism, given, seed)
@@ -136,4 +168,4 @@ def _call(mechanism: Mechanism, x: Any, seed: int) -> Any:
     return list(result) if hasattr(result, "__next__") else result
 
 
-__all__ = ["Form", "with_form"]
+__all__ = ["as_taken", "with_form"]

@@ -141,3 +141,14 @@ def test_domains_in_words_and_back(text, words):
 def test_one_number_has_length_one():
     with pytest.raises(InputError, match="length 1"):
         dpest.real().with_length(3)
+
+
+def test_a_given_pair_becomes_an_array_where_that_is_taken():
+    assert dpest.exact(of_an_array, [0, 0], [1, 0]).epsilon == pytest.approx(0.5)
+    bound = dpest.attack(of_an_array, [0, 0], [1, 0], epsilon=0.1, adjacency="l1", budget=20_000)
+    assert bound.value > 0.1
+
+
+def test_a_pair_that_always_raises_is_no_question():
+    with pytest.raises(InputError, match="raises TypeError"):
+        dpest.exact(of_a_table, [0, 0], [1, 0])
