@@ -37,7 +37,7 @@ def test_what_would_be_missed_is_said():
 
 def test_enough_runs_are_made():
     verdict = dpest.assert_private(black_box, epsilon=1.0, adjacency="l1", catches=1.6)
-    # The search's share of the runs is not spent to the last one.
+    # Both are found to a thousandth or so.
     assert verdict.details["power"]["epsilon"] <= 1.61
 
 

@@ -32,10 +32,7 @@ def showing_progress(quiet: bool = False) -> Iterator[Callable[[Any], None] | No
             status.start()
         runs = f"{progress.runs:,} runs, " if progress.runs else ""
         what = f"{progress.method}, {progress.stage}" if progress.stage else progress.method
-        status.update(
-            f"{what}: {runs}{progress.seconds:.0f} s, "
-            f"bound so far {progress.bound:.4g}"
-        )
+        status.update(f"{what}: {runs}{progress.seconds:.0f} s, bound so far {progress.bound:.4g}")
 
     try:
         yield report
