@@ -40,7 +40,7 @@ def audit(
     domain: Domain | str | None = None,
     length: int | Sequence[int] | None = None,
     params: Mapping[str, Any] | None = None,
-    alpha: float = 0.01,
+    alpha: float = 0.001,
     budget: Budget | str | int | None = None,
     seed: int = 0,
     engines: Sequence[str] = ("proof", "exact", "attack"),
@@ -55,7 +55,8 @@ def audit(
 
     What isn't given comes from the mechanism's own declaration; what was assumed is in the notes.
     Proof and exact engines come first; runs are spent on what they leave open. `alpha` is the
-    chance, over the sampling, that the lower bound is too large: it pays for everything tried.
+    chance, over the sampling, that the lower bound is too large: it pays for everything tried. (It
+    is small: a verdict may stop a release. `attack` takes the 5 % of the literature.)
     `length` may be a range: the verdict is then on the largest, with how ε grows in its details.
     Interrupted with Ctrl-C, it returns what was established so far (`details["interrupted"]`).
     Runs are made by `workers` processes or on a Dask `cluster`, and finished ones are kept in the

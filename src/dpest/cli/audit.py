@@ -33,7 +33,7 @@ from dpest.verdict import Verdict
 @click.option("--claim", help="Another claim: renyi:2,0.1  zcdp:0.05  gdp:1  approx:1,1e-5.")
 @click.option("--length", metavar="N|A..B", help="Entries of an input; a range shows the growth.")
 @question_options
-@click.option("--alpha", type=float, default=0.01, show_default=True, help="Chance of error.")
+@click.option("--alpha", type=float, default=0.001, show_default=True, help="Chance of error.")
 @click.option("--budget", metavar="30s|1e6runs", help="What sampling may spend.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--floating-point", is_flag=True, help="Also audit the machine's doubles.")
