@@ -13,6 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from dpest.program.batch_arrays import block_rows
+
+# Enough blocks to be killed among.
+BLOCKS = 14
+RUNS = BLOCKS * block_rows("numpy", 1 << 40)
+
 SCRIPT = """
 import json, multiprocessing, os, random, signal, sys, threading, time
 from dpest.execution.runner import open_runner
@@ -33,7 +39,7 @@ state, kills, workers = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 threading.Thread(target=kill_workers, args=(kills,), daemon=True).start()
 with open_runner(workers, state=state or None) as runner:
     print(os.getpid(), *[p.pid for p in multiprocessing.active_children()], flush=True)
-    counts = runner.count_outputs(slow, 0, 14 * 2**17, seed=3)
+    counts = runner.count_outputs(slow, 0, RUNS, seed=3)
 print(json.dumps([counts.outputs, counts.counts]))
 """
 
@@ -71,7 +77,7 @@ def finished_blocks(state: Path) -> int:
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_killed_work_resumes_to_the_same_answer(tmp_path: Path) -> None:
     script, state = tmp_path / "script.py", tmp_path / "state.db"
-    script.write_text(SCRIPT)
+    script.write_text(SCRIPT.replace("RUNS", str(RUNS)))
     quiet = start(script, "", 0, 1)
 
     disturbed = start(script, state, 1, 2)
@@ -85,14 +91,14 @@ def test_killed_work_resumes_to_the_same_answer(tmp_path: Path) -> None:
     processes = [int(word) for word in disturbed.stdout.readline().split()]
     disturbed.communicate()
     before = finished_blocks(state)
-    assert 3 <= before < 14
+    assert 3 <= before < BLOCKS
 
     resumed = start(script, state, 2, 2)
     out, error = resumed.communicate(timeout=150)
     assert resumed.returncode == 0, error
     expected, _ = quiet.communicate(timeout=150)
     assert json.loads(out.splitlines()[-1]) == json.loads(expected.splitlines()[-1])
-    assert finished_blocks(state) == 14
+    assert finished_blocks(state) == BLOCKS
     deadline = time.monotonic() + 20
     while any(alive(process) for process in processes):  # workers end with the main process
         assert time.monotonic() < deadline, processes

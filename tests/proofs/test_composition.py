@@ -146,3 +146,23 @@ def test_a_program_that_looks_when_it_is_run_is_refused():
 def test_the_zoo_s_parallel_composition_is_refuted():
     proof = prove(zoo.get("SVT34Parallel"))
     assert proof.status == "refuted"
+
+
+def _scaled(x, rng, *, eps=1.0, times=1):
+    return sum(x) + rng.laplace(scale=times / eps)
+
+
+def _asks_the_default(x, rng, *, eps=1.0):
+    return _scaled(x, rng, eps=eps)
+
+
+def test_a_proof_for_other_parameters_than_those_of_the_call_is_refused():
+    other = dpest.prove(_scaled, adjacency="l1", length=3, params={"times": 5})
+    with pytest.raises(RefusedError, match="another value of times"):
+        compose(_asks_the_default, {_scaled: other}, adjacency="l1")
+
+
+def test_two_sparse_vectors_at_their_length():
+    proof = dpest.prove(dpest.zoo.get("SVT34Parallel"), length=10)
+    assert proof.bound == Fraction(23, 4)
+    assert proof.method == "composition"

@@ -12,7 +12,7 @@ from dpest.proofs import checker, finite_checker, prove
 
 # Right ones without a proof, and why.
 NOT_PROVED = {
-    "SnappingLaplace": "float() of eps",  # its claim is about doubles: rounding is no linear form
+    "SnappingLaplace": "np.log of a noisy value",  # its claim is about doubles, not about reals
     "PermuteAndFlip": "branch on private data alone",  # coins whose chances depend on the data
 }
 # Right ones that are proved for the length of their domain alone, and why not for every length.

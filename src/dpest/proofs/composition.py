@@ -129,7 +129,7 @@ def compose(
     part_unit = units.pop() if units else None
     values = target.all_params
     own = unit or next((n for n in (part_unit, "eps", "epsilon", "rho") if n in values), None)
-    paths = _paths(target, listed, own, part_unit)
+    paths = _paths(target, pairs, own, part_unit)
     check_releases_alone_matter(target, listed)
     squares = [p.rho is not None for p in proofs]
     power = _power(proofs, part_unit)
@@ -371,14 +371,24 @@ def _call(
 
 
 def _paths(
-    target: Mechanism, listed: Sequence[Any], unit: str | None, part_unit: str | None
+    target: Mechanism,
+    pairs: Sequence[tuple[Any, Proof]],
+    unit: str | None,
+    part_unit: str | None,
 ) -> list[list[tuple[int, Fraction]]]:
+    listed = [part for part, _ in pairs]
+    proved: dict[int, list[Mapping[str, str]]] = {}
+    for part, proof in pairs:
+        assert proof.certificate is not None
+        proved.setdefault(id(part), []).append(proof.certificate.get("parameters", {}))
+
     def note(part: Any, arguments: dict[str, Any]) -> None:
         mechanism = as_mechanism(part)
         if part_unit is not None and arguments["unit"] != part_unit:
             raise RefusedError(f"{mechanism.name}: {part_unit} must be a multiple of the unit")
-        for name, value in arguments["params"].items():
-            if value != mechanism.all_params.get(name, value) and name != part_unit:
+        for name, value in {**mechanism.all_params, **arguments["params"]}.items():
+            made_for = {known.get(name, repr(value)) for known in proved[id(part)]}
+            if name != part_unit and made_for != {repr(value)}:
                 raise RefusedError(f"{mechanism.name} was proved for another value of {name}")
 
     runs = _run_all(target, listed, unit, note)

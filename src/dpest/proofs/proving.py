@@ -94,6 +94,9 @@ def _at_lengths(question: Question, fallback: int | None) -> Proof:
     if question.adjacency.name == "add_remove_one":
         return every_length(question)
     if question.length is not ANY:
+        composed = _composed(question)  # the states of the parts are fewer than of all together
+        if composed is not None:
+            return composed
         try:
             proof = with_either_input(question, lambda q: at_length(q, question.length))
         except (RefusedError, UntraceableError, PathLimitError) as error:
