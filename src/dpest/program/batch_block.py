@@ -15,7 +15,13 @@ from dpest.program.batch_draws import KeptDraws, TooMuchKept, kept_values
 from dpest.program.batch_generator import BatchGenerator
 from dpest.program.batch_patches import patched, stand_ins_accepted
 from dpest.program.batch_reading import Pending, Reading
-from dpest.program.batch_replay import HandedLikeBatch, Replays, looks_at_identity, same_output
+from dpest.program.batch_replay import (
+    HandedLikeBatch,
+    Replays,
+    draws_from_the_system,
+    looks_at_identity,
+    same_output,
+)
 from dpest.program.batch_scalar import ScalarGenerator
 from dpest.program.batch_values import NeedsScalar
 from dpest.program.black_box import GlobalState, global_randomness
@@ -116,6 +122,8 @@ class BlockReader:
         """
         if looks_at_identity(self.target.function):
             return _IDENTITY
+        if draws_from_the_system(self.target.function):
+            return _OWN_RANDOMNESS
         first = self._outcome(generator_of(block_seed(seed, 0)))
         with stand_ins_accepted():
             handed = self._outcome(HandedLikeBatch(generator_of(block_seed(seed, 0))))

@@ -146,6 +146,18 @@ def looks_at_identity(function: Any) -> bool:
     return any(_compares_identity(code) for code in _codes(function))
 
 
+_SYSTEM = {"urandom", "getrandom", "SystemRandom", "secrets", "uuid1", "uuid4"}
+_SYSTEM |= {"token_bytes", "token_hex", "randbelow", "randbits"}
+
+
+def draws_from_the_system(function: Any) -> bool:
+    """Whether the code names a source of randomness that no seed can repeat.
+
+    A few runs that happen to agree would not show it.
+    """
+    return any(_SYSTEM.intersection(code.co_names) for code in _codes(function))
+
+
 def _codes(function: Any) -> Iterator[CodeType]:
     """The code of a function and of those that it names, in its module or its closure."""
     seen: set[CodeType] = set()
