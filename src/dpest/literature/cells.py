@@ -33,7 +33,8 @@ class Settings:
     """What a cell's value depends on, apart from the code."""
 
     seed: int = 0
-    runs: int = 2_000_000
+    runs: int = 500_000
+    seconds: float = 10.0  # the most that one attack takes; a slow mechanism gets fewer runs
     third_party_runs: int = 200_000
 
 
@@ -187,13 +188,15 @@ _EXACT: dict[str, Callable[[str, Campaign], Cell]] = {
 
 
 def _attacked(row: str, mechanism: Mechanism, engine: str, settings: Settings) -> Cell:
+    from dpest.attacks.budget import Budget
     from dpest.campaign import Campaign
 
     question = resolve(mechanism)
     if mechanism.about.get("floating_point") and engine == "sniper":
         return _from_evidence(row, engine, _bit_level(question, settings))
     runs = settings.third_party_runs if mechanism.black_box else settings.runs
-    campaign = Campaign(question, alpha=ALPHA, budget=runs, seed=settings.seed)
+    budget = Budget(runs=runs, seconds=settings.seconds)
+    campaign = Campaign(question, alpha=ALPHA, budget=budget, seed=settings.seed)
     options: dict[str, Any] = {}
     if engine == "sequential":
         options["stop_when_refuted"] = False
