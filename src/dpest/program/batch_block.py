@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import heapq
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -48,6 +49,14 @@ _IDENTITY = (
 )
 
 
+_TRIES = 4
+
+
+def _others_run() -> bool:
+    """Whether code of other threads may draw from the global generators meanwhile."""
+    return threading.current_thread() is not threading.main_thread()
+
+
 class BlockReader:
     """Reads blocks of one mechanism on one input and hands its outputs to collectors."""
 
@@ -68,25 +77,17 @@ class BlockReader:
 
     def read(self, count: int, seed: np.random.SeedSequence) -> list[Any]:
         """The collectors of a block's parts, in order; one, unless memory was short."""
-        before = GlobalState()
         with np.errstate(all="ignore"):
-            problem = self._peculiarity(seed) if count else ""
-            collector: Any = None
-            if not problem:
-                collector = self.make_collector(count)
-                arrays = self.make_arrays(seed)
-                try:
-                    with arrays.working(), stand_ins_accepted():
-                        replays = self._read_paths(count, arrays, collector)
-                        if not replays.agree(self._call, _single(arrays)):
-                            problem = _NOT_ALIKE
-                except (TooMuchKept, MemoryError):
-                    if count <= _SMALL:
-                        raise
-                    collector = None
-            if before.touched():  # perhaps on a rare path only
+            for left in reversed(range(_TRIES if _others_run() else 1)):
+                before = GlobalState()
+                collector, problem = self._in_batches(count, seed)
+                if not before.touched():
+                    break
+                # Perhaps on a rare path only; or another thread drew from the global generator.
+                # The same runs, made again, draw from it again if it is the function that does.
                 before.restore()
-                problem = _OWN_RANDOMNESS
+                if left == 0:
+                    problem = _OWN_RANDOMNESS
             if problem:
                 return [self._all_one_by_one(count, seed, problem)]
         if collector is not None:
@@ -97,6 +98,24 @@ class BlockReader:
         for i in range(parts):
             found.extend(self.read(edges[i + 1] - edges[i], block_seed(seed, i)))
         return found
+
+    def _in_batches(self, count: int, seed: np.random.SeedSequence) -> tuple[Any, str]:
+        """The block's collector (None: memory was short), and what keeps it from being right."""
+        problem = self._peculiarity(seed) if count else ""
+        if problem:
+            return None, problem
+        collector = self.make_collector(count)
+        arrays = self.make_arrays(seed)
+        try:
+            with arrays.working(), stand_ins_accepted():
+                replays = self._read_paths(count, arrays, collector)
+                if not replays.agree(self._call, _single(arrays)):
+                    problem = _NOT_ALIKE
+        except (TooMuchKept, MemoryError):
+            if count <= _SMALL:
+                raise
+            return None, ""
+        return collector, problem
 
     def _all_one_by_one(self, count: int, seed: np.random.SeedSequence, problem: str) -> Any:
         """Plain runs of a function that can't be read in batches."""

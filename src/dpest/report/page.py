@@ -155,7 +155,7 @@ def figures(verdict: Verdict) -> list[tuple[str, str, str]]:
             )
         )
     for name, title, y_label in (
-        ("wealth", "Wealth of the bet against the claim", "log wealth"),
+        ("wealth", "Wealth of the bet against the claim", "log10 of the wealth"),
         ("p_value", "p-value", "p"),
     ):
         for evidence in verdict.evidence:
