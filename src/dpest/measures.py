@@ -9,6 +9,7 @@ import numpy as np
 
 from dpest.declaration import Mechanism
 from dpest.evidence import Evidence, Measure, Witness
+from dpest.inputs.entries import as_code
 from dpest.notions.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
 from dpest.notions.implication import gdp_of, least, zcdp_of
 
@@ -85,16 +86,12 @@ def exact_replay(mechanism: Mechanism, x: Any, x2: Any) -> str:
             "import dpest",
             *(["import numpy as np"] if isinstance(x, np.ndarray) else []),
             *_import_lines(mechanism),
-            f"x, x2 = {_code(x)}, {_code(x2)}",
+            f"x, x2 = {as_code(x)}, {as_code(x2)}",
             f"loss = dpest.exact({_name(mechanism)}, x, x2, params={params!r}, "
             "adjacency=dpest.any_pair())",
             "print(loss.epsilon, loss.witness)",
         ]
     )
-
-
-def _code(x: Any) -> str:
-    return f"np.array({x.tolist()!r})" if isinstance(x, np.ndarray) else repr(x)
 
 
 def _plain(value: Any) -> bool:

@@ -60,3 +60,8 @@ def same(a: Any, b: Any) -> bool:
 def short(x: Any) -> str:
     text = repr(x)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def as_code(x: Any) -> str:
+    """An input as Python reads it again, for lines that a person runs; NumPy is called np."""
+    return f"np.array({x.tolist()!r})" if isinstance(x, np.ndarray) else repr(x)

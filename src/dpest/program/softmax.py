@@ -31,6 +31,8 @@ class _Closed:
     __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __float__ = __int__ = __index__ = _refused
     __pow__ = __rpow__ = __mod__ = __floordiv__ = __abs__ = __round__ = __getitem__ = _refused
     __iter__ = __len__ = __array__ = _refused
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refused
+    __truediv__ = __rtruediv__ = _refused
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +96,6 @@ class Weight(_Closed):
             return Chance(self)
         _refused()
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __rtruediv__ = _refused
-
     def dpest_signature(self) -> Any:
         return ("weight", self.score.dpest_signature())
 
@@ -106,9 +106,6 @@ class WeightSum(_Closed):
 
     weight: Weight
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refused
-    __rtruediv__ = _refused
-
     def dpest_signature(self) -> Any:
         return ("weights", self.weight.dpest_signature())
 
@@ -118,9 +115,6 @@ class Chance(_Closed):
     """An element's weight divided by the sum of all."""
 
     weight: Weight
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refused
-    __rtruediv__ = _refused
 
     def dpest_signature(self) -> Any:
         return ("chance", self.weight.dpest_signature())

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from typing import Any
 
-import numpy as np
-
 from dpest.attacks.statdp.features import leaves_of
+from dpest.inputs.entries import as_code
 
 __all__ = ["hamming", "leaves_of", "nan", "number", "numbers", "one_of"]
 
@@ -86,10 +85,6 @@ def _importable(module: str) -> bool:
         return False
 
 
-def _code(x: Any) -> str:
-    return f"np.array({x.tolist()!r})" if isinstance(x, np.ndarray) else repr(x)
-
-
 def replay_code(
     function: Callable[..., Any],
     x: Any,
@@ -111,7 +106,7 @@ def replay_code(
         f"from dpest.attacks.statdp.replay import {', '.join(['leaves_of', *names])}",
         *import_lines(function, rng),
         "",
-        f"D1, D2 = {_code(x)}, {_code(x2)}",
+        f"D1, D2 = {as_code(x)}, {as_code(x2)}",
         f"runs, rng = {runs}, np.random.default_rng(0)",
         "",
         "def event(leaves):",
