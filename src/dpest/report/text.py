@@ -53,7 +53,7 @@ def _answer(verdict: Verdict) -> str:
         sign = "=" if math.isinf(lower.value) else "≥"
         return (
             f"VIOLATED: {name} claims {question.claim}, but {letter} {sign} {number(lower.value)} "
-            f"({lower.standing}, by {lower.method})"
+            f"({obtained(lower)})"
         )
     both = f"{letter} {interval(verdict)}"
     if verdict.status == "exact":
@@ -101,6 +101,12 @@ def show_input(value: Any) -> str:
         inside = ", ".join(show_input(v) for v in value)
         return f"[{inside}]" if isinstance(value, list) else f"({inside})"
     return str(value)
+
+
+def obtained(evidence: Evidence) -> str:
+    """The standing and the method; a method that begins with its standing says both."""
+    standing, method = str(evidence.standing), evidence.method
+    return method if method.startswith(f"{standing}:") else f"{standing}, {method}"
 
 
 def cost(evidence: Evidence) -> str:
@@ -155,11 +161,11 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
     blocks = [("Question", asked)]
     if verdict.lower is not None:
         low = verdict.lower
-        title = f"At least {number(low.value)}: {low.standing}, {low.method} ({cost(low)})"
+        title = f"At least {number(low.value)}: {obtained(low)} ({cost(low)})"
         blocks.append((title, witness_lines(low) + list(low.notes)))
     if verdict.upper is not None:
         up = verdict.upper
-        title = f"At most {number(up.value)}: {up.standing}, {up.method} ({cost(up)})"
+        title = f"At most {number(up.value)}: {obtained(up)} ({cost(up)})"
         lines = up.witness.event.splitlines() if up.witness.event else []
         if not verbose and len(lines) > 8:
             more = f"… {len(lines) - 8} more lines with --verbose"
@@ -181,8 +187,7 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
         blocks.append(("Gap", [f"{verdict.gap:.2%} of the upper bound"]))
     if verbose:
         others = [
-            f"{e.side:5} {number(e.value):>10}  {e.standing}, {e.method} ({cost(e)})"
-            for e in verdict.evidence
+            f"{e.side:5} {number(e.value):>10}  {obtained(e)} ({cost(e)})" for e in verdict.evidence
         ]
         blocks.append(("All evidence", others))
     if verdict.notes:
