@@ -26,6 +26,7 @@ from dpest.distributions.composites import (
 from dpest.distributions.densities import reach
 from dpest.distributions.quadrature import Floats, Ints, graded, integrate
 from dpest.distributions.terms import (
+    NEVER,
     GateTerm,
     IntervalTerm,
     KernelTerm,
@@ -71,6 +72,7 @@ class ConvolutionTerm:
         self.first = first
         self.second = second
         self.error = 0.0
+        self.errors: Floats = np.zeros(0)  # relative, at each point of the last call
 
     def lines(self) -> list[Form]:
         found = {Fraction(a) + Fraction(b) for a in self.first.kinks for b in self.second.kinks}
@@ -86,9 +88,16 @@ class ConvolutionTerm:
         flat = w.ravel()
         step = 400
         parts = [self._integrate(flat[i : i + step]) for i in range(0, len(flat), step)]
-        return np.concatenate(parts).reshape(w.shape) if parts else np.empty(w.shape)
+        if not parts:
+            return np.empty(w.shape)
+        result = np.concatenate([p[0] for p in parts])
+        self.errors = np.concatenate([p[1] for p in parts])
+        self.error = max(self.error, float(self.errors[result > NEVER].max(initial=0.0)))
+        self.errors = self.errors.reshape(w.shape)
+        return result.reshape(w.shape)
 
-    def _integrate(self, w: Floats) -> Floats:
+    def _integrate(self, w: Floats) -> tuple[Floats, Floats]:
+        """Log-integrals and their relative error estimates."""
         fixed = np.array(self.first.kinks)
         moving = w[:, None] - np.array(self.second.kinks)[None, :]
         breaks = np.concatenate([np.broadcast_to(fixed, (len(w), len(fixed))), moving], axis=1)
@@ -105,8 +114,7 @@ class ConvolutionTerm:
 
         width = np.full(len(w), 2 * min(self.first.spread, self.second.spread))
         result = integrate(log_integrand, graded(breaks, width), len(w))
-        self.error = max(self.error, float(result.error.max()))
-        return result.log_total[0]
+        return result.log_total[0], result.error[0]
 
 
 @dataclass(frozen=True)

@@ -257,6 +257,7 @@ def _as_parts(given: Trace | Sequence[Trace]) -> list[Trace]:
 @dataclass(frozen=True)
 class _Best:
     value: float
+    sure: float  # the value less its rounding: groups are compared by it
     group: GroupPair
     extremes: tuple[CellExtreme, ...]
 
@@ -270,8 +271,9 @@ def _direction(groups: list[GroupPair], side: int) -> _Best:
     for group in groups:
         extremes = tuple(block.extremes()[side] for block in group.blocks)
         value = _total([e.value for e in extremes])
-        if best is None or value > best.value:
-            best = _Best(value, group, extremes)
+        sure = _total([e.sure for e in extremes])
+        if best is None or sure > best.sure:
+            best = _Best(value, sure, group, extremes)
     assert best is not None
     return best
 

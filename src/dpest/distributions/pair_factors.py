@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 
 from dpest.distributions.cells import Coordinate
+from dpest.distributions.convolution import ConvolutionTerm
 from dpest.distributions.exponential_sums import ExponentialSum
 from dpest.distributions.quadrature import Floats
 from dpest.distributions.ratio import Extreme, scan, scan_lattice
 from dpest.distributions.summit import climb, grid_bounds
 from dpest.distributions.sums import Convolved, TwoSidedSum
-from dpest.distributions.terms import KernelTerm, Term, renamed
+from dpest.distributions.terms import IntegralTerm, KernelTerm, Term, renamed
 from dpest.noise.laplace import Laplace
 from dpest.program.linear import Form, Symbol, rational
 
 Values = Mapping[Symbol, Floats]
+_UNSETTLED = 1e-8  # relative error of an integral
 _KNOWN: dict[Any, tuple[Extreme, Extreme]] = {}
 
 
@@ -34,6 +36,7 @@ class Factor:
     widest: float
     terms: tuple[tuple[Term, ...], tuple[Term, ...]] | None = None
     costly: bool = False
+    integrals: tuple[IntegralTerm | ConvolutionTerm, ...] = ()
     _extremes: tuple[Extreme, Extreme] | None = None
     _rough: tuple[float, float] | None = None
     _climbed: dict[int, Extreme] = field(default_factory=dict)
@@ -47,10 +50,15 @@ class Factor:
         columns = x[:, None] if x.ndim == 1 else x
         values = {s: columns[:, i] for i, s in enumerate(self.symbols)}
         shape = (len(columns),)
-        return (
-            np.broadcast_to(self.functions[0](values), shape),
-            np.broadcast_to(self.functions[1](values), shape),
-        )
+        log_p = np.broadcast_to(self.functions[0](values), shape)
+        log_q = np.broadcast_to(self.functions[1](values), shape)
+        lost = np.zeros(shape, dtype=bool)
+        for term in self.integrals:
+            # Where an integral did not converge its ratio is noise: no supremum is sought there.
+            lost |= np.broadcast_to(term.errors > _UNSETTLED, shape)
+        if lost.any():
+            log_p, log_q = np.where(lost, np.nan, log_p), np.where(lost, np.nan, log_q)
+        return log_p, log_q
 
     def kinks(self) -> list[float]:
         """For one coordinate: where the densities are not smooth."""

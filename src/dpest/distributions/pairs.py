@@ -18,6 +18,7 @@ from dpest.distributions.cells import (
     build_cells,
     settle_cells,
 )
+from dpest.distributions.convolution import ConvolutionTerm
 from dpest.distributions.densities import spread
 from dpest.distributions.factors import groups_of, memory_of
 from dpest.distributions.latents import Latents
@@ -149,6 +150,11 @@ class CellExtreme:
     pair: CellPair
     parts: tuple[Extreme, ...]
 
+    @property
+    def sure(self) -> float:
+        """What the supremum is at least, whatever rounding did."""
+        return self.value - math.fsum(p.doubt for p in self.parts if math.isfinite(p.doubt))
+
 
 @dataclass
 class BlockPair:
@@ -214,7 +220,7 @@ def settle_extremes(blocks: Sequence[BlockPair]) -> None:
         forward, backward = (
             max(
                 [*(found[side][id(c)] for c in others), *(own[side] for own in constants)],
-                key=lambda e: e.value,
+                key=lambda e: e.sure,
             )
             for side in (0, 1)
         )
@@ -331,7 +337,10 @@ def _factor(
     lines = list(dict.fromkeys(line for t in terms for line in t.lines()))
     scale = min([widest, *(t.scale(c.symbol) for t in terms for c in coordinates)])
     costly = any(isinstance(t, IntegralTerm) for t in terms)
-    return Factor(tuple(coordinates), functions, lines, scale, widest, sides, costly)
+    moving = tuple(
+        t for t in terms if isinstance(t, (IntegralTerm, ConvolutionTerm)) and parameters_of([t])
+    )
+    return Factor(tuple(coordinates), functions, lines, scale, widest, sides, costly, moving)
 
 
 def _whole(cell: Cell, noises: Noises) -> Factor:

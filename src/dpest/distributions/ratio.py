@@ -33,6 +33,12 @@ class Extreme:
     log_q: float = math.nan
     doubt: float = 0.0  # rounding error: where the logs are large the value has fewer digits
 
+    @property
+    def sure(self) -> float:
+        """What the supremum is at least: extremes are compared by it, so that noise never wins."""
+        # Where the doubt has no bound the value was taken low already.
+        return self.value - self.doubt if math.isfinite(self.doubt) else self.value
+
 
 NOTHING = Extreme(-math.inf)
 
@@ -72,7 +78,8 @@ def scan(
     log_p, log_q = _without_vanishing(points, log_p, log_q, spots - close, spots - near)
     log_p, log_q = _without_vanishing(points, log_p, log_q, spots + close, spots + near)
     ratio = _ratio(log_p, log_q)
-    doubt = _doubt(log_p, log_q)
+    doubt = rounding(log_p, log_q) + _conditioning(points, log_p) + _conditioning(points, log_q)
+    doubt += _beside_kinks(points, ratio, spots, (close, middle))
     found = [NOTHING, NOTHING]
     for side in sides:
         sign = 1.0 if side == 0 else -1.0
@@ -124,10 +131,37 @@ def _without_vanishing(
     return log_p, log_q
 
 
-def _doubt(log_p: Floats, log_q: Floats) -> Floats:
+def rounding(log_p: Floats, log_q: Floats) -> Floats:
     """Rounding error of a ratio: far out, where the logs are large, it has fewer digits."""
     with np.errstate(invalid="ignore"):
         return 4e-16 * (np.abs(log_p) + np.abs(log_q))
+
+
+def _conditioning(points: Floats, log: Floats) -> Floats:
+    """What the rounding of an output's own digits does to a log density, from its slopes.
+
+    Gumbel's left tail is the steep one: its logarithm is itself an exponential.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        slopes = np.abs(np.diff(log) / np.diff(points))
+    slopes = np.where(np.isfinite(slopes), slopes, 0.0)
+    steepest = np.maximum(np.append(slopes, 0.0), np.insert(slopes, 0, 0.0))
+    return np.asarray(2.3e-16 * np.abs(points) * steepest)
+
+
+def _beside_kinks(
+    points: Floats, ratio: Floats, spots: Floats, distances: tuple[Floats, Floats]
+) -> Floats:
+    """How much a value right beside a kink may lie below the limit at the kink."""
+    extra = np.zeros(len(points))
+    close, middle = distances
+    for way in (-1.0, 1.0):
+        i = np.searchsorted(points, spots + way * close)
+        j = np.searchsorted(points, spots + way * middle)
+        with np.errstate(invalid="ignore"):
+            change = np.abs(ratio[i] - ratio[j]) * close / middle
+        extra[i] = np.where(np.isfinite(change), change, 0.0)
+    return extra
 
 
 def _ratio(log_p: Floats, log_q: Floats) -> Floats:
@@ -157,7 +191,7 @@ def _sup(
     best = _peak(pair, x, y, doubt[alive], sign, scale)
     for end in _tails(here, doubt, tail, sign, outside):
         # Of equal values the one at a definite place is the better witness.
-        if end.value > best.value + 1e-12 * max(1.0, abs(best.value)):
+        if end.sure > best.sure + 1e-12 * max(1.0, abs(best.value)):
             best = end
     return best
 
@@ -166,7 +200,7 @@ def _peak(pair: LogPair, x: Floats, y: Floats, doubt: Floats, sign: float, scale
     """The best sampled point, refined where it lies inside a smooth piece."""
     sure = y - doubt
     first = int(np.argmax(sure))
-    best, where = float(sure[first]), float(x[first])
+    best, where, unsure = float(sure[first]), float(x[first]), float(doubt[first])
     inside = _promising(x, y, best)
     if len(inside):
         low, high = x[inside - 1].copy(), x[inside + 1].copy()
@@ -175,14 +209,14 @@ def _peak(pair: LogPair, x: Floats, y: Floats, doubt: Floats, sign: float, scale
         for _ in range(12):
             grid = low[:, None] + (high - low)[:, None] * fractions
             log_p, log_q = pair(grid.ravel())
-            with np.errstate(invalid="ignore"):
-                values = sign * _ratio(log_p, log_q) - _doubt(log_p, log_q)
+            values = sign * _ratio(log_p, log_q) - doubt[inside].repeat(len(fractions))
             values = np.where(np.isfinite(values), values, -np.inf).reshape(grid.shape)
             pick = np.argmax(values, axis=1)
             most = int(np.argmax(values[rows, pick]))
             gain = values[most, pick[most]] - best
             if gain > 0:
                 best, where = float(values[most, pick[most]]), float(grid[most, pick[most]])
+                unsure = float(doubt[inside[most]])
             low = grid[rows, np.maximum(pick - 1, 0)]
             high = grid[rows, np.minimum(pick + 1, 8)]
             # Near a smooth top, a bracket of width h is wrong by h²: no need to go further.
@@ -190,7 +224,6 @@ def _peak(pair: LogPair, x: Floats, y: Floats, doubt: Floats, sign: float, scale
                 break
     log_p, log_q = pair(np.array([where]))
     value = sign * float(log_p[0] - log_q[0])
-    unsure = float(_doubt(log_p, log_q)[0])
     return Extreme(value, (where,), "at", float(log_p[0]), float(log_q[0]), unsure)
 
 
@@ -230,7 +263,7 @@ class _Outside:
         order = np.argsort(x)
         log_p, log_q = self.pair(x[order])
         back = np.argsort(order)
-        return sign * _ratio(log_p, log_q)[back], _doubt(log_p, log_q)[back]
+        return sign * _ratio(log_p, log_q)[back], rounding(log_p, log_q)[back]
 
 
 # Powers of two, each with the three before it: nearby ones have more digits.
@@ -351,7 +384,7 @@ def scan_lattice(
     everything = np.concatenate([far[0][::-1], points, far[1]])
     log_p, log_q = pair(everything)
     ratio = _ratio(log_p, log_q)
-    doubt = _doubt(log_p, log_q)
+    doubt = rounding(log_p, log_q)
     outside = _Outside(pair, (min(spots), max(spots)), reach, step, base)
     results = []
     for sign in (1.0, -1.0):
@@ -365,9 +398,10 @@ def scan_lattice(
         value = float(here[top])
         how = "support" if value == math.inf else "at"
         at = (float(everything[top]),)
-        best = Extreme(value, at, how, float(log_p[top]), float(log_q[top]))
+        unsure = float(doubt[top]) if how == "at" else 0.0
+        best = Extreme(value, at, how, float(log_p[top]), float(log_q[top]), unsure)
         for end in _tails(here, doubt, len(outward), sign, outside) if how == "at" else ():
-            if end.value > best.value + 1e-12 * max(1.0, abs(best.value)):
+            if end.sure > best.sure + 1e-12 * max(1.0, abs(best.value)):
                 best = end
         results.append(best)
     return results[0], results[1]

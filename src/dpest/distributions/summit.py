@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dpest.distributions.quadrature import Floats
-from dpest.distributions.ratio import NOTHING, Extreme, scan
+from dpest.distributions.ratio import NOTHING, Extreme, rounding, scan
 from dpest.program.linear import Form, Symbol
 
 _SWEEPS = 6
@@ -36,16 +36,13 @@ def climb(
     constants = np.array([float(f.constant) for f in lines])
     directions = [np.eye(size)[i] for i in range(size)] + [np.ones(size)]
     grid = _grid(lines, symbols, widest, _COSTLY if costly else _CHEAP)
-    log_p, log_q = pair(grid)
-    with np.errstate(invalid="ignore"):
-        ratio = log_p - log_q if side == 0 else log_q - log_p
-    good = np.where(np.isnan(ratio), -np.inf, ratio)
+    good = _sure_ratios(*pair(grid))[side]
     starts = _distant(grid, good, widest, 1 if costly else 2)
     sweeps = 2 if costly else _SWEEPS
     best = NOTHING
     for start in starts:
         found = _ascend(pair, matrix, constants, directions, start, side, scale, widest, sweeps)
-        if found.value > best.value + 1e-13:
+        if found.sure > best.sure + 1e-13:
             best = found
         if best.value == math.inf:
             break
@@ -73,12 +70,23 @@ def grid_bounds(
 ) -> tuple[float, float]:
     """The largest ratios in both directions on a product of kinks and far points."""
     points = _grid(lines, symbols, widest, min(most or _CHEAP, _COSTLY if costly else _CHEAP))
-    log_p, log_q = pair(points)
+    forward, backward = _sure_ratios(*pair(points))
+    return float(forward.max()), float(backward.max())
+
+
+def _sure_ratios(log_p: Floats, log_q: Floats) -> tuple[Floats, Floats]:
+    """Both directions' log-ratios less what rounding may have added; -∞ where nobody goes.
+
+    Single points have no neighbours to tell how steep the densities are: a steep tail is allowed a
+    hundred times the rounding of its logarithm.
+    """
     with np.errstate(invalid="ignore"):
         ratio = log_p - log_q
-    if np.isnan(ratio).all():
-        return -math.inf, -math.inf
-    return float(np.nanmax(ratio)), float(np.nanmax(-ratio))
+        doubt = 100 * rounding(log_p, log_q)
+        ways = (ratio - doubt, -ratio - doubt)
+    one = [np.isposinf(ratio), np.isneginf(ratio)]
+    lost = [np.where(np.isnan(w), -np.inf, w) for w in ways]
+    return np.where(one[0], np.inf, lost[0]), np.where(one[1], np.inf, lost[1])
 
 
 def _grid(lines: Sequence[Form], symbols: Sequence[Symbol], widest: float, most: int) -> Floats:
@@ -130,7 +138,7 @@ def _ascend(
     ends = ["at"] * len(point)
     best = NOTHING
     for _ in range(sweeps):
-        before = best.value
+        before = best.sure
         for direction in directions:
             slopes = matrix @ direction
             crossing = slopes != 0
@@ -143,7 +151,7 @@ def _ascend(
                 return pair(point[None, :] + t[:, None] * d[None, :])
 
             found = scan(along, kinks, scale, widest, (side,))[side]
-            if found.value <= best.value + 1e-13 or not found.at:
+            if found.sure <= best.sure + 1e-13 or not found.at:
                 continue
             where = found.at[0]
             if math.isinf(where):
@@ -166,6 +174,6 @@ def _ascend(
             )
             if best.value == math.inf:
                 return best
-        if best.value <= before + 1e-10 * max(1.0, abs(before)):
+        if best.sure <= before + 1e-10 * max(1.0, abs(before)):
             break
     return best

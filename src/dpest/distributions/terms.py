@@ -23,6 +23,7 @@ from dpest.program.linear import Form, Symbol
 Values = Mapping[Symbol, Floats]
 _CHUNK = 600_000  # quadrature nodes that are held at once
 _TOGETHER = 256  # sums over a lattice that share one window
+NEVER = -600.0  # a log density below it has no weight in any probability
 
 
 @dataclass(frozen=True)
@@ -208,6 +209,7 @@ class IntegralTerm:
         self._aligned = aligned
         self.inner = tuple(inner)
         self.error = 0.0
+        self.errors: Floats = np.zeros(0)  # relative, at each point of the last call
         self._lines = _distinct(line for term in self.inner for line in term.lines())
         self._crossing = [line for line in self._lines if symbol in line.terms]
         self._scale = min([composite.spread, *(t.scale(symbol) for t in self.inner)])
@@ -242,6 +244,7 @@ class IntegralTerm:
         shape = np.broadcast_shapes(*(v.shape for v in used.values()))
         flat = {s: np.broadcast_to(v, shape).ravel() for s, v in used.items()}
         count = math.prod(shape)
+        self.errors = np.zeros(count)
         if self.composite.lattice:
             result = self._sum(flat, count)
         else:
@@ -251,7 +254,12 @@ class IntegralTerm:
                 self._integrate({s: v[i : i + step] for s, v in flat.items()}, min(step, count - i))
                 for i in range(0, count, step)
             ]
-            result = np.concatenate(parts) if parts else np.empty(0)
+            result = np.concatenate([p[0] for p in parts]) if parts else np.empty(0)
+            self.errors = np.concatenate([p[1] for p in parts]) if parts else np.empty(0)
+            # Far beyond what ever happens an integrand may be too steep for any rule.
+            weighed = self.errors[result > NEVER]
+            self.error = max(self.error, float(weighed.max(initial=0.0)))
+        self.errors = self.errors.reshape(shape)
         return result.reshape(shape)
 
     def _sum(self, flat: dict[Symbol, Floats], count: int) -> Floats:
@@ -297,7 +305,8 @@ class IntegralTerm:
                 result[some] = np.logaddexp.reduce(total, axis=1)
         return result
 
-    def _integrate(self, flat: dict[Symbol, Floats], count: int) -> Floats:
+    def _integrate(self, flat: dict[Symbol, Floats], count: int) -> tuple[Floats, Floats]:
+        """Log-integrals and their relative error estimates."""
         at = {**flat, self.symbol: np.zeros(count)}
         columns = [
             np.broadcast_to(-Affine(line)(at) / float(line.terms[self.symbol]), (count,))
@@ -327,10 +336,9 @@ class IntegralTerm:
 
         panels = graded(breaks, np.full(count, 2 * self._scale))
         if not len(panels[0]):
-            return np.full(count, -np.inf)
+            return np.full(count, -np.inf), np.zeros(count)
         result = integrate(log_integrand, panels, count)
-        self.error = max(self.error, float(result.error.max()))
-        return result.log_total[0]
+        return result.log_total[0], result.error[0]
 
 
 def _parameters(term: Term) -> set[Symbol]:
