@@ -43,7 +43,8 @@ def with_form(
     if not plain or domain.form != "list":
         return domain, None
     filled = _with_values(mechanism)
-    one = replace(domain, length=1, form="number") if isinstance(domain, Reals) else None
+    single = isinstance(domain, Reals) and adjacency.name != "add_remove_one"
+    one = replace(domain, length=1, form="number") if single else None  # type: ignore[type-var]
     candidates: list[Domain] = [domain]
     if one is not None and (length == 1 or not said):
         candidates.append(one)

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import dpest
-from dpest import zoo
+from dpest import ANY, zoo
 from dpest.cli.check import check
 from dpest.declaration import as_mechanism
 from dpest.proofs import checker, prove
@@ -289,3 +289,34 @@ def test_integer_noise_never_proves_less_than_the_exact_loss(function):
         elif function is combination:
             assert math.isinf(worst), params
     assert proved >= 2
+
+
+def count_over_three(x, rng, *, eps=1.0):
+    return sum(v > 3 for v in x) + rng.laplace(scale=1 / eps)
+
+
+@pytest.mark.parametrize("length", [ANY, 2])
+def test_a_count_under_l1_moves_by_as_many_entries_as_cross_the_threshold(length):
+    """[2.75, 2.75] and [3.25, 3.25] are neighbours under l1(1), and their counts differ by 2."""
+    loss = dpest.exact(count_over_three, [2.75, 2.75], [3.25, 3.25], params={"eps": 1.0})
+    assert math.isclose(loss.epsilon, 2.0)
+    proof = prove(count_over_three, adjacency="l1", length=length)
+    assert proof.status == "unknown" and "many entries" in proof.reason
+    whole = prove(count_over_three, adjacency="l1", length=length, domain=dpest.integers())
+    assert whole.epsilon == 1
+    forged = copy.deepcopy(dict(whole.certificate))
+    forged["domain"]["kind"] = "reals"
+    with pytest.raises(checker.Invalid, match="hull"):
+        checker.check(sealed(forged))
+
+
+def two_sums(x, rng, *, eps=1.0):
+    x = np.asarray(x)
+    if rng.laplace(scale=1 / eps) < 25:
+        return np.clip(x, 0, 1).sum() + rng.laplace(scale=1 / eps)
+    return np.clip(x, 0, 9).sum() + rng.laplace(scale=1 / eps)
+
+
+def test_sums_on_different_branches_are_different_sums():
+    """The second branch is so rare that no run of the conformance test takes it."""
+    assert prove(two_sums, adjacency="replace_one").epsilon == 9

@@ -618,9 +618,14 @@ class NumpyForVectors:
 
 @dataclass
 class Totals:
-    """Sums over all elements that a run asked for: slots that a pass over the data fills."""
+    """Sums over all elements that a run asked for: slots that a pass over the data fills.
+
+    `known` is shared by all paths of one piece: a slot has one meaning, on whichever path it is
+    asked for.
+    """
 
     vectors: list[tuple[Symbol, Vector]] = field(default_factory=list)
+    known: dict[Any, Symbol] = field(default_factory=dict)
 
     def total(self, vector: Vector) -> Real:
         if isinstance(vector.element, Truth):
@@ -628,6 +633,7 @@ class Totals:
         element = vector.element
         if isinstance(element, Real) and any(s.kind == "indicator" for s in element.form.terms):
             unsupported("a sum of decisions about noise, one for each element,")
-        symbol = Symbol("state", f"total{len(self.vectors)}")
+        key = vector.dpest_signature()
+        symbol = self.known.setdefault(key, Symbol("state", f"total{len(self.known)}"))
         self.vectors.append((symbol, vector))
         return Real(Form.of(symbol), getattr(vector.element, "integer", False))

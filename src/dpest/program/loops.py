@@ -399,6 +399,12 @@ class _Builder:
         from dpest.program.generator import SymbolicGenerator
 
         passed = any(at < state.piece for at in self.passes)
+        totals: dict[Any, Symbol] = {}
+
+        def make_run(*args: Any) -> _Run:
+            run = _Run(*args)
+            run.totals.known = totals
+            return run
 
         def prepare(run: PieceRun) -> Any:
             run.passed = passed  # type: ignore[attr-defined]
@@ -422,17 +428,18 @@ class _Builder:
             _BUILTINS,
             limit=_MOST_PATHS,
             finish=finish,
-            make_run=_Run,
+            make_run=make_run,
             drawn=sorted(own),
         )
 
     def _block(self, state: _State, piece: Piece) -> None:
         found = list(self._run(state, piece, state.variables, frozenset()))
-        totals = [o.run.totals.vectors for o in found]  # type: ignore[attr-defined]
+        asked: dict[Symbol, Vector] = {}
+        for outcome in found:
+            asked.update(outcome.run.totals.vectors)  # type: ignore[attr-defined]
         source = state.node
-        asked = max(totals, key=len)
         if asked:
-            source = self._sums(state, asked)
+            source = self._sums(state, list(asked.items()))
         for outcome in found:
             self._go(state, source, outcome, False, state.piece + 1, None, self.first, piece.after)
 

@@ -31,10 +31,22 @@ def faces(
     inputs: Sequence[Symbol],
     derived: Mapping[Symbol, Derived],
     domain: Any = None,
+    integers: bool = False,
 ) -> Faces:
-    """The faces over the inputs and over what was derived from them (see the checker's twin)."""
+    """The faces over the inputs and over what was derived from them (see the checker's twin).
+
+    `integers`: whether the data are taken to be integers, of which a ball of radius 1 moves one.
+    """
     r = radius_of(adjacency, domain)
     name = adjacency.name
+    one_moves = r <= 1 and (integers or type(domain).__name__ == "Integers")
+    if name == "l1" and not one_moves and any(d.kind == "indicator" for d in derived.values()):
+        raise RefusedError(
+            "a comparison of data is counted under l1: many entries may each move a little and all "
+            "cross the threshold, so that the count moves by their number. Say what one person can "
+            "change (replace_one, add_remove_one), or that the data are integers "
+            "(domain=dpest.integers())"
+        )
     if name == "add_remove_one":
         return entering(inputs, derived, entry_ranges(adjacency, domain))
     plain: Faces
@@ -98,9 +110,7 @@ def widened(
     result = dict(face)
     for symbol, rule in derived.items():
         if rule.kind == "indicator":
-            still = name != "l1" and all(
-                result.get(s, (_ZERO, _ZERO)) == (_ZERO, _ZERO) for s in rule.of.terms
-            )
+            still = all(result.get(s, (_ZERO, _ZERO)) == (_ZERO, _ZERO) for s in rule.of.terms)
             result[symbol] = (_ZERO, _ZERO) if still else (Fraction(-1), Fraction(1))
             continue
         low = lowest(rule.of.terms, result)

@@ -9,8 +9,7 @@ the noise that is the same throughout a region of fixed release, or depends only
 injective with Jacobian 1, so that probabilities differ by at most e^cost. Everything else is recomputed here."""
 import hashlib, itertools, json, math, re, sys
 from fractions import Fraction as Q
-ZERO, STILL = Q(0), (0, 0)
-# family: (rule, integral, least value); absolute: rate·|s|; upward: rate·s, s ≥ 0; square: rate·s²
+ZERO, STILL = Q(0), (0, 0)  # family: (rule, integral, least value); absolute: rate·|s|; upward: rate·s, s ≥ 0; square: rate·s²
 FAMILIES = {"laplace": ("absolute", False, None), "discrete_laplace": ("absolute", True, None),
             "two_sided_geometric": ("absolute", True, None), "exponential": ("upward", False, 0),
             "geometric": ("upward", True, 1), "gumbel": ("upward", False, None),
@@ -56,7 +55,8 @@ def components(C, inputs):
              "l1": [[{q: (v, v)} for q in inputs for v in (r, -r)]],
              "replace_one": [[dict(zip(entry, reach))] for entry in entries],
              "add_remove_one": [[dict(zip(entry, map(tuple, ranges)))] for entry in entries if C["method"] == "loop"]}
-    need(name != "l1" or not any(FAMILIES.get(family, STILL)[1] for family, _ in C["noises"].values()) or (C["domain"]["kind"] == "integers" and r <= 1), "a hull of integers")
+    jumps = any(FAMILIES.get(f, STILL)[1] for f, _ in C["noises"].values()) or any(rule["kind"] == "indicator" for rule in C["derived"].values())
+    need(name != "l1" or not jumps or (C["domain"]["kind"] == "integers" and r <= 1), "a hull of integers, or of steps")
     faces = [[derive(face, C["derived"], name) for face in group] for group in boxes[name]]
     return faces if name != "add_remove_one" else faces + [[{k: (-b, -a) for k, (a, b) in faces[0][0].items()}]]
 def derive(face, rules, name):
@@ -67,7 +67,7 @@ def derive(face, rules, name):
         floor, top = (d if e is None else number(e) for e, d in zip(rule["ends"], (-math.inf, math.inf)))
         low, high = least(ZERO, t, face), -least(ZERO, minus(t), face)
         if kind == "indicator":
-            still = not adding and name != "l1" and all(face.get(k, STILL) == STILL for k in t)
+            still = not adding and all(face.get(k, STILL) == STILL for k in t)
             low, high = STILL if still else (Q(adding - 1), Q(1))
         elif adding: low, high = (number(rule["constant"]) + min(max(v, floor), top) for v in (low, high))
         elif name != "l1": low, high = max(low, floor - top), min(high, top - floor)

@@ -83,10 +83,9 @@ def at_length(question: Question, length: int) -> Proof:
     found = regions(model, rated.draws)
     inputs = question.inputs(length)
     used = {s for r in found for s in r.problem.data_symbols()}
-    groups = relevant(faces(question.adjacency, inputs, model.world.derived, question.domain), used)
-    whole = whole_data(
-        inputs, model.world.derived, question.integer_data(has_integral(rated.draws))
-    )
+    groups = faces(question.adjacency, inputs, model.world.derived, question.domain, integers)
+    groups = relevant(groups, used)
+    whole = whole_data(inputs, model.world.derived, integers)
     planned = plan([replace(r.problem, whole=whole) for r in found], groups)
     derived = {s: rule for s, rule in model.world.derived.items() if s in used}
     lower = None
@@ -145,7 +144,7 @@ def _gaussian(question: Question, model: Model, length: int) -> Proof:
     )
     found = regions(model, draws)
     inputs = question.inputs(length)
-    groups = faces(question.adjacency, inputs, model.world.derived, question.domain)
+    groups = faces(question.adjacency, inputs, model.world.derived, question.domain, integers)
     shift = gaussian.common_shift(found, draws, groups)
     if has_integral(draws):
         gaussian.check_steps(shift, draws, whole_data(inputs, model.world.derived, integers))

@@ -86,7 +86,7 @@ def automata(
     one datum moves by a corner of its face, then nothing again.
     """
     entry = fields_of(ELEMENT.name, len(getattr(domain, "fields", ())))
-    components = faces(adjacency, entry, graph.world.derived, domain)
+    components = faces(adjacency, entry, graph.world.derived, domain, integers)
     integral = any(draw.integral for draw in (draws or {}).values())
     whole = whole_data(entry, graph.world.derived, integers)
     if adjacency.name in ("linf", "monotone", "any_pair"):
