@@ -20,14 +20,14 @@ REFERENCE = 20.0
 LIMIT = 5.0
 
 
-def detection(name, run=None):
+def detection(name, run_all=None):
     return statdp_detection(
         zoo.get(f"StatDP_{name}"),
         length=(5, 10),
         params={"eps": 0.7},
         epsilon=0.7,
         seed=0,
-        run=run,
+        run_all=run_all,
     )
 
 
@@ -39,7 +39,7 @@ def main() -> int:
             runner.batch(zoo.get("LaplaceMechanism"), [0.0], 1 << 20, seed)
         for name in WRONG:
             started = time.perf_counter()
-            found = detection(name, runner.batch)
+            found = detection(name, runner.batches)
             wall = time.perf_counter() - started
             before = time.process_time()
             again = detection(name)

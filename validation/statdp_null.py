@@ -23,8 +23,9 @@ from pathlib import Path
 from scipy.stats import beta, binom
 
 from dpest import noise, zoo
-from dpest.attacks.statdp.detection import Case, detect
+from dpest.attacks.statdp.detection import detect
 from dpest.attacks.statdp.inputs import generate_cases
+from dpest.attacks.statdp.laboratory import Case
 from dpest.distributions.engine import exact_loss
 
 LEVEL = 0.05

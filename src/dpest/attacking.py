@@ -94,7 +94,7 @@ def _attack(
             length=question.length,
             epsilon=question.limit,
             budget=campaign.given_budget,
-            run=campaign.runner.batch if campaign.runner is not None else None,
+            run_all=campaign.runner.batches if campaign.runner is not None else None,
             **settings,
         )
     if method == "finder":
@@ -120,8 +120,8 @@ def _attack(
 
 def sampler_of(campaign: Campaign) -> MechanismSampler:
     """Runs of the question's mechanism, wherever the campaign was told to run them."""
-    run = campaign.runner.batch if campaign.runner is not None else None
-    return MechanismSampler(campaign.question.mechanism, device=campaign.device, run=run)
+    run_all = campaign.runner.batches if campaign.runner is not None else None
+    return MechanismSampler(campaign.question.mechanism, device=campaign.device, run_all=run_all)
 
 
 def pairs_of(campaign: Campaign) -> list[Pair]:

@@ -15,8 +15,6 @@ from dpest.attacks.statdp.arguments import ArgumentGenerator
 from dpest.attacks.statdp.attack import statdp_attack, statdp_detection
 from dpest.attacks.statdp.curve import p_value_curve, plot
 from dpest.attacks.statdp.detection import (
-    Case,
-    Laboratory,
     SecondLook,
     choose,
     detect,
@@ -26,6 +24,7 @@ from dpest.attacks.statdp.detection import (
 from dpest.attacks.statdp.events import Event, Range
 from dpest.attacks.statdp.hypothesis_test import coin_label_p_value, hypothesis_test, promise
 from dpest.attacks.statdp.inputs import generate_cases
+from dpest.attacks.statdp.laboratory import Case, Laboratory
 from dpest.attacks.statdp.selector import Choice, select_events
 from dpest.declaration import as_mechanism
 from dpest.errors import InputError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,8 +31,8 @@ class Sampler(Protocol):
 class MechanismSampler:
     """The batch reading of a mechanism, or calls of a black box.
 
-    In this process, or by `run`, which takes the arguments of `program.batch.batch` and gives the
-    same outputs (a pool of processes, a cluster).
+    In this process, or by `run_all`, which makes many draws of one mechanism at once and gives the
+    same outputs: `Runner.batches` of a pool of processes, or of a cluster.
     A run that raises has the output "raises ValueError": whoever sees the output sees that too.
     Such runs are counted and stated, and so are NaN and a black box's outputs of several shapes.
     Only if every run on both inputs raised does `draw` raise as well.
@@ -43,11 +43,11 @@ class MechanismSampler:
         mechanism: Callable[..., Any] | Mechanism,
         params: Mapping[str, Any] | None = None,
         device: str = "numpy",
-        run: Callable[..., Samples] | None = None,
+        run_all: Callable[..., list[Samples]] | None = None,
     ) -> None:
         self._mechanism = as_mechanism(mechanism).with_params(params)
         self._device = device
-        self._run = run
+        self._run_all = run_all
         self.runs = 0
         self.raised = 0
         self.nans = 0
@@ -56,7 +56,16 @@ class MechanismSampler:
         self._notes: dict[str, None] = {}
 
     def draw(self, x: Any, size: int, seed: int) -> Samples:
-        samples = self._sampled(x, size, seed)
+        return self.draw_all([(x, size, seed)])[0]
+
+    def draw_all(self, draws: Sequence[tuple[Any, int, int]]) -> list[Samples]:
+        """`draw` for each (x, size, seed); at the same time, where there are several workers."""
+        if self._run_all is None:
+            return [self._noted(x, self._sampled(x, size, seed)) for x, size, seed in draws]
+        found = self._run_all(self._mechanism, draws, device=self._device)
+        return [self._noted(x, samples) for (x, _, _), samples in zip(draws, found, strict=True)]
+
+    def _noted(self, x: Any, samples: Samples) -> Samples:
         self.runs += samples.size
         if len(self._inputs) < 2:
             self._inputs.add(repr(x))
@@ -73,8 +82,6 @@ class MechanismSampler:
         return samples
 
     def _sampled(self, x: Any, size: int, seed: int) -> Samples:
-        if self._run is not None:
-            return self._run(self._mechanism, x, size, seed, device=self._device)
         parts = [
             block_of(self._mechanism, x, size, seed, number, device=self._device)
             for number in range(blocks_in(size, self._device))

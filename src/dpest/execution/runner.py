@@ -125,6 +125,44 @@ class Runner:
         parts = self._sampled("batch", block_of, target, x, size, seed, device, time_limit)
         return join_blocks(parts, on_note=on_note)
 
+    def batches(
+        self,
+        mechanism: Callable[..., Any] | Mechanism,
+        draws: Sequence[tuple[Any, int, Seed]],
+        *,
+        params: Mapping[str, Any] | None = None,
+        device: str = "numpy",
+        time_limit: float = DEFAULT_SECONDS,
+    ) -> list[Samples]:
+        """`batch` for each (x, size, seed), all at once: small draws too keep every worker busy.
+
+        Where every run of a draw raises, that is its output, and nothing is raised here.
+        """
+        target = as_mechanism(mechanism).with_params(params)
+        bare = Mechanism(target.function, target.name, dict(target.params))
+        places = [
+            (which, number)
+            for which, (_, size, _) in enumerate(draws)
+            for number in range(blocks_in(size, device))
+        ]
+        settings = {"device": device, "time_limit": time_limit}
+        if self._state_path is not None:
+            parts = [
+                part
+                for x, size, seed in draws
+                for part in self._sampled(
+                    "batch", block_of, target, x, size, seed, device, time_limit
+                )
+            ]
+        else:
+            task = functools.partial(_one_of_many, bare, tuple(draws), tuple(places), settings)
+            seeds = [seed for _, _, seed in draws]
+            parts = self.map_blocks(task, range(len(places)), name=target.name, seed=seeds)
+        found: list[list[Samples]] = [[] for _ in draws]
+        for (which, _), part in zip(places, parts, strict=True):
+            found[which].append(part)
+        return [p[0] if len(p) == 1 else Samples.concatenate(p) for p in found]
+
     def count_outputs(
         self,
         mechanism: Callable[..., Any] | Mechanism,
@@ -362,6 +400,18 @@ def _one_block(
     **settings: Any,
 ) -> Any:
     return function(target, x, size, seed, number, **settings)
+
+
+def _one_of_many(
+    target: Mechanism,
+    draws: tuple[tuple[Any, int, Seed], ...],
+    places: tuple[tuple[int, int], ...],
+    settings: Mapping[str, Any],
+    place: int,
+) -> Samples:
+    which, number = places[place]
+    x, size, seed = draws[which]
+    return block_of(target, x, size, seed, number, **settings)
 
 
 def _run_blocks(packed: bytes, blocks: tuple[int, ...]) -> tuple[bytes | None, list[bytes]]:

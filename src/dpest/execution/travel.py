@@ -49,7 +49,8 @@ def pack_result(result: Any) -> bytes:
 
     try:
         packed = cloudpickle.dumps(result)
-        pickle.loads(packed)  # some exceptions pickle well, and fail when they are loaded
+        if isinstance(result, BaseException):
+            pickle.loads(packed)  # some pickle well, and fail when they are loaded
     except Exception as error:
         if isinstance(result, BaseException):
             return pickle.dumps(WorkerError(f"{type(result).__name__}: {result}"))

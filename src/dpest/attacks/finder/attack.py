@@ -22,7 +22,8 @@ from dpest.attacks.finder.neighbourhood import Neighbourhood, neighbourhoods
 from dpest.attacks.finder.search import Candidate, Cost, Searcher, Side
 from dpest.attacks.finder.smooth import DEFAULT_STEEPNESS, Linear, NotSmoothError
 from dpest.attacks.statdp.attack import spread, statdp_detection
-from dpest.attacks.statdp.detection import SELECTION_RUNS, TEST_RUNS, Case, named_seed
+from dpest.attacks.statdp.detection import SELECTION_RUNS, TEST_RUNS
+from dpest.attacks.statdp.laboratory import Case, named_seed
 from dpest.attacks.statdp.replay import replay_code
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError, ReadingError

@@ -14,8 +14,8 @@ from dpest.attacks.budget import Budget
 from dpest.attacks.finder.event import PatternEvent
 from dpest.attacks.finder.search import Candidate, Searcher, shape_name
 from dpest.attacks.sampler import MechanismSampler
-from dpest.attacks.statdp.detection import named_seed
 from dpest.attacks.statdp.hypothesis_test import coin_label_bound
+from dpest.attacks.statdp.laboratory import named_seed
 from dpest.declaration import Mechanism
 from dpest.evidence import EXACT, Evidence, Standing, Witness, confidence
 from dpest.inputs.domains import Domain

@@ -12,13 +12,12 @@ from dpest.attacks.statdp.detection import (
     MOST_FINALISTS,
     SELECTION_RUNS,
     TEST_RUNS,
-    Case,
     Detection,
-    Laboratory,
     detect,
     first_look,
 )
 from dpest.attacks.statdp.inputs import generate_cases
+from dpest.attacks.statdp.laboratory import Case, Laboratory
 from dpest.errors import InputError
 from dpest.evidence import Evidence
 from dpest.program.samples import Samples
@@ -45,15 +44,15 @@ def statdp_attack(
     test_runs: int = TEST_RUNS,
     seed: int = 0,
     progress: Report | None = None,
-    run: Callable[..., Samples] | None = None,
+    run_all: Callable[..., list[Samples]] | None = None,
 ) -> Evidence:
     """A lower bound on ε from the event that tells two inputs apart best.
 
     `target` is a mechanism or a sampler. The pair is given, or the literature's patterns under
     `adjacency` and `domain` are tried at every `length`. `free` names parameters that StatDP may
     choose: those of the noise get their least noise, the others a value that sends the two inputs
-    down different branches. A required parameter that nobody gave is free too. `run` draws in
-    other processes: it takes the arguments of `program.batch.batch`.
+    down different branches. A required parameter that nobody gave is free too. `run_all` draws in
+    other processes: `Runner.batches`.
 
     Guarantees that the value exceeds the true ε, over the pairs and arguments tried, with
     probability at most `alpha`. Interrupted with Ctrl-C before the test, the bound is 0.
@@ -75,7 +74,7 @@ def statdp_attack(
         test_runs=test_runs,
         seed=seed,
         progress=progress,
-        run=run,
+        run_all=run_all,
     ).evidence()
 
 
@@ -97,7 +96,7 @@ def statdp_detection(
     test_runs: int = TEST_RUNS,
     seed: int = 0,
     progress: Report | None = None,
-    run: Callable[..., Samples] | None = None,
+    run_all: Callable[..., list[Samples]] | None = None,
 ) -> Detection:
     """As `statdp_attack`, with the counterexample as an object."""
     if not 0 < alpha < 1:
@@ -128,7 +127,7 @@ def statdp_detection(
             test_runs=test_runs,
             seed=seed,
             progress=progress,
-            run=run,
+            run_all=run_all,
         )
     except KeyboardInterrupt:
         notes = ("interrupted before the test: no bound above 0 is established",)

@@ -12,12 +12,9 @@ import numpy as np
 from dpest.attacks.statdp.detection import (
     SELECTION_RUNS,
     TEST_RUNS,
-    Case,
-    Laboratory,
     SecondLook,
     counts_of,
     fresh_samples,
-    named_seed,
     search,
 )
 from dpest.attacks.statdp.hypothesis_test import (
@@ -25,6 +22,7 @@ from dpest.attacks.statdp.hypothesis_test import (
     coin_label_p_value,
     hypothesis_test,
 )
+from dpest.attacks.statdp.laboratory import Case, Laboratory, named_seed
 from dpest.errors import InputError, MissingExtraError
 
 # The pairs that a curve looks at with all runs.
@@ -108,7 +106,7 @@ def p_value_curve(
     test_runs: int = TEST_RUNS,
     seed: int = 0,
     caution: float = 3.0,
-    run: Any = None,
+    run_all: Any = None,
 ) -> Curve:
     """p-values at each ε of `epsilons`, for the event that the search picks for it.
 
@@ -117,7 +115,7 @@ def p_value_curve(
     """
     if not cases:
         raise InputError("StatDP needs at least one pair of inputs")
-    laboratory = Laboratory(target, params, seed, run=run)
+    laboratory = Laboratory(target, params, seed, run_all=run_all)
     finalists, _ = search(laboratory, cases, claim, selection_runs, most=_CASES)
     again = SecondLook(laboratory, finalists, selection_runs)
     counted: dict[Any, tuple[int, int, int, int]] = {}

@@ -6,21 +6,20 @@ test, so one α pays for everything that was tried.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from dpest.attacks.budget import Progress, Report
-from dpest.attacks.sampler import MechanismSampler, Sampler
+from dpest.attacks.budget import Report
 from dpest.attacks.statdp.counterexample import Counterexample
 from dpest.attacks.statdp.events import Event
 from dpest.attacks.statdp.features import leaves_of
 from dpest.attacks.statdp.hypothesis_test import coin_label_bound, hypothesis_test, promise
+from dpest.attacks.statdp.laboratory import Case, Laboratory, named_seed
 from dpest.attacks.statdp.replay import replay_code
 from dpest.attacks.statdp.selector import (
     CAUTION,
@@ -31,8 +30,7 @@ from dpest.attacks.statdp.selector import (
     select_events,
     simplest,
 )
-from dpest.declaration import Mechanism, as_mechanism
-from dpest.errors import InputError, ReadingError
+from dpest.errors import InputError
 from dpest.evidence import Evidence, Witness, confidence
 from dpest.program.samples import Samples
 
@@ -49,21 +47,6 @@ _SECOND_CAUTION = 2.5
 _LIKELY_REFUTED = 2.5
 _BEYOND_LUCK = 6.0
 _CLEAR_SHARE = 0.8
-_NOISE_FREE_SECONDS = 2.0
-
-
-@dataclass(frozen=True)
-class Case:
-    """Two neighbouring inputs and the arguments that go with them."""
-
-    x: Any
-    x2: Any
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    pattern: str = ""
-
-    @property
-    def arguments_key(self) -> str:
-        return repr(sorted(self.arguments.items()))
 
 
 @dataclass(frozen=True)
@@ -72,93 +55,6 @@ class Found:
 
     case: Case
     choice: Choice
-
-
-def named_seed(seed: int, *names: Any) -> int:
-    """A seed that depends on the names only: independent streams, whatever the order of use."""
-    digest = hashlib.blake2b(repr((seed, names)).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little") >> 1
-
-
-class Laboratory:
-    """Runs the mechanism with any arguments, remembers the samples of the search."""
-
-    def __init__(
-        self,
-        target: Any,
-        params: Mapping[str, Any] | None,
-        seed: int,
-        progress: Report | None = None,
-        run: Callable[..., Samples] | None = None,
-    ) -> None:
-        self._run = run
-        self.mechanism: Mechanism | None = None
-        self.fixed: Sampler | None = None
-        if hasattr(target, "draw"):
-            self.fixed = target
-        else:
-            self.mechanism = as_mechanism(target).with_params(params)
-        self._noise_free = True
-        self.samplers: dict[str, Sampler] = {}
-        self.memory: dict[tuple[str, str, int], Samples] = {}
-        self.seed = seed
-        self.runs = 0
-        self._progress = progress
-        self._started = time.perf_counter()
-
-    def report(self, stage: str) -> None:
-        if self._progress is not None:
-            seconds = time.perf_counter() - self._started
-            self._progress(Progress("statdp", self.runs, seconds, 0.0, stage))
-
-    def sampler(self, case: Case) -> Sampler:
-        if self.fixed is not None:
-            if case.arguments:
-                raise InputError("arguments can only be chosen for a mechanism, not for a sampler")
-            return self.fixed
-        assert self.mechanism is not None
-        key = case.arguments_key
-        if key not in self.samplers:
-            self.samplers[key] = MechanismSampler(self.mechanism, case.arguments, run=self._run)
-        return self.samplers[key]
-
-    def search_samples(self, case: Case, x: Any, size: int) -> Samples:
-        """Samples for the search: the first `size` of a stream that belongs to this input."""
-        key = (case.arguments_key, repr(x), size)
-        if key not in self.memory:
-            self.memory[key] = self.draw(case, x, size, named_seed(self.seed, "search", *key))
-        return self.memory[key]
-
-    def second_samples(self, case: Case, x: Any, size: int) -> Samples:
-        """As many others, to look at what the first ones chose."""
-        key = (case.arguments_key, repr(x), -size)
-        if key not in self.memory:
-            self.memory[key] = self.draw(case, x, size, named_seed(self.seed, "second look", *key))
-        return self.memory[key]
-
-    def draw(self, case: Case, x: Any, size: int, seed: int) -> Samples:
-        self.runs += size
-        return self.sampler(case).draw(x, size, seed)
-
-    def reference(self, case: Case, x: Any, samples: Samples) -> tuple[Any, ...] | None:
-        """ω0: the output without noise; for a black box the most frequent output."""
-        if self.mechanism is not None and not self.mechanism.black_box and self._noise_free:
-            from dpest.program.trace import noise_free
-
-            target = self.mechanism.with_params(case.arguments)
-            try:
-                return leaves_of(noise_free(target, x, seconds=_NOISE_FREE_SECONDS))
-            except ReadingError:
-                self._noise_free = False  # a loop that only noise ends, say: not once a pair
-        from dpest.attacks.statdp.features import NUMBER, Discrete
-
-        codes, outputs = Discrete().keys(samples)
-        common = outputs[int(np.bincount(codes).argmax())] if outputs else ()
-        return None if any(v is NUMBER for v in common) else common
-
-    def notes(self) -> tuple[str, ...]:
-        samplers = [self.fixed] if self.fixed is not None else list(self.samplers.values())
-        return tuple(dict.fromkeys(note for s in samplers if s for note in s.notes()))
 
 
 def count_candidates(laboratory: Laboratory, case: Case, runs: int) -> Search:
@@ -193,6 +89,7 @@ def search(
     if len(cases) > FINALISTS:
         ranked: list[tuple[float, int]] = []
         best: Choice | None = None
+        laboratory.prepare(cases, small)
         for i, case in enumerate(cases):
             laboratory.report(f"selecting events, pair {i + 1} of {len(cases)}")
             counted = count_candidates(laboratory, case, small)
@@ -206,6 +103,7 @@ def search(
         kept = min(most, FINALISTS) if clear else most
         cases = [cases[i] for _, i in ranked[:kept]]
     finalists = []
+    laboratory.prepare(cases, runs)
     for case in cases:
         counted = count_candidates(laboratory, case, runs)
         tried += counted.size
@@ -317,11 +215,10 @@ def fresh_samples(
     """New samples of both inputs; a fair coin picks the input of each of the 2·`runs` runs."""
     coin, first, second = (named_seed(seed, name) for name in ("coin", "first", "second"))
     n1 = int(np.random.default_rng(coin).binomial(2 * runs, 0.5))
-    n2 = 2 * runs - n1
-    return (
-        laboratory.draw(case, case.x, n1, first) if n1 else None,
-        laboratory.draw(case, case.x2, n2, second) if n2 else None,
-    )
+    sides = ((case.x, n1, first), (case.x2, 2 * runs - n1, second))
+    found = iter(laboratory.draw_all(laboratory.sampler(case), [s for s in sides if s[1]]))
+    drawn = [next(found) if size else None for _, size, _ in sides]
+    return drawn[0], drawn[1]
 
 
 def fresh_counts(
@@ -426,11 +323,11 @@ def detect(
     seed: int = 0,
     thinnings: int = 10,
     progress: Report | None = None,
-    run: Callable[..., Samples] | None = None,
+    run_all: Callable[..., list[Samples]] | None = None,
 ) -> Detection:
     """Search all cases for the event that tells most, and test it once on fresh samples.
 
-    `run` draws in other processes: it takes the arguments of `program.batch.batch`.
+    `run_all` draws in other processes: `Runner.batches`.
 
     Assumes independent runs. Guarantees, whatever the search did: if the mechanism is
     `epsilon`-DP on the cases, `violated` is true with probability at most `alpha`; and `bound`
@@ -439,7 +336,7 @@ def detect(
     if not cases:
         raise InputError("StatDP needs at least one pair of inputs")
     started = time.perf_counter()
-    laboratory = Laboratory(target, params, seed, progress, run)
+    laboratory = Laboratory(target, params, seed, progress, run_all)
     finalists, tried = search(laboratory, cases, epsilon, selection_runs)
     found = choose(finalists, epsilon)
     if found is not None and not is_clear(found.choice, epsilon, _BEYOND_LUCK):

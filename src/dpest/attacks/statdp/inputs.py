@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dpest.attacks.statdp.detection import Case
+from dpest.attacks.statdp.laboratory import Case
 from dpest.declaration import as_mechanism
 from dpest.errors import InputError
 
