@@ -17,6 +17,7 @@ import math
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any
@@ -86,8 +87,11 @@ def pairs_for(mechanism: Any, backwards: bool = True) -> list[tuple[Any, Any]]:
     return pairs
 
 
-def one_block(mechanism: Any, x: Any, size: int, seed: int, device: str = "numpy") -> Samples:
-    return block_of(mechanism, x, size, seed, 0, device=device, rows=size)
+def whole_blocks(
+    mechanism: Any, draws: Sequence[tuple[Any, int, int]], device: str = "numpy"
+) -> list[Samples]:
+    """Each draw as one block, however large."""
+    return [block_of(mechanism, x, n, seed, 0, device=device, rows=n) for x, n, seed in draws]
 
 
 def bound(name: str, scale: float, seed: int, device: str) -> tuple[float, float, str]:
@@ -99,8 +103,8 @@ def bound(name: str, scale: float, seed: int, device: str) -> tuple[float, float
     wide = name in WIDE
     plan = Plan(screen, train, choose, final, portion=1 << 20 if wide else 1 << 18)
     begin = time.process_time()
-    own = one_block if wide and device == "numpy" else None
-    sampler = MechanismSampler(mechanism, device=device, run=own)
+    own = whole_blocks if wide and device == "numpy" else None
+    sampler = MechanismSampler(mechanism, device=device, run_all=own)
     found = sniper_attack(sampler, pairs, plan=plan, seed=seed)
     witness = found.witness
     text = f"c={found.details['c']:.2g} {_short(witness.x)} {_short(witness.x2)}"
