@@ -14,6 +14,7 @@ import numpy as np
 from dpest.declaration import Mechanism
 from dpest.program.batch_draws import KeptDraws, TooMuchKept, kept_values
 from dpest.program.batch_generator import BatchGenerator
+from dpest.program.batch_outputs import flatten_batched
 from dpest.program.batch_patches import patched, stand_ins_accepted
 from dpest.program.batch_reading import Pending, Reading
 from dpest.program.batch_replay import (
@@ -180,8 +181,9 @@ class BlockReader:
                     output = self._call(generator)
                     if reading.failure is not None:  # the function swallowed it
                         raise reading.failure
-                    collector.path(reading, output)
-                    replays.keep(reading, output)
+                    flat = flatten_batched(reading, output)
+                    collector.path(reading, *flat, output)
+                    replays.keep(reading, *flat)
                 except NeedsScalar as need:
                     if need.operation:
                         place = f"{need.where}: " if need.where else ""

@@ -12,7 +12,7 @@ from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError
 from dpest.program.batch_arrays import arrays_for, block_rows
 from dpest.program.batch_block import BlockReader
-from dpest.program.batch_outputs import Column, flatten_batched
+from dpest.program.batch_outputs import Column
 from dpest.program.batch_reading import Reading
 from dpest.program.batch_rows import Rows
 from dpest.program.black_box import black_box_block
@@ -135,13 +135,14 @@ class CountCollector:
             self._outputs[key] = unflatten(skeleton, leaves)
         self._counts[key] = self._counts.get(key, 0) + count
 
-    def path(self, reading: Reading, output: Any) -> None:
-        skeleton, leaves = flatten_batched(reading, output)
+    def path(self, reading: Reading, skeleton: Skeleton, leaves: list[Any], output: Any) -> None:
+        """The output of the path that has just ended, and what `flatten_batched` made of it."""
         _refuse_floats(skeleton, output)
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Column)]
         if not places:
             self._add(skeleton, leaves, reading.rows.count)
             return
+        leaves = list(leaves)
         for values, count in _joint_counts(reading.arrays, [leaves[i].data for i in places]):
             for i, value in zip(places, values, strict=True):
                 leaves[i] = value

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.program.batch_draws import draw
+from dpest.program.batch_draws import Drawn, draw
 from dpest.program.batch_python import retyped
 from dpest.program.batch_reading import Reading
 from dpest.program.batch_values import Batched
@@ -55,6 +55,7 @@ _WHOLE = frozenset(
     }
 )
 _LAPLACE = ("laplace", None)
+_INFINITE = float("inf")
 _CHECK = np.random.default_rng(0)  # asked for NumPy's own errors; its values are thrown away
 
 
@@ -85,8 +86,15 @@ class BatchGenerator:
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         params = (loc, scale)
         if size is None and _plain("laplace", params):  # the most common call, made short
-            make = functools.partial(self._reading.arrays.draw, "laplace", params=params)
-            return draw(self._reading, _LAPLACE, (), make, python=float)
+            reading = self._reading
+            position = reading.draw_cursor
+            if position < len(reading.draws) and reading.draws[position].key is _LAPLACE:
+                reading.draw_cursor = position + 1
+                value = Drawn(reading, reading.draws[position])
+                value.python = float
+                return value
+            make = functools.partial(reading.arrays.draw, "laplace", params=params)
+            return draw(reading, _LAPLACE, (), make, python=float)
         return self._draw("laplace", params, size, {})
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
@@ -330,5 +338,8 @@ def shape_of_size(size: Any) -> tuple[int, ...]:
 def _plain(name: str, params: tuple[Any, ...]) -> bool:
     """Parameters that NumPy surely takes; the others are put to NumPy, for its own error."""
     if name in _LOCATION_SCALE:
-        return all(type(value) in (float, int) for value in params) and 0 < params[-1] < np.inf
+        for value in params:
+            if type(value) is not float and type(value) is not int:
+                return False
+        return 0 < params[-1] < _INFINITE
     return not params

@@ -10,7 +10,16 @@ from dpest.program.batch_reading import Reading
 from dpest.program.batch_rows import Rows
 from dpest.program.batch_values import Batched
 from dpest.program.samples import Group, RaisedRuns, Samples
-from dpest.program.skeleton import Leaf, LeafKind, Nest, Skeleton, flatten, leaf_kind, leaf_kinds
+from dpest.program.skeleton import (
+    PLAIN_LEAVES,
+    Leaf,
+    LeafKind,
+    Nest,
+    Skeleton,
+    flatten,
+    leaf_kind,
+    leaf_kinds,
+)
 
 _STANDARD: dict[str, Any] = {
     "bool": np.bool_,
@@ -28,6 +37,10 @@ def flatten_batched(reading: Reading, output: Any) -> tuple[Skeleton, list[Any]]
 
 
 def _flatten(reading: Reading, value: Any, leaves: list[Any]) -> Skeleton:
+    plain = PLAIN_LEAVES.get(type(value))
+    if plain is not None:
+        leaves.append(value)
+        return plain
     if isinstance(value, Batched):
         data = value.data()
         kind = _KINDS[reading.arrays.dtype(data).kind]
@@ -90,8 +103,8 @@ class SampleCollector:
     def note(self, text: str) -> None:
         self._notes[text] = None
 
-    def path(self, reading: Reading, output: Any) -> None:
-        skeleton, leaves = flatten_batched(reading, output)
+    def path(self, reading: Reading, skeleton: Skeleton, leaves: list[Any], output: Any) -> None:
+        """The output of the path that has just ended, and what `flatten_batched` made of it."""
         arrays = reading.arrays
         rows = reading.rows.absolute()
         leaves = [

@@ -21,6 +21,13 @@ _PLAIN = frozenset(
         np.less_equal,
     }
 )
+_NUMBERS = frozenset({float, int, bool})
+# What Python makes of a float and a number; whole numbers may grow beyond 64 bits.
+_PLAIN_RESULTS: dict[tuple[np.ufunc, Any, Any], type] = {
+    (ufunc, *kinds): float if ufunc in (np.add, np.subtract, np.multiply) else bool
+    for ufunc in _PLAIN
+    for kinds in ((float, float), (float, int), (int, float))
+}
 _ZERO_DIVIDES = frozenset({np.true_divide, np.floor_divide, np.remainder, np.fmod})
 
 
@@ -142,6 +149,21 @@ class Reading:
 
     def operate(self, ufunc: np.ufunc, *operands: Any) -> Any:
         """An operator of Python."""
+        if ufunc in _PLAIN:
+            a, b = operands
+            first, second = type(a), type(b)
+            if first in SINGLE and second in SINGLE:
+                known = _PLAIN_RESULTS.get(
+                    (
+                        ufunc,
+                        first if first in _NUMBERS else a.python,
+                        second if second in _NUMBERS else b.python,
+                    )
+                )
+                if known is not None:
+                    value = Batched(self, (), self.ufuncs[ufunc], operands, elementwise=True)
+                    value.python = known
+                    return value
         return operate(self, ufunc, *operands)
 
     def python_number(self, value: Batched) -> Batched:

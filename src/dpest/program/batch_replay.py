@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpest.program.batch_draws import Draw
-from dpest.program.batch_outputs import Column, flatten_batched
+from dpest.program.batch_outputs import Column
 from dpest.program.batch_reading import Reading
 from dpest.program.batch_rows import Rows
 from dpest.program.batch_scalar import ScalarGenerator
@@ -43,8 +43,8 @@ class Replays:
         self._kept: list[tuple[list[Any], list[tuple[Any, ...]], list[Any]]] = []
         self._count = 0
 
-    def keep(self, reading: Reading, output: Any) -> None:
-        """Remember runs of the path that has just ended with this output."""
+    def keep(self, reading: Reading, skeleton: Skeleton, leaves: list[Any]) -> None:
+        """Remember runs of the path that has just ended with this output, flat."""
         arrays, total = self._arrays, reading.rows.count
         wanted = min(total, _AT_ONCE if self._count < _FIRST else 1)
         # spread over the path; where it is one run, not always the first
@@ -56,7 +56,6 @@ class Replays:
             above = arrays.take(rows.index, places[rows])
             rows = rows.parent
             places[rows] = above
-        skeleton, leaves = flatten_batched(reading, output)
         columns = [
             arrays.to_numpy(arrays.take(leaf.data, places[reading.rows])).tolist()
             if isinstance(leaf, Column)
@@ -106,7 +105,9 @@ def same_output(skeleton: Skeleton, leaves: list[Any], output: Any) -> bool:
     """Equal up to the last bits, and whether a whole number is an int or a float."""
     other, values = flatten(output)
     return (
-        len(leaves) == len(values) and _alike(skeleton, other) and all(map(_agree, leaves, values))
+        len(leaves) == len(values)
+        and (skeleton == other or _alike(skeleton, other))
+        and all(map(_agree, leaves, values))
     )
 
 
@@ -128,6 +129,8 @@ def _alike(first: Skeleton, second: Skeleton) -> bool:
 
 
 def _agree(first: Any, second: Any) -> bool:
+    if first is second:
+        return True
     if isinstance(first, (float, np.floating)) or isinstance(second, (float, np.floating)):
         if first != first or second != second:
             return first != first and second != second

@@ -204,12 +204,14 @@ class Batched:
     # One number at a time
 
     def __bool__(self) -> bool:
+        if not self.shape:
+            return self._reading.decide(self)
         if self.size != 1:
             raise ValueError(
                 "The truth value of an array with more than one element is ambiguous. "
                 "Use a.any() or a.all()"
             )
-        return self._reading.decide(self if not self.shape else self.reshape(()))
+        return self._reading.decide(self.reshape(()))
 
     def __index__(self) -> int:
         return operator.index(self._reading.concrete(self, "an index made of noise"))

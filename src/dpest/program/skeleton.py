@@ -30,6 +30,13 @@ class Nest(NamedTuple):
 
 
 Skeleton = Leaf | Nest
+# Most leaves are plain numbers: they are told at a glance, and equal ones are one object.
+PLAIN_LEAVES: dict[type, Leaf] = {
+    bool: Leaf("bool"),
+    int: Leaf("int"),
+    float: Leaf("float"),
+    type(None): Leaf("none"),
+}
 
 
 def leaf_kind(value: Any) -> LeafKind:
@@ -57,6 +64,10 @@ def flatten(value: Any) -> tuple[Skeleton, list[Any]]:
 
 
 def _flatten(value: Any, leaves: list[Any]) -> Skeleton:
+    plain = PLAIN_LEAVES.get(type(value))
+    if plain is not None:
+        leaves.append(value)
+        return plain
     if isinstance(value, (list, tuple)):
         name = "list" if isinstance(value, list) else "tuple"
         return Nest(name, (), tuple(_flatten(v, leaves) for v in value))
