@@ -119,7 +119,10 @@ class Cells:
             per_row = len(score) / max(rows - 1, 1)
             depth = int(np.clip(np.log2(max(per_row / self._outputs, 1.0)), 0, self._deepest))
             edges = quantile_edges(score, 2**depth)
-            # Repeated values give fewer edges; infinite ones keep the tree complete.
+            # Repeated values give fewer edges, and so fewer bins; nothing lies below the least.
+            edges = edges[edges > score.min(initial=np.inf)]
+            depth = len(edges).bit_length()
+            # Infinite edges keep the tree complete.
             self._edges = np.concatenate([edges, np.full(2**depth - 1 - len(edges), np.inf)])
         return rows, 2**depth
 

@@ -68,6 +68,22 @@ MONOTONE = 0.8
 ALIKE = 0.6
 
 
+# Epsilons at a time: what is computed for them stays in the cache.
+_EPSILONS = 8
+
+
+def _log_add(a: Floats, b: Floats) -> Floats:
+    """`np.logaddexp` of finite numbers, several times as fast."""
+    return np.asarray(np.maximum(a, b) + np.log1p(np.exp(-np.abs(a - b))))
+
+
+def _log_sum(logs: Floats, axis: int) -> Floats:
+    """`np.logaddexp.reduce` of finite numbers, several times as fast."""
+    peak = logs.max(axis=axis, keepdims=True)
+    shifted = logs - peak
+    return np.asarray(peak.squeeze(axis) + np.log(np.exp(shifted, out=shifted).sum(axis=axis)))
+
+
 def region_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> tuple[Floats, Floats]:
     """Log wealths of betting on label 1, and on label 0, in regions with these label counts.
 
@@ -89,10 +105,13 @@ def _region_log_wealths(
     zeros = np.concatenate([n.ravel() for _, n in counts])
     # First the bets on label 1, then those on label 0.
     won, lost = np.concatenate([ones, zeros]), np.concatenate([zeros, ones])
-    logs = right[..., None] * won + wrong[..., None] * lost
-    logs += np.log(EXCESS_PRIOR)[:, None]
-    peak = logs.max(axis=1)
-    total = peak + np.log(np.exp(logs - peak[:, None]).sum(axis=1))
+    total = np.empty((len(epsilon), len(won)))
+    for begin in range(0, len(epsilon), _EPSILONS):
+        some = slice(begin, begin + _EPSILONS)
+        logs = right[some, :, None] * won
+        logs += wrong[some, :, None] * lost
+        logs += np.log(EXCESS_PRIOR)[:, None]
+        total[some] = _log_sum(logs, axis=1)
     found, begin = [], 0
     for n, _ in counts:
         shape = (len(epsilon), *n.shape)
@@ -115,11 +134,12 @@ def tree_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> Floats:
         levels.append((ones[..., ::2] + ones[..., 1::2], zeros[..., ::2] + zeros[..., 1::2]))
     total: Floats | None = None
     for one, zero in _region_log_wealths(levels, epsilon):
-        stop = np.logaddexp(np.log(NO_BET), np.log(0.5 * (1.0 - NO_BET)) + np.logaddexp(one, zero))
+        bet = np.log(0.5 * (1.0 - NO_BET)) + _log_add(one, zero)
+        stop = _log_add(np.full_like(bet, np.log(NO_BET)), bet)
         if total is None:
             total = stop
         else:
-            total = np.logaddexp(stop, total[..., ::2] + total[..., 1::2]) - np.log(2.0)
+            total = _log_add(stop, total[..., ::2] + total[..., 1::2]) - np.log(2.0)
     assert total is not None
     return np.asarray(total.reshape(len(epsilon), -1).sum(axis=1))
 
@@ -144,21 +164,21 @@ def tails_log_wealth(ones: Floats, zeros: Floats, epsilon: Floats) -> Floats:
     (high1, high0), (deep1, deep0) = tail(True), tail(False)
     regions = [(high1, high0), (deep1, deep0), (high1 + deep0, high0 + deep1)]
     (up1, up0), (low1, low0), alike = (
-        tuple(np.logaddexp.reduce(logs, axis=-1) - np.log(half) for logs in both)
+        tuple(_log_sum(logs, axis=-1) - np.log(half) for logs in both)
         for both in _region_log_wealths(regions, epsilon)
     )
     alone = np.log(0.125 * (1.0 - MONOTONE))
     opposite = 0.5 * MONOTONE
     ways = np.array(
         [
-            np.log(opposite * ALIKE) + np.logaddexp(*alike),
-            np.log(opposite * (1.0 - ALIKE)) + np.logaddexp(up1 + low0, up0 + low1),
-            np.log(2.0) + alone + np.logaddexp(up1 + low1, up0 + low0),
-            alone + np.logaddexp(up1, up0),
-            alone + np.logaddexp(low1, low0),
+            np.log(opposite * ALIKE) + _log_add(*alike),
+            np.log(opposite * (1.0 - ALIKE)) + _log_add(up1 + low0, up0 + low1),
+            np.log(2.0) + alone + _log_add(up1 + low1, up0 + low0),
+            alone + _log_add(up1, up0),
+            alone + _log_add(low1, low0),
         ]
     )
-    total = np.logaddexp.reduce(ways, axis=0)
+    total = _log_sum(ways, axis=0)
     return np.asarray(total.reshape(len(epsilon), -1).sum(axis=1))
 
 
