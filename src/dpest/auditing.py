@@ -50,6 +50,7 @@ def audit(
     cluster: str | None = None,
     state: str | None = None,
     device: str = "numpy",
+    patience: float = 1.0,
 ) -> Verdict:
     """How private is `target`? Two bounds with all the evidence.
 
@@ -61,6 +62,8 @@ def audit(
     Interrupted with Ctrl-C, it returns what was established so far (`details["interrupted"]`).
     Runs are made by `workers` processes or on a Dask `cluster`, and finished ones are kept in the
     file `state`; none of this changes the answer. `device` is "numpy" or one of torch ("cuda").
+    Engines give up on what takes them too long, in seconds of their own computing; the notes say
+    so. With a `patience` of 10 they try ten times as long.
     """
     lengths = [length] if length is None or isinstance(length, int) else list(length)
 
@@ -85,6 +88,7 @@ def audit(
             progress=progress,
             runner=runner,
             device=device,
+            patience=patience,
         )
 
     with _running(workers, cluster, state) as runner:

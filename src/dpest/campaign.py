@@ -21,7 +21,7 @@ from dpest.inputs.domains import ANY, integers
 from dpest.inputs.patterns import patterns
 from dpest.inputs.search import WorstPair, search
 from dpest.pictures import curves
-from dpest.program.watchdog import TimeUp, watched
+from dpest.program.watchdog import Deadline, TimeUp, patient, watched
 from dpest.questions import Resolved
 from dpest.verdict import MEET, Verdict, exceeds
 
@@ -34,13 +34,18 @@ ENGINES = ("proof", "exact", "attack")
 PAIRS = 160
 # All pairs of a domain that can be listed, if they take no longer than an ordinary search.
 LISTED = 4000
-# Guards, not budgets: what takes longer than this is given up, and the notes say so.
+# Guards, not budgets: what takes longer than this is given up, and the notes say so. They are
+# seconds of computing (see `watchdog.Deadline`), times the audit's patience.
+LOOK_SECONDS = 0.5
 EXACT_SECONDS = 6.0
 PAIR_SECONDS = 10.0
 PROOF_SECONDS = 15.0
 # Proofs for every length take a fraction of a second, or don't come at all.
 ANY_SECONDS = 4.0
-DEFAULT_BUDGET = Budget(runs=400_000, seconds=4.0)
+# Points on a ray: next to the origin, then STEP times as far out each time.
+STEP, FAR = 64.0, 1e6
+# What sampling may spend by default.
+RUNS, SECONDS = 400_000, 4.0
 
 
 class Campaign:
@@ -58,16 +63,20 @@ class Campaign:
         progress: Report | None = None,
         runner: Runner | None = None,
         device: str = "numpy",
+        patience: float = 1.0,
     ) -> None:
         if not 0 < alpha < 1:
             raise DomainError(f"alpha is a probability between 0 and 1; got {alpha=}")
         unknown = [name for name in engines if name not in ENGINES]
         if unknown:
             raise InputError(f"no engine is called {unknown[0]!r}; there are {', '.join(ENGINES)}")
+        if not 0 < patience < math.inf:
+            raise DomainError(f"patience is a positive factor; got {patience=}")
         self.question = question
         self.alpha = alpha
+        self.patience = patience
         self.given_budget = None if budget is None else Budget.of(budget)
-        self.attack_budget = Budget.of(budget, DEFAULT_BUDGET)
+        self.attack_budget = Budget.of(budget, Budget(RUNS, SECONDS * patience))
         self.seed = seed
         self.engines = tuple(engines)
         self.floating_point = floating_point
@@ -88,14 +97,17 @@ class Campaign:
 
     def run(self) -> Verdict:
         """All steps; an interrupt ends them with what was established so far."""
+        with patient(self.patience):
+            return self._run()
+
+    def _run(self) -> Verdict:
         try:
             proof, exact = "proof" in self.engines, "exact" in self.engines
             if proof:
                 self.prove((ANY,))
-            bounded = self.verdict().upper is not None
-            if exact and not bounded:
-                # No bound for every length: the patterns soon show whether ε is infinite.
-                self.search_exactly(patterns_only=True)
+            if exact and self.verdict().upper is None:
+                # No bound for every length: the first patterns may show at once that ε is infinite.
+                self.search_exactly(look=True)
             if proof and not self.settled():
                 self.prove((self.question.length,))
             if exact and not self.settled():
@@ -160,9 +172,9 @@ class Campaign:
             self.tried.add(length)
             self.tell(f"proof for {'every length' if length is ANY else f'n = {length}'}")
             where = "every length" if length is ANY else f"n = {length}"
-            patience = ANY_SECONDS if length is ANY else PROOF_SECONDS
+            deadline = Deadline(ANY_SECONDS if length is ANY else PROOF_SECONDS)
             try:
-                with watched(time.monotonic() + patience):
+                with watched(deadline):
                     proof = prove(
                         question.mechanism,
                         adjacency=question.adjacency,
@@ -170,15 +182,16 @@ class Campaign:
                         unit=question.unit,
                         domain=None if question.domain_assumed else question.domain,
                         form=question.domain.form,
-                        fallback_length=question.length if question.domain_assumed else None,
+                        fallback_length=0,
                     )
             except DpestError as reason:
                 self.refuse(f"no proof for {where}", str(reason))
                 continue
             except TimeUp:
-                self.notes.append(f"no proof for {where} within {patience:g} s")
+                self.notes.append(f"no proof for {where} within {deadline.seconds:g} s")
                 continue
             self.proofs.append(proof)
+            self.tried.add(proof.length)
             if question.domain_assumed and INTEGER_DATA in proof.notes:
                 # The whole audit is then about integers: real data would be another question.
                 self.notes.append(INTEGER_DATA)
@@ -205,16 +218,18 @@ class Campaign:
 
     # Exact lower bounds ----------------------------------------------------------------------
 
+    @functools.cached_property
     def value(self) -> Callable[[Any, Any], float]:
-        """What one pair is worth, in the measure that was asked."""
+        """What one pair is worth, in the measure that was asked; a pair is computed once."""
         from dpest.distributions.engine import Objective, exact_loss
 
         mechanism, measure = self.question.mechanism, self.question.measure
         objective = Objective(mechanism)
 
         def value(x: Any, x2: Any) -> float:
+            deadline = Deadline(PAIR_SECONDS)
             try:
-                with watched(time.monotonic() + PAIR_SECONDS):
+                with watched(deadline):
                     if measure == Measure():
                         worth = objective(x, x2)
                         self.complete = self.complete and objective.complete
@@ -224,7 +239,7 @@ class Campaign:
                     return measures.of_loss(loss, measure)
             except TimeUp:
                 raise RefusedError(
-                    f"the exact loss of one pair takes more than {PAIR_SECONDS:g} s"
+                    f"the exact loss of one pair takes more than {deadline.seconds:g} s"
                 ) from None
 
         return value
@@ -234,21 +249,20 @@ class Campaign:
 
         The pairs (λd, (λ+1)d) come as close to the supremum as one likes on the real line.
         """
-        rays = [proof.ray for proof in self.proofs if proof.ray is not None]
+        rays = [ray for proof in self.proofs for ray in (proof.ray, *proof.rays) if ray is not None]
         if not rays or self.question.measure != Measure():
             return
-        value = self.value()
         for ray in rays:
             best: tuple[float, Any, Any] | None = None
             scale = 1.0
-            while scale < 1e6 and (best is None or best[0] < self.enough()):
+            while scale < FAR and (best is None or best[0] < self.enough()):
                 x, x2 = map(self.question.domain.as_input, ray.pair(scale))
-                scale *= 4
+                scale *= STEP
                 if not self.question.adjacency.holds(x, x2, self.question.domain):
                     break
                 self.tell("exact, along the proof's ray")
                 try:
-                    found = value(x, x2)
+                    found = self.value(x, x2)
                 except DpestError as reason:
                     self.notes.append(f"the proof's ray could not be followed: {reason}")
                     break
@@ -260,23 +274,22 @@ class Campaign:
             if self.settled():
                 return
 
-    def search_exactly(self, patterns_only: bool = False) -> None:
-        """The literature's patterns, then a search over the domain."""
+    def search_exactly(self, look: bool = False) -> None:
+        """The literature's patterns, then a search over the domain; a `look`: some patterns."""
         if self.settled() or self.question.mechanism.black_box:
             return
         question = self.question
-        value = self.value()
         known = patterns(question.adjacency, question.domain, question.length, both_orders=False)
         count = max(len(known), 1)
         # A domain that can be listed is worth more time: its maximum is an upper bound too.
-        patience = 3 * EXACT_SECONDS if question.domain.size is not None else EXACT_SECONDS
-        deadline = time.monotonic() + patience
+        seconds = EXACT_SECONDS * (1 if question.domain.size is None else 3)
+        deadline = Deadline(LOOK_SECONDS if look else seconds)
         refused: list[DpestError] = []
 
         def one(x: Any, x2: Any) -> float:
             self.tell("exact, searching pairs")
             try:
-                return value(x, x2)
+                return self.value(x, x2)
             except DpestError as reason:
                 refused.append(reason)
                 raise
@@ -288,12 +301,12 @@ class Campaign:
                 question.adjacency,
                 question.domain,
                 length=question.length,
-                budget=count if patterns_only else max(PAIRS, count),
+                budget=count if look else max(PAIRS, count),
                 seed=self.seed,
                 enough=self.enough(),
-                stop=lambda: time.monotonic() > deadline or len(refused) > 1,
-                listed=0 if patterns_only else LISTED,
-                patience=EXACT_SECONDS,
+                stop=lambda: deadline.passed() or len(refused) > 1,
+                listed=0 if look else LISTED,
+                patience=EXACT_SECONDS * self.patience,
             )
         except DpestError as reason:
             self.refuse("no exact answer", str(reason))

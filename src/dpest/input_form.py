@@ -6,7 +6,6 @@ about its error messages.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,7 +18,7 @@ from dpest.inputs.adjacency import Adjacency
 from dpest.inputs.domains import Domain, Reals, Records
 from dpest.inputs.entries import is_real, short
 from dpest.inputs.patterns import patterns
-from dpest.program.watchdog import TimeUp, watched
+from dpest.program.watchdog import Deadline, TimeUp, watched
 
 _INPUTS = 2
 _SEEDS = 8  # a function may fail on one of its branches only
@@ -51,7 +50,7 @@ def with_form(
     candidates.append(replace(domain, form="array"))  # type: ignore[type-var]
     best: tuple[int, Domain] | None = None
     first: _Failures | None = None
-    deadline = time.monotonic() + _SECONDS
+    deadline = Deadline(_SECONDS)
     for candidate in candidates:
         n = 1 if candidate.form == "number" else length
         try:
@@ -96,7 +95,7 @@ def as_taken(mechanism: Mechanism, x: Any, x2: Any) -> tuple[Any, Any]:
     pairs = [(x, x2), *([(np.array(x), np.array(x2))] if all(plain) else [])]
     filled = _with_values(mechanism)
     first: _Failures | None = None
-    deadline = time.monotonic() + _SECONDS
+    deadline = Deadline(_SECONDS)
     for pair in pairs:
         try:
             with watched(deadline):

@@ -36,6 +36,13 @@ from dpest.verdict import Verdict
 @click.option("--alpha", type=float, default=0.001, show_default=True, help="Chance of error.")
 @click.option("--budget", metavar="30s|1e6runs", help="What sampling may spend.")
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--patience",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="How long the engines try before they give up: 10 for ten times as long.",
+)
 @click.option("--floating-point", is_flag=True, help="Also audit the machine's doubles.")
 @running_options
 @click.option("--json", "json_path", metavar="F", help="Write the verdict as JSON; - for stdout.")

@@ -13,7 +13,6 @@ import copy
 import inspect
 import itertools
 import textwrap
-import time
 import types
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +22,7 @@ import numpy as np
 
 from dpest.declaration import Mechanism
 from dpest.program.calls import caller
-from dpest.program.watchdog import TimeUp, watched
+from dpest.program.watchdog import Deadline, TimeUp, watched
 
 _CHECKS = 12
 _SECONDS = 5.0
@@ -217,7 +216,7 @@ def agree(whole: Mechanism, parts: Sequence[Mechanism], x: Any, checks: int = _C
     """
     together, apart = caller(whole), [caller(part) for part in parts]
     try:
-        with watched(time.monotonic() + _SECONDS):
+        with watched(Deadline(_SECONDS)):
             for seed in range(checks):
                 stream = np.random.default_rng(seed)
                 expected = together(copy.deepcopy(x), np.random.default_rng(seed))

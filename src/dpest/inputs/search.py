@@ -122,8 +122,9 @@ def search(
     At most `budget` evaluations; the same seed makes the same ones. `symmetric`: the value doesn't
     depend on the order, so that one order is enough. `starts` are tried first. A domain that can
     be listed is searched exhaustively if the budget, or `listed`, covers its pairs and the first
-    few let expect that all of them take less than `patience` seconds. `stop()` ends the search
-    early, and so does a value of at least `enough` (a known upper bound: nothing can be better).
+    few let expect that all of them take less than `patience` seconds of computing. `stop()` ends
+    the search early, and so does a value of at least `enough` (a known upper bound: nothing can be
+    better).
     """
     from dpest.inputs.record_search import search_datasets
     from dpest.inputs.vector_search import search_vectors
@@ -170,14 +171,14 @@ def search(
 
 def _all_of(ledger: Ledger, every: list[tuple[str, Any, Any]], patience: float) -> bool:
     """Try every pair, unless the first ones show that it would take too long."""
-    started, before, usual = time.monotonic(), ledger.evaluations, ledger.budget
+    started, before, usual = time.thread_time(), ledger.evaluations, ledger.budget
     ledger.budget = max(usual, before + len(every))
     try:
         for name, x, x2 in every:
             ledger.at(x, x2, name)
             tried = ledger.evaluations - before
             if tried == _FEW:
-                expected = (time.monotonic() - started) * len(every) / tried
+                expected = (time.thread_time() - started) * len(every) / tried
                 if expected > patience:
                     return False
     finally:

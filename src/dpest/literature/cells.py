@@ -115,10 +115,9 @@ def _study(mechanism: Mechanism, settings: Settings) -> Campaign:
 
 def _patterns(row: str, study: Campaign) -> Cell:
     """The largest exact ε over the literature's patterns, as the tools searched them."""
-    value = study.value()
     best: tuple[float, list[Any]] | None = None
     for x, x2 in _pattern_pairs(study):
-        found = value(x, x2)
+        found = study.value(x, x2)
         if best is None or found > best[0]:
             best = (found, [x, x2])
         if math.isinf(found):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -25,7 +24,7 @@ from dpest.program.returning import Loops
 from dpest.program.running import in_run
 from dpest.program.runs import Explored, Joined, Limits, Names, Run, Suspended, Turn
 from dpest.program.symbolic import Truth
-from dpest.program.watchdog import TimeUp, watched
+from dpest.program.watchdog import Deadline, TimeUp, watched
 
 __all__ = ["Exploration", "Explored", "Limits", "Names", "Run", "explore", "same_outcome"]
 
@@ -82,7 +81,7 @@ class Exploration:
             if start is None:
                 return
             self.start = start
-        deadline = time.monotonic() + self.limits.seconds
+        deadline = Deadline(self.limits.seconds)
         stack: list[list[Turn]] = [[]]
         suspended: list[tuple[float, int, list[Turn], int]] = []
         order = itertools.count()
@@ -121,7 +120,7 @@ class Exploration:
             self._check_repeats(*first, deadline)
 
     def _attempt(
-        self, turns: Sequence[Turn], patience: int, deadline: float, improbable: float
+        self, turns: Sequence[Turn], patience: int, deadline: Deadline, improbable: float
     ) -> tuple[Run, Explored | None]:
         run = Run(self, turns, patience, improbable)
         self.runs += 1
@@ -137,7 +136,7 @@ class Exploration:
             return run, None
         except TimeUp as stop:
             raise self._too_much(
-                f"more than {self.limits.seconds:g} s", innermost(stop.__traceback__)
+                f"more than {deadline.seconds:g} s", innermost(stop.__traceback__)
             ) from None
         except DpestError:
             raise
@@ -173,7 +172,7 @@ class Exploration:
             for conditions, choices, _ in self.joins.merged(turns, ())
         )
 
-    def _check_repeats(self, turns: list[Turn], before: Explored, deadline: float) -> None:
+    def _check_repeats(self, turns: list[Turn], before: Explored, deadline: Deadline) -> None:
         run, again = self._attempt(turns, 10**9, deadline, 0.0)
         same = (
             again is not None

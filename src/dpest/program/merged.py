@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from dpest.declaration import Mechanism, parameters_of
 from dpest.program.calls import fresh
 from dpest.program.paths import Path, Trace
-from dpest.program.watchdog import TimeUp, watched
+from dpest.program.watchdog import Deadline, TimeUp, watched
 
 
 def merged_trace(target: Mechanism, x: Any, seconds: float) -> Trace | None:
@@ -22,7 +21,7 @@ def merged_trace(target: Mechanism, x: Any, seconds: float) -> Trace | None:
     if set(variables) != set(parameters) - {"rng"}:
         return None
     try:
-        with watched(time.monotonic() + seconds):
+        with watched(Deadline(seconds)):
             model = build(target.function, variables)
     except (Exception, TimeUp):
         # Whatever stands in the way, the plain paths are always there.

@@ -9,7 +9,6 @@ the plain paths are taken instead.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +26,7 @@ from dpest.program.running import in_run, remembered
 from dpest.program.skeleton import Skeleton
 from dpest.program.states import copied, signature
 from dpest.program.symbolic import Real, Truth, settled
+from dpest.program.watchdog import Deadline
 
 _MOST_NODES = 20_000
 _MOST_PATHS = 20_000
@@ -123,8 +123,7 @@ class _Builder:
         seconds: float,
     ) -> None:
         self.parts = parts
-        self.seconds = seconds
-        self.started = time.monotonic()
+        self.deadline = Deadline(seconds)
         self.world = world
         self.replacements = replacements
         self.merge = merge
@@ -226,9 +225,9 @@ class _Builder:
         )
 
     def _new(self, variables: Mapping[str, Any], given: tuple[Any, ...]) -> Node:
-        if time.monotonic() - self.started > self.seconds:
+        if self.deadline.passed():
             raise PathLimitError(
-                f"the states of {self.parts.name} take more than {self.seconds:g} s",
+                f"the states of {self.parts.name} take more than {self.deadline.seconds:g} s",
                 "Use a smaller length.",
                 self.parts.file,
             )

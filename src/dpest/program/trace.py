@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import random
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,7 +27,7 @@ from dpest.program.release import released
 from dpest.program.returning import EndlessError
 from dpest.program.running import SAMPLING
 from dpest.program.skeleton import flatten
-from dpest.program.watchdog import TimeUp, watched
+from dpest.program.watchdog import Deadline, TimeUp, watched
 
 __all__ = ["expand_indicators", "instantiate", "noise_free", "trace"]
 
@@ -112,7 +111,7 @@ def noise_free(
     """What the function returns when every noise is at its centre (see `fixed.at_centre`)."""
     target = as_mechanism(mechanism).with_params(params)
     try:
-        with patched(target.function), watched(time.monotonic() + seconds):
+        with patched(target.function), watched(Deadline(seconds)):
             return caller(target)(fresh(x, lenient=False), at_centre())
     except TimeUp:
         raise PathLimitError(

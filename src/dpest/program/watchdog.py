@@ -8,6 +8,51 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+
+# On a busy machine a thread gets less than its time: by the clock it may take so much longer.
+BUSY = 3.0
+
+_patience: ContextVar[float] = ContextVar("patience", default=1.0)
+
+
+@contextmanager
+def patient(factor: float) -> Iterator[None]:
+    """Let every deadline that is set inside be `factor` times as far away."""
+    before = _patience.set(_patience.get() * factor)
+    try:
+        yield
+    finally:
+        _patience.reset(before)
+
+
+class Deadline:
+    """`seconds` from now, of the time that this thread itself computes.
+
+    What else the machine does is not held against the code, up to `BUSY` times the seconds.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds * _patience.get()
+        own = getattr(time, "pthread_getcpuclockid", None)
+        self.clock = None if own is None else own(threading.get_ident())
+        self.began = time.monotonic()
+        self.used = self._used()
+
+    def _used(self) -> float:
+        if self.clock is None:
+            return time.monotonic()
+        try:
+            return time.clock_gettime(self.clock)
+        except OSError:  # the thread has ended
+            return time.monotonic()
+
+    def passed(self) -> bool:
+        """Whether it has passed; any thread may ask."""
+        spent = time.monotonic() - self.began
+        if spent < self.seconds:
+            return False
+        return spent >= BUSY * self.seconds or self._used() - self.used >= self.seconds
 
 
 class TimeUp(BaseException):
@@ -22,14 +67,14 @@ class _Dog:
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
-        self.deadlines: dict[int, float] = {}
+        self.deadlines: dict[int, list[Deadline]] = {}  # of each thread, the outer ones first
         self.thread: threading.Thread | None = None
         self.idle = False
 
-    def watch(self, ident: int, deadline: float) -> float | None:
+    def watch(self, ident: int, deadline: Deadline) -> list[Deadline]:
         with self.changed:
-            before = self.deadlines.get(ident)
-            self.deadlines[ident] = deadline if before is None else min(before, deadline)
+            before = self.deadlines.get(ident, [])
+            self.deadlines[ident] = [*before, deadline]
             if self.thread is None or not self.thread.is_alive():
                 self.thread = threading.Thread(target=self._run, name="dpest-watch", daemon=True)
                 self.thread.start()
@@ -37,19 +82,18 @@ class _Dog:
                 self.changed.notify()
         return before
 
-    def rest(self, ident: int, before: float | None) -> None:
+    def rest(self, ident: int, before: list[Deadline]) -> None:
         with self.changed:
-            if before is None:
-                self.deadlines.pop(ident, None)
-            else:
+            if before:
                 self.deadlines[ident] = before
+            else:
+                self.deadlines.pop(ident, None)
 
     def _run(self) -> None:
         with self.changed:
             while True:
-                now = time.monotonic()
-                for ident, deadline in self.deadlines.items():
-                    if deadline <= now:
+                for ident, deadlines in self.deadlines.items():
+                    if any(deadline.passed() for deadline in deadlines):
                         # Again and again, should the code swallow it.
                         ctypes.pythonapi.PyThreadState_SetAsyncExc(
                             ctypes.c_ulong(ident), ctypes.py_object(TimeUp)
@@ -77,9 +121,9 @@ if hasattr(os, "register_at_fork"):  # the thread, and maybe its lock, stay with
 
 
 @contextmanager
-def watched(deadline: float) -> Iterator[None]:
-    """Raise TimeUp in this thread when `deadline` (time.monotonic) has passed."""
-    if time.monotonic() >= deadline:
+def watched(deadline: Deadline) -> Iterator[None]:
+    """Raise TimeUp in this thread when the deadline has passed."""
+    if deadline.passed():
         raise TimeUp
     ident = threading.get_ident()
     dog = _dog
@@ -91,6 +135,6 @@ def watched(deadline: float) -> Iterator[None]:
             dog.rest(ident, before)
         except TimeUp:
             dog.rest(ident, before)
-        if time.monotonic() >= deadline and before is None:
+        if not before and deadline.passed():
             # One that was sent and has not arrived must not arrive later.
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), None)

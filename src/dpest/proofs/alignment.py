@@ -10,17 +10,15 @@ once per draw. The least cost is a linear program.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from heapq import heappop, heappush
-from typing import Literal
+from typing import Literal, get_args
 
 from dpest.program.linear import Symbol
 from dpest.proofs.linear_program import (
     CONSTANT,
     Affine,
-    InexactError,
     InfeasibleError,
     LinearProgram,
     combine,
@@ -31,7 +29,10 @@ Face = Mapping[Symbol, tuple[Fraction, Fraction]]
 """A box of differences: an interval for each symbol of the data; absent symbols don't move."""
 
 _CLOSE = 1e-9
-_MOST_BRANCHES = 400
+
+
+Kind = Literal["absolute", "upward", "square"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Draw:
     support; Gumbel, because of its left tail). `square`: rate·s² per unit of Rényi order.
     """
 
-    kind: Literal["absolute", "upward", "square"]
+    kind: Kind
     rate: Fraction
     integral: bool = False
     family: str = ""
@@ -264,6 +265,10 @@ def cost_at(problem: Problem, point: Mapping[Symbol, Fraction]) -> PointCost:
     return PointCost(float(solution.at(objective)), slopes, keep, pin)
 
 
+Cost = Callable[[Problem, Mapping[Symbol, Fraction]], PointCost]
+"""`cost_at`, or one that remembers."""
+
+
 def _at_point(
     change: Change, shifts: Mapping[Symbol, Affine], point: Mapping[Symbol, Fraction]
 ) -> Affine:
@@ -284,9 +289,11 @@ class DualBound:
     pin: tuple[Fraction, ...]
 
 
-def dual_bound(problem: Problem, point: Mapping[Symbol, Fraction]) -> DualBound | None:
+def dual_bound(
+    problem: Problem, point: Mapping[Symbol, Fraction], cost: Cost = cost_at
+) -> DualBound | None:
     """The exact lower bound at a difference, from rounded multipliers; None if rounding fails."""
-    found = cost_at(problem, point)
+    found = cost(problem, point)
     if math.isinf(found.cost):
         return None
     for denominator in (5040, 10**6):
@@ -319,71 +326,6 @@ def dual_feasible(problem: Problem, keep: Sequence[Fraction], pin: Sequence[Frac
     return True
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Alignments that together cover every region and face, and the worst cost among them."""
-
-    cost: Fraction | None
-    alignments: Sequence[tuple[int, int, Alignment]]
-    stuck: tuple[int, Face] | None = None
-    """The region and the face for which no shift was found, when cost is None."""
-
-
-def plan(problems: Sequence[Problem], components: Sequence[Sequence[Face]]) -> Plan:
-    """Cover all regions and all faces, branching on corners of a box where that lowers the cost.
-
-    A component is a set of faces whose convex hull is a part of the adjacency set.
-    """
-    from itertools import count
-
-    order = count()
-    queue: list[tuple[float, int, int, int, Face, Alignment | None]] = []
-    reached = -1.0  # the greatest cost that no alignment can avoid
-
-    def add(region: int, component: int, face: Face) -> None:
-        nonlocal reached
-        relevant = problems[region].data_symbols()
-        face = {s: ends for s, ends in face.items() if s in relevant}
-        found: Alignment | None
-        try:
-            found = align(problems[region], face)
-        except (InfeasibleError, InexactError):
-            found = None
-        cost = math.inf if found is None else float(found.cost)
-        bounded = all(math.isfinite(end) for ends in face.values() for end in ends)
-        if cost > reached + _CLOSE and bounded:
-            start = found.corner if found else {s: low for s, (low, _) in face.items()}
-            reached = max(reached, climb(problems[region], face, start)[0])
-        heappush(queue, (-cost, next(order), region, component, face, found))
-
-    for region in range(len(problems)):
-        for component, faces in enumerate(components):
-            for face in faces:
-                add(region, component, face)
-    if not queue:
-        return Plan(Fraction(0), ())
-    budget = _MOST_BRANCHES
-    while -queue[0][0] > reached + _TOLERANCE and budget > 0:
-        _, _, region, component, face, found = queue[0]
-        ways = {
-            s: points(s, face[s], problems[region].integral, problems[region].whole) for s in face
-        }
-        free = [s for s, (low, high) in face.items() if low != high and ways[s]]
-        if not free:
-            break
-        heappop(queue)
-        split = free[0] if found is None else max(free, key=lambda s: _weight(found, s))
-        for end in ways[split]:
-            add(region, component, {**face, split: (end, end)})
-            budget -= 1
-    _, _, region, _, face, worst = queue[0]
-    if worst is None:
-        return Plan(None, (), (region, face))
-    done = [(r, c, a) for _, _, r, c, _, a in sorted(queue, key=lambda e: (e[2], e[3], e[1])) if a]
-    return Plan(max(a.cost for _, _, a in done), done)
-
-
-_TOLERANCE = 1e-7
 _MOST_POINTS = 41
 
 
@@ -406,10 +348,6 @@ def points(
     return [Fraction(v) for v in range(math.ceil(low), math.floor(high) + 1)]
 
 
-def _weight(found: Alignment, symbol: Symbol) -> Fraction:
-    return sum((abs(b.slopes.get(symbol, Fraction(0))) for b in found.bounds.values()), Fraction(0))
-
-
 def climb(
     problem: Problem, face: Face, start: Mapping[Symbol, Fraction]
 ) -> tuple[float, Mapping[Symbol, Fraction]]:
@@ -418,13 +356,16 @@ def climb(
 
 
 def climb_shared(
-    problems: Sequence[Problem], face: Face, start: Mapping[Symbol, Fraction]
+    problems: Sequence[Problem],
+    face: Face,
+    start: Mapping[Symbol, Fraction],
+    cost: Cost = cost_at,
 ) -> tuple[float, Mapping[Symbol, Fraction]]:
     """The same for several regions that share a release: the least of their costs counts."""
     best, where = -1.0, start
     point = start
     for _ in range(20):
-        found = min((cost_at(p, point) for p in problems), key=lambda f: f.cost)
+        found = min((cost(p, point) for p in problems), key=lambda f: f.cost)
         if found.cost <= best + _CLOSE:
             break
         best, where = found.cost, point
@@ -456,4 +397,4 @@ def starts(
     return list(unique.values())
 
 
-__all__ = ["CONSTANT", "Alignment", "Change", "Draw", "Face", "Problem", "align", "plan"]
+__all__ = ["CONSTANT", "Alignment", "Change", "Draw", "Face", "Problem", "align"]

@@ -7,7 +7,6 @@ positive value of the unit, by showing that polynomials are not negative on (0, 
 from __future__ import annotations
 
 import math
-import time
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from dpest.program.generator import SymbolicGenerator
 from dpest.program.linear import rational
 from dpest.program.roots import with_units
 from dpest.program.unit import Unit
+from dpest.program.watchdog import Deadline
 from dpest.proofs.ratios import (
     NeedsDenominatorError,
     Poly,
@@ -189,11 +189,11 @@ def distribution(function: Callable[[Any, Any], Any], x: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     pending: list[list[int]] = [[]]
     count = 0
-    started = time.process_time()
+    deadline = Deadline(_SECONDS)
     while pending:
         prefix = pending.pop()
         count += 1
-        if count > _MOST_PATHS or time.process_time() - started > _SECONDS:
+        if count > _MOST_PATHS or deadline.passed():
             raise PathLimitError(
                 f"too many outcomes of the draws (more than {count - 1})",
                 "Use a smaller mechanism",

@@ -12,6 +12,7 @@ from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.loops import END, Graph, LoopEdge
 from dpest.proofs.alignment import (
     Alignment,
+    Cost,
     Draw,
     DualBound,
     Face,
@@ -24,6 +25,7 @@ from dpest.proofs.alignment import (
 from dpest.proofs.potentials import Potential, Step
 from dpest.proofs.proof import Lower, Ray
 from dpest.proofs.regions_of_release import Region, problem, release_text
+from dpest.proofs.renaming import Costs
 
 _CLOSE = 1e-9
 _LONGEST = 60
@@ -40,6 +42,7 @@ def from_regions(
     """The greatest cost, over differences, of the cheapest region that gives the release."""
     if data:
         return None  # derived data don't range over all differences
+    cost_of = Costs()
     together: dict[Any, list[int]] = {}
     for i, region in enumerate(regions):
         together.setdefault(region.seen, []).append(i)
@@ -59,16 +62,15 @@ def from_regions(
         group = together[regions[i].seen]
         problems = [regions[k].problem for k in group]
         for start in starts(face, aligned, seed=i, tries=4 if len(group) > 1 else 1):
-            value, point = climb_shared(problems, face, start)
+            value, point = climb_shared(problems, face, start, cost_of)
             if best is None or value > best[0] + _CLOSE:
                 best = (value, point, group)
             if value >= limit - _CLOSE:
                 break
     if best is None or best[0] <= 0:
         return None
-    return _lower(
-        [regions[k].problem for k in best[2]], best[1], inputs, release_text(regions[best[2][0]])
-    )
+    shown = release_text(regions[best[2][0]])
+    return _lower([regions[k].problem for k in best[2]], best[1], inputs, shown, cost_of)
 
 
 def from_samples(
@@ -112,13 +114,14 @@ def _lower(
     point: Mapping[Symbol, Fraction],
     inputs: Sequence[Symbol],
     release: str,
+    cost: Cost = cost_at,
 ) -> Lower | None:
     found: list[DualBound] = []
     infinite = 0
     for one in problems:
-        bound = dual_bound(one, point)
+        bound = dual_bound(one, point, cost)
         if bound is None:
-            if math.isinf(cost_at(one, point).cost):
+            if math.isinf(cost(one, point).cost):
                 infinite += 1
                 continue
             return None

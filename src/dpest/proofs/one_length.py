@@ -18,9 +18,9 @@ from dpest.program.any_length import LISTS
 from dpest.program.merging import Model, build
 from dpest.proofs import certificates, conformance, gaussian, lower_bounds
 from dpest.proofs.adjacency_faces import faces, relevant, whole_data
-from dpest.proofs.alignment import plan
 from dpest.proofs.budgets import unrolled
 from dpest.proofs.conformance import place_of
+from dpest.proofs.planning import plan
 from dpest.proofs.proof import Proof
 from dpest.proofs.question import (
     Question,

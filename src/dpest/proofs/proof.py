@@ -101,6 +101,8 @@ class Proof:
     mixture: tuple[Fraction, Fraction, bool] | None = None
     """Of a composition of both kinds: ε of its pure parts (a multiple of the unit), ρ of the
     others, and whether those are Gaussian."""
+    rays: tuple[Ray | FinitePair, ...] = ()
+    """Where the parts of a composition are at their worst: pairs worth a look, nothing more."""
     claim_holds: bool | None = None
     """Whether a claim of another notion follows from the bound, at the parameters' values."""
     words: Any = field(default=None, repr=False, compare=False)

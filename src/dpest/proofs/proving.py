@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,13 +17,14 @@ from dpest.errors import (
 )
 from dpest.inputs.adjacency import Adjacency
 from dpest.inputs.domains import ANY, Form
+from dpest.program.record_cases import RecordError
 from dpest.program.roots import Exponential
 from dpest.program.unit import NO_VALUE, Unit
 from dpest.proofs import composition
 from dpest.proofs.enumerating import enumerated_proof
 from dpest.proofs.every_length import every_length, small_lower, without_bound
 from dpest.proofs.one_length import at_length, with_either_input
-from dpest.proofs.proof import Proof
+from dpest.proofs.proof import FinitePair, Proof, Ray
 from dpest.proofs.question import (
     Question,
     asked,
@@ -49,9 +50,9 @@ def prove(
 
     For `length=ANY` the mechanism must pass over its data once (or take an argmax of it); where it
     doesn't, the proof says why and, if `fallback_length` (or the length of the domain) is known, is
-    about that length. ε is a multiple of the parameter `unit` (by default the one that the claim
-    names, or eps, or epsilon), for every positive value of it; where the mechanism's scales are
-    not multiples of it, an absolute number for the parameters' values.
+    about that length (0: about none). ε is a multiple of the parameter `unit` (by default the one
+    that the claim names, or eps, or epsilon), for every positive value of it; where the mechanism's
+    scales are not multiples of it, an absolute number for the parameters' values.
 
     `form` is what the function takes (by default what the domain says): a list, an array, or one
     number. Never issued before the untouched function has agreed with the model on random inputs.
@@ -108,12 +109,17 @@ def _at_lengths(question: Question, fallback: int | None) -> Proof:
         composed = _composed(question)
         if composed is not None:
             return composed
-        length = fallback or getattr(question.domain, "length", None)
-        if not isinstance(length, int):
+        length = getattr(question.domain, "length", None) if fallback is None else fallback
+        if not isinstance(length, int) or not length:
             raise
         note = f"not for every length: {error}"
         about = replace(question, length=length, notes=(*question.notes, note))
-        return with_either_input(about, lambda q: at_length(q, length))
+        try:
+            return with_either_input(about, lambda q: at_length(q, length))
+        except DpestError:
+            if isinstance(error, RecordError):
+                raise error from None  # it says what to write
+            raise
 
 
 def _composed(question: Question) -> Proof | None:
@@ -138,7 +144,10 @@ def _composed(question: Question) -> Proof | None:
     except DpestError:
         return None
     found = replace(
-        found, claim=question.claim, claimed=question.claimed() if found.rho is None else None
+        found,
+        claim=question.claim,
+        claimed=question.claimed() if found.rho is None else None,
+        rays=_joined([p.lower.ray for _, p in proofs if p.lower is not None]),
     )
     if found.rho is not None:
         return with_claim(question, found)
@@ -146,10 +155,25 @@ def _composed(question: Question) -> Proof | None:
     return concluded(question, replace(found, lower=lower))
 
 
+def _joined(rays: Sequence[Ray | FinitePair]) -> tuple[Ray | FinitePair, ...]:
+    """Directions that may be bad for all parts at once: where one of them rests, another's move."""
+    moving = [ray for ray in rays if isinstance(ray, Ray) and not ray.infinite]
+    found: dict[Ray | FinitePair, None] = {}
+    for first in moving:
+        direction = first.direction
+        for ray in moving:
+            if len(ray.direction) == len(direction):
+                direction = tuple(a or b for a, b in zip(direction, ray.direction, strict=True))
+        found[replace(first, direction=direction)] = None
+    return (*found, *(ray for ray in rays if ray not in found))
+
+
 def _from_every(question: Question, error: DpestError) -> Proof:
     """What has no proof at its length may have one for every length."""
     try:
         every = every_length(replace(question, length=ANY))
+    except RecordError:
+        raise
     except DpestError:
         raise error from None
     if every.bound is None:

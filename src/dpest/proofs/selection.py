@@ -18,7 +18,8 @@ from dpest.program.any_length import ELEMENT, fields_of
 from dpest.program.linear import Form, Symbol
 from dpest.program.loops import Graph
 from dpest.proofs.adjacency_faces import Faces, faces, lowest
-from dpest.proofs.alignment import Change, Draw, Plan, Problem, plan
+from dpest.proofs.alignment import Change, Draw, Problem
+from dpest.proofs.planning import Plan, plan
 
 OTHERS = Symbol("input", "m")
 """How much the greatest of the other values changes."""
