@@ -58,9 +58,12 @@ def groups_of(traces: Sequence[Trace]) -> list[Group]:
                 entry = split[key] = ([[] for _ in traces], path.skeleton)
             entry[0][side].append(_product_of(path, trace))
     groups = []
-    for sides, skeleton in split.values():
-        if all(len(products) <= 1 for products in sides) and any(
-            product.indicators for products in sides for product in products
+    meeting = _meeting(split)
+    for key, (sides, skeleton) in split.items():
+        if (
+            key not in meeting
+            and all(len(products) <= 1 for products in sides)
+            and any(product.indicators for products in sides for product in products)
         ):
             groups.append(_factored(sides, skeleton))
         else:
@@ -216,12 +219,44 @@ def skeleton_key(skeleton: Skeleton) -> Any:
     return (skeleton.container, skeleton.keys, tuple(skeleton_key(p) for p in skeleton.parts))
 
 
+_VARIES = "varies"
+_MOST_PATTERNS = 40  # of varying places, up to which they are compared with each other
+
+
 def _group_key(path: Path) -> Any:
     constants = tuple(
-        "varies" if isinstance(leaf, Form) and leaf.terms else constant_key(leaf)
+        _VARIES if isinstance(leaf, Form) and leaf.terms else constant_key(leaf)
         for leaf in path.leaves
     )
     return skeleton_key(path.skeleton), constants
+
+
+def _meeting(keys: Iterable[Any]) -> set[Any]:
+    """The groups that may share an output with another one: where one is fixed the other varies.
+
+    Such groups have to be compared output by output; only a group that has its outputs to itself
+    is a product.
+    """
+    patterns: dict[Any, dict[tuple[int, ...], list[tuple[Any, ...]]]] = {}
+    for skeleton, constants in keys:
+        fixed = tuple(j for j, c in enumerate(constants) if c != _VARIES)
+        patterns.setdefault(skeleton, {}).setdefault(fixed, []).append(constants)
+    found: set[Any] = set()
+    for skeleton, by_fixed in patterns.items():
+        if len(by_fixed) > _MOST_PATTERNS:
+            found.update((skeleton, c) for listed in by_fixed.values() for c in listed)
+            continue
+        for one, two in itertools.combinations(by_fixed, 2):
+            both = sorted(set(one) & set(two))
+            seen: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+            for constants in by_fixed[one]:
+                seen.setdefault(tuple(constants[j] for j in both), []).append(constants)
+            for constants in by_fixed[two]:
+                others = seen.get(tuple(constants[j] for j in both), ())
+                found.update((skeleton, c) for c in others)
+                if others:
+                    found.add((skeleton, constants))
+    return found
 
 
 class _Product:

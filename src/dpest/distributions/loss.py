@@ -67,7 +67,7 @@ class ExactLoss:
     @property
     def complete(self) -> bool:
         """Whether ε is the value; otherwise it is a lower bound for this pair."""
-        return self.leftover == 0 and not self.searched
+        return self.leftover == 0 and (not self.searched or self.epsilon == math.inf)
 
     @functools.cached_property
     def _measure(self) -> divergences.LossMeasure:

@@ -14,7 +14,7 @@ from dpest.distributions.convolution import ConvolutionTerm
 from dpest.distributions.exponential_sums import ExponentialSum
 from dpest.distributions.quadrature import Floats
 from dpest.distributions.ratio import Extreme, scan, scan_lattice
-from dpest.distributions.summit import climb, grid_bounds
+from dpest.distributions.summit import Lattice, climb, grid_bounds
 from dpest.distributions.sums import Convolved, TwoSidedSum
 from dpest.distributions.terms import IntegralTerm, KernelTerm, Term, renamed
 from dpest.noise.laplace import Laplace
@@ -84,10 +84,26 @@ class Factor:
         if len(self.coordinates) == 1:
             return self.extremes()[side]
         if side not in self._climbed:
-            self._climbed[side] = climb(
-                self.pair, self.lines, self.symbols, self.scale, self.widest, side, self.costly
-            )
+            self._climbed[side] = self._climb(self.pair, side)
         return self._climbed[side]
+
+    def _climb(self, pair: Callable[[Floats], tuple[Floats, Floats]], side: int) -> Extreme:
+        return climb(
+            pair,
+            self.lines,
+            self.symbols,
+            self.scale,
+            self.widest,
+            side,
+            self.costly,
+            self._lattices(),
+        )
+
+    def _lattices(self) -> list[Lattice | None]:
+        return [
+            ([float(o) for o in c.offsets], float(c.step)) if c.lattice else None
+            for c in self.coordinates
+        ]
 
     def _key(self) -> Any:
         """Equal for factors that are one function up to the names of their coordinates."""
@@ -105,7 +121,13 @@ class Factor:
             return forward.value, backward.value
         if self._rough is None:
             self._rough = grid_bounds(
-                self.pair, self.lines, self.symbols, self.widest, self.costly, points
+                self.pair,
+                self.lines,
+                self.symbols,
+                self.widest,
+                self.costly,
+                points,
+                self._lattices(),
             )
         return self._rough
 
@@ -168,8 +190,7 @@ class Factor:
             return closed
         pair = pair or self.pair
         if len(self.coordinates) > 1:
-            args = (pair, self.lines, self.symbols, self.scale, self.widest)
-            return climb(*args, 0, self.costly), climb(*args, 1, self.costly)
+            return self._climb(pair, 0), self._climb(pair, 1)
         (coordinate,) = self.coordinates
         kinks = self.kinks() or [0.0]
         if coordinate.lattice:

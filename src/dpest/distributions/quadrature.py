@@ -276,7 +276,7 @@ def _measure(
         log_total = np.where(total > 0, np.log(total) + safe, -np.inf)
         depth = safe[:, owner] - top
     widths = ends - starts
-    hopeless = (np.abs(safe) > _HOPELESS).all(axis=0)[owner]
+    hopeless = np.atleast_1d((np.abs(safe) > _HOPELESS).all(axis=0))[owner]
     resolvable = ~hopeless & (
         widths > np.maximum(1e-13 * np.maximum(np.abs(starts), np.abs(ends)), finest)
     )

@@ -201,7 +201,7 @@ def _peak(pair: LogPair, x: Floats, y: Floats, doubt: Floats, sign: float, scale
     sure = y - doubt
     first = int(np.argmax(sure))
     best, where, unsure = float(sure[first]), float(x[first]), float(doubt[first])
-    inside = _promising(x, y, best)
+    inside = _promising(x, sure, best)
     if len(inside):
         low, high = x[inside - 1].copy(), x[inside + 1].copy()
         fractions = np.linspace(0, 1, 9)

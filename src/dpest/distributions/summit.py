@@ -1,8 +1,9 @@
-"""The supremum of a log-density ratio over several reals that hang together.
+"""The supremum of a log-density ratio over several numbers that hang together.
 
-Lines through the current point (each axis, and all coordinates together) are scanned in turn, from
-several starts. Each scan is exact on its line; that no better point lies off all of them is not
-proved, so the value is the ratio at an explicit point: never above the supremum.
+Lines through the current point (each axis, and all reals together) are scanned in turn, from
+several starts; whole numbers move on their lattice. Each scan is exact on its line; that no better
+point lies off all of them is not proved, so the value is the ratio at an explicit point: never
+above the supremum. A few whole numbers alone are gone through one by one.
 """
 
 from __future__ import annotations
@@ -13,12 +14,22 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dpest.distributions.quadrature import Floats
-from dpest.distributions.ratio import NOTHING, Extreme, rounding, scan
+from dpest.distributions.ratio import (
+    NOTHING,
+    Extreme,
+    lattice_points,
+    rounding,
+    scan,
+    scan_lattice,
+)
 from dpest.program.linear import Form, Symbol
 
 _SWEEPS = 6
 _FAR = 40.0
 _CHEAP, _COSTLY = 4000, 150  # grid points where a density is a closed form, or an integral
+_LISTED = 100_000  # lattice points that are all looked at
+
+Lattice = tuple[Sequence[float], float]  # where whole-numbered outputs lie: offsets and step
 
 
 def climb(
@@ -29,19 +40,32 @@ def climb(
     widest: float,
     side: int,
     costly: bool = False,
+    lattices: Sequence[Lattice | None] = (),
 ) -> Extreme:
-    """The supremum of one direction (0: log p - log q, 1: log q - log p) over all coordinates."""
+    """The supremum of one direction (0: log p - log q, 1: log q - log p) over all coordinates.
+
+    `lattices` says which coordinates take values on a lattice only.
+    """
     size = len(symbols)
+    lattices = lattices or [None] * size
+    listed = _all_points(lines, symbols, widest, lattices)
+    if listed is not None and not costly:
+        return _best_of(pair, listed, side)
     matrix = np.array([[float(f.terms.get(s, 0)) for s in symbols] for f in lines])
     constants = np.array([float(f.constant) for f in lines])
-    directions = [np.eye(size)[i] for i in range(size)] + [np.ones(size)]
-    grid = _grid(lines, symbols, widest, _COSTLY if costly else _CHEAP)
+    smooth = np.array([found is None for found in lattices])
+    directions = [np.eye(size)[i] for i in range(size)]
+    if smooth.sum() > 1:
+        directions.append(np.where(smooth, 1.0, 0.0))
+    grid = _grid(lines, symbols, widest, _COSTLY if costly else _CHEAP, lattices)
     good = _sure_ratios(*pair(grid))[side]
     starts = _distant(grid, good, widest, 1 if costly else 2)
     sweeps = 2 if costly else _SWEEPS
     best = NOTHING
     for start in starts:
-        found = _ascend(pair, matrix, constants, directions, start, side, scale, widest, sweeps)
+        found = _ascend(
+            pair, matrix, constants, directions, lattices, start, side, scale, widest, sweeps
+        )
         if found.sure > best.sure + 1e-13:
             best = found
         if best.value == math.inf:
@@ -67,9 +91,11 @@ def grid_bounds(
     widest: float,
     costly: bool = False,
     most: int | None = None,
+    lattices: Sequence[Lattice | None] = (),
 ) -> tuple[float, float]:
     """The largest ratios in both directions on a product of kinks and far points."""
-    points = _grid(lines, symbols, widest, min(most or _CHEAP, _COSTLY if costly else _CHEAP))
+    count = min(most or _CHEAP, _COSTLY if costly else _CHEAP)
+    points = _grid(lines, symbols, widest, count, lattices)
     forward, backward = _sure_ratios(*pair(points))
     return float(forward.max()), float(backward.max())
 
@@ -89,7 +115,64 @@ def _sure_ratios(log_p: Floats, log_q: Floats) -> tuple[Floats, Floats]:
     return np.where(one[0], np.inf, lost[0]), np.where(one[1], np.inf, lost[1])
 
 
-def _grid(lines: Sequence[Form], symbols: Sequence[Symbol], widest: float, most: int) -> Floats:
+def _all_points(
+    lines: Sequence[Form],
+    symbols: Sequence[Symbol],
+    widest: float,
+    lattices: Sequence[Lattice | None],
+) -> Floats | None:
+    """All lattice points in reach, if every coordinate lies on a lattice and they are few."""
+    axes = []
+    for symbol, lattice in zip(symbols, lattices, strict=True):
+        if lattice is None:
+            return None
+        spots = {
+            float(-f.constant / f.terms[symbol]) for f in lines if list(f.terms) == [symbol]
+        } or {0.0}
+        axes.append(lattice_points(*lattice, sorted(spots), widest))
+    if math.prod(len(axis) for axis in axes) > _LISTED:
+        return None
+    return np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
+
+
+def _best_of(pair: Callable[[Floats], tuple[Floats, Floats]], points: Floats, side: int) -> Extreme:
+    log_p, log_q = pair(points)
+    sure = _sure_ratios(log_p, log_q)[side]
+    top = int(np.argmax(sure))
+    if sure[top] == -math.inf:
+        return NOTHING
+    at, p, q = tuple(points[top].tolist()), float(log_p[top]), float(log_q[top])
+    if sure[top] == math.inf:
+        return Extreme(math.inf, at, "support", p, q)
+    return Extreme(
+        p - q if side == 0 else q - p,
+        at,
+        "at",
+        p,
+        q,
+        float(rounding(log_p[[top]], log_q[[top]])[0]),
+    )
+
+
+def _snapped(points: Floats, lattices: Sequence[Lattice | None]) -> Floats:
+    """The points with their whole-numbered coordinates moved to the nearest lattice point."""
+    for i, lattice in enumerate(lattices):
+        if lattice is not None:
+            offsets, step = lattice
+            column = points[:, i]
+            options = np.stack([o + step * np.rint((column - o) / step) for o in offsets])
+            nearest = np.argmin(np.abs(options - column), axis=0)
+            points[:, i] = options[nearest, np.arange(len(column))]
+    return points
+
+
+def _grid(
+    lines: Sequence[Form],
+    symbols: Sequence[Symbol],
+    widest: float,
+    most: int,
+    lattices: Sequence[Lattice | None] = (),
+) -> Floats:
     spots: set[float] = set()
     for line in lines:
         if len(line.terms) == 1:
@@ -116,11 +199,11 @@ def _grid(lines: Sequence[Form], symbols: Sequence[Symbol], widest: float, most:
                 row = np.full(len(symbols), axis[len(axis) // 2])
                 row[i] = a
                 rows.append(row)
-        return np.array(rows)
+        return _snapped(np.array(rows), lattices)
     mesh = np.meshgrid(*[axis] * len(symbols), indexing="ij")
     # Equal coordinates are ties between outputs: move them apart a little.
     tilt = 1e-7 * widest * np.arange(len(symbols))
-    return np.stack([m.ravel() for m in mesh], axis=1) + tilt
+    return _snapped(np.stack([m.ravel() for m in mesh], axis=1) + tilt, lattices)
 
 
 def _ascend(
@@ -128,6 +211,7 @@ def _ascend(
     matrix: Floats,
     constants: Floats,
     directions: Sequence[Floats],
+    lattices: Sequence[Lattice | None],
     start: Floats,
     side: int,
     scale: float,
@@ -150,20 +234,26 @@ def _ascend(
             def along(t: Floats, d: Floats = direction) -> tuple[Floats, Floats]:
                 return pair(point[None, :] + t[:, None] * d[None, :])
 
-            found = scan(along, kinks, scale, widest, (side,))[side]
+            moving = np.flatnonzero(direction)
+            lattice = lattices[moving[0]]
+            if lattice is not None and len(moving) == 1:
+                offsets, step = lattice
+                here = float(point[moving[0]])
+                offsets = [o - here for o in offsets]
+                found = scan_lattice(along, offsets, step, kinks, widest)[side]
+            else:
+                found = scan(along, kinks, scale, widest, (side,))[side]
             if found.sure <= best.sure + 1e-13 or not found.at:
                 continue
             where = found.at[0]
             if math.isinf(where):
-                edge = kinks[0] - _FAR * widest if where < 0 else kinks[-1] + _FAR * widest
-                step = edge
-                for i in np.flatnonzero(direction):
-                    ends[i] = "limit"
+                where = kinks[0] - _FAR * widest if where < 0 else kinks[-1] + _FAR * widest
+                reached = "limit"
             else:
-                step = where
-                for i in np.flatnonzero(direction):
-                    ends[i] = "at"
-            point = point + step * direction
+                reached = "at"
+            for i in moving:
+                ends[i] = reached
+            point = _snapped((point + where * direction)[None, :], lattices)[0]
             how = (
                 found.how
                 if found.how in ("support", "unbounded")
