@@ -189,19 +189,19 @@ def _newton(
     best = value(weights, eta)
     known = None if start is None else start.information
     factor: tuple[Floats, bool] | None = None
-    spread = 0.0
+    length = 1.0
     rows = max(float(total.sum()), 1.0)
     for _ in range(_MOST_STEPS):
         probability = _sigmoid(eta)
         gradient = design.gradient(ones - total * probability) - penalty @ weights
         now = float(np.abs(eta).max(initial=0.0))
-        # The curvature hardly changes while the log-odds are small.
-        if factor is None or now > spread + 0.5:
-            if known is None or now > known[1] + 0.5:
-                variance = total * np.maximum(probability * (1.0 - probability), 1e-4)
-                known = design.curvature(variance) / rows, now
+        # The curvature hardly changes while the log-odds do not: it is computed again where they
+        # do, or where it proved to be wrong.
+        if known is None or abs(now - known[1]) > 0.5 or length < 0.5:
+            variance = total * np.maximum(probability * (1.0 - probability), 1e-4)
+            known, factor = (design.curvature(variance) / rows, now), None
+        if factor is None:
             factor = cho_factor(known[0] * rows + penalty, overwrite_a=True)
-            spread = known[1]
         move = cho_solve(factor, gradient)
         length = 1.0
         while length > 1e-3:
