@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+import dpest
 from dpest import zoo
 from dpest.declaration import as_mechanism
 from dpest.distributions.engine import Objective, exact_loss
@@ -141,3 +142,34 @@ def _with_a_global(x, rng):
 @pytest.mark.parametrize("mechanism", [_with_an_object, _with_a_global])
 def test_results_that_share_an_object_are_one(mechanism):
     assert len(independent_results(as_mechanism(mechanism), [0.0, 0.0])) == 1
+
+
+def two_coins(x, rng):
+    """The textbook's randomised response, for each entry of a list."""
+    out = []
+    for bit in x:
+        if rng.integers(2) == 0:
+            out.append(bit)
+        else:
+            out.append(int(rng.integers(2)))
+    return out
+
+
+def test_answers_for_each_entry_are_taken_apart():
+    loss = dpest.exact(two_coins, [0, 1, 0, 1, 1, 0], [1, 1, 0, 1, 1, 0])
+    assert len(loss.parts) == 6
+    assert loss.epsilon == pytest.approx(math.log(3), abs=1e-12)
+    assert isinstance(loss.witness.details["output"], list)
+    # By all 64 outputs of one entry that differs: δ(0) is the total variation of one answer.
+    assert loss.delta(0.0) == pytest.approx(0.5, abs=1e-12)
+
+
+def test_entries_that_share_a_draw_are_not_taken_apart():
+    def shared(x, rng):
+        coin = rng.integers(2)
+        return [bit if coin == 0 else int(rng.integers(2)) for bit in x]
+
+    # Both answers are true or both are random: (1, 1) has 1/2 + 1/8 against 1/8.
+    loss = dpest.exact(shared, [1, 1], [0, 1])
+    assert len(loss.parts) == 1
+    assert loss.epsilon == pytest.approx(math.log(5), abs=1e-12)

@@ -20,7 +20,12 @@ from dpest.distributions.quadrature import (
     integrate,
     series_at,
 )
+from dpest.noise.exponential import Exponential
 from dpest.noise.family import Noise
+from dpest.noise.gaussian import Gaussian
+from dpest.noise.gumbel import Gumbel
+from dpest.noise.laplace import Laplace
+from dpest.noise.uniform import Uniform
 
 _SNAP = 1e-9  # how far from an integer a bound on lattice noise counts as on it
 
@@ -91,6 +96,14 @@ def reach(density: Density, depth: float = 60.0) -> tuple[float, float]:
         else:
             sides.append((math.sqrt(2 * depth) + 2) * spread(density))
     return sides[0], sides[1]
+
+
+def log_concave(density: Density | None) -> bool:
+    """Whether the density is known to be log-concave.
+
+    Products and integrals of such, between linear bounds, are too (Prékopa).
+    """
+    return isinstance(density, (Laplace, Gaussian, Exponential, Gumbel, Uniform))
 
 
 def log_interval(

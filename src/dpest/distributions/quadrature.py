@@ -29,6 +29,7 @@ TO_LEGENDRE = (np.polynomial.legendre.legvander(NODES, ORDER - 1) * WEIGHTS[:, N
 
 NEGLIGIBLE = 46.0  # e^-46 = 1e-20 of the largest value
 _STEEP = 24.0
+_FAR_DOWN = 80.0  # e^-80 = 1e-35 of the peak: nothing, over whatever length
 _ROUNDS = 80
 _MOST_PANELS = 400_000
 _HOPELESS = 1e7  # a log integrand this far down is not worth more panels
@@ -86,6 +87,33 @@ def series_at(coefficients: Floats, panel: Ints, t: Floats) -> Floats:
         step = coefficients[k][panel] + (2 * k + 1) / (k + 1) * t * one
         one, two = step - (k + 1) / (k + 2) * two, one
     return one
+
+
+def around_peak(
+    log_integrand: LogIntegrand, panels: tuple[Floats, Floats, Ints], owners: int
+) -> tuple[Floats, Floats, Ints]:
+    """The panels that matter, where each owner's integrand is one and log-concave.
+
+    It falls on both sides of its peak, so that behind a panel's neighbour it is nowhere larger
+    than in the neighbour's middle.
+    """
+    starts, ends, owner = panels
+    (middle,) = log_integrand(starts + (ends - starts) / 2, owner)
+    first = np.searchsorted(owner, np.arange(owners))
+    nonempty = np.append(first[1:], len(owner)) > first
+    peak = np.full(owners, -np.inf)
+    peak[nonempty] = np.maximum.reduceat(middle, first[nonempty])
+    low = middle < peak[owner] - _FAR_DOWN
+    # A panel goes if its neighbour towards the peak is low, too; and so are all beyond it.
+    same = owner[1:] == owner[:-1]
+    before, after = np.zeros(len(owner), dtype=bool), np.zeros(len(owner), dtype=bool)
+    before[1:] = same & low[:-1]
+    after[:-1] = same & low[1:]
+    at_end = np.ones((2, len(owner)), dtype=bool)
+    at_end[0, 1:], at_end[1, :-1] = ~same, ~same
+    gone = low & (before | at_end[0]) & (after | at_end[1])
+    keep = ~gone
+    return starts[keep], ends[keep], owner[keep]
 
 
 def integrate(

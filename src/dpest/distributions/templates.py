@@ -22,6 +22,8 @@ from dpest.program.skeleton import Leaf, Nest, leaf_kinds
 
 _MOST_PATHS = 5000
 _SECONDS = 20.0
+_FEWEST, _FEW = 4, 32  # paths of a product that is worth taking apart
+_MOST_CUTS = 8  # elements between which a cut is sought
 
 
 def _numbers(x: Any) -> dict[Symbol, Fraction] | None:
@@ -44,13 +46,18 @@ def shape_key(x: Any) -> Any:
     return (type(x).__name__, len(x) if isinstance(x, (list, tuple)) else 0)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Formula:
     """A formula over conditions, as the trace's truths are."""
 
     condition: Condition | None
     parts: tuple[_Formula, ...]
     conjunction: bool
+
+    @property
+    def key(self) -> Any:
+        """Equal for equal formulas."""
+        return self
 
 
 class Template:
@@ -206,105 +213,139 @@ def _filled_leaf(leaf: Any, numbers: Mapping[Symbol, Fraction]) -> Any:
 def independent_parts(trace: Trace) -> list[Trace]:
     """The trace as a product of independent ones, if its output is a tuple of such; else itself.
 
-    The parts' outputs are the elements of the outermost container, in order; an element that is
-    the same on every path stays with the first part.
+    The parts' outputs are the elements of the outermost container, in order.
     """
     paths = trace.paths
     # A trace that was cut off is no product: what is missing belongs to no part.
-    if len(paths) < 32 or trace.leftover or trace.indicators or any(p.choices for p in paths):
+    if len(paths) < _FEWEST or trace.leftover or any(p.choices for p in paths):
         return [trace]
     first = paths[0].skeleton
-    if isinstance(first, Leaf) or not 2 <= len(first.parts) <= 8:
+    if isinstance(first, Leaf) or len(first.parts) < 2:
         return [trace]
+    if first.container not in ("list", "tuple") and len(paths) < _FEW:
+        return [trace]  # its elements have names, which parts lose
     container, keys, width = first.container, first.keys, len(first.parts)
     for path in paths:
         s = path.skeleton
         if isinstance(s, Leaf) or (s.container, s.keys, len(s.parts)) != (container, keys, width):
             return [trace]
-    split = [_components(path) for path in paths]
-    count = len(split[0] or ())
-    if count < 2 or any(parts is None or len(parts) != count for parts in split):
-        return [trace]
-    for cut in range(1, count):
-        for elements in range(1, width):
-            found = _product(trace, [parts or [] for parts in split], cut, elements)
+    # Where elements are alike the first one alone is a part; else some cut near the middle is.
+    for elements in range(1, width if width <= _MOST_CUTS else 2):
+        for size in _divisors(len(paths)):
+            found = _product(trace, elements, size)
             if found is not None:
-                return found
+                return [part for one in found for part in independent_parts(one)]
     return [trace]
 
 
-def _components(path: Path) -> list[list[Symbol]] | None:
-    """The path's noises, tied by its conditions and outputs, in order of their first use.
-
-    None if a condition is on the input alone.
-    """
-    parent: dict[Symbol, Symbol] = {}
-
-    def find(s: Symbol) -> Symbol:
-        while parent[s] != s:
-            s = parent[s]
-        return s
-
-    forms = [c.form for c in path.conditions]
-    if any(all(s.kind != "noise" for s in f.terms) for f in forms):
-        return None
-    for form in [*forms, *(leaf for leaf in path.leaves if isinstance(leaf, Form))]:
-        known = [s for s in form.terms if s.kind == "noise"]
-        for s in known:
-            parent.setdefault(s, s)
-        for s in known[1:]:
-            parent[find(s)] = find(known[0])
-    groups: dict[Symbol, list[Symbol]] = {}
-    for s in parent:
-        groups.setdefault(find(s), []).append(s)
-    return list(groups.values())
+def _divisors(count: int) -> list[int]:
+    return [d for d in range(2, count // 2 + 1) if count % d == 0]
 
 
-def _product(
-    trace: Trace, split: Sequence[list[list[Symbol]]], cut: int, elements: int
-) -> list[Trace] | None:
-    """The trace as a product, if the first `cut` components fix the first elements alone.
+@dataclass
+class _Half:
+    """The paths of the first elements, or of the others, with the names of their own draws."""
 
-    Draws are numbered along a path, so that the same draw has other names on other paths: they
-    are named anew within each part. The paths must be all combinations of the parts' paths.
-    """
-    tables: tuple[dict[Any, Path], dict[Any, Path]] = ({}, {})
-    noises: tuple[dict[Symbol, Any], dict[Symbol, Any]] = ({}, {})
-    combinations = set()
-    for path, components in zip(trace.paths, split, strict=True):
-        assert isinstance(path.skeleton, Nest)
-        size = sum(len(leaf_kinds(p)) for p in path.skeleton.parts[:elements])
-        outputs = (
-            (path.skeleton.parts[:elements], path.leaves[:size]),
-            (path.skeleton.parts[elements:], path.leaves[size:]),
-        )
-        keys = []
-        for side, own in enumerate((components[:cut], components[cut:])):
-            symbols = {s for group in own for s in group}
-            mine = [c for c in path.conditions if not symbols.isdisjoint(c.form.terms)]
-            parts, leaves = outputs[side]
-            names: dict[Symbol, Form] = {}
-            for form in [*(c.form for c in mine), *(v for v in leaves if isinstance(v, Form))]:
-                for s in form.terms:
-                    if s.kind == "noise" and s not in names:
-                        if s not in symbols:
-                            return None
-                        new = Symbol("noise", f"part{side}_{len(names)}")
-                        if noises[side].setdefault(new, trace.noises[s]) != trace.noises[s]:
-                            return None
-                        names[s] = Form.of(new)
-            conditions = tuple(Condition(c.form.substitute(names), c.relation) for c in mine)
-            renamed = tuple(v.substitute(names) if isinstance(v, Form) else v for v in leaves)
-            part = Path(conditions, Nest("tuple", (), tuple(parts)), renamed)
-            if tables[side].setdefault(conditions, part) != part:
+    name: str
+    container: str
+    noises: dict[Symbol, Any]
+    indicators: dict[Symbol, _Formula]
+    names: dict[tuple[int, Any], Symbol]
+
+    def path(
+        self, trace: Trace, conditions: Sequence[Condition], parts: Sequence[Any], leaves: Any
+    ) -> tuple[Path, set[Symbol]] | None:
+        """A path of this half and the draws it uses; None if it knows an input alone.
+
+        Draws are numbered along a path, so that the same draw has other names on other paths:
+        here the k-th draw that is seen gets the name k.
+        """
+        names: dict[Symbol, Form] = {}
+        used: set[Symbol] = set()
+
+        def rename(form: Form) -> Form:
+            for symbol in form.terms:
+                if symbol in names or symbol.kind == "input":
+                    continue
+                if symbol in trace.indicators:
+                    meaning = formula(trace.indicators[symbol])
+                    new = self._named(len(names), meaning.key, "indicator")
+                    self.indicators[new] = meaning
+                else:
+                    noise = trace.noises[symbol]
+                    new = self._named(len(names), noise, "noise")
+                    self.noises[new] = noise
+                    used.add(symbol)
+                names[symbol] = Form.of(new)
+            return form.substitute(names)
+
+        def formula(truth: Any) -> _Formula:
+            condition = None
+            if truth.condition is not None:
+                given = truth.condition
+                condition = Condition(rename(given.form), given.relation)
+            return _Formula(condition, tuple(map(formula, truth.parts)), truth.conjunction)
+
+        kept = []
+        for given in conditions:
+            if all(s.kind == "input" for s in given.form.terms):
                 return None
-            keys.append(conditions)
-        combinations.add(tuple(keys))
-    whole = len(tables[0]) * len(tables[1])
-    if whole != len(trace.paths) or len(combinations) != whole or 1 in map(len, tables):
-        return None
-    found = []
-    for side in (0, 1):
-        paths = tuple(tables[side].values())
-        found += independent_parts(replace(trace, paths=paths, noises=noises[side]))
-    return found
+            kept.append(Condition(rename(given.form), given.relation))
+        released = tuple(rename(v) if isinstance(v, Form) else v for v in leaves)
+        return Path(tuple(kept), Nest(self.container, (), tuple(parts)), released), used
+
+    def _named(self, number: int, meaning: Any, kind: Any) -> Symbol:
+        key = (number, meaning)
+        if key not in self.names:
+            self.names[key] = Symbol(kind, f"{self.name}_{number}_{len(self.names)}")
+        return self.names[key]
+
+
+def _product(trace: Trace, elements: int, size: int) -> list[Trace] | None:
+    """The trace as a product of its first elements and the others, if it is one.
+
+    A path decides about the first elements first. So the paths come in runs of `size` that begin
+    with the same conditions and release the same first elements, and the rest of each run is the
+    same list of paths, of other draws.
+    """
+    outermost = trace.paths[0].skeleton
+    assert isinstance(outermost, Nest)
+    container = "list" if outermost.container == "list" else "tuple"
+    halves = [_Half(name, container, {}, {}, {}) for name in ("a", "b")]
+    heads: list[Path] = []
+    tails: list[Path] | None = None
+    for start in range(0, len(trace.paths), size):
+        run = trace.paths[start : start + size]
+        cut = _common([path.conditions for path in run])
+        first, rest = [], []
+        for path in run:
+            assert isinstance(path.skeleton, Nest)
+            parts = path.skeleton.parts
+            count = sum(len(leaf_kinds(p)) for p in parts[:elements])
+            one = (path.conditions[:cut], parts[:elements], path.leaves[:count])
+            two = (path.conditions[cut:], parts[elements:], path.leaves[count:])
+            first.append(one)
+            made = [half.path(trace, *own) for half, own in zip(halves, (one, two), strict=True)]
+            if made[0] is None or made[1] is None or not made[0][1].isdisjoint(made[1][1]):
+                return None
+            rest.append(made[1][0])
+            head = made[0][0]
+        if any(own != first[0] for own in first[1:]) or (tails is not None and rest != tails):
+            return None
+        tails = rest
+        heads.append(head)
+    assert tails is not None
+    return [
+        replace(trace, paths=tuple(paths), noises=half.noises, indicators=half.indicators)
+        for half, paths in zip(halves, (heads, tails), strict=True)
+    ]
+
+
+def _common(lists: Sequence[Sequence[Condition]]) -> int:
+    """How many conditions all lists begin with."""
+    count = 0
+    for column in zip(*lists, strict=False):
+        if any(c != column[0] for c in column[1:]):
+            break
+        count += 1
+    return count

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -16,8 +16,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpest.distributions.composites import Composite, DensityRow, log_masses
-from dpest.distributions.densities import Density, features, log_interval, reach, spread
-from dpest.distributions.quadrature import Floats, Ints, graded, integrate
+from dpest.distributions.densities import (
+    Density,
+    features,
+    log_concave,
+    log_interval,
+    reach,
+    spread,
+)
+from dpest.distributions.quadrature import Floats, Ints, around_peak, graded, integrate
 from dpest.program.linear import Form, Symbol
 
 Values = Mapping[Symbol, Floats]
@@ -213,6 +220,14 @@ class IntegralTerm:
         self._lines = _distinct(line for term in self.inner for line in term.lines())
         self._crossing = [line for line in self._lines if symbol in line.terms]
         self._scale = min([composite.spread, *(t.scale(symbol) for t in self.inner)])
+        self._one_peak = all(log_concave(d) for d in self.densities())
+
+    def densities(self) -> Iterator[Density | None]:
+        """All that it is a product and an integral of."""
+        for row in self.composite.rows:
+            yield row.density
+        for term in self.inner:
+            yield from _densities(term)
 
     def aligned(self) -> tuple[Composite, Fraction] | None:
         """The composite in x = r + shift, where the first noise drawn has location 0."""
@@ -334,11 +349,25 @@ class IntegralTerm:
                 total = total + term.log_value(here)
             return total[None, :]
 
-        panels = graded(breaks, np.full(count, 2 * self._scale))
+        panels = graded(breaks, np.full(count, 4 * self._scale))
         if not len(panels[0]):
             return np.full(count, -np.inf), np.zeros(count)
+        if self._one_peak:
+            panels = around_peak(log_integrand, panels, count)
         result = integrate(log_integrand, panels, count)
         return result.log_total[0], result.error[0]
+
+
+def _densities(term: Term) -> Iterator[Density | None]:
+    """The densities in a term; None stands for what is not known."""
+    if isinstance(term, (KernelTerm, IntervalTerm)):
+        yield term.density
+    elif isinstance(term, IntegralTerm):
+        yield from term.densities()
+    elif isinstance(term, MassTerm):
+        yield from ()
+    elif not isinstance(term, (GateTerm, ConstantTerm)):
+        yield None
 
 
 def _parameters(term: Term) -> set[Symbol]:

@@ -133,14 +133,19 @@ def _relation(cell: Cell, index: int) -> str:
 
 def joined(parts: Sequence[Witness]) -> Witness:
     """The witness of several independent parts of one output."""
-    output: tuple[Any, ...] = sum((tuple(w.details["output"]) for w in parts), start=())
+    output: Any = sum((tuple(w.details["output"]) for w in parts), start=())
+    if all(isinstance(w.details["output"], list) for w in parts):
+        output = list(output)
     log_p = math.fsum(w.details["log_p"] for w in parts)
     log_q = math.fsum(w.details["log_q"] for w in parts)
     hows = [w.details["how"] for w in parts]
     how = next((h for h in ("support", "unbounded", "limit") if h in hows), "at")
     event = f"output = {shown(output)}"
     if how != "at":
-        event += "; " + "; ".join(w.event for w in parts if w.details["how"] != "at")
+        whys = [w.event for w in parts if w.details["how"] != "at"]
+        # A part's event begins with its own output, which the whole output shows already.
+        whys = [why.partition("; ")[2] if why.startswith("output = ") else why for why in whys]
+        event += "".join(f"; {why}" for why in dict.fromkeys(whys) if why)
     known = how == "at" and math.isfinite(log_p) and math.isfinite(log_q)
     return Witness(
         parts[0].x,
