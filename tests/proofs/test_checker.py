@@ -187,11 +187,14 @@ ACCEPTED = {
     ("components", "states", "budget"): SLACK,  # more than this state needs
     ("domain", "width"): UNUSED,  # but for any_pair, where the radius must be it
     ("bounds",): UNUSED,  # of a known family, whose support the checker knows itself
-    ("derived", "constant"): UNUSED,  # but where records are added
+    ("derived", "constant"): UNUSED,
     ("derived", "of"): MODEL,  # the width of a clip bounds its move, whatever its slope
     ("edges", "real"): MODEL,  # a coefficient of something that does not move there
     ("edges", "set"): MODEL,
     ("element",): MODEL,  # scores that count less
+    ("cases", "if"): MODEL,  # where a case of a record begins
+    ("cases", "value"): MODEL,  # a record that adds less
+    ("cases", "empty"): SLACK,  # weights of a contradiction that add up to more than it needs
 }
 
 

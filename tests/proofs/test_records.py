@@ -184,9 +184,9 @@ def mean_age(people, rng, *, eps=1.0):
     return sum(min(max(p["age"], 0), 100) for p in people) / n + rng.laplace(scale=100 / (eps * n))
 
 
-def test_a_mean_of_records_at_a_length():
+def test_a_mean_of_records():
     proof = prove(mean_age, adjacency="replace_one", domain=OPEN)
-    assert (proof.length, proof.epsilon) == (3, 1)
+    assert (proof.length, proof.epsilon) == (ANY, 1)
 
 
 def test_unbounded_fields_are_not_proved():
@@ -198,8 +198,11 @@ def test_unbounded_fields_are_not_proved():
     "change",
     [
         lambda c: c["domain"]["range"][0].__setitem__(1, "200"),
-        lambda c: c["derived"].pop("o"),
-        lambda c: c["derived"]["o"].__setitem__("ends", ["1/2", "1/2"]),
+        lambda c: c["cases"].pop(),
+        lambda c: c["cases"][0]["value"]["t0"].__setitem__(0, "-100"),
+        lambda c: c["cases"][0]["if"].append(["0", {"q": "1"}, False]),
+        lambda c: c.__setitem__("steps", 2),
+        lambda c: c["statistics"].append("t0"),
         lambda c: c["edges"][1].__setitem__("release", ["1"]),
         lambda c: c["adjacency"].__setitem__("name", "linf"),
         lambda c: [

@@ -29,7 +29,6 @@ AT_A_LENGTH = {
     "KaryRandomizedResponse": "",
     "OneTimeRappor": "",
     "Rappor": "",
-    "SalaryMean": "the length",  # the scale is 1/n
     "TopK": "np.argsort",
     "GaussianNoisyMax": "Rényi",
 }
@@ -38,7 +37,7 @@ REFUSED = {
     "SalaryMean_unclipped": "no shift of the noise",
     "JoiningMean": "number of records",
     "JoiningMean_unclipped": "number of records",
-    "DataDependentScale": "private data alone",
+    "DataDependentScale": "depends on private data",
     "GaussianNoisyMax_wrong": "no pure ε",
 }
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from dpest.program.lengths import Count, Counter, Position, unsupported
 from dpest.program.linear import Form, Symbol
+from dpest.program.public_sizes import Size, Sized, sized_draw
 from dpest.program.running import remembered, running
 from dpest.program.selections import clipped, extreme
 from dpest.program.softmax import Chance, Scaled, Weight, WeightSum
@@ -32,12 +33,8 @@ def fields_of(name: str, count: int) -> list[Symbol]:
     return [Symbol("input", f"{name}_{k}" if k else name) for k in range(max(count, 1))]
 
 
-ONE = Symbol("input", "o")
-"""What each record adds to their number: 1, where records come and go."""
 GREATEST = Symbol("state", "__greatest__")
 """The greatest of the data themselves; only where it cancels."""
-COUNT = Symbol("state", "__count__")
-"""How many records were read so far."""
 
 
 @dataclass(frozen=True)
@@ -389,6 +386,8 @@ class VectorGenerator:
             return self._choice
 
         def draw(*args: Any, **options: Any) -> Any:
+            if any(isinstance(v, (Size, Sized)) for v in (*args, *options.values())):
+                return sized_draw(name, method, args, options)
             sizes = [v for v in (*args, *options.values()) if _is_size(v)]
             vectors = [v for v in (*args, *options.values()) if isinstance(v, Vector)]
             if not sizes and not vectors:
@@ -533,17 +532,34 @@ def _sum(values: Any, start: Any = 0) -> Any:
     return builtins.sum(values, start)
 
 
+def _asking(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The builtin; a value that knows better (`program.records`) answers itself."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        for value in (*args, *options.values()):
+            own = getattr(type(value), "dpest_builtin", None)
+            if own is not None:
+                return own(value, name, args, options)
+        return function(*args, **options)
+
+    return call
+
+
 ANY_LENGTH: dict[str, Any] = {
-    **LISTS,
-    "len": _len,
-    "enumerate": _enumerate,
-    "range": _range,
-    "zip": _zip,
-    "list": _list,
-    "tuple": _tuple,
-    "sum": _sum,
-    "int": _int,
-    "sorted": _sorted,
+    name: _asking(name, function)
+    for name, function in {
+        **LISTS,
+        "len": _len,
+        "enumerate": _enumerate,
+        "range": _range,
+        "zip": _zip,
+        "list": _list,
+        "tuple": _tuple,
+        "sum": _sum,
+        "int": _int,
+        "sorted": _sorted,
+        **{name: getattr(builtins, name) for name in ("map", "filter", "any", "all", "round")},
+    }.items()
 }
 
 
@@ -604,6 +620,10 @@ class NumpyForVectors:
 
         def call(*args: Any, **options: Any) -> Any:
             every = (*args, *options.values())
+            for value in every:
+                asked = getattr(type(value), "dpest_numpy", None)
+                if asked is not None:
+                    return asked(value, name, args, options)
             if name in ("zeros", "empty", "ones", "full") and any(_is_size(v) for v in every):
                 return _filled(*args)
             if any(isinstance(v, (Vector, Output, Count, PrefixSums, Others)) for v in every):

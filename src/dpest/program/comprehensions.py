@@ -21,6 +21,7 @@ from dpest.program.any_length import ANY_LENGTH, NumpyForVectors, Pass, Vector, 
 from dpest.program.lengths import Count, unsupported
 from dpest.program.piece_runs import conditions_of
 from dpest.program.places import is_user_file
+from dpest.program.records import MODULES, REPLACED, Module, Records
 from dpest.program.roots import with_units
 from dpest.program.running import running
 from dpest.program.symbolic import Truth, is_symbolic
@@ -91,6 +92,8 @@ def mapped(
     as_list: bool,
 ) -> Any:
     """What a comprehension gives: a vector of any length, where it runs over one."""
+    if isinstance(values, Records):
+        return values.mapped(function, condition, single)
     over = pass_over(values)
     if over is None:
         items = ((item,) if single else item for item in values)
@@ -130,6 +133,10 @@ def with_vectors(names: Mapping[str, Any]) -> dict[str, Any]:
 def _knowing(value: Any) -> Any:
     if value is np:
         return NumpyForVectors()
+    if any(value is module for module in MODULES):
+        return Module(value)
+    if isinstance(value, (FunctionType, type)) and value in REPLACED:
+        return REPLACED[value]
     if isinstance(value, FunctionType) and is_user_file(value.__code__.co_filename):
         return _helper(value)
     return value
@@ -142,7 +149,7 @@ def _helper(function: FunctionType) -> Any:
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         given = (*args, *options.values())
-        if not any(isinstance(v, (Vector, Pass, Count)) for v in given):
+        if not any(isinstance(v, (Vector, Pass, Count, Records)) for v in given):
             return function(*args, **options)
         if not made:
             made.append(_rewritten(function) or function)

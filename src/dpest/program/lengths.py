@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dpest.program.running import refuse, remembered, running
+from dpest.program.running import refuse, remembered
 
 _ONE_PASS = (
     "a proof for every length follows one pass over the data, sums of it, and np.argmax; "
@@ -39,44 +39,20 @@ def _needs(exact: int = 0, modulus: int = 1) -> BaseException:
 class Count:
     """The unknown length, plus a number.
 
-    Where the length is public it can size draws and bound a loop, and no more. Where it is private
-    (records are added and removed) it is a sum over the data, of 1 for each.
+    It can size draws and bound a loop, and no more.
     """
 
     offset: int = 0
 
-    def _real(self) -> Any:
-        run: Any = running()
-        if not run.world.private_length:
-            unsupported("arithmetic with the length")
-        return run.number_of_records() + self.offset
-
-    def _private(self) -> bool:
-        return bool(running().world.private_length)  # type: ignore[attr-defined]
-
     def __add__(self, other: Any) -> Any:
         if isinstance(other, int) and not isinstance(other, bool):
             return Count(self.offset + other)
-        return self._real() + other
+        return self._unknown()
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return Count(self.offset - other) if isinstance(other, int) else self._real() - other
-
-    def __rsub__(self, other: Any) -> Any:
-        return other - self._real()
-
-    def __mul__(self, other: Any) -> Any:
-        return self._real() * other
-
-    __rmul__ = __mul__
-
-    def __neg__(self) -> Any:
-        return -self._real()
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._real() / other
+        return Count(self.offset - other) if isinstance(other, int) else self._unknown()
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Count):
@@ -89,13 +65,9 @@ class Count:
         return hash(("count", self.offset))
 
     def _unknown(self, *_: Any) -> NoReturn:
-        if self._private():
-            refuse(
-                "a look at the number of records, which is private where records come and go",
-                "add noise to it: len(x) + rng.laplace(...)",
-            )
         unsupported("arithmetic with the length")
 
+    __rsub__ = __mul__ = __rmul__ = __neg__ = __truediv__ = _unknown
     __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __pow__ = __round__ = _unknown
     __lt__ = __le__ = __gt__ = __ge__ = __index__ = __float__ = __int__ = __bool__ = _unknown
 

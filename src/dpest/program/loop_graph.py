@@ -36,6 +36,8 @@ class LoopEdge:
     """What the piece draws, in order: one value each, or (True) one for every element."""
     places: Mapping[str, str] = field(default_factory=dict)
     """Variables that hold the place of an element: of the current one ("now") or an older one."""
+    sized: Mapping[int, int] = field(default_factory=dict)
+    """Which released numbers the function multiplies by which power of the public length."""
 
     @property
     def forms(self) -> tuple[Form, ...]:

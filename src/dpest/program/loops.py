@@ -8,14 +8,15 @@ to a list that it only fills counts as released at that moment.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from dpest.errors import DpestError, RefusedError, UntraceableError
 from dpest.program.any_length import (
     ANY_LENGTH,
-    COUNT,
     ELEMENT,
     GREATEST,
     Gap,
@@ -39,17 +40,21 @@ from dpest.program.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.program.merging import decided
 from dpest.program.piece_runs import Outcome, PieceRun, World, kept, outcomes
 from dpest.program.pieces import ITEM, Cut, Piece, cut, scope
+from dpest.program.public_sizes import Places, Public, Sized
+from dpest.program.record_cases import Entry, RecordError
+from dpest.program.records import Records, SortedRecords, Tally
 from dpest.program.running import in_run
 from dpest.program.running_maximum import greatest_so_far
 from dpest.program.skeleton import flatten
 from dpest.program.states import copied, signature
-from dpest.program.symbolic import Real
+from dpest.program.symbolic import Real, is_symbolic
+from dpest.program.symbolic_arrays import wrapped
 
 _MOST_NODES = 300
 _MANY_VALUES = 40
 _MOST_PATHS = 2_000
 _MOST_POSITIONS = 64
-_BUILTINS = {**ANY_LENGTH, MAP: mapped}
+BUILTINS = {**ANY_LENGTH, MAP: mapped}
 
 
 def graph(
@@ -59,12 +64,16 @@ def graph(
     world: Callable[[], World],
     length: int | None = None,
     element: Any = None,
+    entry: Entry | None = None,
 ) -> Graph:
     """The graph for every length (or, unrolled, for one length) of the named argument.
 
-    `element` is what the argument holds many of: by default the number `q`. Where the length is
-    private the graph is one of sums: see `program.sums`.
+    `element` is what the argument holds many of: by default the number `q`. With an `entry` it is
+    a graph of sums of what each record adds, case by case: see `program.record_sums`.
     """
+    if entry is not None:
+        parts = cut(function, change=Mapped(), lists_as_loops=False)
+        return _built(parts, argument, variables, world, length, element, entry)
     try:
         parts = cut(function, change=Mapped())
         return _built(parts, argument, variables, world, length, element)
@@ -84,30 +93,25 @@ def _built(
     world: Callable[[], World],
     length: int | None,
     element: Any,
+    entry: Entry | None = None,
 ) -> Graph:
     exact, modulus = 0, 1
     kept_lists: set[str] = set()
     counters: set[str] = set()
-    summed: set[str] = set()
     while True:
-        builder = _Builder(parts, argument, world(), exact, modulus, kept_lists, length)
-        builder.counters = counters
-        builder.summed = summed
-        try:
-            found = builder.build(variables, element)
-            if not found.world.private_length:
-                return found
-            from dpest.program import sums  # it knows graphs
+        make: type[Builder] = Builder
+        if entry is not None:
+            from dpest.program.record_sums import SumsBuilder  # it knows this builder
 
-            more = sums.starting_as_numbers(found, builder.variables_of)
-            if more <= summed:
-                return sums.of_records(found, parts.name)
-            summed |= more
+            make = SumsBuilder
+        builder = make(parts, argument, world(), exact, modulus, kept_lists, length, entry)
+        builder.counters = counters
+        try:
+            return builder.build(variables, element)
         except _UnboundedError as unbounded:
-            growing = summed if builder.world.private_length else counters
-            if not unbounded.names - growing:
+            if not unbounded.names - counters:
                 raise RefusedError(str(unbounded)) from None
-            growing |= unbounded.names
+            counters |= unbounded.names
         except NeedsPositionError as need:
             exact = max(exact, need.exact)
             modulus = math.lcm(modulus, need.modulus)
@@ -141,14 +145,8 @@ class _Run(PieceRun):
         self.totals = Totals()
         self.vector_draws: set[Symbol] = set()
         self.given_draws: frozenset[Symbol] = frozenset()
-        self.passed = False
-        """Whether a pass over the data was made before this piece."""
-
-    def number_of_records(self) -> Real:
-        """The number of records, where it is private."""
-        if self.passed:
-            return Real(Form.of(COUNT), True)
-        return self.totals.total(Vector(Real(Form.number(1), True)))
+        self.sums: Any = None
+        """The sums over records that the function asks for, where it is read case by case."""
 
     def total(self, vector: Vector) -> Real:
         return self.totals.total(vector)
@@ -163,7 +161,7 @@ class _Run(PieceRun):
 
 
 @dataclass
-class _State:
+class State:
     node: LoopNode
     piece: int
     turn: int | None
@@ -171,7 +169,7 @@ class _State:
     variables: dict[str, Any]
 
 
-class _Builder:
+class Builder:
     def __init__(
         self,
         parts: Cut,
@@ -181,6 +179,7 @@ class _Builder:
         modulus: int,
         kept_lists: set[str],
         length: int | None,
+        entry: Entry | None = None,
     ) -> None:
         pieces = tuple(replace(p, names=with_vectors(p.names)) for p in parts.pieces)
         self.parts = replace(parts, pieces=pieces)
@@ -193,13 +192,11 @@ class _Builder:
         self.edges: list[LoopEdge] = []
         self.dead: dict[Any, None] = {}
         self.table: dict[Any, LoopNode] = {}
-        self.todo: list[_State] = []
+        self.todo: list[State] = []
         self.passes: dict[int, int] = {}
         self.used_own: dict[Symbol, int] = {}
         self.faithful = True
         self.counters: set[str] = set()
-        self.summed: set[str] = set()
-        self.variables_of: dict[int, Mapping[str, Any]] = {}
         self.places: dict[str, str] = {}
         self.values: dict[int, list[dict[str, Any]]] = {}
         self.selections: list[Selected] = []
@@ -210,7 +207,7 @@ class _Builder:
 
     def build(self, variables: Mapping[str, Any], element: Any = None) -> Graph:
         start = dict(variables)
-        start[self.argument] = Vector(Real(Form.of(ELEMENT)) if element is None else element)
+        start[self.argument] = self.data(element)
         self._node(
             0, None, self.first, start, frozenset(start), Outcome(self._still(), "next", None)
         )
@@ -236,8 +233,19 @@ class _Builder:
 
     # States
 
+    def data(self, element: Any) -> Any:
+        """What stands for the private argument."""
+        return Vector(Real(Form.of(ELEMENT)) if element is None else element)
+
+    def kept_slots(self) -> Iterable[Symbol]:
+        """Slots that every node has, and that are added when the graph is ready."""
+        return ()
+
+    def new_run(self, *args: Any) -> _Run:
+        return _Run(*args)
+
     def _still(self) -> _Run:
-        return _Run(self.world, "", (), {}, ())
+        return self.new_run(self.world, "", (), {}, ())
 
     def _node(
         self,
@@ -273,8 +281,7 @@ class _Builder:
                 )
             node = self.table[key] = LoopNode(len(self.nodes), slots)
             self.nodes.append(node)
-            self.variables_of[node.index] = abstract
-            self.todo.append(_State(node, piece, turn, position, abstract))
+            self.todo.append(State(node, piece, turn, position, abstract))
             self.values.setdefault(piece, []).append(abstract)
         return node, updates, released
 
@@ -304,13 +311,10 @@ class _Builder:
             return value
         if path in self.counters and isinstance(value, int):
             return Counter()
-        if path in self.summed and type(value) in (int, float):
-            return Real(self._slot(Form.number(value), path, updates))
         if isinstance(value, Real):
-            if not value.form.terms and path not in self.summed:
+            if not value.form.terms:
                 return value.plain
-            whole = value.integer and path not in self.summed
-            return Real(self._slot(value.form, path, updates), whole)
+            return Real(self._slot(value.form, path, updates), value.integer)
         if isinstance(value, Vector):
             return self._abstract_vector(value, path, updates)
         if isinstance(value, PrefixSums):
@@ -342,7 +346,40 @@ class _Builder:
                 self._abstract(v, f"{path}.{i}", updates, released, memo)
                 for i, v in enumerate(value)
             )
+        if isinstance(value, Sized):
+            return Sized(Real(self._slot(value.value.form, path, updates)), value.power)
+        if type(value) is dict or (isinstance(value, np.ndarray) and value.dtype == object):
+            if id(value) not in memo:
+                memo[id(value)] = self._abstract_parts(value, path, updates, released, memo)
+            return memo[id(value)]
+        self._refuse_hidden(value, path)
         return copied(value)
+
+    def _abstract_parts(
+        self, value: Any, path: str, updates: Any, released: list[Any], memo: dict[int, Any]
+    ) -> Any:
+        """Each entry of a dict or of an array with symbolic values."""
+        if type(value) is dict:
+            return {
+                k: self._abstract(v, f"{path}.{k}", updates, released, memo)
+                for k, v in value.items()
+            }
+        parts = np.empty(value.shape, dtype=object)
+        for place in np.ndindex(value.shape):
+            name = ".".join((path, *map(str, place)))
+            parts[place] = self._abstract(value[place], name, updates, released, memo)
+        return wrapped(parts)
+
+    def _refuse_hidden(self, value: Any, path: str) -> None:
+        """An object that keeps noise or data where no state of the loop can follow it."""
+        inner = getattr(value, "__dict__", None)
+        if type(inner) is dict and any(is_symbolic(v) for v in inner.values()):
+            names = ", ".join(k for k, v in inner.items() if is_symbolic(v))
+            raise RefusedError(
+                f"{self.parts.file}: the object {path!r} ({type(value).__name__}) keeps a noisy or "
+                f"private value ({names}) over a loop: keep it in a variable, a list or a dict, or "
+                "give a length instead of ANY"
+            )
 
     def _slot(self, form: Form, path: str, updates: dict[Symbol, Form]) -> Form:
         symbol = Symbol("state", path)
@@ -363,7 +400,7 @@ class _Builder:
 
     # Steps
 
-    def _expand(self, state: _State) -> None:
+    def _expand(self, state: State) -> None:
         if state.piece >= len(self.parts.pieces):
             self._leave(
                 state, Outcome(self._still(), "next", None, dict(state.variables)), state.node
@@ -374,40 +411,46 @@ class _Builder:
             self._block(state, piece)
             return
         over = self._iterable(state, piece)
-        if isinstance(over, Pass):
+        if isinstance(over, (Records, Places)):
+            self.turns(state, piece, over)
+        elif isinstance(over, Pass):
             self._pass(state, piece, over)
         else:
             self._plain_loop(state, piece, over)
 
-    def _iterable(self, state: _State, piece: Piece) -> Pass | list[Any] | None:
+    def turns(self, state: State, piece: Piece, over: Records | Places) -> None:
+        """A loop over records that are looked at case by case."""
+        raise NotImplementedError
+
+    def _iterable(self, state: State, piece: Piece) -> Any:
         if piece.iterable is None:
             return None
         run = self._still()
         with in_run(run):
-            names = scope(piece, copied(state.variables), _BUILTINS)
+            names = scope(piece, copied(state.variables), BUILTINS)
             found = eval(piece.iterable, names)
+            if isinstance(found, (Records, Places)):
+                return found
             over = pass_over(found)
             return over if over is not None else list(found)
 
     def _run(
         self,
-        state: _State,
+        state: State,
         piece: Piece,
         variables: Mapping[str, Any],
         own: frozenset[Symbol],
     ) -> Iterator[Outcome]:
         from dpest.program.generator import SymbolicGenerator
 
-        passed = any(at < state.piece for at in self.passes)
         totals: dict[Any, Symbol] = {}
 
         def make_run(*args: Any) -> _Run:
-            run = _Run(*args)
+            run = self.new_run(*args)
             run.totals.known = totals
             return run
 
         def prepare(run: PieceRun) -> Any:
-            run.passed = passed  # type: ignore[attr-defined]
             return VectorGenerator(SymbolicGenerator(run), run.own)  # type: ignore[attr-defined]
 
         def finish(outcome: Outcome) -> None:
@@ -425,14 +468,14 @@ class _Builder:
             {},
             variables,
             prepare,
-            _BUILTINS,
+            BUILTINS,
             limit=_MOST_PATHS,
             finish=finish,
             make_run=make_run,
             drawn=sorted(own),
         )
 
-    def _block(self, state: _State, piece: Piece) -> None:
+    def _block(self, state: State, piece: Piece) -> None:
         found = list(self._run(state, piece, state.variables, frozenset()))
         asked: dict[Symbol, Vector] = {}
         for outcome in found:
@@ -443,7 +486,7 @@ class _Builder:
         for outcome in found:
             self._go(state, source, outcome, False, state.piece + 1, None, self.first, piece.after)
 
-    def _sums(self, state: _State, totals: Sequence[tuple[Symbol, Vector]]) -> LoopNode:
+    def _sums(self, state: State, totals: Sequence[tuple[Symbol, Vector]]) -> LoopNode:
         """A pass over the data that fills the sums, put before a block that uses them."""
         self._count_pass(state.piece, "a sum")
         slots = tuple(sorted({*state.node.slots, *(s for s, _ in totals)}))
@@ -464,7 +507,7 @@ class _Builder:
         self.edges.append(LoopEdge(node.index, node.index, True, (), draws, step, ()))
         return node
 
-    def _pass(self, state: _State, piece: Piece, over: Pass) -> None:
+    def _pass(self, state: State, piece: Piece, over: Pass) -> None:
         if state.turn is None:
             state.turn = 0
         self._count_pass(state.piece, "a loop")
@@ -497,7 +540,7 @@ class _Builder:
                     piece.before,
                 )
 
-    def _plain_loop(self, state: _State, piece: Piece, items: list[Any] | None) -> None:
+    def _plain_loop(self, state: State, piece: Piece, items: list[Any] | None) -> None:
         turn = state.turn or 0
         if items is not None and turn >= len(items):
             outcome = Outcome(self._still(), "next", None, dict(state.variables))
@@ -541,7 +584,7 @@ class _Builder:
 
     def _go(
         self,
-        state: _State,
+        state: State,
         source: LoopNode,
         outcome: Outcome,
         reads: bool,
@@ -573,6 +616,8 @@ class _Builder:
     ) -> None:
         run = outcome.run
         forms = [*(c.form for b in run.blocks for c in b), *updates.values()]
+        sized = {i: v.power for i, v in enumerate(released) if isinstance(v, Sized)}
+        released = [v.value.form if isinstance(v, Sized) else v for v in released]
         forms += [v for v in released if isinstance(v, Form)]
         if any(GREATEST in form.terms for form in forms):
             raise RefusedError(
@@ -581,6 +626,7 @@ class _Builder:
             )
         hidden: set[Symbol] = getattr(run, "vector_draws", set())
         draws = tuple(s for s in run.draws if s not in hidden)
+        self._refuse_unknown(forms, {*draws, *source.slots, *self.kept_slots()})
         if any(isinstance(v, Counter) for v in released):
             raise self._unknown_place()
         given: frozenset[Symbol] = getattr(run, "given_draws", frozenset())
@@ -596,8 +642,20 @@ class _Builder:
                 tuple("position" if isinstance(v, Position) else v for v in released),
                 order,
                 dict(self.places) if target != END else {},
+                sized,
             )
         )
+
+    def _refuse_unknown(self, forms: Sequence[Form], known: set[Symbol]) -> None:
+        """A value that came here past the variables: no state of the loop tells where it moves."""
+        for symbol in {s for form in forms for s in form.terms}:
+            if symbol.kind in ("noise", "state") and symbol not in known:
+                raise RefusedError(
+                    f"{self.parts.file}: {self.parts.name} keeps a noisy or private value over a "
+                    "loop where a proof for every length can't follow it (in an object, a closure, "
+                    "or a sum inside of an inner loop): keep it in a variable, or give a length "
+                    "instead of ANY"
+                )
 
     def _unknown_place(self) -> RefusedError:
         return RefusedError(
@@ -606,9 +664,7 @@ class _Builder:
             "noisy value can be released)"
         )
 
-    def _leave(
-        self, state: _State, outcome: Outcome, source: LoopNode, reads: bool = False
-    ) -> None:
+    def _leave(self, state: State, outcome: Outcome, source: LoopNode, reads: bool = False) -> None:
         """An edge to the end, releasing what is returned."""
         returned_value = [] if self.parts.is_generator else [outcome.value]
         vectors: list[Vector] = []
@@ -618,14 +674,14 @@ class _Builder:
             if isinstance(leaf, Counter):
                 self.unknown_places.append(source.index)
                 continue
-            if isinstance(leaf, Count) and self.world.private_length:
-                raise RefusedError(
-                    f"{self.parts.name} releases how many records there are, without noise, and "
-                    "records come and go (add_remove_one): add noise to the count"
-                )
-            if isinstance(leaf, Count):
+            if isinstance(leaf, (Count, Public)):
                 plain.append(self.first)  # as public as a position
                 continue
+            if isinstance(leaf, (Records, SortedRecords, Tally)):
+                raise RecordError(
+                    f"{self.parts.name} releases the records, or which of them there are, without "
+                    "noise: release noisy sums or counts of them"
+                )
             if isinstance(leaf, PrefixSums):
                 self.prefix_sums = True
                 vectors.append(leaf.vector)
@@ -662,7 +718,7 @@ class _Builder:
 
     def _release_vectors(
         self,
-        state: _State,
+        state: State,
         outcome: Outcome,
         source: LoopNode,
         plain: Sequence[Any],
@@ -743,6 +799,11 @@ _WHOLE = (
     Position,
     Counter,
     Count,
+    Public,
+    Sized,
+    Records,
+    SortedRecords,
+    Tally,
 )
 
 

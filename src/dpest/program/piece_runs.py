@@ -42,9 +42,8 @@ Block = tuple[Condition, ...]
 class Derived:
     """Data computed from data alone: `clip` to [low, high], or the `indicator` of a condition.
 
-    `one` is 1 for each record, to count them. What a proof uses: it moves only if `of` moves; a
-    clipped value by no more than `of` does and by no more than `width`, in the same direction; an
-    indicator by at most 1.
+    What a proof uses: it moves only if `of` moves; a clipped value by no more than `of` does and by
+    no more than `width`, in the same direction; an indicator by at most 1.
     """
 
     kind: str
@@ -76,16 +75,18 @@ class PrivateBranchError(RefusedError):
 class World:
     """What all runs of one reading share: the noises, and the names of everything symbolic."""
 
-    def __init__(self, private: bool = False, private_length: bool = False) -> None:
+    def __init__(self, private: bool = False) -> None:
         self.supports = Supports()
         self.private = private
         """Whether input symbols stand for private data, so that branches on them are refused."""
-        self.private_length = private_length
-        """Whether records come and go, so that how many there are is private, too."""
         self.derived: dict[Symbol, Derived] = {}
         self.notes: dict[str, None] = {}
         self.chosen: set[Symbol] = set()
         """Gumbel noises that stand for one choice with probabilities (see `program.softmax`)."""
+        self.cases: Any = None
+        """What one record adds to all sums, case by case (see `program.record_cases`)."""
+        self.sized: dict[Symbol, int] = {}
+        """Noises that the function multiplies by this power of the public length."""
         self._names: dict[tuple[str, Noise], Symbol] = {}
         self._taken: dict[str, int] = {}
         self._indicators: dict[Any, Symbol] = {}
@@ -347,37 +348,53 @@ def outcomes(
         run = make_run(world, site, known, point, prefix)
         run.draws = list(drawn)
         run.given_draws = frozenset(drawn)
-        names = scope(piece, copied(dict(variables)), replacements)
-        if piece.rng:
-            names[piece.rng] = make_generator(run)
-        names[GIVEN] = run.given
-        names.update({name: _signal(kind) for name, kind in CONTROL.items()})
-        outcome = Outcome(run, "next", None, names)
-        overlaid(names, overlay)
-        # What a piece has in place of a builtin comes before what every trace has.
-        own = {k: v for k, v in replacements.items() if k in names and k not in piece.names}
-        names.update(own)
-        with in_run(run), patched(overlay):
-            try:
-                exec(piece.code, names)
-            except PieceReturn as left:
-                outcome.how, outcome.value = "return", left.value
-                arrived(left)
-            except PieceBreak as left:
-                outcome.how = "break"
-                arrived(left)
-            except PieceContinue as left:
-                outcome.how = "next"
-                arrived(left)
-            if piece.kind == "enter":
-                outcome.variables = names[BOUND]
-            if finish is not None:
-                finish(outcome)
+        outcome = executed(run, piece, variables, make_generator, replacements, overlay, finish)
         for at in range(len(prefix), len(run.taken)):
             for other in run.options[at]:
                 if other != run.taken[at]:
                     pending.append([*run.taken[:at], other])
         yield outcome
+
+
+def executed(
+    run: PieceRun,
+    piece: Piece,
+    variables: Mapping[str, Any],
+    make_generator: MakeGenerator,
+    replacements: Mapping[str, Any],
+    overlay: Any,
+    finish: Callable[[Outcome], None] | None = None,
+    start: Callable[[dict[str, Any]], bool] | None = None,
+) -> Outcome:
+    """A piece along the path of one run. `start` may set names, inside the run, or skip it."""
+    names = scope(piece, copied(dict(variables)), replacements)
+    if piece.rng:
+        names[piece.rng] = make_generator(run)
+    names[GIVEN] = run.given
+    names.update({name: _signal(kind) for name, kind in CONTROL.items()})
+    outcome = Outcome(run, "next", None, names)
+    overlaid(names, overlay)
+    # What a piece has in place of a builtin comes before what every trace has.
+    own = {k: v for k, v in replacements.items() if k in names and k not in piece.names}
+    names.update(own)
+    with in_run(run), patched(overlay):
+        try:
+            if start is None or start(names):
+                exec(piece.code, names)
+        except PieceReturn as left:
+            outcome.how, outcome.value = "return", left.value
+            arrived(left)
+        except PieceBreak as left:
+            outcome.how = "break"
+            arrived(left)
+        except PieceContinue as left:
+            outcome.how = "next"
+            arrived(left)
+        if piece.kind == "enter":
+            outcome.variables = names[BOUND]
+        if finish is not None:
+            finish(outcome)
+    return outcome
 
 
 def _signal(kind: type[BaseException]) -> Callable[..., BaseException]:

@@ -48,7 +48,10 @@ def faces(
             "(domain=dpest.integers())"
         )
     if name == "add_remove_one":
-        return entering(inputs, derived, entry_ranges(adjacency, domain))
+        raise RefusedError(
+            "records that come and go (add_remove_one): only sums over them are proved, with noise "
+            "added afterwards"
+        )
     plain: Faces
     if name in ("linf", "any_pair"):
         plain = [[dict.fromkeys(inputs, (-r, r))]]
@@ -83,26 +86,6 @@ def entry_ranges(adjacency: Any, domain: Any = None) -> list[tuple[Any, Any]]:
     return found
 
 
-def entering(
-    inputs: Sequence[Symbol], derived: Mapping[Symbol, Derived], ranges: Sequence[tuple[Any, Any]]
-) -> Faces:
-    """One record more, or one less: by how much sums over the records change."""
-    face: dict[Symbol, tuple[Any, Any]] = dict(zip(inputs, ranges, strict=True))
-    for symbol, rule in derived.items():
-        if rule.kind == "indicator":
-            face[symbol] = (_ZERO, Fraction(1))
-            continue
-        values = [rule.of.constant + v for v in _interval(rule.of.terms, face)]
-        low = [v if rule.low is None else max(v, rule.low) for v in values]
-        high = [v if rule.high is None else min(v, rule.high) for v in low]
-        face[symbol] = (high[0], high[1])
-    return [[face], [{s: (-high, -low) for s, (low, high) in face.items()}]]
-
-
-def _interval(terms: Mapping[Symbol, Fraction], face: Face) -> tuple[Any, Any]:
-    return lowest(terms, face), -lowest({s: -c for s, c in terms.items()}, face)
-
-
 def widened(
     face: Mapping[Symbol, tuple[Any, Any]], derived: Mapping[Symbol, Derived], name: str
 ) -> dict[Symbol, tuple[Any, Any]]:
@@ -129,7 +112,7 @@ def whole_data(
     for symbol, rule in derived.items():
         numbers = [*rule.of.terms.values(), rule.of.constant]
         numbers += [end - rule.of.constant for end in (rule.low, rule.high) if end is not None]
-        if rule.kind in ("indicator", "one") or (
+        if rule.kind == "indicator" or (
             found.issuperset(rule.of.terms) and all(n.denominator == 1 for n in numbers)
         ):
             found.add(symbol)

@@ -17,8 +17,9 @@ from dpest.program.loops import Graph, graph
 from dpest.proofs import certificates, conformance, lower_bounds
 from dpest.proofs.adjacency_faces import faces
 from dpest.proofs.conformance import place_of
+from dpest.proofs.contributions import attained
 from dpest.proofs.linear_program import InexactError, InfeasibleError
-from dpest.proofs.potentials import Phase, automata, potential
+from dpest.proofs.potentials import Phase, automata, potential, two_steps
 from dpest.proofs.proof import Lower, Proof
 from dpest.proofs.question import (
     Question,
@@ -37,7 +38,8 @@ _SMALL = (1, 2, 3, 5)
 _SHORT = 10
 
 
-def graph_of(question: Question, length: int | None = None) -> Graph:
+def graph_of(question: Question, length: int | None = None, by_cases: bool = False) -> Graph:
+    """The graph of the mechanism; `by_cases`: each record is looked at case by case."""
     return graph(
         question.mechanism.function,
         question.argument,
@@ -45,11 +47,13 @@ def graph_of(question: Question, length: int | None = None) -> Graph:
         question.world,
         length,
         question.element,
+        question.record if by_cases else None,
     )
 
 
 def potentials_of(question: Question, found: Graph, rated: Rates, length: Any) -> Proof:
     components = []
+    twice = 2 if two_steps(question.adjacency, found) else 1
     free: list[Any] | None = [] if not any(e.blocks for e in found.edges) else None
     rays = rays_hold(question, rated.draws, free)
     try:
@@ -61,8 +65,11 @@ def potentials_of(question: Question, found: Graph, rated: Rates, length: Any) -
         return _some_run(question, found, rated, length, rays)
     place = max(range(len(components)), key=lambda i: components[i].epsilon)
     worst = components[place]
+    epsilon = worst.epsilon * twice
     lower = None
-    if rays:
+    if found.world.cases is not None:
+        lower = attained(question, found, rated.draws, epsilon)
+    elif rays:
         box = box_of(question, place)
         exact_length = None if length is ANY else length
         if length is not ANY:
@@ -71,15 +78,15 @@ def potentials_of(question: Question, found: Graph, rated: Rates, length: Any) -
             other = lower_bounds.from_potential(found, rated.draws, worst, box, exact_length)
             if other is not None and (lower is None or other.value > lower.value):
                 lower = other
-    if length is ANY:
+    if length is ANY and found.world.cases is None:
         lower = _shorter(question, lower, place)
-    head = head_of(question, "loop", worst.epsilon, length, found.noises, rated.draws, found.world)
+    head = head_of(question, "loop", epsilon, length, found.noises, rated.draws, found.world)
     certificate = certified(lambda: certificates.loop(head, found, components))
     return concluded(
         question,
         replace(
             bare(question, length),
-            bound=worst.epsilon,
+            bound=epsilon,
             method="potentials",
             lower=lower,
             certificate=certificate,

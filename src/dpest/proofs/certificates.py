@@ -17,7 +17,9 @@ from dpest.program.loops import Graph
 from dpest.program.merging import Model
 from dpest.program.piece_runs import Block, World
 from dpest.program.polyhedra import farkas, feasible
+from dpest.program.record_cases import Cases
 from dpest.proofs.alignment import AffineShift, Alignment, Draw
+from dpest.proofs.contributions import moves
 from dpest.proofs.potentials import Potential, State
 from dpest.proofs.regions_of_release import Region
 from dpest.proofs.selection import Selection
@@ -375,6 +377,34 @@ def loop(head: dict[str, Any], graph: Graph, components: Sequence[Potential]) ->
         ],
         "dead": dead,
         "components": [_component(p) for p in components],
+        **({} if world.cases is None else _records(world, head)),
+    }
+
+
+def _records(world: World, head: Mapping[str, Any]) -> dict[str, Any]:
+    """What one record adds, case by case; which sums are order statistics instead."""
+    cases: Cases = world.cases
+    known = cases.entry.known()
+    found: list[dict[str, Any]] = [
+        {
+            "if": [_decision(b, world) for b in blocks],
+            "value": {label(t): [str(f.constant), _terms(f)] for t, f in sorted(values.items())},
+        }
+        for blocks, values in cases.leaves
+    ]
+    for blocks in cases.dead:
+        conditions = [c for b in blocks for c in b]
+        found.append(
+            {
+                "if": [_decision(b, world) for b in blocks],
+                "empty": multipliers([*known, *conditions], None),
+            }
+        )
+    _, two_steps = moves(cases, head["adjacency"]["name"] == "add_remove_one")
+    return {
+        "cases": found,
+        "statistics": sorted(label(t) for t in cases.statistics),
+        "steps": 2 if two_steps else 1,
     }
 
 

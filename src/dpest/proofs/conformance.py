@@ -83,10 +83,26 @@ def _random_value(noise: Noise, source: random.Random) -> Fraction:
     return Fraction(least) + Fraction(source.randrange(1, steps), steps) * Fraction(most - least)
 
 
-def random_input(length: int, source: random.Random, integers: bool) -> list[Any]:
-    if integers:
-        return [source.randint(-6, 6) for _ in range(length)]
-    return [source.randint(-160, 160) / 16 for _ in range(length)]
+def random_input(
+    length: int,
+    source: random.Random,
+    integers: bool,
+    ranges: Sequence[tuple[Any, Any]] = ((-math.inf, math.inf),),
+) -> list[Any]:
+    """Random numbers, in turn within each of the ranges: short binary fractions."""
+    found: list[Any] = []
+    for i in range(length):
+        low, high = ranges[i % len(ranges)]
+        # Near the end of a range that has one, where a case may begin.
+        least = low if math.isfinite(low) else (-6 if integers else -10) + min(high, 0)
+        most = high if math.isfinite(high) else (6 if integers else 10) + max(low, 0)
+        if integers:
+            found.append(source.randint(math.ceil(least), math.floor(most)))
+        else:
+            place = Fraction(source.randrange(0, 321), 320)
+            value = Fraction(least) + place * (Fraction(most) - Fraction(least))
+            found.append(min(max(round(value * 16) / 16, float(least)), float(most)))
+    return found
 
 
 def check_model(
@@ -146,13 +162,13 @@ def _holds(conditions: Sequence[Condition], values: Mapping[Symbol, Fraction]) -
 
 
 def _with_derived(values: dict[Symbol, Fraction], world: World) -> dict[Symbol, Fraction]:
+    if world.cases is not None:
+        values.update(world.cases.at(values))
     for symbol, rule in world.derived.items():
         if rule.kind == "clip":
             found = rule.of.at(values)
             found = found if rule.low is None else max(found, rule.low)
             values[symbol] = found if rule.high is None else min(found, rule.high)
-        elif rule.kind == "one":
-            values[symbol] = Fraction(1)
         else:
             values[symbol] = Fraction(int(_true(rule.truth, values)))
     return values
@@ -200,6 +216,7 @@ def check_graph(
     entry: Sequence[Symbol] = (ELEMENT,),
     lengths: Sequence[int] = _LENGTHS,
     choice: float | None = None,
+    ranges: Sequence[tuple[Any, Any]] = ((-math.inf, math.inf),),
 ) -> None:
     """The same for a graph of every length: runs of several lengths must follow it."""
     source = random.Random(21)
@@ -207,7 +224,7 @@ def check_graph(
         length = lengths[trial % len(lengths)] + (2 if choice is not None else 0)
         if graph.gaps and length < 2:
             continue
-        x = random_input(length * len(entry), source, integers)
+        x = random_input(length * len(entry), source, integers, ranges)
         draws = Draws(source, choice=choice)
         output = _run(function, x, draws, where)
         _Walk(graph, x, entry, draws.values, where).run(output)
@@ -231,6 +248,10 @@ class _Walk:
         self.where = where
         self.vectors: dict[Symbol, list[Fraction]] = {}
         self.slots: dict[Symbol, Fraction] = {}
+        self.fixed: dict[Symbol, Fraction] = {}
+        cases = graph.world.cases
+        for t, statistic in {} if cases is None else cases.statistics.items():
+            self.fixed[cases.slots[t]] = statistic.at([cases.at(record)[t] for record in self.x])
         self.read = 0
         self.released: list[Any] = []
 
@@ -251,7 +272,7 @@ class _Walk:
         self._compare(output)
 
     def _try(self, edge: LoopEdge) -> tuple[LoopEdge, dict[Symbol, Fraction], int] | None:
-        values = dict(self.slots)
+        values = {**self.slots, **{s: v for s, v in self.fixed.items() if s in self.slots}}
         if edge.reads:
             values = _with_derived({**values, **self.x[self.read]}, self.graph.world)
         at = 0
@@ -260,7 +281,8 @@ class _Walk:
             if at + count > len(self.rest):
                 return None
             if not is_vector:
-                values[symbol] = self.rest[at]
+                power = self.graph.world.sized.get(symbol, 0)
+                values[symbol] = self.rest[at] / Fraction(len(self.x)) ** power
             at += count
         for symbol in edge.draws:
             if symbol in self.vectors and len(self.vectors[symbol]) > self.read:
@@ -280,9 +302,10 @@ class _Walk:
         if self.graph.recognised and edge.reads:
             for symbol in edge.draws:
                 self.vectors.setdefault(symbol, []).append(values[symbol])
-        for value in edge.released:
+        for place, value in enumerate(edge.released):
             if isinstance(value, Form):
-                self.released.append(float(value.at(values)))
+                scale = Fraction(len(self.x)) ** edge.sized.get(place, 0)
+                self.released.append(float(value.at(values) * scale))
             elif isinstance(value, str) and value == "position":
                 self.released.append("position")
             else:

@@ -15,6 +15,7 @@ from dpest.errors import (
 from dpest.evidence import Measure
 from dpest.inputs.domains import ANY
 from dpest.program.loops import Graph
+from dpest.program.record_cases import RecordError
 from dpest.program.unit import Unit
 from dpest.proofs import certificates, conformance, gaussian
 from dpest.proofs.budgets import graph_of, phases_of, potentials_of
@@ -39,19 +40,72 @@ from dpest.proofs.regions_of_release import Rates, rates
 from dpest.proofs.selection import selection
 
 _SMALL = (1, 2, 3, 5)
+_SAY = "Say what the data are: domain=dpest.integers(dpest.ANY, low, high), or reals"
 
 
 def every_length(question: Question) -> Proof:
+    """By a graph of the loop; where one record changes, by what each case of it adds to sums."""
+    if question.adjacency.name == "add_remove_one":
+        return _proof_of(question, _graph_of(question, True))
+    if question.adjacency.name != "replace_one":
+        return _proof_of(question, _graph_of(question, False))
     try:
-        found = graph_of(question)
+        proof = _proof_of(question, _graph_of(question, False))
+    except (RefusedError, UntraceableError) as error:
+        try:
+            return _proof_of(question, _graph_of(question, True))
+        except RecordError:
+            raise
+        except DpestError:
+            raise error from None
+    if proof.status == "exact":
+        return proof
+    try:  # the differences of several derived data are no box
+        other = _proof_of(question, _graph_of(question, True))
+    except DpestError:
+        return proof
+    better = other.bound is not None and (proof.bound is None or other.bound <= proof.bound)
+    return other if better else proof
+
+
+def _graph_of(question: Question, by_cases: bool) -> Graph:
+    try:
+        return graph_of(question, by_cases=by_cases)
+    except UntraceableError as error:
+        if not by_cases:
+            raise
+        text = str(error).replace("a noisy value", "a noisy or private value")
+        if "division" in text and question.adjacency.name == "add_remove_one":
+            text = text.split(". ")[0] + (
+                ". Where records come and go the number of records is private: release a noisy sum "
+                "and a noisy count, and divide afterwards"
+            )
+        raise RefusedError(text) from None  # sums over the records are private, too
     except DpestError:
         raise
+    except NameError as error:
+        if not by_cases:
+            raise _not_here("a vector of any length", "Give a length", error, question) from error
+        raise RecordError(
+            f"{place_of_error(error) or question.mechanism.name}: {error.name} is set in a loop "
+            "over the records and used after it: it holds what the last record was. A sensitivity "
+            "is proved for sums over all records"
+        ) from None
     except Exception as error:  # the function's own, on a vector without a length
-        raise UntraceableError(
-            f"a vector of any length can't be used here ({type(error).__name__}: {error})",
-            "Give a length",
-            place_of_error(error) or place_of(question.mechanism.function),
-        ) from error
+        if by_cases:
+            raise _not_here("a record of these data", _SAY, error, question) from error
+        raise _not_here("a vector of any length", "Give a length", error, question) from error
+
+
+def _not_here(what: str, advice: str, error: Exception, question: Question) -> UntraceableError:
+    return UntraceableError(
+        f"{what} can't be used here ({type(error).__name__}: {error})",
+        advice,
+        place_of_error(error) or place_of(question.mechanism.function),
+    )
+
+
+def _proof_of(question: Question, found: Graph) -> Proof:
     squares = any(n.shift_cost.kind == "square" for n in found.noises.values())
     if squares:
         refuse_pure(question)
@@ -66,11 +120,13 @@ def every_length(question: Question) -> Proof:
             where=where,
             entry=question.entry,
             choice=_choice_scale(question, found),
+            ranges=question.record.ranges,
         )
     except UntraceableError:
         if question.form != "list" or question.fields:
             raise
-        return every_length(replace(question, form="array"))  # it asks an array's questions
+        as_array = replace(question, form="array")  # it asks an array's questions
+        return _proof_of(as_array, _graph_of(as_array, found.world.cases is not None))
     if squares:
         return _squares(question, found, rated)
     if found.selections or found.gaps:
@@ -78,6 +134,12 @@ def every_length(question: Question) -> Proof:
     try:
         return potentials_of(question, found, rated, ANY)
     except (InfeasibleError, InexactError):
+        if found.world.cases is not None:
+            raise RecordError(
+                f"{question.mechanism.name}: no shift of the noise keeps every release. A sum over "
+                "the records (or how many records there are, where they come and go), or a "
+                "decision about one, has no noise of its own: add some to it"
+            ) from None
         return without_bound(question)
 
 

@@ -20,6 +20,7 @@ from dpest.program.linear import Form, Symbol
 from dpest.program.loops import END, Graph, LoopEdge
 from dpest.proofs.adjacency_faces import faces, whole_data
 from dpest.proofs.alignment import Draw, points
+from dpest.proofs.contributions import moves
 from dpest.proofs.linear_program import Affine, InfeasibleError, LinearProgram, combine, constant
 
 _MOST_STATES = 5_000
@@ -85,6 +86,8 @@ def automata(
     linf, monotone: each datum moves within a box, on its own. l1, replace_one: nothing moves until
     one datum moves by a corner of its face, then nothing again.
     """
+    if graph.world.cases is not None:
+        return [_one_of(corners_of(adjacency, graph, draws))]
     entry = fields_of(ELEMENT.name, len(getattr(domain, "fields", ())))
     components = faces(adjacency, entry, graph.world.derived, domain, integers)
     integral = any(draw.integral for draw in (draws or {}).values())
@@ -94,13 +97,49 @@ def automata(
             [Phase(0, c, 0, m) for m, c in enumerate(_corners(face, graph, integral, whole))]
             for (face,) in components
         ]
-    moves = [
-        c for group in components for face in group for c in _corners(face, graph, integral, whole)
+    return [
+        _one_of(
+            [
+                c
+                for group in components
+                for face in group
+                for c in _corners(face, graph, integral, whole)
+            ]
+        )
     ]
+
+
+def corners_of(
+    adjacency: Any, graph: Graph, draws: Mapping[Symbol, Draw] | None = None
+) -> list[Corner]:
+    """By how much the sums over records may differ, where one record is looked at case by case."""
+    cases = graph.world.cases
+    found, two_steps = moves(cases, adjacency.name == "add_remove_one")
+    used = (draws or {}).values()
+    whole = all(not f.terms for _, values in cases.leaves for f in values.values())
+    steps = whole and all(v.denominator == 1 for move in found for _, v in move)
+    if any(draw.integral for draw in used) and (not steps or cases.statistics):
+        raise RefusedError(
+            "integer noise on sums that do not move by a few integers: say that the data are "
+            "integers (domain=dpest.integers(dpest.ANY, low, high))"
+        )
+    if two_steps and any(draw.kind == "square" for draw in used):
+        raise RefusedError("too many different records for a bound with Gaussian noise")
+    return [dict(move) for move in found]
+
+
+def two_steps(adjacency: Any, graph: Graph) -> bool:
+    """Whether a replacement is taken as a removal and an addition: the bound is twice the cost."""
+    cases = graph.world.cases
+    return cases is not None and moves(cases, adjacency.name == "add_remove_one")[1]
+
+
+def _one_of(moves: Sequence[Corner]) -> list[Phase]:
+    """Nothing moves until one datum moves by one of the corners, then nothing again."""
     phases = [Phase(0, {}, 0)]
     for move, corner in enumerate(moves):
         phases += [Phase(0, corner, move + 1, move), Phase(move + 1, {}, move + 1)]
-    return [phases]
+    return phases
 
 
 def _corners(

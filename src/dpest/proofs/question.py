@@ -17,6 +17,7 @@ from dpest.program.any_length import ELEMENT, fields_of
 from dpest.program.linear import Form as Linear
 from dpest.program.linear import Symbol, rational
 from dpest.program.piece_runs import World
+from dpest.program.record_cases import Entry
 from dpest.program.symbolic import Real
 from dpest.program.unit import Unit
 from dpest.proofs import certificates
@@ -43,8 +44,8 @@ class Question:
     form: Form = "list"
 
     def world(self) -> World:
-        """A fresh reading: the data are private, and so is their number where it differs."""
-        return World(private=True, private_length=self.adjacency.name == "add_remove_one")
+        """A fresh reading, of private data."""
+        return World(private=True)
 
     @property
     def argument(self) -> str:
@@ -102,6 +103,23 @@ class Question:
         """What data of any length hold many of: a number, or a record."""
         values = [Real(Linear.of(s)) for s in self.entry]
         return self.as_records(values)[0] if self.fields else values[0]
+
+    @property
+    def record(self) -> Entry:
+        """What one record may be."""
+        comes = self.adjacency.name == "add_remove_one"
+        # Otherwise a radius bounds how far an entry moves, not what it is.
+        adjacency = self.adjacency if comes else replace(self.adjacency, radius=None)
+        ranges = entry_ranges(adjacency, self.domain)
+        names = self.fields
+        return Entry(
+            tuple(self.entry),
+            tuple(ranges),
+            self.integers,
+            comes,
+            (lambda v: dict(zip(names, v, strict=True))) if names else (lambda v: v[0]),
+            self.form == "array",
+        )
 
     @property
     def integers(self) -> bool:
@@ -268,13 +286,17 @@ def rays_hold(
     return fits and found is not None and not any(r.problem.keep for r in found)
 
 
-def domain_facts(question: Question, draws: Mapping[Symbol, Draw]) -> dict[str, Any]:
+def domain_facts(
+    question: Question, draws: Mapping[Symbol, Draw], by_cases: bool = False
+) -> dict[str, Any]:
     whole = question.integer_data(has_integral(draws))
     facts: dict[str, Any] = {
         "kind": "integers" if whole else "reals",
         "width": certificates.number(radius_of(question.adjacency, question.domain)),
     }
-    if question.adjacency.name == "add_remove_one" or question.fields:
+    if by_cases:
+        facts["range"] = [[certificates.number(e) for e in r] for r in question.record.ranges]
+    elif question.fields:
         facts["range"] = _ranges(question)
     if question.form != "list":
         facts["form"] = question.form
@@ -313,7 +335,7 @@ def head_of(
         question.unit,
         epsilon,
         method,
-        domain_facts(question, draws),
+        domain_facts(question, draws, world.cases is not None),
         noises,
         draws,
         world,

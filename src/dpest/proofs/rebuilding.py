@@ -24,7 +24,18 @@ from dpest.errors import DpestError, RefusedError
 from dpest.inputs.adjacency import Adjacency, parse_adjacency
 from dpest.inputs.domains import ANY, Domain, finite, integers, reals, records
 
-_MODEL = ("unit", "adjacency", "length", "noises", "bounds", "derived", "tables", "element", "gap")
+_MODEL = (
+    "unit",
+    "adjacency",
+    "length",
+    "noises",
+    "bounds",
+    "derived",
+    "tables",
+    "element",
+    "gap",
+    "statistics",
+)
 
 
 def differences(certificate: Mapping[str, Any], target: Any = None) -> list[str]:
@@ -75,7 +86,7 @@ def _compared(certificate: Mapping[str, Any], mechanism: Mechanism) -> list[str]
         certificate["domain"].get(k) != again["domain"].get(k) for k in ("kind", "fields", "range")
     ):
         found.append("domain")
-    for key in ("nodes", "edges", "dead", "leaves"):
+    for key in ("nodes", "edges", "dead", "leaves", "cases"):
         if _bare(certificate.get(key)) != _bare(again.get(key)):
             found.append(key)
     return found

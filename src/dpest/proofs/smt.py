@@ -214,7 +214,7 @@ def _loop(certificate: Mapping[str, Any], bound: Fraction) -> Iterator[tuple[str
     noises = checker.noise_table(certificate)
     for c, part in enumerate(certificate["components"]):
         states = {s["id"]: s for s in part["states"]}
-        start = checker.number(states[part["start"]]["budget"])
+        start = checker.number(states[part["start"]]["budget"]) * certificate.get("steps", 1)
         yield (
             f"start_{c}",
             "\n".join(
@@ -268,9 +268,11 @@ def _moves(certificate: Mapping[str, Any], component: int) -> dict[int, dict[str
         for c in checker.decision(d)[2]
         for k, _ in c[1]
     }
-    groups = checker.components(certificate, ["q"])
-    one = certificate["adjacency"]["name"] in ("l1", "replace_one", "add_remove_one")
     integral = any(x[2] for x in checker.noise_table(certificate).values())
+    if "cases" in certificate:
+        return dict(enumerate(checker.record_moves(certificate, integral)[0]))
+    groups = checker.components(certificate, ["q"])
+    one = certificate["adjacency"]["name"] in ("l1", "replace_one")
     faces = [f for g in groups for f in g] if one else groups[component]
     found: list[dict[str, Fraction]] = []
     for face in faces:

@@ -1,0 +1,643 @@
+"""The records of a dataset of any size, one value each, computed only when a sum is asked for.
+
+What a user's code does with each record (a comprehension, a mask, a NumPy function, a histogram)
+is kept as a function of the record. A sum runs it on every case of one record: `record_cases`.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import operator
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpest.program.merging import decided
+from dpest.program.public_sizes import Place, Public, Size
+from dpest.program.record_cases import (
+    SKIPPED,
+    Entry,
+    RecordRun,
+    Statistic,
+    Table,
+    case_of,
+    computed,
+    explored,
+    refuse_query,
+)
+from dpest.program.running import in_run, running
+from dpest.program.symbolic import Real, Truth, typed
+from dpest.program.symbolic_arrays import symbolic_array
+
+_KEYS = (
+    "which values occur in the data is private, however noisy their counts are",
+    "Ask for the values that can occur: [c[v] for v in range(k)]",
+)
+
+
+class Records:
+    """One value for each record; `of` computes it, or says SKIPPED."""
+
+    __array_priority__ = 3000
+    __array_ufunc__ = None
+
+    def __init__(
+        self, of: Callable[[Any], Any], array: bool | None = False, whole: bool = True
+    ) -> None:
+        self.of = of
+        self.array = array
+        self.whole = whole
+        """Whether no record can be left out."""
+
+    # One value at a time
+
+    def each(self, how: Callable[..., Any], *others: Any, array: bool | None = None) -> Records:
+        parts = [o for o in others if isinstance(o, Records)]
+
+        def of(record: Any) -> Any:
+            values = [self.of(record)]
+            values += [o.of(record) if isinstance(o, Records) else o for o in others]
+            return SKIPPED if any(v is SKIPPED for v in values) else how(*values)
+
+        kind = self.array if array is None else array
+        return Records(of, kind, self.whole and all(o.whole for o in parts))
+
+    def _with(self, other: Any, how: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, (np.ndarray, list, tuple)) and np.ndim(other) > 0:
+            refuse_query(
+                "arithmetic of the records with a vector of known length",
+                "Give a length (length=10), or sum over the records first",
+            )
+        return self.each(how, other)
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, operator.add)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b + a)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, operator.sub)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b - a)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(other, operator.mul)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with(other, operator.truediv)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._with(other, operator.floordiv)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._with(other, operator.mod)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._with(other, operator.pow)
+
+    def __neg__(self) -> Any:
+        return self.each(operator.neg)
+
+    def __abs__(self) -> Any:
+        return self.each(abs)
+
+    def __invert__(self) -> Any:
+        return self.each(operator.invert)
+
+    def __and__(self, other: Any) -> Any:
+        return self._with(other, operator.and_)
+
+    def __or__(self, other: Any) -> Any:
+        return self._with(other, operator.or_)
+
+    __rand__, __ror__ = __and__, __or__
+
+    def __lt__(self, other: Any) -> Any:
+        return self._with(other, operator.lt)
+
+    def __le__(self, other: Any) -> Any:
+        return self._with(other, operator.le)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._with(other, operator.gt)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._with(other, operator.ge)
+
+    def __eq__(self, other: object) -> Any:
+        return self._with(other, operator.eq)
+
+    def __ne__(self, other: object) -> Any:
+        return self._with(other, operator.ne)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, Place):
+            return self.of(running().record)  # type: ignore[attr-defined]
+        if isinstance(key, Records):
+            return self.filtered(key.of)
+        if isinstance(key, slice) and key == slice(None):
+            return self
+        if isinstance(key, str):
+            return self.each(operator.itemgetter(key))
+        refuse_query(
+            "one record is picked by its place", "Any record may be the one that differs: use sums"
+        )
+
+    def filtered(self, keep: Callable[[Any], Any]) -> Records:
+        def of(record: Any) -> Any:
+            kept = keep(record)
+            return SKIPPED if kept is SKIPPED or not bool(kept) else self.of(record)
+
+        return Records(of, self.array, False)
+
+    def mapped(self, function: Callable[..., Any], test: Any, single: bool) -> Records:
+        """A comprehension over the records, computed now: its names may change later."""
+
+        def of(record: Any) -> Any:
+            value = self.of(record)
+            if value is SKIPPED:
+                return value
+            given = (value,) if single else value
+            if test is not None and not bool(test(*given)):
+                return SKIPPED
+            return function(*given)
+
+        return tabled(of, self.whole and test is None)
+
+    def as_array(self) -> Records:
+        return Records(self._typed, True, self.whole)
+
+    def _typed(self, record: Any) -> Any:
+        value = self.of(record)
+        return value if value is SKIPPED or isinstance(value, dict) else typed(value, True)
+
+    # Sums over all records
+
+    def columns(self, compute: Callable[[Any], Sequence[Any]]) -> list[Any]:
+        """Sums of several numbers for each record: compute(value) gives them, or None for none."""
+        sums = _sums()
+
+        def of(record: Any) -> Sequence[Any]:
+            value = self.of(record)
+            return compute(value)
+
+        return sums.totals(computed(sums.entry, sums, of))
+
+    def sum(self, axis: Any = None, **_: Any) -> Any:
+        _one_axis(axis)
+        (found,) = self.columns(lambda v: [v])
+        return typed(found, True) if self.array else found
+
+    def length(self) -> Any:
+        """How many there are: public where only whole datasets of one size are neighbours."""
+        if self.whole and not _sums().entry.come_and_go:
+            return Size()
+        (found,) = self.columns(lambda v: [0 if v is SKIPPED else 1])
+        return found
+
+    def mean(self, axis: Any = None, **_: Any) -> Any:
+        _one_axis(axis)
+        size = self.length()
+        if not isinstance(size, Size):
+            refuse_query(
+                "a mean divides by how many records there are, which is private here",
+                "Release a noisy sum and a noisy count, and divide afterwards",
+            )
+        return self.sum() / size
+
+    def count(self, value: Any) -> Any:
+        return self.columns(lambda v: [0 if v is SKIPPED else bool(v == value)])[0]
+
+    def statistic(self, name: str, at: Callable[[list[Fraction]], Fraction]) -> Any:
+        """An order statistic of the values, for datasets of one size."""
+        sums = _sums()
+        if sums.entry.come_and_go or not self.whole:
+            refuse_query(
+                f"the {name} of records that come and go",
+                "Its value may move by the whole range of the data, and there is none of no "
+                "records: use replace_one and a bounded domain, or the exponential mechanism",
+            )
+        found = sums.statistic(
+            computed(sums.entry, sums, lambda r: [self.of(r)]), Statistic(name, at)
+        )
+        return typed(found, True) if self.array else found
+
+    def max(self, axis: Any = None, **_: Any) -> Any:
+        _one_axis(axis)
+        return self.statistic("maximum", max)
+
+    def min(self, axis: Any = None, **_: Any) -> Any:
+        _one_axis(axis)
+        return self.statistic("minimum", min)
+
+    def any(self, axis: Any = None, **_: Any) -> Any:
+        return self.each(lambda v: int(bool(v))).max(axis)
+
+    def all(self, axis: Any = None, **_: Any) -> Any:
+        return self.each(lambda v: int(bool(v))).min(axis)
+
+    def quantile(self, q: Any) -> Any:
+        if np.ndim(q) or not 0 <= float(q) <= 1:
+            refuse_query("several quantiles at once", "Ask for one at a time")
+        return self.statistic(f"quantile {float(q)}", lambda v: _quantile(v, Fraction(q)))
+
+    @property
+    def size(self) -> Any:
+        return self.length()
+
+    @property
+    def shape(self) -> Any:
+        return (self.length(),)
+
+    ndim = 1
+
+    def clip(self, low: Any = None, high: Any = None, **_: Any) -> Records:
+        return self.each(lambda v: _clipped(v, low, high))
+
+    def astype(self, dtype: Any, **_: Any) -> Records:
+        def to(value: Any) -> Any:
+            if isinstance(value, Real):
+                return value.astype(dtype)
+            return int(bool(value)) if isinstance(value, Truth) else np.dtype(dtype).type(value)
+
+        return self.each(to)
+
+    def copy(self) -> Records:
+        return self
+
+    def tolist(self) -> Records:
+        return Records(self.of, False, self.whole)
+
+    flatten = ravel = copy
+
+    def bincount(self, weights: Any = None, minlength: Any = 0) -> Any:
+        size = int(minlength)
+        others = [] if weights is None else [weights]
+
+        def one(value: Any, *weight: Any) -> Any:
+            at = _bin_of(value, size)
+            return [(weight[0] if weight else 1) if i == at else 0 for i in range(size)]
+
+        def columns(values: Any) -> Any:
+            return [0] * size if values is SKIPPED else values
+
+        return symbolic_array(self.each(one, *others).columns(columns))
+
+    def histogram(
+        self, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+    ) -> Any:
+        if density or weights is not None:
+            refuse_query("np.histogram with density or weights", "Count, and divide afterwards")
+        if np.ndim(bins) == 0:
+            if range is None or isinstance(bins, str):
+                refuse_query(
+                    "np.histogram without a range takes its bins from the data",
+                    "Say where the bins are: range=(low, high), or a list of edges",
+                )
+            bins = np.linspace(float(range[0]), float(range[1]), int(bins) + 1)
+        edges = [float(e) for e in bins]
+        last = len(edges) - 2
+
+        def one(value: Any) -> list[int]:
+            found = [0] * (last + 1)
+            if value is not SKIPPED:
+                for i, (low, high) in enumerate(itertools.pairwise(edges)):
+                    if bool(value >= low) and (
+                        bool(value < high) or (i == last and bool(value == high))
+                    ):
+                        found[i] = 1
+                        break
+            return found
+
+        return symbolic_array(self.columns(one)), np.array(edges)
+
+    # What Python and NumPy ask
+
+    def __iter__(self) -> Any:
+        refuse_query(
+            "a loop over the records that can't be followed here",
+            "Write it as a loop of the mechanism itself, a comprehension, or a sum",
+        )
+
+    def __len__(self) -> int:
+        refuse_query("len() of the records inside of another function", "Use len(x) itself")
+
+    def __bool__(self) -> bool:
+        if self.whole and not self.array and not _sums().entry.come_and_go:
+            return True  # neighbours under replace_one have at least one record
+        refuse_query("the truth value of the records", "Add noise to their number instead")
+
+    def __contains__(self, value: Any) -> bool:
+        refuse_query(
+            "whether a value occurs in the data is decided",
+            "Count it and add noise: x.count(v) + rng.laplace(...)",
+        )
+
+    def dpest_builtin(self, name: str, args: Any, options: Any) -> Any:
+        first = args[0] if args else None
+        if name == "len":
+            return self.length()
+        if name == "sum" and first is self:
+            start = args[1] if len(args) > 1 else options.get("start", 0)
+            return self.sum() + start
+        if name in ("max", "min") and len(args) == 1 and "key" not in options:
+            return self.max() if name == "max" else self.min()
+        if name in ("any", "all"):
+            return self.any() if name == "any" else self.all()
+        if name in ("list", "tuple"):
+            return self
+        if name == "enumerate" and len(args) == 1:
+            return Records(lambda record: (Place(), self.of(record)), False, self.whole)
+        if name == "sorted" and not options.get("key"):
+            return SortedRecords(self, bool(options.get("reverse", False)))
+        if name == "map" and len(args) == 2 and args[1] is self:
+            return self.mapped(args[0], None, True)
+        if name == "filter" and args[1] is self:
+            return self.mapped(lambda v: v, args[0] or bool, True)
+        if name == "set":
+            refuse_query(*_KEYS)
+        refuse_query(
+            f"{name}() of the records",
+            "A sensitivity is proved for sums, counts, histograms and order statistics",
+        )
+
+    def dpest_numpy(self, name: str, args: Any, options: Any) -> Any:
+        own = _FUNCTIONS.get(name)
+        if own is not None:
+            return own(*args, **options)
+        found = getattr(np, name, None)
+        if isinstance(found, np.ufunc) and not options:
+            first = next(a for a in args if isinstance(a, Records))
+            place = next(i for i, a in enumerate(args) if a is first)
+
+            def how(value: Any, *others: Any) -> Any:
+                return found(*others[:place], value, *others[place:])
+
+            return first.each(how, *args[:place], *args[place + 1 :], array=True)
+        if name == "unique":
+            refuse_query(*_KEYS)
+        refuse_query(
+            f"np.{name} of the records",
+            "A sensitivity is proved for sums, counts, histograms and order statistics",
+        )
+
+    def dpest_signature(self) -> Any:
+        return ("records", id(self.of))
+
+    def __deepcopy__(self, memo: Any) -> Records:
+        return self
+
+
+def tabled(of: Callable[[Any], Any], whole: bool) -> Records:
+    """The values of all cases of a record, computed now."""
+    sums = _sums()
+
+    def follow(run: RecordRun) -> tuple[Any]:
+        with in_run(run):
+            return (decided(of(run.record)),)
+
+    table = explored(sums.entry, None, follow)
+    return of_table(sums.entry, table, 0, whole)
+
+
+def of_table(entry: Entry, table: Table, column: int, whole: bool) -> Records:
+    """A column of a table as the values of the records."""
+
+    def of(record: Any) -> Any:
+        if entry.values is not None:
+            case = table.cases[entry.values.index(record)]
+        else:
+            case = table.cases[case_of(table.tree, running())]  # type: ignore[arg-type]
+        return case.values[column]
+
+    return Records(of, False, whole)
+
+
+def _sums() -> Any:
+    sums = getattr(running(), "sums", None)
+    if sums is None:
+        refuse_query("a sum over the records inside of a sum", "Compute the inner one first")
+    return sums
+
+
+def _one_axis(axis: Any) -> None:
+    if axis not in (None, 0, -1):
+        refuse_query(f"a sum over axis {axis}", "The records are a vector: leave the axis out")
+
+
+def _clipped(value: Any, low: Any, high: Any) -> Any:
+    if low is not None and bool(value < low):
+        return low
+    return high if high is not None and bool(value > high) else value
+
+
+def _bin_of(value: Any, size: int) -> int:
+    """The bin that a record counts in; one beyond the last would make the result longer."""
+    if isinstance(value, Real):
+        if not value.form.terms:
+            value = value.plain
+        elif bool(value >= 0) and bool(value <= size - 1):
+            # np.bincount takes whole numbers only.
+            return next(j for j in range(size) if j == size - 1 or bool(value <= j))
+        else:
+            value = size
+    if isinstance(value, (Truth, np.bool_)):
+        value = bool(value)
+    if not 0 <= int(value) < size:
+        refuse_query(
+            f"np.bincount of data that may lie outside of 0..{size - 1}: its result gets longer "
+            "with them, and a negative number is an error",
+            f"Say what the data are (domain=dpest.integers(dpest.ANY, 0, {max(size - 1, 1)})) and "
+            "minlength; or np.clip them first",
+        )
+    return int(value)
+
+
+def _quantile(values: list[Fraction], q: Fraction) -> Fraction:
+    ordered = sorted(values)
+    place = q * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
+class SortedRecords:
+    """sorted(x): one of them, at a place that does not depend on the data, is a statistic."""
+
+    def __init__(self, records: Records, descending: bool = False) -> None:
+        self.records = records
+        self.descending = descending
+
+    def __getitem__(self, key: Any) -> Any:
+        at: Callable[[int], Any]
+        if isinstance(key, Public):
+            at = key.at
+        elif isinstance(key, (int, np.integer)):
+            at = lambda _: int(key)  # noqa: E731
+        else:
+            refuse_query("this part of the sorted records", "Take one at a public place")
+        down = self.descending
+        name = f"order statistic {[at(n) for n in (1, 2, 3, 5, 8)]}"
+        return self.records.statistic(
+            name + (", descending" if down else ""),
+            lambda v: sorted(v, reverse=down)[int(at(len(v)))],
+        )
+
+    def __iter__(self) -> Any:
+        refuse_query("a loop over the sorted records", "Use sums or one order statistic")
+
+    def dpest_builtin(self, name: str, args: Any, options: Any) -> Any:
+        if name == "len":
+            return self.records.length()
+        refuse_query(f"{name}() of the sorted records", "Use sums or one order statistic")
+
+    def dpest_signature(self) -> Any:
+        return ("sorted", self.descending, self.records.dpest_signature())
+
+
+class Tally:
+    """collections.Counter of the records, or a dict that a loop counted into."""
+
+    def __init__(self, count: Callable[[Any], Any]) -> None:
+        self._count = count
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._count(key)
+
+    def get(self, key: Any, default: Any = 0) -> Any:
+        if default != 0:
+            refuse_query(
+                "a value that tells whether a key occurs in the data", "Use 0: c.get(key, 0)"
+            )
+        return self._count(key)
+
+    def _keys(self, *_: Any, **__: Any) -> Any:
+        refuse_query(*_KEYS)
+
+    __iter__ = __len__ = __contains__ = keys = values = items = most_common = elements = _keys
+    total = update = pop = _keys
+
+    def dpest_signature(self) -> Any:
+        return ("tally", id(self._count))
+
+    def __deepcopy__(self, memo: Any) -> Tally:
+        return self
+
+
+def counter(*args: Any, **options: Any) -> Any:
+    """collections.Counter."""
+    if len(args) == 1 and isinstance(args[0], Records):
+        return Tally(args[0].count)
+    return collections.Counter(*args, **options)
+
+
+def _own(name: str, original: Any, method: Callable[[Records], Any]) -> Any:
+    def call(*args: Any, **options: Any) -> Any:
+        if args and isinstance(args[0], Records):
+            return method(args[0])
+        return original(*args, **options)
+
+    return call
+
+
+def _median(records: Records) -> Any:
+    return records.quantile(Fraction(1, 2))
+
+
+REPLACED: Mapping[Any, Any] = {
+    collections.Counter: counter,
+    statistics.median: _own("median", statistics.median, _median),
+    statistics.mean: _own("mean", statistics.mean, Records.mean),
+    statistics.fmean: _own("fmean", statistics.fmean, Records.mean),
+}
+"""Functions of the standard library that take the records."""
+
+
+class Module:
+    """A module whose functions know records."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        try:
+            return REPLACED.get(found, found)
+        except TypeError:
+            return found
+
+    def __deepcopy__(self, memo: Any) -> Module:
+        return self
+
+    def dpest_signature(self) -> Any:
+        return ("module", self._module.__name__)
+
+
+MODULES = (collections, statistics)
+
+
+def _where(mask: Any, yes: Any, no: Any) -> Any:
+    if not isinstance(mask, Records):
+        refuse_query("np.where", "Choose by a mask of the records")
+    return mask.each(lambda m, a, b: a if bool(m) else b, yes, no, array=True)
+
+
+def _digitize(records: Records, bins: Any, right: bool = False) -> Records:
+    edges = [float(e) for e in bins]
+
+    def place(value: Any) -> int:
+        passed = (value > e if right else value >= e for e in edges)
+        return sum(int(bool(p)) for p in passed)
+
+    return records.each(place, array=True)
+
+
+def _isin(records: Records, values: Any, **_: Any) -> Records:
+    listed = list(values)
+    return records.each(lambda v: any(bool(v == w) for w in listed), array=True)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(
+        ("asarray", "array", "atleast_1d", "ravel", "copy", "asanyarray"),
+        lambda r, *_, **__: r.as_array(),
+    ),
+    **{
+        name: getattr(Records, method)
+        for name, method in {
+            "sum": "sum",
+            "mean": "mean",
+            "average": "mean",
+            "max": "max",
+            "amax": "max",
+            "min": "min",
+            "amin": "min",
+            "any": "any",
+            "all": "all",
+            "clip": "clip",
+            "bincount": "bincount",
+            "histogram": "histogram",
+            "quantile": "quantile",
+        }.items()
+    },
+    "count_nonzero": lambda r, **_: r.columns(lambda v: [v is not SKIPPED and bool(v != 0)])[0],
+    "median": lambda r, **_: _median(r),
+    "percentile": lambda r, q, **_: r.quantile(Fraction(str(q)) / 100),
+    "ptp": lambda r, **_: r.max() - r.min(),
+    "sort": lambda r, **_: SortedRecords(r),
+    "size": lambda r: r.length(),
+    "shape": lambda r: r.shape,
+    "where": _where,
+    "digitize": _digitize,
+    "isin": _isin,
+}
