@@ -8,7 +8,8 @@ audits are drawn together, which saves most of the time. A row passes if its sha
 is compatible with at most alpha: the one-sided 99.9 % lower bound on the share is below alpha. The
 95 % upper bound is printed beside it. Rows of one method are added up at its end.
 
-    python validation/null_calibration.py [--audits 2500] [--method sequential] [--workers 1]
+    python validation/null_calibration.py [--audits 2500] [--workers 1] [--method sequential]
+        [--mechanism SVT1]
 """
 
 from __future__ import annotations
@@ -136,6 +137,7 @@ def main() -> int:
     )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--method", default="", help="only rows whose method starts with this")
+    parser.add_argument("--mechanism", default="", help="only rows whose mechanism starts so")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     options = parser.parse_args()
     failed = 0
@@ -144,7 +146,7 @@ def main() -> int:
     print(f"{'method':30s} {'mechanism':20s} audits  wrong  share   95 % upper  seconds")
     with ProcessPoolExecutor(options.workers) as pool:
         for method, audits, target in ROWS:
-            if not method.startswith(options.method):
+            if not (method.startswith(options.method) and target.startswith(options.mechanism)):
                 continue
             begin = time.monotonic()
             portion = 25
