@@ -26,6 +26,7 @@ from dpest.questions import Resolved
 from dpest.verdict import MEET, Verdict, exceeds
 
 if TYPE_CHECKING:
+    from dpest.distributions.engine import Objective
     from dpest.execution.runner import Runner
     from dpest.proofs.proof import Proof
 
@@ -42,8 +43,8 @@ PAIR_SECONDS = 10.0
 PROOF_SECONDS = 15.0
 # Proofs for every length take a fraction of a second, or don't come at all.
 ANY_SECONDS = 4.0
-# Points on a ray: next to the origin, then STEP times as far out each time.
-STEP, FAR = 64.0, 1e6
+# Points on a ray: next to the origin, then far out. The loss rises to its limit like 1/λ or faster.
+SCALES = (1.0, 1024.0, 32768.0, 1048576.0)
 # What sampling may spend by default.
 RUNS, SECONDS = 400_000, 4.0
 
@@ -219,12 +220,18 @@ class Campaign:
     # Exact lower bounds ----------------------------------------------------------------------
 
     @functools.cached_property
+    def objective(self) -> Objective:
+        from dpest.distributions.engine import Objective
+
+        return Objective(self.question.mechanism)
+
+    @functools.cached_property
     def value(self) -> Callable[[Any, Any], float]:
         """What one pair is worth, in the measure that was asked; a pair is computed once."""
-        from dpest.distributions.engine import Objective, exact_loss
+        from dpest.distributions.engine import exact_loss
 
         mechanism, measure = self.question.mechanism, self.question.measure
-        objective = Objective(mechanism)
+        objective = self.objective
 
         def value(x: Any, x2: Any) -> float:
             deadline = Deadline(PAIR_SECONDS)
@@ -254,10 +261,10 @@ class Campaign:
             return
         for ray in rays:
             best: tuple[float, Any, Any] | None = None
-            scale = 1.0
-            while scale < FAR and (best is None or best[0] < self.enough()):
+            for scale in SCALES:
+                if best is not None and best[0] >= self.enough():
+                    break
                 x, x2 = map(self.question.domain.as_input, ray.pair(scale))
-                scale *= STEP
                 if not self.question.adjacency.holds(x, x2, self.question.domain):
                     break
                 self.tell("exact, along the proof's ray")
@@ -332,10 +339,8 @@ class Campaign:
         lower = self.verdict().lower
         if lower is not None and lower.value >= value:
             return
-        from dpest.distributions.engine import exact_loss
-
         started = time.monotonic()
-        loss = exact_loss(self.question.mechanism, x, x2)
+        loss = self.objective.loss(x, x2)
         measured = measures.of_loss(loss, self.question.measure)
         self.evidence.append(
             Evidence(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -166,3 +167,19 @@ def test_two_sparse_vectors_at_their_length():
     proof = dpest.prove(dpest.zoo.get("SVT34Parallel"), length=10)
     assert proof.bound == Fraction(23, 4)
     assert proof.method == "composition"
+
+
+def test_rays_of_the_parts_are_joined():
+    """The worst directions of SVT3 and SVT4 are one: where the first rests, the other moves."""
+    proof = prove(zoo.get("SVT34Parallel"), length=6)
+    directions = [tuple(map(int, ray.direction)) for ray in proof.rays]
+    assert (-1, 1, 1, 1, 1, -1) in directions
+
+
+def test_idle_entries_of_a_ray_do_not_change_its_value():
+    mechanism = zoo.get("SVT4").with_params({"cutoff": 2})
+    ray = prove(mechanism, length=10).ray
+    assert [d for i, d in enumerate(ray.felt) if i in ray.idle] == [0] * len(ray.idle)
+    still = replace(ray, direction=ray.felt)
+    values = [dpest.exact(mechanism, *way.pair(2000)).epsilon for way in (ray, still)]
+    assert values == pytest.approx([0.325, 0.325], rel=1e-3)

@@ -91,7 +91,8 @@ def test_costs_and_multipliers_under_other_names():
 
 
 @pytest.mark.parametrize(
-    ("name", "length"), [("NoisyMaxSum", 6), ("NoisyMaxGap", 4), ("SVT1", 4), ("ReportNoisyMax2", 5)]
+    ("name", "length"),
+    [("NoisyMaxSum", 6), ("NoisyMaxGap", 4), ("SVT1", 4), ("ReportNoisyMax2", 5)],
 )
 def test_proofs_are_those_without_sharing(name, length, monkeypatch):
     shared = prove(zoo.get(name), length=length)

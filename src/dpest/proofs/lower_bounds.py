@@ -53,7 +53,7 @@ def from_regions(
         candidates: list[Any] = [(stuck[0], stuck[1], math.inf, [])]
     else:
         top = max((a.cost for _, _, a in plan_alignments), default=Fraction(0))
-        ordered = sorted(plan_alignments, key=lambda e: -e[2].cost)
+        ordered = sorted(plan_alignments, key=lambda e: (-e[2].cost, -len(e[2].face)))
         candidates = [(i, a.face, float(top), [a]) for i, _, a in ordered if a.cost]
     limit = max((c[2] for c in candidates), default=0.0)
     for i, face, cost, aligned in candidates[:64]:
@@ -127,14 +127,31 @@ def _lower(
             return None
         found.append(bound)
     direction = tuple(point.get(q, Fraction(0)) for q in inputs)
-    ray = Ray(direction, release)
     if infinite == len(problems):
         return Lower(math.inf, len(inputs), Ray(direction, release, True))
     value = min(b.value for b in found)
+    ray = Ray(direction, release, idle=_idle(problems, found, inputs))
     multipliers = [
         {"keep": [str(y) for y in b.keep], "pin": [str(z) for z in b.pin]} for b in found
     ]
     return Lower(value, len(inputs), ray, multipliers)
+
+
+def _idle(
+    problems: Sequence[Problem], bounds: Sequence[DualBound], inputs: Sequence[Symbol]
+) -> frozenset[int]:
+    """The inputs whose difference is in none of the bounds."""
+    if len(bounds) < len(problems):
+        return frozenset()
+    felt: set[Symbol] = set()
+    for one, bound in zip(problems, bounds, strict=True):
+        slopes: dict[Symbol, Fraction] = {}
+        weights = (*bound.keep, *bound.pin)
+        for weight, change in zip(weights, (*one.keep, *one.pin), strict=True):
+            for symbol, coefficient in change.data.items():
+                slopes[symbol] = slopes.get(symbol, Fraction(0)) + weight * coefficient
+        felt.update(s for s, slope in slopes.items() if slope)
+    return frozenset(i for i, symbol in enumerate(inputs) if symbol not in felt)
 
 
 def from_potential(

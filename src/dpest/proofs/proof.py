@@ -23,6 +23,14 @@ class Ray:
     release: str
     infinite: bool = False
     """Whether the release is possible on one half of the line only: then λ = −1/2 shows it."""
+    idle: frozenset[int] = frozenset()
+    """Entries of the direction that the value doesn't depend on."""
+
+    @property
+    def felt(self) -> tuple[Fraction, ...]:
+        """The direction, 0 where it doesn't matter."""
+        kept = enumerate(self.direction)
+        return tuple(Fraction(0) if i in self.idle else d for i, d in kept)
 
     def pair(self, scale: float) -> tuple[list[Any], list[Any]]:
         """Two neighbouring inputs on the ray, in either order."""

@@ -160,10 +160,10 @@ def _joined(rays: Sequence[Ray | FinitePair]) -> tuple[Ray | FinitePair, ...]:
     moving = [ray for ray in rays if isinstance(ray, Ray) and not ray.infinite]
     found: dict[Ray | FinitePair, None] = {}
     for first in moving:
-        direction = first.direction
+        direction = first.felt
         for ray in moving:
             if len(ray.direction) == len(direction):
-                direction = tuple(a or b for a, b in zip(direction, ray.direction, strict=True))
+                direction = tuple(a or b for a, b in zip(direction, ray.felt, strict=True))
         found[replace(first, direction=direction)] = None
     return (*found, *(ray for ray in rays if ray not in found))
 
