@@ -37,12 +37,14 @@ def symbol(measure: Measure) -> str:
 def headline(verdict: Verdict) -> str:
     """The answer in one line."""
     machine = verdict.floating_point
-    if machine is None or not verdict.floating_point_violated:
+    if machine is None:
         return _answer(verdict)
-    return (
-        f"{_answer(verdict)}. FLOATING POINT VIOLATED: its doubles leak ε ≥ "
-        f"{number(machine.value)} ({machine.standing})"
-    )
+    leak = f"ε ≥ {number(machine.value)} ({machine.standing})"
+    if verdict.floating_point_violated:
+        return f"{_answer(verdict)}. FLOATING POINT VIOLATED: its doubles leak {leak}"
+    claim = verdict.question.claim
+    found = f"no violation of {claim} found in" if claim else "measured"
+    return f"{_answer(verdict)}. FLOATING POINT: {found} its doubles, {leak}"
 
 
 def _answer(verdict: Verdict) -> str:
