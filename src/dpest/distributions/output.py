@@ -118,18 +118,19 @@ class OutputDistribution:
         ]
 
     def log_density(self, output: Any) -> float:
-        """Log of the probability of a discrete output, or of the density of one with reals."""
+        """Log of the probability of a discrete output, or of the density of one with reals.
+
+        An output that has a probability of its own, such as a bound of a clipped number, has no
+        density besides: reals that lie on it by chance weigh nothing there.
+        """
         skeleton, leaves = flatten(output)
-        total = -math.inf
+        found = []
         for group, blocks in self._cells:
             if skeleton_key(group.skeleton) != skeleton_key(skeleton):
                 continue
-            value = 0.0
-            for block, cells in blocks:
-                mine = [leaves[j] for j in block.positions]
-                value += _log_density(cells, mine)
-            total = float(np.logaddexp(total, value))
-        return total
+            parts = [_log_density(c, [leaves[j] for j in b.positions]) for b, c in blocks]
+            found.append((sum(p[0] for p in parts), math.fsum(p[1] for p in parts)))
+        return _weightiest(found)[1]
 
     def density(self, output: Any) -> float:
         return math.exp(self.log_density(output))
@@ -282,8 +283,18 @@ def _cell_mass(cell: Cell) -> float:
     return float(cell.log_density(0, {})) if cell.pieces[0] else -math.inf
 
 
-def _log_density(cells: Sequence[Cell], leaves: Sequence[Any]) -> float:
-    total = -math.inf
+def _weightiest(found: Sequence[tuple[int, float]]) -> tuple[int, float]:
+    """Of (dimension, log density) those of the least dimension that has any, added up."""
+    alive = [(d, v) for d, v in found if v > -math.inf]
+    if not alive:
+        return 0, -math.inf
+    least = min(d for d, _ in alive)
+    return least, float(np.logaddexp.reduce([v for d, v in alive if d == least]))
+
+
+def _log_density(cells: Sequence[Cell], leaves: Sequence[Any]) -> tuple[int, float]:
+    """The number of reals among the coordinates, and the log density with respect to them."""
+    found = []
     for cell in cells:
         constants = [j for j in range(len(leaves)) if j not in cell.real]
         if any(constant_key(cell.leaves[j]) != constant_key(leaves[j]) for j in constants):
@@ -305,8 +316,8 @@ def _log_density(cells: Sequence[Cell], leaves: Sequence[Any]) -> float:
             for c in cell.coordinates
         }
         log_p = np.atleast_1d(cell.log_density(0, values))[0] + cell.log_jacobian
-        total = float(np.logaddexp(total, log_p))
-    return total
+        found.append((sum(not c.lattice for c in cell.coordinates), float(log_p)))
+    return _weightiest(found)
 
 
 def _on_relations(cell: Cell, reals: Sequence[Any]) -> bool:

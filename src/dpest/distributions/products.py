@@ -12,7 +12,6 @@ import ast
 import copy
 import inspect
 import itertools
-import textwrap
 import types
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,6 +21,7 @@ import numpy as np
 
 from dpest.declaration import Mechanism
 from dpest.program.calls import caller
+from dpest.program.sources import definition_of, names_read, rebuilt, target_of
 from dpest.program.watchdog import Deadline, TimeUp, watched
 
 _CHECKS = 12
@@ -58,7 +58,7 @@ def independent_results(mechanism: Mechanism, *inputs: Any) -> list[Mechanism]:
 
 def _split(function: Any) -> list[types.FunctionType]:
     """One function for each independent element of what is returned; [] if there is no split."""
-    definition = _definition(function)
+    definition = definition_of(function)
     if definition is None:
         return []
     body = list(definition.body)
@@ -70,15 +70,15 @@ def _split(function: Any) -> list[types.FunctionType]:
     if not isinstance(returned, (ast.Tuple, ast.List)) or not 2 <= len(returned.elts) <= 16:
         return []
     statements = body[:-1]
-    if any(_target(s) is None for s in statements):
+    if any(target_of(s) is None for s in statements):
         return []
     slices = [_needed(element, statements) for element in returned.elts]
-    drawing = [i for i, s in enumerate(statements) if "rng" in _read(s)]
+    drawing = [i for i, s in enumerate(statements) if "rng" in names_read(s)]
     owners = [[k for k, own in enumerate(slices) if i in own] for i in drawing]
     if any(len(own) != 1 for own in owners):
         return []  # noise that two elements share, or that nobody sees
     order = [own[0] for own in owners]
-    direct = [k for k, element in enumerate(returned.elts) if "rng" in _read(element)]
+    direct = [k for k, element in enumerate(returned.elts) if "rng" in names_read(element)]
     if order != sorted(order) or (order and direct and max(order) > min(direct)):
         return []  # the draws of the elements take turns
     if len({*order, *direct}) != len(returned.elts):
@@ -86,9 +86,13 @@ def _split(function: Any) -> list[types.FunctionType]:
     if _shares_state(function, statements, slices, returned.elts):
         return []
     return [
-        _built(function, definition, [statements[i] for i in own], element)
+        rebuilt(function, definition, [*(statements[i] for i in own), _alone(element)])
         for own, element in zip(slices, returned.elts, strict=True)
     ]
+
+
+def _alone(element: ast.expr) -> ast.stmt:
+    return ast.copy_location(ast.Return(ast.Tuple([element], ast.Load())), element)
 
 
 def _shares_state(
@@ -102,11 +106,11 @@ def _shares_state(
     Runs would show that only if they happen to take the way that changes it.
     """
     read = [
-        set().union(_read(element), *(_read(statements[i]) for i in own))
+        set().union(names_read(element), *(names_read(statements[i]) for i in own))
         for own, element in zip(slices, elements, strict=True)
     ]
     shared = {name for a, b in itertools.combinations(read, 2) for name in a & b}
-    local = {_target(s) for s in statements}
+    local = {target_of(s) for s in statements}
     for i, statement in enumerate(statements):
         if sum(i in own for own in slices) > 1 and any(map(_makes_state, ast.walk(statement))):
             return True
@@ -130,83 +134,15 @@ def _makes_state(node: ast.AST) -> bool:
     return not (isinstance(owner, ast.Name) and owner.id in ("np", "numpy", "math"))
 
 
-def _definition(function: Any) -> ast.FunctionDef | None:
-    if not isinstance(function, types.FunctionType):
-        return None
-    try:
-        source = textwrap.dedent(inspect.getsource(function))
-        tree = ast.parse(source)
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return None
-    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
-        return None
-    definition = tree.body[0]
-    if definition.name != function.__name__ or "rng" not in inspect.signature(function).parameters:
-        return None
-    forbidden = (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.NamedExpr)
-    if any(isinstance(node, forbidden) for node in ast.walk(definition)):
-        return None
-    ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
-    return definition
-
-
-def _target(statement: ast.stmt) -> str | None:
-    """The one name that a plain assignment binds."""
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0]
-        return target.id if isinstance(target, ast.Name) else None
-    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-        return statement.target.id if statement.value is not None else None
-    return None
-
-
-def _read(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-
-
 def _needed(element: ast.expr, statements: Sequence[ast.stmt]) -> list[int]:
     """The statements that an element depends on, in order."""
-    wanted, found = _read(element), []
+    wanted, found = names_read(element), []
     for i in reversed(range(len(statements))):
-        target = _target(statements[i])
+        target = target_of(statements[i])
         if target in wanted:
-            wanted = (wanted - {target}) | _read(statements[i])
+            wanted = (wanted - {target}) | names_read(statements[i])
             found.append(i)
     return found[::-1]
-
-
-def _built(
-    function: types.FunctionType,
-    definition: ast.FunctionDef,
-    statements: list[ast.stmt],
-    element: ast.expr,
-) -> types.FunctionType:
-    """The function with these statements, returning the element in a tuple of one."""
-    release = ast.Return(ast.Tuple([element], ast.Load()))
-    inner = copy.copy(definition)
-    inner.body = [*statements, ast.copy_location(release, element)]
-    inner.decorator_list = []
-    # Free variables are found as such only inside of a function that binds them.
-    outer = ast.parse(f"def outer({', '.join(function.__code__.co_freevars)}): pass")
-    shell = outer.body[0]
-    assert isinstance(shell, ast.FunctionDef)
-    shell.body = [inner]
-    code = compile(ast.fix_missing_locations(outer), function.__code__.co_filename, "exec")
-    for name in ("outer", definition.name):
-        code = next(
-            c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name
-        )
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    built = types.FunctionType(
-        code,
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        tuple(cells[name] for name in code.co_freevars),
-    )
-    built.__kwdefaults__ = function.__kwdefaults__
-    built.__module__, built.__qualname__ = function.__module__, function.__qualname__
-    return built
 
 
 def agree(whole: Mechanism, parts: Sequence[Mechanism], x: Any, checks: int = _CHECKS) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import (
     DpestError,
@@ -17,6 +19,8 @@ from dpest.errors import (
 )
 from dpest.inputs.adjacency import Adjacency
 from dpest.inputs.domains import ANY, Form
+from dpest.inputs.patterns import patterns
+from dpest.program.post_processing import before_processing, described
 from dpest.program.record_cases import RecordError
 from dpest.program.roots import Exponential
 from dpest.program.unit import NO_VALUE, Unit
@@ -60,7 +64,40 @@ def prove(
     started = time.perf_counter()
     question = asked(mechanism, adjacency, length, params, unit, domain, claim, form)
     proof = answer(question, fallback_length)
+    if proof.status == "unknown" and proof.bound is None:
+        proof = _before_processing(question, fallback_length) or proof
     return replace(proof, seconds=time.perf_counter() - started)
+
+
+def _before_processing(question: Question, fallback: int | None) -> Proof | None:
+    """A bound for the numbers that the mechanism's result is computed from, if there is one."""
+    length = question.length if isinstance(question.length, int) else fallback
+    if not isinstance(length, int) or not length:
+        length = getattr(question.domain, "length", None) or 3
+    found = before_processing(question.mechanism, _some_inputs(question, length))
+    if found is None:
+        return None
+    proof = answer(replace(question, mechanism=found.mechanism), fallback)
+    if proof.bound is None and proof.rho is None:
+        return None
+    # What shows that the numbers are that revealing need not show it of the result.
+    return replace(
+        proof,
+        status="upper bound",
+        lower=None,
+        rays=(),
+        notes=(*proof.notes, described(found.steps)),
+    )
+
+
+def _some_inputs(question: Question, length: int) -> list[Any]:
+    """A few inputs of the function, in the form that it takes."""
+    if question.domain is not None:
+        listed = patterns(question.adjacency, question.domain, length)
+        return [x for _, x, _ in listed[:2]]
+    rows = [[0.0, 1.0, -2.5], [3.0, 0.5, 10.0]]
+    found = [[row[i % 3] for i in range(length)] for row in rows]
+    return [question.given(x, np.array) for x in found]
 
 
 def answer(question: Question, fallback: int | None = None) -> Proof:
