@@ -5,7 +5,8 @@
     python benchmarks/scale.py --device cuda --operations    # what single operations cost there
 
 The mechanisms are plain functions, as a user's file has them. Each line gives the claim, our
-figure, the reference and the ratio; rates are the best of three, since machines are shared.
+figure, the reference and the ratio; rates are the best of a few rounds, ratios the median, since
+machines are shared.
 """
 
 from __future__ import annotations
@@ -102,10 +103,16 @@ def on_device(device: str, size: int) -> None:
         print(f"peak memory of the device: {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
 
 
-def on_cores(size: int) -> None:
-    """One process, two, and two workers of a Dask cluster, in turns."""
+def on_cores(size: int, rounds: int = 5) -> None:
+    """One process, two, and two workers of a Dask cluster, in turns.
+
+    Ratios are medians over the rounds, so that what else the machine does cancels out. All have
+    the allocator's setting that workers have (`keep_memory`).
+    """
+    from dpest.execution.pools import keep_memory
     from dpest.execution.runner import open_runner
 
+    keep_memory()
     with (
         open_runner(workers=1) as one,
         open_runner(workers=2) as two,
@@ -114,51 +121,70 @@ def on_cores(size: int) -> None:
         runners = {"one core": one, "two cores": two, "Dask, two workers": dask}
         for name, mechanism in MECHANISMS.items():
             runs = size if name == "SVT1" else size // 4
-            wall = dict.fromkeys(runners, float("inf"))
-            cpu = dict.fromkeys(runners, float("inf"))
+            wall: dict[str, list[float]] = {label: [] for label in runners}
+            cpu: dict[str, list[float]] = {label: [] for label in runners}
+            ceilings = []
             for runner in runners.values():  # imports and the function's journey are not counted
                 runner.count_outputs(mechanism, QUERIES, 10 * 2**17, 0)
-            for i in range(3):
+            for i in range(rounds):
                 for label, runner in runners.items():
                     start = time.perf_counter()
-                    cost = _cpu_seconds(runner, mechanism, runs, i)
-                    wall[label] = min(wall[label], time.perf_counter() - start)
-                    cpu[label] = min(cpu[label], cost)
-            rate = {label: runs / seconds for label, seconds in wall.items()}
+                    cpu[label].append(_cpu_seconds(runner, mechanism, runs, i))
+                    wall[label].append(time.perf_counter() - start)
+                ceilings.append(_ceiling(two))
+            rate = {label: runs / min(seconds) for label, seconds in wall.items()}
             print(f"{name} n=10 on one core: {rate['one core']:.3e} runs/s")
-            ratio = rate["two cores"] / rate["one core"]
-            free = 2 * cpu["one core"] / cpu["two cores"]
             print(
                 f"{name} n=10 on two cores: {rate['two cores']:.3e} runs/s, reference one core "
-                f"{rate['one core']:.3e}, ratio {ratio:.2f} by the clock, {free:.2f} by CPU time "
-                "(what two idle cores give; target 1.8)"
+                f"{rate['one core']:.3e}, ratio {_ratio(wall, 'one core', 'two cores'):.2f} by the "
+                f"clock, {2 * _ratio(cpu, 'one core', 'two cores'):.2f} by CPU time (target 1.8); "
+                f"two processes of plain arithmetic reach {np.median(ceilings):.2f} here"
             )
-            share = rate["Dask, two workers"] / rate["two cores"]
-            work = cpu["two cores"] / cpu["Dask, two workers"]
             print(
                 f"{name} n=10 through Dask, two workers: {rate['Dask, two workers']:.3e} runs/s, "
-                f"reference the process pool {rate['two cores']:.3e}, ratio {share:.2f} by the "
-                f"clock, {work:.2f} by CPU time (target 0.9)",
+                f"reference the process pool {rate['two cores']:.3e}, ratio "
+                f"{_ratio(wall, 'two cores', 'Dask, two workers'):.2f} by the clock, "
+                f"{_ratio(cpu, 'two cores', 'Dask, two workers'):.2f} by CPU time (target 0.9)",
                 flush=True,
             )
 
 
+def _ratio(seconds: dict[str, list[float]], first: str, second: str) -> float:
+    """How many times as long the first takes as the second: the median over the rounds."""
+    return float(np.median(np.array(seconds[first]) / np.array(seconds[second])))
+
+
+def _ceiling(two: Any) -> float:
+    """How much two processes do in the time of one, of arithmetic that fits in the cache."""
+
+    def arithmetic(number: int) -> float:
+        rng, numbers = np.random.Generator(np.random.SFC64(number)), np.empty(4096)
+        for _ in range(10_000):
+            rng.standard_exponential(out=numbers)
+        return float(numbers[0])
+
+    seconds = []
+    for blocks in (range(1), range(2)):
+        start = time.perf_counter()
+        two.map_blocks(arithmetic, blocks, name="arithmetic")
+        seconds.append(time.perf_counter() - start)
+    return 2 * seconds[0] / seconds[1]
+
+
 def _cpu_seconds(runner: Any, mechanism: Callable[..., Any], runs: int, seed: int) -> float:
-    """CPU seconds of the workers and of this process for `runs` runs."""
-    from dpest.program.batch import blocks_in
-    from dpest.program.batch_counts import count_block
+    """CPU seconds of this process and its children for `runs` runs."""
+    before = _spent()
+    counts = runner.count_outputs(mechanism, QUERIES, runs, seed)
+    assert sum(counts.counts) == runs
+    return _spent() - before
 
-    def task(number: int) -> tuple[int, float]:
-        start = time.thread_time()
-        counts = count_block(mechanism, QUERIES, runs, seed, number)
-        return sum(counts.counts), time.thread_time() - start
 
-    start = time.process_time()
-    results = runner.map_blocks(task, range(blocks_in(runs)), name=mechanism.__name__)
-    here = time.process_time() - start
-    assert sum(count for count, _ in results) == runs
-    there = sum(seconds for _, seconds in results)
-    return there if runner.executor is None else there + here
+def _spent() -> float:
+    """CPU seconds so far of this process and of all that it has started and that live."""
+    import psutil
+
+    here = psutil.Process()
+    return sum(sum(p.cpu_times()[:2]) for p in (here, *here.children(recursive=True)))
 
 
 def operations(device: str, size: int) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from dpest.errors import InputError, TimeLimitError, WorkerError
-from dpest.execution.runner import Runner, open_runner
+from dpest.execution.runner import Runner, _groups, open_runner
 from dpest.program.batch import batch
 from dpest.program.batch_counts import count_outputs
 
@@ -44,6 +44,42 @@ def test_the_pool_gives_what_this_process_gives(pool: Runner) -> None:
         for column, other in zip(a.columns, b.columns, strict=True):
             np.testing.assert_array_equal(column, other)
     assert pool.count_outputs(above, 0.5, SIZE, 3) == count_outputs(above, 0.5, SIZE, 3)
+
+
+def test_many_draws_at_once_are_the_same_draws(pool: Runner, tmp_path: Path) -> None:
+    draws = [(0.5, 1000, 1), (1.5, SIZE, 2), (0.5, 10, 3)]
+    with open_runner(workers=1, state=tmp_path / "kept") as kept:
+        for runner in (pool, Runner(), kept):
+            for (x, size, seed), found in zip(draws, runner.batches(above, draws), strict=True):
+                here = batch(above, x, size, seed)
+                assert found.size == size
+                for a, b in zip(here.groups, found.groups, strict=True):
+                    np.testing.assert_array_equal(a.rows, b.rows)
+                    for column, other in zip(a.columns, b.columns, strict=True):
+                        np.testing.assert_array_equal(column, other)
+
+
+def test_a_draw_whose_runs_all_raise_has_that_for_its_outputs(pool: Runner) -> None:
+    def raising(x: Any, rng: Any) -> Any:
+        if x > 0:
+            raise ValueError("too large")
+        return rng.random()
+
+    for runner in (pool, Runner()):
+        good, bad = runner.batches(raising, [(0, 50, 1), (1, 50, 1)])
+        assert good.raised is None
+        assert bad.raised is not None
+        assert bad.raised.count == 50
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 77, 1000])
+@pytest.mark.parametrize("parts", [2, 3, 16])
+def test_tasks_get_smaller_towards_the_end(count: int, parts: int) -> None:
+    groups = _groups(range(count), parts)
+    assert [block for group in groups for block in group] == list(range(count))
+    sizes = [len(group) for group in groups]
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(size == 1 for size in sizes[-parts:])
 
 
 def test_blocks_come_in_order(pool: Runner) -> None:

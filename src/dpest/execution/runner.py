@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import pickle
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,10 @@ from dpest.program.seeds import Seed
 from dpest.program.time_limit import DEFAULT_SECONDS
 
 _PATIENCE = 10  # seconds without a result, after which the workers are looked for
-_TASKS_PER_WORKER = 8  # coarse tasks: a task of a cluster costs milliseconds
+# A task takes this part of a worker's share of what is left: the last tasks are small, so that no
+# worker waits long for the others. One of a cluster costs milliseconds, and they are coarser.
+_PARTS_OF_A_SHARE = 4
+_PARTS_IN_A_CLUSTER = 1.5
 
 
 class Runner:
@@ -40,7 +44,7 @@ class Runner:
     Results come in the order of the blocks and don't depend on where, when or how often a block
     was run. `rebuild` makes a new executor after a worker has died (a process pool is lost with
     one of its workers); blocks that were under way are then run again. A block that ends the
-    worker that it has for itself `strikes` times is given up.
+    worker that it has for itself `strikes` times is given up. `coarse` makes fewer, larger tasks.
     """
 
     def __init__(
@@ -53,6 +57,7 @@ class Runner:
         alive: Callable[[], bool] | None = None,
         state: str | Path | None = None,
         strikes: int = 4,
+        coarse: bool = False,
     ) -> None:
         self._executor = executor
         self._rebuild = rebuild
@@ -60,6 +65,7 @@ class Runner:
         self._alive = alive
         self.workers = workers
         self.strikes = strikes
+        self._parts = _PARTS_IN_A_CLUSTER if coarse else _PARTS_OF_A_SHARE
         self._state_path = state
         self._states: dict[str, State] = {}
 
@@ -82,9 +88,9 @@ class Runner:
         if self._executor is None:
             return self._here(task, blocks, missing, done, keep)
         packed = pack(task, name)
-        size = max(1, -(-len(missing) // (_TASKS_PER_WORKER * self.workers)))
-        groups = [tuple(missing[i : i + size]) for i in range(0, len(missing), size)]
-        _Errand(self, packed, name, seed, keep, done).run(groups)
+        _Errand(self, packed, name, seed, keep, done).run(
+            _groups(missing, math.ceil(self._parts * self.workers))
+        )
         return [pickle.loads(done[block]) for block in blocks]
 
     def _here(
@@ -271,12 +277,23 @@ def open_runner(
             close=dask.close,
             state=state,
             strikes=1,  # Dask has tried several workers by then
+            coarse=True,
         )
     count = workers if workers is not None else cores()
     if count == 1:
         return Runner(state=state)
     rebuild = functools.partial(process_pool, count)
     return Runner(rebuild(), workers=count, rebuild=rebuild, state=state)
+
+
+def _groups(blocks: Sequence[int], parts: int) -> list[tuple[int, ...]]:
+    """Blocks in tasks, each one of `parts` of what is left: single blocks at the end."""
+    groups, start = [], 0
+    while start < len(blocks):
+        size = max(1, (len(blocks) - start) // parts)
+        groups.append(tuple(blocks[start : start + size]))
+        start += size
+    return groups
 
 
 class _Errand:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,21 +12,29 @@ import numpy as np
 from dpest.attacks.statdp.detection import (
     SELECTION_RUNS,
     TEST_RUNS,
+    Found,
     SecondLook,
-    counts_of,
-    fresh_samples,
+    fresh_counts,
+    oriented,
     search,
 )
+from dpest.attacks.statdp.events import Event
 from dpest.attacks.statdp.hypothesis_test import (
     PValues,
     coin_label_p_value,
     hypothesis_test,
+    promise,
 )
 from dpest.attacks.statdp.laboratory import Case, Laboratory, named_seed
+from dpest.attacks.statdp.selector import Search, rare_limit
 from dpest.errors import InputError, MissingExtraError
 
 # The pairs that a curve looks at with all runs.
 _CASES = 3
+# The candidates for one ε that are looked at a third time.
+_SHORT_LIST = 6
+# Sigmas that a candidate must survive at the first, second and third look.
+_CAUTIONS = (3.0, 2.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -105,38 +113,80 @@ def p_value_curve(
     selection_runs: int = SELECTION_RUNS,
     test_runs: int = TEST_RUNS,
     seed: int = 0,
-    caution: float = 3.0,
     run_all: Any = None,
 ) -> Curve:
     """p-values at each ε of `epsilons`, for the event that the search picks for it.
 
-    With less `caution` than a verdict takes, rarer events are picked: the curve is to show how far
-    the mechanism's ε reaches, not to be sure of it.
+    The search counts all events on `selection_runs` a side, the best for each ε again on as many
+    others, and the few best of these on `test_runs` more. What is chosen then is tested on
+    `test_runs` that nobody has looked at.
     """
     if not cases:
         raise InputError("StatDP needs at least one pair of inputs")
     laboratory = Laboratory(target, params, seed, run_all=run_all)
     finalists, _ = search(laboratory, cases, claim, selection_runs, most=_CASES)
-    again = SecondLook(laboratory, finalists, selection_runs)
-    counted: dict[Any, tuple[int, int, int, int]] = {}
-    drawn: tuple[str, Any] | None = None
+    chosen = _chosen(laboratory, finalists, sorted(epsilons), selection_runs, test_runs)
+    counts: dict[tuple[str, Any], tuple[int, int, int, int]] = {}
+    for case in {repr(found.case): found.case for _, found in chosen}.values():
+        name = repr(case)
+        events = list(dict.fromkeys(f.choice.event for _, f in chosen if repr(f.case) == name))
+        tested = fresh_counts(laboratory, case, events, test_runs, named_seed(seed, "curve", name))
+        counts.update(zip(((name, event) for event in events), tested, strict=True))
     points = []
-    for epsilon in sorted(epsilons):
-        found = again.choose(epsilon, caution)
-        if found is None:
-            continue
-        key = (repr(found.case), found.choice.event)
-        if key not in counted:
-            if drawn is None or drawn[0] != repr(found.case):
-                test_seed = named_seed(seed, "curve", repr(found.case))
-                samples = fresh_samples(laboratory, found.case, test_runs, test_seed)
-                drawn = (repr(found.case), samples)
-            counted[key] = counts_of(found.choice.event, drawn[1])
-        c1, n1, c2, n2 = counted[key]
+    for epsilon, found in chosen:
+        c1, n1, c2, n2 = counts[(repr(found.case), found.choice.event)]
         rng = np.random.default_rng(named_seed(seed, "thinning", epsilon))
         p = hypothesis_test(c1, n1, c2, n2, epsilon, rng)
         points.append(Point(epsilon, p, found.case, found.choice.event.words, (c1, c2), (n1, n2)))
     return Curve(claim, tuple(points))
+
+
+def _chosen(
+    laboratory: Laboratory,
+    finalists: Sequence[tuple[Case, Search]],
+    epsilons: Sequence[float],
+    selection_runs: int,
+    more_runs: int,
+) -> list[tuple[float, Found]]:
+    """For each ε the admissible event with the largest ratio, by samples that didn't select it.
+
+    Few candidates are left after the second look, and a third, larger one decides between them:
+    with each look less caution is needed, and rarer events have a chance.
+    """
+    again = SecondLook(laboratory, finalists, selection_runs)
+    shortlists = []
+    for epsilon in epsilons:
+        found = again.counted_again(epsilon, *_CAUTIONS[:2])
+        found.sort(key=lambda entry: -entry[1].score)
+        shortlists.append((epsilon, found[:_SHORT_LIST]))
+    third: dict[tuple[int, Event], tuple[int, int]] = {}
+    for number, (case, _) in enumerate(finalists):
+        events = list(
+            dict.fromkeys(c.event for _, short in shortlists for n, c in short if n == number)
+        )
+        if events:
+            seed = named_seed(laboratory.seed, "third look", repr(case))
+            counts = fresh_counts(laboratory, case, events, more_runs, seed)
+            third.update(
+                ((number, event), (c1, c2))
+                for event, (c1, _, c2, _) in zip(events, counts, strict=True)
+            )
+    chosen = []
+    for epsilon, short in shortlists:
+        best: Found | None = None
+        for number, choice in short:
+            more = third[(number, choice.event)]
+            large, small = more[::-1] if choice.swapped else more
+            large, small = choice.k1 + large, choice.k2 + small
+            score = float(promise(large, small, _CAUTIONS[2]))
+            if large + small >= rare_limit(selection_runs + more_runs, epsilon) and (
+                best is None or score > best.choice.score
+            ):
+                known = replace(choice, k1=large, k2=small, score=score)
+                best = oriented(finalists[number][0], known)
+        if best is not None:
+            chosen.append((epsilon, best))
+    return chosen
 
 
 def plot(curves: Sequence[Curve], title: str = "", path: str | None = None) -> Any:

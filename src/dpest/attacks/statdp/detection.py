@@ -17,7 +17,7 @@ import numpy as np
 from dpest.attacks.budget import Report
 from dpest.attacks.statdp.counterexample import Counterexample
 from dpest.attacks.statdp.events import Event
-from dpest.attacks.statdp.features import leaves_of
+from dpest.attacks.statdp.features import Grouped, leaves_of
 from dpest.attacks.statdp.hypothesis_test import coin_label_bound, hypothesis_test, promise
 from dpest.attacks.statdp.laboratory import Case, Laboratory, named_seed
 from dpest.attacks.statdp.replay import replay_code
@@ -47,6 +47,8 @@ _SECOND_CAUTION = 2.5
 _LIKELY_REFUTED = 2.5
 _BEYOND_LUCK = 6.0
 _CLEAR_SHARE = 0.8
+# So many runs a side are held in memory at a time, where they are only counted.
+_PART = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ def choose(
     for case, counted in finalists:
         choice = counted.best(epsilon, caution)
         if choice is not None and (best is None or choice.score > best.choice.score):
-            best = _oriented(case, choice)
+            best = oriented(case, choice)
     return best
 
 
@@ -170,6 +172,26 @@ class SecondLook:
         To `refute` a claim, the candidate that stands furthest above it in sigmas goes before one
         that promises more and shows it less surely.
         """
+        found = self.counted_again(epsilon, caution)
+        if not found:
+            return None
+        if refute and epsilon is not None:
+            number, best = max(found, key=lambda entry: _sigmas_above(entry[1], epsilon))
+            if _sigmas_above(best, epsilon) > _LIKELY_REFUTED:
+                return oriented(self.finalists[number][0], best)
+        top = max(choice.score for _, choice in found)
+        close = [entry for entry in found if entry[1].score >= top - TOLERANCE * abs(top)]
+        best = simplest([choice for _, choice in close])
+        number = next(n for n, choice in close if choice is best)
+        return oriented(self.finalists[number][0], best)
+
+    def counted_again(
+        self, epsilon: float | None, caution: float, second_caution: float = _SECOND_CAUTION
+    ) -> list[tuple[int, Choice]]:
+        """The most promising candidates with their second counts, those that are frequent enough.
+
+        Each with the number of its case; the score is what it promises by the second counts.
+        """
         candidates = [
             (choice.score, number, choice)
             for number, (_, counted) in enumerate(self.finalists)
@@ -182,63 +204,50 @@ class SecondLook:
             if choice.swapped:
                 large, small = small, large
             if large + small >= rare_limit(self.runs, epsilon or 0.0):
-                score = float(promise(large, small, _SECOND_CAUTION))
+                score = float(promise(large, small, second_caution))
                 found.append((number, replace(choice, k1=large, k2=small, score=score)))
-        if not found:
-            return None
-        if refute and epsilon is not None:
-            number, best = max(found, key=lambda entry: _sigmas_above(entry[1], epsilon))
-            if _sigmas_above(best, epsilon) > _LIKELY_REFUTED:
-                return _oriented(self.finalists[number][0], best)
-        top = max(choice.score for _, choice in found)
-        close = [entry for entry in found if entry[1].score >= top - TOLERANCE * abs(top)]
-        best = simplest([choice for _, choice in close])
-        number = next(n for n, choice in close if choice is best)
-        return _oriented(self.finalists[number][0], best)
+        return found
 
 
 def _sigmas_above(choice: Choice, epsilon: float) -> float:
+    """How far the log ratio of its counts lies above `epsilon`, in standard errors."""
     large, small = max(choice.k1, 0.5), max(choice.k2, 0.5)
     return (math.log(large / small) - epsilon) / math.sqrt(1 / large + 1 / small)
 
 
-def _oriented(case: Case, choice: Choice) -> Found:
+def oriented(case: Case, choice: Choice) -> Found:
+    """The choice with its larger side first."""
     if choice.swapped:
         case = Case(case.x2, case.x, case.arguments, case.pattern)
         choice = replace(choice, event=choice.event.turned())
     return Found(case, choice)
 
 
-def fresh_samples(
-    laboratory: Laboratory, case: Case, runs: int, seed: int
-) -> tuple[Samples | None, Samples | None]:
-    """New samples of both inputs; a fair coin picks the input of each of the 2·`runs` runs."""
-    coin, first, second = (named_seed(seed, name) for name in ("coin", "first", "second"))
-    n1 = int(np.random.default_rng(coin).binomial(2 * runs, 0.5))
-    sides = ((case.x, n1, first), (case.x2, 2 * runs - n1, second))
-    found = iter(laboratory.draw_all(laboratory.sampler(case), [s for s in sides if s[1]]))
-    drawn = [next(found) if size else None for _, size, _ in sides]
-    return drawn[0], drawn[1]
-
-
 def fresh_counts(
-    laboratory: Laboratory, found: Found, runs: int, seed: int
-) -> tuple[int, int, int, int]:
-    """c1, n1, c2, n2 on new samples."""
-    return counts_of(found.choice.event, fresh_samples(laboratory, found.case, runs, seed))
+    laboratory: Laboratory, case: Case, events: Sequence[Event], runs: int, seed: int
+) -> list[tuple[int, int, int, int]]:
+    """c1, n1, c2, n2 of each event on new samples: how often it happened, of how many runs.
 
-
-def counts_of(
-    event: Event, samples: tuple[Samples | None, Samples | None]
-) -> tuple[int, int, int, int]:
-    """c1, n1, c2, n2: how often the event happened, of how many runs."""
-    first, second = samples
-    return (
-        event.count(first) if first is not None else 0,
-        first.size if first is not None else 0,
-        event.count(second) if second is not None else 0,
-        second.size if second is not None else 0,
-    )
+    A fair coin picks the input of each of the 2·`runs` runs. They are drawn and forgotten in
+    parts, so that memory doesn't limit their number.
+    """
+    n1 = int(np.random.default_rng(named_seed(seed, "coin")).binomial(2 * runs, 0.5))
+    sizes = (n1, 2 * runs - n1)
+    sampler = laboratory.sampler(case)
+    counts = np.zeros((len(events), 2), dtype=np.int64)
+    for part in range(max(1, -(-max(sizes) // _PART))):
+        draws = [
+            (side, (x, min(_PART, size - part * _PART), named_seed(seed, name, part)))
+            for side, (x, size, name) in enumerate(
+                zip((case.x, case.x2), sizes, ("first", "second"), strict=True)
+            )
+            if size > part * _PART
+        ]
+        found = laboratory.draw_all(sampler, [draw for _, draw in draws])
+        for (side, _), samples in zip(draws, found, strict=True):
+            together = Grouped.of(samples)
+            counts[:, side] += [event.count(together) for event in events]
+    return [(int(c1), sizes[0], int(c2), sizes[1]) for c1, c2 in counts]
 
 
 @dataclass(frozen=True)
@@ -348,7 +357,9 @@ def detect(
         notes = ("no event was frequent enough to be tested",)
     else:
         laboratory.report("testing the chosen event on fresh samples")
-        c1, n1, c2, n2 = fresh_counts(laboratory, found, test_runs, named_seed(seed, "test"))
+        ((c1, n1, c2, n2),) = fresh_counts(
+            laboratory, found.case, [found.choice.event], test_runs, named_seed(seed, "test")
+        )
         p_values = None
         if epsilon is not None and n1 and n2:
             rng = np.random.default_rng(named_seed(seed, "thinning"))

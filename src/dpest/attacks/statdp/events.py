@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpest.attacks.statdp.features import ElementIs, Feature, Mismatches, OneOf
+from dpest.attacks.statdp.features import (
+    ElementIs,
+    Feature,
+    Floats,
+    Grouped,
+    Mismatches,
+    OneOf,
+)
 from dpest.program.samples import Samples
 
 
@@ -90,13 +97,14 @@ class Event:
         return inside
 
     def count(self, samples: Samples) -> int:
-        return int(np.count_nonzero(self.mask(samples)))
+        grouped = samples if isinstance(samples, Grouped) else Grouped.of(samples)
+        return int(np.count_nonzero(self.mask(grouped)))
 
     def turned(self) -> Event:
         """The same event where the two inputs have changed their names."""
         return Event(
             tuple(
-                (feature.turned() if isinstance(feature, Mismatches) else feature, wanted)
+                (feature.turned() if isinstance(feature, (Mismatches, Either)) else feature, wanted)
                 for feature, wanted in self.parts
             )
         )
@@ -105,7 +113,9 @@ class Event:
     def words(self) -> str:
         texts = []
         for feature, wanted in self.parts:
-            if isinstance(feature, (OneOf, ElementIs)):
+            if isinstance(feature, Either):
+                texts.append(feature.words)
+            elif isinstance(feature, (OneOf, ElementIs)):
                 yes = _is_yes(wanted)
                 texts.append(feature.words if yes else feature.words.replace(" is ", " is not ", 1))
             else:
@@ -117,7 +127,7 @@ class Event:
         """A Python expression over `leaves`; the names in it are those of `statdp.replay`."""
         texts = []
         for feature, wanted in self.parts:
-            if isinstance(feature, (OneOf, ElementIs)):
+            if isinstance(feature, (OneOf, ElementIs, Either)):
                 texts.append(feature.source if _is_yes(wanted) else f"not {feature.source}")
             else:
                 texts.append(wanted.source(feature.source))
@@ -129,7 +139,9 @@ class Event:
         total = 0
         for feature, wanted in self.parts:
             total += 2
-            if isinstance(feature, OneOf):
+            if isinstance(feature, Either):
+                total += sum(event.complexity for event in feature.events)
+            elif isinstance(feature, OneOf):
                 total += len(feature.outputs) - 1
             elif wanted.low != wanted.high:
                 total += (wanted.low != -math.inf) + (wanted.high != math.inf)
@@ -137,3 +149,31 @@ class Event:
 
     def __str__(self) -> str:
         return self.words
+
+
+ONE = Range(1, 1, True, True)
+
+
+@dataclass(frozen=True)
+class Either:
+    """1 where one of several events happens, else 0."""
+
+    events: tuple[Event, ...]
+    integral = True
+
+    @property
+    def words(self) -> str:
+        return ", or ".join(event.words for event in self.events)
+
+    @property
+    def source(self) -> str:
+        return "(" + " or ".join(f"({event.source})" for event in self.events) + ")"
+
+    def turned(self) -> Either:
+        return Either(tuple(event.turned() for event in self.events))
+
+    def values(self, samples: Samples) -> Floats:
+        inside = np.zeros(samples.size, dtype=bool)
+        for event in self.events:
+            inside |= event.mask(samples)
+        return inside.astype(np.float64)

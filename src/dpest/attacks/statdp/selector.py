@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.attacks.statdp import features as f
-from dpest.attacks.statdp.events import Event, Range
+from dpest.attacks.statdp.events import ONE, Event, Range
 from dpest.attacks.statdp.hypothesis_test import promise
+from dpest.attacks.statdp.unions import Place, unions
 from dpest.program.samples import Samples
 
 Floats = NDArray[np.float64]
@@ -167,9 +168,10 @@ def select_events(
     `references` are noise-free outputs with the name of their input; `marks` are numbers that are
     likely ends of intervals (noise-free values, entries of the inputs).
     """
-    joint = Samples.concatenate([first, second])
-    side = np.zeros(joint.size, dtype=np.int64)
-    side[first.size :] = 1
+    both = Samples.concatenate([first, second])
+    joint = f.Grouped.of(both)
+    rows = [group.rows for group in both.groups]
+    side = (np.concatenate([np.empty(0, dtype=np.int64), *rows]) >= first.size).astype(np.int64)
     table = _Table(joint, side, min(first.size, second.size), references, marks)
     return Search([b for b in table.blocks() if len(b.c1)])
 
@@ -306,7 +308,7 @@ class _Table:
 
     # --- counting -----------------------------------------------------------------------------
 
-    def _ranges(self, feature: f.Feature, bins: _Bins | None) -> Iterator[Block]:
+    def _ranges(self, feature: f.Feature, bins: Bins | None) -> Iterator[Block]:
         if bins is None:
             return
         table = np.bincount(self.side * bins.width + bins.index, minlength=2 * bins.width).reshape(
@@ -319,7 +321,7 @@ class _Table:
         categories: Sequence[tuple[f.Feature, Floats]],
         codes: Ints,
         outputs: Sequence[tuple[Any, ...]],
-        numeric: Sequence[tuple[f.Feature, _Bins]],
+        numeric: Sequence[tuple[f.Feature, Bins]],
     ) -> Iterator[Block]:
         """A category and a range of a number."""
         splits: list[tuple[list[tuple[f.Feature, Range]], Ints]] = []
@@ -333,7 +335,7 @@ class _Table:
         if 1 < len(outputs) <= 4096:
             counts = np.bincount(codes, minlength=len(outputs))
             whole: list[tuple[f.Feature, Range]] = [
-                (f.OneOf((o,), self.atoms), Range(1, 1, True, True)) for o in outputs
+                (f.OneOf((o,), self.atoms), ONE) for o in outputs
             ]
             splits.append(_often(whole, codes, counts))
         splits = _distinct_splits(splits)
@@ -342,13 +344,19 @@ class _Table:
         for number, bins in numeric:
             for (parts, _), first in zip(splits, sides, strict=True):
                 size = len(parts) * 2 * bins.width
-                table = np.bincount(first * bins.width + bins.index, minlength=size)[:size]
-                table = table.reshape(len(parts), 2, bins.width)
-                for part, counts in zip(parts, table, strict=True):
-                    if counts[:, :-1].sum() >= rare_limit(self.runs, 0.0):
-                        yield bins.block(number, counts, self.runs, (part,))
+                cells = first * bins.width + bins.index
+                learn, count = (
+                    np.bincount(half, minlength=size)[:size].reshape(len(parts), 2, bins.width)
+                    for half in (cells[::2], cells[1::2])
+                )
+                table = learn + count
+                for counts, union in unions(learn, count, bins.events(number, parts)):
+                    yield Block(counts[:, 0], counts[:, 1], self.runs // 2, union)
+                for part, row in zip(parts, table, strict=True):
+                    if row[:, :-1].sum() >= rare_limit(self.runs, 0.0):
+                        yield bins.block(number, row, self.runs, (part,))
 
-    def _bins(self, feature: f.Feature, values: Floats) -> _Bins | None:
+    def _bins(self, feature: f.Feature, values: Floats) -> Bins | None:
         known = values[~np.isnan(values)] if np.isnan(values).any() else values
         if not len(known):
             return None
@@ -359,11 +367,11 @@ class _Table:
             if len(points) <= 64:
                 if len(points) < 2 and len(known) == len(values):
                     return None
-                return _Bins.of_points(points, values)
+                return Bins.of_points(points, values)
         cuts = readable(np.quantile(probe, _QUANTILES), probe)
         low, high = probe.min(), probe.max()
         cuts = np.unique(np.concatenate([cuts, [m for m in self.marks if low < m <= high]]))
-        return _Bins.between(cuts, values)
+        return Bins.between(cuts, values)
 
     def _whole(self) -> tuple[Ints, list[tuple[Any, ...]]]:
         if self.many_integers or "object" in self.kinds:
@@ -378,10 +386,9 @@ class _Table:
         if len(often) > 1024:
             often = often[np.argsort(-np.abs(np.diff(table[:, often], axis=0)[0]))[:1024]]
         atoms = self.atoms
-        one = Range(1, 1, True, True)
 
         def single(i: int) -> Event:
-            return Event(((f.OneOf((outputs[int(often[i])],), atoms), one),))
+            return Event(((f.OneOf((outputs[int(often[i])],), atoms), ONE),))
 
         yield Block(table[0, often], table[1, often], self.runs, single)
         if size < 3:
@@ -402,13 +409,13 @@ class _Table:
 
             def several(i: int, order: Ints = order, sizes: Ints = sizes) -> Event:
                 chosen = tuple(outputs[int(j)] for j in order[: sizes[i]])
-                return Event(((f.OneOf(chosen, atoms), one),))
+                return Event(((f.OneOf(chosen, atoms), ONE),))
 
             yield Block(sums[0], sums[1], self.runs // 2, several)
 
 
 @dataclass(frozen=True)
-class _Bins:
+class Bins:
     """Values sorted into bins; the last bin takes NaN. `edges` gives the range of bins i to j."""
 
     index: Ints
@@ -416,7 +423,7 @@ class _Bins:
     edges: Callable[[int, int], Range]
 
     @staticmethod
-    def of_points(points: Floats, values: Floats) -> _Bins:
+    def of_points(points: Floats, values: Floats) -> Bins:
         """One bin a point; values between points (unseen in the probe) count as NaN does."""
         index = np.searchsorted(points, values)
         inside = np.minimum(index, len(points) - 1)
@@ -430,10 +437,10 @@ class _Bins:
                 low = high = float(points[i])
             return Range(low, high, True, True)
 
-        return _Bins(index, len(points) + 1, edges)
+        return Bins(index, len(points) + 1, edges)
 
     @staticmethod
-    def between(cuts: Floats, values: Floats) -> _Bins:
+    def between(cuts: Floats, values: Floats) -> Bins:
         """Bins [cut, next cut), and the two unbounded ones."""
         index = np.searchsorted(cuts, values, side="right")
         index[np.isnan(values)] = len(cuts) + 1
@@ -443,7 +450,7 @@ class _Bins:
             high = float(cuts[j]) if j < len(cuts) else math.inf
             return Range(low, high, True, False)
 
-        return _Bins(index, len(cuts) + 2, edges)
+        return Bins(index, len(cuts) + 2, edges)
 
     def block(
         self, feature: f.Feature, table: Ints, runs: int, given: tuple[tuple[f.Feature, Range], ...]
@@ -455,12 +462,23 @@ class _Bins:
         counts = sums[:, j + 1] - sums[:, i]
 
         def event(k: int) -> Event:
-            first, last = int(i[k]), int(j[k])
-            if given and first == 0 and last == bins - 1:
-                return Event(given)
-            return Event((*given, (feature, self.edges(first, last))))
+            return self.event(feature, int(i[k]), int(j[k]), given)
 
         return Block(counts[0], counts[1], runs, event)
+
+    def event(
+        self, feature: f.Feature, first: int, last: int, given: tuple[tuple[f.Feature, Range], ...]
+    ) -> Event:
+        """The values in bins `first` to `last`, where `given` holds."""
+        if given and first == 0 and last == self.width - 2:
+            return Event(given)
+        return Event((*given, (feature, self.edges(first, last))))
+
+    def events(
+        self, feature: f.Feature, parts: Sequence[tuple[f.Feature, Range]]
+    ) -> Callable[[Place], Event]:
+        """The event of a category among `parts` and a range of bins in it."""
+        return lambda place: self.event(feature, place[1], place[2], (parts[place[0]],))
 
 
 @functools.lru_cache(maxsize=64)

@@ -1,0 +1,88 @@
+"""Unions of a few ranges, one for each category: "the length is 6 and the last element … or …".
+
+For a level λ the best range of a category is the one with the largest P1 − e^λ·P2; together they
+are the event of that kind with the largest hockey-stick divergence at λ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpest.attacks.statdp.events import ONE, Either, Event
+from dpest.attacks.statdp.hypothesis_test import promise
+
+Ints = NDArray[np.int64]
+# A category, and the first and the last bin of a range in it.
+Place = tuple[int, int, int]
+
+_LEVELS = np.linspace(0.2, 1.3, 12)  # in parts of what the best single range promises
+_MOST_RANGES = 4
+_SURE = 2.0  # sigmas by which a range must help, to be taken in
+
+
+def unions(
+    learn: Ints, count: Ints, event: Callable[[Place], Event]
+) -> Iterator[tuple[Ints, Callable[[int], Event]]]:
+    """Unions of ranges in several categories, for both directions: counts, and the k-th event.
+
+    `learn` and `count` are tables of two halves of the samples: category, input, bin (the last for
+    what has no value). The ranges come from the first half, their counts (union, input) from the
+    second.
+    """
+    if len(learn) < 2:
+        return
+    sums = _from_zero(count)
+    for side in (0, 1):
+        found = _best_unions(learn[:, side, :-1], learn[:, 1 - side, :-1])
+        if not found:
+            continue
+        counts = [sum(sums[c, :, j + 1] - sums[c, :, i] for c, i, j in places) for places in found]
+
+        def union(k: int, found: list[tuple[Place, ...]] = found) -> Event:
+            return Event(((Either(tuple(event(place) for place in found[k])), ONE),))
+
+        yield np.array(counts, dtype=np.int64), union
+
+
+def _best_unions(large: Ints, small: Ints) -> list[tuple[Place, ...]]:
+    """One for each level at which two or more categories have a range that helps."""
+    best = _best_promise(large, small)
+    if not best > 0:
+        return []
+    weights = np.exp(best * _LEVELS)[:, None, None]
+    # The range with the largest sum ends where the sum is highest above its lowest so far.
+    sums = _from_zero(large - weights * small)
+    last = np.argmax(sums[:, :, 1:] - np.minimum.accumulate(sums[:, :, :-1], axis=2), axis=2)
+    before = np.arange(sums.shape[2] - 1) <= last[:, :, None]
+    first = np.argmin(np.where(before, sums[:, :, :-1], np.inf), axis=2)
+    found: dict[tuple[Place, ...], None] = {}
+    for level, weight in enumerate(weights.reshape(-1).tolist()):
+        ranked = []
+        for category in range(len(large)):
+            i, j = int(first[level, category]), int(last[level, category])
+            a, b = int(large[category, i : j + 1].sum()), int(small[category, i : j + 1].sum())
+            gain = a - weight * b
+            if gain > _SURE * (a + weight * weight * b) ** 0.5:
+                ranked.append((-gain, category, i, j))
+        kept = tuple(sorted((c, i, j) for _, c, i, j in sorted(ranked)[:_MOST_RANGES]))
+        if len(kept) > 1:
+            found[kept] = None
+    return list(found)
+
+
+def _best_promise(large: Ints, small: Ints) -> float:
+    """What the best single range promises, roughly."""
+    a, b = _from_zero(large), _from_zero(small)
+    i, j = np.triu_indices(a.shape[1], 1)
+    return float(promise(a[:, j] - a[:, i], b[:, j] - b[:, i], 2.5).max())
+
+
+def _from_zero(values: Any) -> Any:
+    """Cumulative sums along the last axis, with a 0 before the first."""
+    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1), dtype=values.dtype)
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return sums
