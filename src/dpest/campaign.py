@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 ENGINES = ("proof", "exact", "attack")
 # Exact evaluations of pairs: enough for the patterns, the corners and a local search.
 PAIRS = 160
+# Without a bound to meet, a search ends when so many pairs in a row are no worse than known ones.
+IDLE = 80
 # All pairs of a domain that can be listed, if they take no longer than an ordinary search.
 LISTED = 4000
 # Guards, not budgets: what takes longer than this is given up, and the notes say so. They are
@@ -311,6 +313,7 @@ class Campaign:
                 budget=count if look else max(PAIRS, count),
                 seed=self.seed,
                 enough=self.enough(),
+                idle=IDLE,
                 stop=lambda: deadline.passed() or len(refused) > 1,
                 listed=0 if look else LISTED,
                 patience=EXACT_SECONDS * self.patience,

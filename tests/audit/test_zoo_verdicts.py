@@ -23,17 +23,8 @@ APART = OPEN
 # What is found must not depend on how fast the machine is: no engine is to give up in time's want.
 PATIENCE = 20.0
 
-# Long audits, run by `make test-slow`.
-LONG = {"AdaptiveSVT", "GaussianNoisyMax_wrong", "NoisyMaxGap", "SVT6"}
 
-
-def entries():
-    for name in zoo.names():
-        marks = [pytest.mark.slow] if name in LONG else []
-        yield pytest.param(name, marks=marks)
-
-
-@pytest.mark.parametrize("name", list(entries()))
+@pytest.mark.parametrize("name", zoo.names())
 def test_verdict_agrees_with_the_truth(name):
     mechanism = zoo.get(name)
     verdict = dpest.audit(mechanism, patience=PATIENCE)

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from dpest import zoo
 from dpest.distributions.engine import Objective, exact_loss
-from dpest.errors import DomainError, RefusedError
+from dpest.errors import DomainError, RefusedError, ReplayError
 
 
 def laplace(x, rng, *, scale=2.0):
@@ -268,3 +268,12 @@ def test_lower_bounds_of_all_pairs_are_no_upper_bound():
     assert verdict.lower.value < math.log(4)
     assert verdict.upper is None
     assert verdict.status == "unsettled"
+
+
+def test_the_objective_refuses_what_tells_generators_apart():
+    def tells(x, rng, *, eps=1.0):
+        noise = rng.laplace(scale=1 / eps)
+        return x[0] if type(rng) is np.random.Generator else x[0] + noise
+
+    with pytest.raises(ReplayError, match="NumPy's own generator"):
+        Objective(tells)([0.0], [1.0])

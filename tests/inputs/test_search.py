@@ -185,3 +185,21 @@ def test_ends_when_there_is_nothing_new():
 def test_neighbours_that_do_not_exist_are_not_looked_for_forever():
     with pytest.raises(InputError, match="no two different"):
         search(lambda x, x2: 1.0, linf(0.5), integers(3, 0, 1000), budget=100)
+
+
+def test_a_search_that_gains_nothing_ends():
+    calls = []
+
+    def flat(x, x2):
+        calls.append(1)
+        return 1.0 + 1e-6 * len(calls)
+
+    found = search(flat, linf(), reals(6), budget=500, idle=25)
+    assert found.evaluations == 26
+    assert len(calls) == 26
+
+
+def test_every_pair_of_a_listed_domain_is_tried_however_idle():
+    found = search(lambda x, x2: 1.0, linf(), integers(2, 0, 3), budget=500, idle=3)
+    assert found.exhaustive
+    assert found.evaluations > 3

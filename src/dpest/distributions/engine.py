@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,6 +11,8 @@ from dpest.declaration import Mechanism, as_mechanism
 from dpest.distributions.loss import ExactLoss, privacy_loss
 from dpest.distributions.products import agree, independent_results
 from dpest.distributions.templates import Template, independent_parts, shape_key
+from dpest.program.conforming import check_generator
+from dpest.program.patches import Overlay
 from dpest.program.paths import Trace
 
 
@@ -89,6 +92,10 @@ class Objective:
             found = self._traces[key] = self._fresh(x)
         return found
 
+    @functools.cached_property
+    def _overlay(self) -> Overlay:
+        return Overlay(self._mechanism.function)
+
     def _fresh(self, x: Any) -> list[Trace]:
         shape = shape_key(x)
         if shape not in self._templates:
@@ -105,6 +112,8 @@ class Objective:
             return _traced([self._mechanism], x)
         templates = self._templates[shape]
         if templates is not None:
+            # A trace of numbers is held against NumPy's own generator; so is this one.
+            check_generator(self._mechanism, x, self._overlay)
             return [part for template in templates for part in template.at(x)]
         return _traced(results, x)
 

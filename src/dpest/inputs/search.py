@@ -19,6 +19,7 @@ from dpest.inputs.adjacency import AddRemoveOne, Adjacency, AnyPair, ReplaceOne
 from dpest.inputs.domains import Domain, Reals, Records
 from dpest.inputs.patterns import all_pairs, plain_patterns
 
+_GAIN = 1e-3
 _FEW = 24
 _LISTABLE = 512
 
@@ -58,6 +59,7 @@ class Ledger:
     symmetric: bool
     stop: Callable[[], bool] | None = None
     enough: float = math.inf
+    idle: float = math.inf
     best: float = -math.inf
     pair: tuple[Any, Any, str] | None = None
     evaluations: int = 0
@@ -65,6 +67,7 @@ class Ledger:
     error: DpestError | None = None
     history: list[tuple[int, float, str]] = field(default_factory=list)
     known: dict[tuple[str, str], float] = field(default_factory=dict)
+    gained: tuple[int, float] = (0, 0.0)  # the last gain that was worth the search, and its place
 
     def at(self, x: Any, x2: Any, how: str) -> float:
         """The value of a pair; -inf if it is no pair of neighbours or has no value."""
@@ -73,7 +76,9 @@ class Ledger:
             return self.known[key]
         if x == x2 or not self.adjacency.holds(x, x2, self.domain):
             return -math.inf
-        if self.evaluations >= self.budget or (self.stop is not None and self.stop()):
+        if self.evaluations >= min(self.budget, self.gained[0] + self.idle):
+            raise Spent
+        if self.stop is not None and self.stop():
             raise Spent
         self.evaluations += 1
         try:
@@ -93,6 +98,8 @@ class Ledger:
         if found > self.best + slack:
             self.best, self.pair = found, (x, x2, how)
             self.history.append((self.evaluations, found, how))
+        if found > self.gained[1] * (1 + _GAIN):
+            self.gained = (self.evaluations, found)
         if found >= self.enough:
             raise Spent
         return found
@@ -114,6 +121,7 @@ def search(
     starts: Sequence[tuple[Any, Any]] = (),
     stop: Callable[[], bool] | None = None,
     enough: float = math.inf,
+    idle: float = math.inf,
     listed: int = 0,
     patience: float = math.inf,
 ) -> WorstPair:
@@ -124,14 +132,14 @@ def search(
     be listed is searched exhaustively if the budget, or `listed`, covers its pairs and the first
     few let expect that all of them take less than `patience` seconds of computing. `stop()` ends
     the search early, and so does a value of at least `enough` (a known upper bound: nothing can be
-    better).
+    better), and so do `idle` evaluations in a row without a gain of one in a thousand.
     """
     from dpest.inputs.record_search import search_datasets
     from dpest.inputs.vector_search import search_vectors
 
     n = domain.default_length() if length is None else length
     domain = domain.with_length(n)
-    ledger = Ledger(value, adjacency, domain, budget, symmetric, stop, enough)
+    ledger = Ledger(value, adjacency, domain, budget, symmetric, stop, enough, idle)
     generator = np.random.default_rng(seed)
     exhaustive = False
     try:
@@ -171,8 +179,8 @@ def search(
 
 def _all_of(ledger: Ledger, every: list[tuple[str, Any, Any]], patience: float) -> bool:
     """Try every pair, unless the first ones show that it would take too long."""
-    started, before, usual = time.thread_time(), ledger.evaluations, ledger.budget
-    ledger.budget = max(usual, before + len(every))
+    started, before, usual = time.thread_time(), ledger.evaluations, (ledger.budget, ledger.idle)
+    ledger.budget, ledger.idle = max(ledger.budget, before + len(every)), math.inf
     try:
         for name, x, x2 in every:
             ledger.at(x, x2, name)
@@ -182,7 +190,7 @@ def _all_of(ledger: Ledger, every: list[tuple[str, Any, Any]], patience: float) 
                 if expected > patience:
                     return False
     finally:
-        ledger.budget = usual
+        ledger.budget, ledger.idle = usual
     return True
 
 

@@ -86,14 +86,19 @@ def build(
     *,
     replacements: Mapping[str, Any] | None = None,
     nodes: int = _MOST_NODES,
+    width: float = math.inf,
     seconds: float = math.inf,
 ) -> Model:
-    """The graph of a function with these arguments (without rng); merged where that is exact."""
-    parts = cut(function)
+    """The graph of a function with these arguments (without rng); merged where that is exact.
+
+    Raises PathLimitError where it has more `nodes`, or more than `width` of them at one place (each
+    leads to a leaf), or takes more `seconds`.
+    """
+    parts, names = cut(function), replacements or {}
     try:
-        return _Builder(parts, world(), replacements or {}, True, nodes, seconds).build(variables)
+        return _Builder(parts, world(), names, True, nodes, width, seconds).build(variables)
     except _OverlappingError:
-        return _Builder(parts, world(), replacements or {}, False, nodes, seconds).build(variables)
+        return _Builder(parts, world(), names, False, nodes, width, seconds).build(variables)
 
 
 class _NoDraws:
@@ -120,6 +125,7 @@ class _Builder:
         replacements: Mapping[str, Any],
         merge: bool,
         most_nodes: int,
+        width: float,
         seconds: float,
     ) -> None:
         self.parts = parts
@@ -128,6 +134,7 @@ class _Builder:
         self.replacements = replacements
         self.merge = merge
         self.most_nodes = most_nodes
+        self.width = width
         self.nodes: list[Node] = []
         self.leaves: dict[Any, Node] = {}
         self.dead: dict[tuple[int, tuple[Block, ...]], None] = {}
@@ -177,6 +184,12 @@ class _Builder:
                     else:
                         self._arrive(node, outcome, after, piece.after)
             active = [(node, items_of[node.index]) for node in self._settle(following)]
+            if len(active) > self.width:
+                raise PathLimitError(
+                    f"{self.parts.name} has more than {self.width:g} states at once",
+                    "Use a smaller length.",
+                    f"{self.parts.file}:{piece.line}",
+                )
             turn += 1
             if turn > self.most_nodes:
                 raise PathLimitError(

@@ -63,15 +63,19 @@ def with_either_input(question: Question, ask: Callable[[Question], Proof]) -> P
 
 def at_length(question: Question, length: int) -> Proof:
     try:
-        model = _model(question, length)
-    except PathLimitError as error:
-        return unrolled(question, length, error)
-    if len(model.leaves) > _MOST_REGIONS:
-        many = PathLimitError(f"{len(model.leaves)} regions", "Use a smaller length", None)
+        model = _model(question, length, _MOST_REGIONS)
+        if len(model.leaves) > _MOST_REGIONS:
+            raise PathLimitError(f"{len(model.leaves)} regions", "Use a smaller length", None)
+    except PathLimitError as many:
         try:
             return unrolled(question, length, many)
-        except (RefusedError, PathLimitError):
-            return _by_samples(question, model, length)
+        except (RefusedError, PathLimitError) as error:
+            try:
+                model = _model(question, length)
+            except PathLimitError:
+                raise error from None
+            if len(model.leaves) > _MOST_REGIONS:
+                return _by_samples(question, model, length)
     if any(n.shift_cost.kind == "square" for n in model.noises.values()):
         return _gaussian(question, model, length)
     rated = checked_rates(question, model.noises)
@@ -189,7 +193,7 @@ def _by_samples(question: Question, model: Model, length: int) -> Proof:
     )
 
 
-def _model(question: Question, length: int) -> Model:
+def _model(question: Question, length: int, width: float = math.inf) -> Model:
     from dpest.program.symbolic_arrays import symbolic_array
 
     variables = question.variables()
@@ -200,5 +204,6 @@ def _model(question: Question, length: int) -> Model:
         question.world,
         replacements=LISTS,
         nodes=_MOST_NODES,
+        width=width,
         seconds=_BUILDING,
     )
