@@ -103,7 +103,7 @@ def on_device(device: str, size: int) -> None:
         print(f"peak memory of the device: {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
 
 
-def on_cores(size: int, rounds: int = 5) -> None:
+def on_cores(size: int, rounds: int) -> None:
     """One process, two, and two workers of a Dask cluster, in turns.
 
     Ratios are medians over the rounds, so that what else the machine does cancels out. All have
@@ -245,6 +245,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="numpy")
     parser.add_argument("--size", type=float, default=None)
+    parser.add_argument("--rounds", type=int, default=5, help="of one core, two and Dask in turns")
     parser.add_argument("--operations", action="store_true")
     options = parser.parse_args()
     if options.operations:
@@ -253,7 +254,7 @@ def main() -> None:
         default = 2**30 if options.device.startswith("cuda") else 2**18
         on_device(options.device, int(options.size or default))
     else:
-        on_cores(int(options.size or 60_000_000))
+        on_cores(int(options.size or 60_000_000), options.rounds)
 
 
 if __name__ == "__main__":

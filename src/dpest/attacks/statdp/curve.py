@@ -26,15 +26,18 @@ from dpest.attacks.statdp.hypothesis_test import (
     promise,
 )
 from dpest.attacks.statdp.laboratory import Case, Laboratory, named_seed
-from dpest.attacks.statdp.selector import Search, rare_limit
+from dpest.attacks.statdp.selector import Choice, Search, rare_limit
 from dpest.errors import InputError, MissingExtraError
 
 # The pairs that a curve looks at with all runs.
 _CASES = 3
 # The candidates for one ε that are looked at a third time.
-_SHORT_LIST = 6
+_SHORT_LIST = 10
 # Sigmas that a candidate must survive at the first, second and third look.
-_CAUTIONS = (3.0, 2.0, 1.0)
+_CAUTIONS = (2.0, 1.0, 0.5)
+# An event's ε is to be told to this share of it, with at most so many times the runs.
+_PRECISION = 0.02
+_MOST_TIMES = 16
 
 
 @dataclass(frozen=True)
@@ -119,18 +122,20 @@ def p_value_curve(
 
     The search counts all events on `selection_runs` a side, the best for each ε again on as many
     others, and the few best of these on `test_runs` more. What is chosen then is tested on
-    `test_runs` that nobody has looked at.
+    `test_runs` that nobody has looked at. Where the best event is so rare that these would not
+    tell its ε to 2 %, the third look and the test get more, at most sixteen times as many; earlier
+    samples alone decide it.
     """
     if not cases:
         raise InputError("StatDP needs at least one pair of inputs")
     laboratory = Laboratory(target, params, seed, run_all=run_all)
     finalists, _ = search(laboratory, cases, claim, selection_runs, most=_CASES)
-    chosen = _chosen(laboratory, finalists, sorted(epsilons), selection_runs, test_runs)
+    chosen, runs = _chosen(laboratory, finalists, sorted(epsilons), selection_runs, test_runs)
     counts: dict[tuple[str, Any], tuple[int, int, int, int]] = {}
     for case in {repr(found.case): found.case for _, found in chosen}.values():
         name = repr(case)
         events = list(dict.fromkeys(f.choice.event for _, f in chosen if repr(f.case) == name))
-        tested = fresh_counts(laboratory, case, events, test_runs, named_seed(seed, "curve", name))
+        tested = fresh_counts(laboratory, case, events, runs, named_seed(seed, "curve", name))
         counts.update(zip(((name, event) for event in events), tested, strict=True))
     points = []
     for epsilon, found in chosen:
@@ -146,12 +151,13 @@ def _chosen(
     finalists: Sequence[tuple[Case, Search]],
     epsilons: Sequence[float],
     selection_runs: int,
-    more_runs: int,
-) -> list[tuple[float, Found]]:
+    test_runs: int,
+) -> tuple[list[tuple[float, Found]], int]:
     """For each ε the admissible event with the largest ratio, by samples that didn't select it.
 
     Few candidates are left after the second look, and a third, larger one decides between them:
-    with each look less caution is needed, and rarer events have a chance.
+    with each look less caution is needed, and rarer events have a chance. Also the runs a side
+    that tell the ε of the best of them.
     """
     again = SecondLook(laboratory, finalists, selection_runs)
     shortlists = []
@@ -159,6 +165,9 @@ def _chosen(
         found = again.counted_again(epsilon, *_CAUTIONS[:2])
         found.sort(key=lambda entry: -entry[1].score)
         shortlists.append((epsilon, found[:_SHORT_LIST]))
+    leaders = [short[0][1] for _, short in shortlists if short]
+    more_runs = max((_runs_to_tell(c, selection_runs) for c in leaders), default=0)
+    more_runs = min(max(more_runs, test_runs), _MOST_TIMES * test_runs)
     third: dict[tuple[int, Event], tuple[int, int]] = {}
     for number, (case, _) in enumerate(finalists):
         events = list(
@@ -186,7 +195,14 @@ def _chosen(
                 best = oriented(finalists[number][0], known)
         if best is not None:
             chosen.append((epsilon, best))
-    return chosen
+    return chosen, more_runs
+
+
+def _runs_to_tell(choice: Choice, runs: int) -> int:
+    """How many runs tell the log ratio of an event to a share of it, by its counts in `runs`."""
+    large, small = max(choice.k1, 1), max(choice.k2, 1)
+    wanted = _PRECISION * max(math.log(large / small), 0.05)
+    return math.ceil(runs * (1 / large + 1 / small) / wanted**2)
 
 
 def plot(curves: Sequence[Curve], title: str = "", path: str | None = None) -> Any:
