@@ -93,7 +93,7 @@ def mapped(
 ) -> Any:
     """What a comprehension gives: a vector of any length, where it runs over one."""
     if isinstance(values, Records):
-        return values.mapped(function, condition, single)
+        return values.mapped(function, condition, single, now=as_list)
     over = pass_over(values)
     if over is None:
         items = ((item,) if single else item for item in values)

@@ -42,7 +42,7 @@ from dpest.program.piece_runs import Outcome, PieceRun, World, kept, outcomes
 from dpest.program.pieces import ITEM, Cut, Piece, cut, scope
 from dpest.program.public_sizes import Places, Public, Sized
 from dpest.program.record_cases import Entry, RecordError
-from dpest.program.records import Records, SortedRecords, Tally
+from dpest.program.records import PrivateSize, Records, SortedRecords, Tally
 from dpest.program.running import in_run
 from dpest.program.running_maximum import greatest_so_far
 from dpest.program.skeleton import flatten
@@ -345,6 +345,10 @@ class Builder:
             return tuple(
                 self._abstract(v, f"{path}.{i}", updates, released, memo)
                 for i, v in enumerate(value)
+            )
+        if isinstance(value, PrivateSize):
+            return PrivateSize(
+                self._abstract(value.value, path, updates, released, memo), value.whole
             )
         if isinstance(value, Sized):
             return Sized(Real(self._slot(value.value.form, path, updates)), value.power)
@@ -809,6 +813,8 @@ _WHOLE = (
 
 def _leaves(value: Any) -> list[Any]:
     """What an observer sees: forms of noise and data, or plain values."""
+    if isinstance(value, PrivateSize):
+        value = value.value
     if isinstance(value, _WHOLE):
         return [value]
     if type(value) in (list, tuple):

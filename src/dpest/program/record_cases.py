@@ -148,17 +148,19 @@ class RecordRun(PieceRun):
 
 
 def value_blocks(entry: Entry) -> list[tuple[Block, ...]]:
-    """For each value of a record the decisions that single it out: is it at most 0, at most 1?"""
+    """For each value of a record the decisions that single it out, by halving their range."""
     (symbol,) = entry.symbols
-    values = entry.values
-    assert values is not None
-    found: list[tuple[Block, ...]] = []
-    above: tuple[Block, ...] = ()
-    for value in values[:-1]:
-        at_most = Condition(Form({symbol: Fraction(-1)}, Fraction(value)), ">=")
-        found.append((*above, (at_most,)))
-        above = (*above, (at_most.negated(),))
-    return [*found, above]
+    assert entry.values is not None
+
+    def halved(values: Sequence[int], known: tuple[Block, ...]) -> list[tuple[Block, ...]]:
+        if len(values) == 1:
+            return [known]
+        middle = (len(values) - 1) // 2
+        at_most = Condition(Form({symbol: Fraction(-1)}, Fraction(values[middle])), ">=")
+        low = halved(values[: middle + 1], (*known, (at_most,)))
+        return low + halved(values[middle + 1 :], (*known, (at_most.negated(),)))
+
+    return halved(entry.values, ())
 
 
 def explored(entry: Entry, sums: Any, follow: Callable[[RecordRun], tuple[Any, ...]]) -> Table:
@@ -276,6 +278,8 @@ class Cases:
     statistics: Mapping[Symbol, Statistic]
     slots: Mapping[Symbol, Symbol]
     """From what a record adds to the slot of its sum."""
+    two_steps: bool = False
+    """Whether a replacement is taken as a removal and an addition, each at half of the bound."""
 
     def at(self, record: Mapping[Symbol, Fraction]) -> dict[Symbol, Fraction]:
         for blocks, values in self.leaves:

@@ -6,6 +6,7 @@ all the sums that the function asks for anywhere. So the function may pass over 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -83,9 +84,15 @@ class SumsBuilder(Builder):
         after = dict(zip(paths, totals, strict=True))
         memo: dict[int, Any] = {}
         variables = {
-            name: _changed(value, (name,), lambda p, v: v + after[p] if p in after else v, memo)
+            name: _changed(
+                value, (name,), lambda p, v: v + after[p] if p in after else v, memo, after
+            )
             for name, value in state.variables.items()
         }
+        for name, value in variables.items():
+            if isinstance(value, dict) and type(value) is not dict:
+                # Which keys there are is private; the number at a key is not there without noise.
+                variables[name] = Tally(functools.partial(_at_key, value))
         for (name,), column in lists.items():
             values = Table(
                 tuple(Case(c.blocks, (v,)) for c, v in zip(table.cases, column, strict=True))
@@ -104,7 +111,8 @@ class SumsBuilder(Builder):
             return Real(Form.of(slots[path]), isinstance(value, int)) if path in slots else value
 
         before = {
-            name: _changed(value, (name,), opened, memo) for name, value in state.variables.items()
+            name: _changed(value, (name,), opened, memo, slots)
+            for name, value in state.variables.items()
         }
         overlay = overlay_of(piece.names)
 
@@ -213,8 +221,17 @@ def _added(before: Any, after: Any, path: Path, found: dict[Path, Any], where: s
     )
 
 
-def _changed(value: Any, path: Path, change: Any, memo: dict[int, Any]) -> Any:
-    """The value with its numbers replaced; two names of one list stay two names of one list."""
+def _at_key(counts: Mapping[Any, Any], key: Any) -> Any:
+    return counts.get(key, 0)
+
+
+def _changed(
+    value: Any, path: Path, change: Any, memo: dict[int, Any], paths: Iterable[Path]
+) -> Any:
+    """The value with its numbers replaced; two names of one list stay two names of one list.
+
+    `paths` are the numbers that a turn may change: of a defaultdict or Counter also new ones.
+    """
     if isinstance(value, _NUMBER) and not isinstance(value, (bool, np.bool_)):
         return change(path, value)
     if id(value) in memo:
@@ -222,22 +239,23 @@ def _changed(value: Any, path: Path, change: Any, memo: dict[int, Any]) -> Any:
     if type(value) is list:
         fresh: list[Any] = []
         memo[id(value)] = fresh
-        fresh.extend(_changed(v, (*path, i), change, memo) for i, v in enumerate(value))
+        fresh.extend(_changed(v, (*path, i), change, memo, paths) for i, v in enumerate(value))
         return fresh
     if type(value) is tuple:
-        return tuple(_changed(v, (*path, i), change, memo) for i, v in enumerate(value))
+        return tuple(_changed(v, (*path, i), change, memo, paths) for i, v in enumerate(value))
     if isinstance(value, np.ndarray):
         parts = np.empty(value.shape, dtype=object)
         for place in np.ndindex(value.shape):
-            parts[place] = _changed(value[place], (*path, place), change, memo)
+            parts[place] = _changed(value[place], (*path, place), change, memo, paths)
         same = value.dtype != object and not any(isinstance(v, Real) for v in parts.ravel())
         memo[id(value)] = copied(value) if same else symbolic_array(parts)
         return memo[id(value)]
     if isinstance(value, dict):
         made: Any = value.copy()
         memo[id(value)] = made
-        for key in made:
-            made[key] = _changed(made[key], (*path, key), change, memo)
+        new = [p[-1] for p in paths if p[:-1] == path and p[-1] not in made]
+        for key in [*made, *new]:
+            made[key] = _changed(value.get(key, 0), (*path, key), change, memo, paths)
         return made
     return value
 

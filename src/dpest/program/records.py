@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpest.program.merging import decided
-from dpest.program.public_sizes import Place, Public, Size
+from dpest.program.public_sizes import Place, Places, Public, Size
 from dpest.program.record_cases import (
     SKIPPED,
     Entry,
@@ -32,6 +32,7 @@ from dpest.program.record_cases import (
 from dpest.program.running import in_run, running
 from dpest.program.symbolic import Real, Truth, typed
 from dpest.program.symbolic_arrays import symbolic_array
+from dpest.program.unit import Unit
 
 _KEYS = (
     "which values occur in the data is private, however noisy their counts are",
@@ -160,8 +161,10 @@ class Records:
 
         return Records(of, self.array, False)
 
-    def mapped(self, function: Callable[..., Any], test: Any, single: bool) -> Records:
-        """A comprehension over the records, computed now: its names may change later."""
+    def mapped(
+        self, function: Callable[..., Any], test: Any, single: bool, now: bool = False
+    ) -> Records:
+        """A comprehension over the records; a list is computed now, as its names may change."""
 
         def of(record: Any) -> Any:
             value = self.of(record)
@@ -172,7 +175,8 @@ class Records:
                 return SKIPPED
             return function(*given)
 
-        return tabled(of, self.whole and test is None)
+        whole = self.whole and test is None
+        return tabled(of, whole) if now else Records(of, False, whole)
 
     def as_array(self) -> Records:
         return Records(self._typed, True, self.whole)
@@ -203,17 +207,11 @@ class Records:
         if self.whole and not _sums().entry.come_and_go:
             return Size()
         (found,) = self.columns(lambda v: [0 if v is SKIPPED else 1])
-        return found
+        return PrivateSize(found, self.whole)
 
     def mean(self, axis: Any = None, **_: Any) -> Any:
         _one_axis(axis)
-        size = self.length()
-        if not isinstance(size, Size):
-            refuse_query(
-                "a mean divides by how many records there are, which is private here",
-                "Release a noisy sum and a noisy count, and divide afterwards",
-            )
-        return self.sum() / size
+        return self.sum() / self.length()
 
     def count(self, value: Any) -> Any:
         return self.columns(lambda v: [0 if v is SKIPPED else bool(v == value)])[0]
@@ -336,6 +334,9 @@ class Records:
         if self.whole and not self.array and not _sums().entry.come_and_go:
             return True  # neighbours under replace_one have at least one record
         refuse_query("the truth value of the records", "Add noise to their number instead")
+
+    def __str__(self) -> str:
+        refuse_query("the records as text", "Release noisy sums or counts of them")
 
     def __contains__(self, value: Any) -> bool:
         refuse_query(
@@ -496,6 +497,12 @@ class SortedRecords:
     def __iter__(self) -> Any:
         refuse_query("a loop over the sorted records", "Use sums or one order statistic")
 
+    def _unknown(self, *_: Any) -> Any:
+        refuse_query("the sorted records as a whole", "Use sums or one order statistic")
+
+    __eq__ = __ne__ = __bool__ = __contains__ = __len__ = __str__ = _unknown
+    __hash__ = None  # type: ignore[assignment]
+
     def dpest_builtin(self, name: str, args: Any, options: Any) -> Any:
         if name == "len":
             return self.records.length()
@@ -503,6 +510,94 @@ class SortedRecords:
 
     def dpest_signature(self) -> Any:
         return ("sorted", self.descending, self.records.dpest_signature())
+
+
+class PrivateSize:
+    """How many records there are, or are left, where that is private: a sum of 1 for each."""
+
+    __array_priority__ = 3000
+    __array_ufunc__ = None
+
+    def __init__(self, value: Any, whole: bool) -> None:
+        self.value = value
+        self.whole = whole
+
+    def __add__(self, other: Any) -> Any:
+        return self.value + getattr(other, "value", other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self.value - getattr(other, "value", other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return other - self.value
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Unit):
+            self._scale()
+        return self.value * other
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.value / other
+
+    def __neg__(self) -> Any:
+        return -self.value
+
+    def __rtruediv__(self, other: Any) -> Any:
+        refuse_query(
+            "a division by the number of records, which is private here",
+            "Release a noisy sum and a noisy count, and divide afterwards",
+        )
+
+    def _scale(self) -> Any:
+        refuse_query(
+            "the number of records, which is private here, in the scale of noise",
+            "Use a public scale: from the bounds of the data, not from the data",
+        )
+
+    def __lt__(self, other: Any) -> Any:
+        return self.value < other
+
+    def __le__(self, other: Any) -> Any:
+        return self.value <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return self.value > other
+
+    def __ge__(self, other: Any) -> Any:
+        return self.value >= other
+
+    def __eq__(self, other: object) -> Any:
+        return self.value == other
+
+    def __ne__(self, other: object) -> Any:
+        return self.value != other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        return bool(self.value != 0)
+
+    def dpest_builtin(self, name: str, args: Any, options: Any) -> Any:
+        if name == "range" and self.whole and (args in ((self,), (0, self))):
+            return Places()
+        if name in ("int", "float") and len(args) == 1:
+            return self.value
+        refuse_query(
+            f"{name}() of the number of records, which is private here",
+            "Add noise to it: len(x) + rng.laplace(...); a mean is a noisy sum over a noisy count",
+        )
+
+    def dpest_numpy(self, name: str, args: Any, options: Any) -> Any:
+        return self.dpest_builtin(f"np.{name}", args, options)
+
+    def dpest_signature(self) -> Any:
+        from dpest.program.states import signature
+
+        return ("private size", signature(self.value))
 
 
 class Tally:
@@ -525,7 +620,8 @@ class Tally:
         refuse_query(*_KEYS)
 
     __iter__ = __len__ = __contains__ = keys = values = items = most_common = elements = _keys
-    total = update = pop = _keys
+    total = update = pop = __bool__ = __eq__ = __ne__ = __or__ = __add__ = __str__ = _keys
+    __hash__ = None  # type: ignore[assignment]
 
     def dpest_signature(self) -> Any:
         return ("tally", id(self._count))

@@ -14,12 +14,13 @@ from dpest.errors import (
 from dpest.inputs.domains import ANY
 from dpest.program.any_length import ELEMENT
 from dpest.program.loops import Graph, graph
+from dpest.program.record_cases import RecordError
 from dpest.proofs import certificates, conformance, lower_bounds
 from dpest.proofs.adjacency_faces import faces
 from dpest.proofs.conformance import place_of
-from dpest.proofs.contributions import attained
+from dpest.proofs.contributions import attained, may_take_two_steps
 from dpest.proofs.linear_program import InexactError, InfeasibleError
-from dpest.proofs.potentials import Phase, automata, potential, two_steps
+from dpest.proofs.potentials import Phase, automata, potential
 from dpest.proofs.proof import Lower, Proof
 from dpest.proofs.question import (
     Question,
@@ -32,6 +33,7 @@ from dpest.proofs.question import (
     notes_of,
     rays_hold,
 )
+from dpest.proofs.record_budgets import record_potential
 from dpest.proofs.regions_of_release import Rates
 
 _SMALL = (1, 2, 3, 5)
@@ -53,12 +55,14 @@ def graph_of(question: Question, length: int | None = None, by_cases: bool = Fal
 
 def potentials_of(question: Question, found: Graph, rated: Rates, length: Any) -> Proof:
     components = []
-    twice = 2 if two_steps(question.adjacency, found) else 1
+    cases = found.world.cases
+    twice = 2 if cases is not None and cases.two_steps else 1
     free: list[Any] | None = [] if not any(e.blocks for e in found.edges) else None
     rays = rays_hold(question, rated.draws, free)
     try:
+        solve = potential if cases is None else record_potential
         for phases in phases_of(question, found, rated):
-            components.append(potential(found, rated.draws, phases))
+            components.append(solve(found, rated.draws, phases))
     except (InfeasibleError, InexactError):
         if length is ANY:
             raise
@@ -67,7 +71,7 @@ def potentials_of(question: Question, found: Graph, rated: Rates, length: Any) -
     worst = components[place]
     epsilon = worst.epsilon * twice
     lower = None
-    if found.world.cases is not None:
+    if cases is not None:
         lower = attained(question, found, rated.draws, epsilon)
     elif rays:
         box = box_of(question, place)
@@ -78,7 +82,7 @@ def potentials_of(question: Question, found: Graph, rated: Rates, length: Any) -
             other = lower_bounds.from_potential(found, rated.draws, worst, box, exact_length)
             if other is not None and (lower is None or other.value > lower.value):
                 lower = other
-    if length is ANY and found.world.cases is None:
+    if length is ANY and cases is None:
         lower = _shorter(question, lower, place)
     head = head_of(question, "loop", epsilon, length, found.noises, rated.draws, found.world)
     certificate = certified(lambda: certificates.loop(head, found, components))
@@ -94,6 +98,22 @@ def potentials_of(question: Question, found: Graph, rated: Rates, length: Any) -
             words=("loop", found, components, rated),
         ),
     )
+
+
+def records_of(question: Question, found: Graph, rated: Rates) -> Proof:
+    """By what one record adds; where many records differ, first by a removal and an addition."""
+    cases = found.world.cases
+    if question.adjacency.name == "replace_one" and may_take_two_steps(cases):
+        found.world.cases = replace(cases, two_steps=True)
+        proof = potentials_of(question, found, rated, ANY)
+        found.world.cases = cases
+        if proof.status == "exact" or any(e.blocks for e in found.edges):
+            return proof
+        try:
+            return potentials_of(question, found, rated, ANY)
+        except RecordError:
+            return proof
+    return potentials_of(question, found, rated, ANY)
 
 
 def phases_of(question: Question, found: Graph, rated: Rates) -> list[list[Phase]]:

@@ -19,7 +19,6 @@ from dpest.program.piece_runs import Block, World
 from dpest.program.polyhedra import farkas, feasible
 from dpest.program.record_cases import Cases
 from dpest.proofs.alignment import AffineShift, Alignment, Draw
-from dpest.proofs.contributions import moves
 from dpest.proofs.potentials import Potential, State
 from dpest.proofs.regions_of_release import Region
 from dpest.proofs.selection import Selection
@@ -377,11 +376,11 @@ def loop(head: dict[str, Any], graph: Graph, components: Sequence[Potential]) ->
         ],
         "dead": dead,
         "components": [_component(p) for p in components],
-        **({} if world.cases is None else _records(world, head)),
+        **({} if world.cases is None else _records(world)),
     }
 
 
-def _records(world: World, head: Mapping[str, Any]) -> dict[str, Any]:
+def _records(world: World) -> dict[str, Any]:
     """What one record adds, case by case; which sums are order statistics instead."""
     cases: Cases = world.cases
     known = cases.entry.known()
@@ -400,11 +399,10 @@ def _records(world: World, head: Mapping[str, Any]) -> dict[str, Any]:
                 "empty": multipliers([*known, *conditions], None),
             }
         )
-    _, two_steps = moves(cases, head["adjacency"]["name"] == "add_remove_one")
     return {
         "cases": found,
         "statistics": sorted(label(t) for t in cases.statistics),
-        "steps": 2 if two_steps else 1,
+        "steps": 2 if cases.two_steps else 1,
     }
 
 

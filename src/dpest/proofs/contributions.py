@@ -13,17 +13,17 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpest.errors import RefusedError
 from dpest.program.linear import Form, Symbol
 from dpest.program.loop_graph import END, Graph
 from dpest.program.piece_runs import Block
 from dpest.program.polyhedra import feasible
-from dpest.program.record_cases import Cases, Entry
+from dpest.program.record_cases import Cases, Entry, RecordError
 from dpest.proofs.alignment import Draw
 from dpest.proofs.proof import FinitePair, Lower
 
 Point = tuple[tuple[Symbol, Fraction], ...]
-_MOST_MOVES = 1_500
+_MANY_MOVES = 100
+_MOST_MOVES = 2_500
 
 
 def added(cases: Cases) -> list[Point]:
@@ -35,7 +35,7 @@ def added(cases: Cases) -> list[Point]:
             continue
         used = sorted({s for form in values.values() for s in form.terms})
         if any(math.isinf(end) for s in used for end in box[s]):
-            raise RefusedError(
+            raise RecordError(
                 "a record may add anything to a sum, and no noise hides that: clip the data first "
                 "(np.clip), or bound the domain (domain=dpest.reals(dpest.ANY, low, high))"
             )
@@ -62,20 +62,27 @@ def _box(entry: Entry, blocks: tuple[Block, ...]) -> dict[Symbol, tuple[Any, Any
     return box
 
 
-def moves(cases: Cases, come_and_go: bool) -> tuple[list[Point], bool]:
-    """All differences between neighbours, and whether a replacement is taken as two steps.
-
-    Where too many pairs of records differ, replacing one is removing it and adding another: each
-    step may then cost half of the bound.
-    """
+def moves(cases: Cases, come_and_go: bool) -> list[Point]:
+    """All differences between neighbours; of two steps, those of each."""
     points = added(cases)
-    steps = [*points, *(tuple((t, -v) for t, v in p) for p in points)]
-    if come_and_go:
-        return list(dict.fromkeys(steps)), False
-    if len(points) ** 2 > _MOST_MOVES and not cases.statistics:
-        return list(dict.fromkeys(steps)), True
+    if come_and_go or cases.two_steps:
+        return list(dict.fromkeys([*points, *(tuple((t, -v) for t, v in p) for p in points)]))
+    if len(points) ** 2 > _MOST_MOVES:
+        raise RecordError(
+            f"{len(points)} different records make too many pairs for a bound: give a domain with "
+            "fewer values"
+        )
     found = dict.fromkeys(_difference(a, b) for a, b in itertools.product(points, points))
-    return list(dict.fromkeys(m for move in found for m in _parts(move, cases))), False
+    return list(dict.fromkeys(m for move in found for m in _parts(move, cases)))
+
+
+def may_take_two_steps(cases: Cases) -> bool:
+    """Whether so many pairs of records differ that two steps should be tried first.
+
+    Replacing a record is removing it and adding another. That costs no more where records add to
+    different sums (a histogram), and takes 2k moves for k records instead of k².
+    """
+    return not cases.statistics and len(added(cases)) ** 2 > _MANY_MOVES
 
 
 def _difference(a: Point, b: Point) -> Point:
@@ -100,7 +107,7 @@ def attained(
     log-ratio of the densities far out in every coordinate is Σ rate·|difference|.
     """
     cases: Cases = graph.world.cases
-    released = None if cases.statistics else _released(graph)
+    released = _released(graph)
     if released is None:
         return None
     rates: list[tuple[Mapping[Symbol, Fraction], Fraction]] = []
@@ -126,10 +133,9 @@ def attained(
             ),
             Fraction(0),
         )
-        if cost == bound:
-            shared = b[0]
-            x, x2 = [shared, *([] if a is None else [a[0]])], [shared, b[0]]
-            return Lower(bound, 2, FinitePair(x, x2, f"on {x} against {x2}"))
+        if cost == bound:  # of one record every order statistic is its value
+            x, x2 = ([b[0]], [b[0], b[0]]) if a is None else ([a[0]], [b[0]])
+            return Lower(bound, len(x2), FinitePair(x, x2, f"on {x} against {x2}"))
     return None
 
 

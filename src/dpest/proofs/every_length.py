@@ -18,7 +18,7 @@ from dpest.program.loops import Graph
 from dpest.program.record_cases import RecordError
 from dpest.program.unit import Unit
 from dpest.proofs import certificates, conformance, gaussian
-from dpest.proofs.budgets import graph_of, phases_of, potentials_of
+from dpest.proofs.budgets import graph_of, phases_of, potentials_of, records_of
 from dpest.proofs.conformance import place_of
 from dpest.proofs.linear_program import InexactError, InfeasibleError
 from dpest.proofs.one_length import at_length, claimed_rho, refuse_pure, with_either_input
@@ -36,6 +36,7 @@ from dpest.proofs.question import (
     place_of_error,
     with_claim,
 )
+from dpest.proofs.record_budgets import record_potential
 from dpest.proofs.regions_of_release import Rates, rates
 from dpest.proofs.selection import selection
 
@@ -62,7 +63,9 @@ def every_length(question: Question) -> Proof:
         return proof
     try:  # the differences of several derived data are no box
         other = _proof_of(question, _graph_of(question, True))
-    except DpestError:
+    except DpestError as error:
+        if proof.bound is None and proof.lower is None and isinstance(error, RecordError):
+            return replace(proof, reason=str(error))
         return proof
     better = other.bound is not None and (proof.bound is None or other.bound <= proof.bound)
     return other if better else proof
@@ -132,6 +135,8 @@ def _proof_of(question: Question, found: Graph) -> Proof:
     if found.selections or found.gaps:
         return _selected(question, found, rated)
     try:
+        if found.world.cases is not None:
+            return records_of(question, found, rated)
         return potentials_of(question, found, rated, ANY)
     except (InfeasibleError, InexactError):
         if found.world.cases is not None:
@@ -158,7 +163,8 @@ def _squares(question: Question, found: Graph, rated: Rates) -> Proof:
             "with their number. Give a length instead of ANY"
         )
     try:
-        spent = potential(found, rated.draws, phases)
+        solve = potential if found.world.cases is None else record_potential
+        spent = solve(found, rated.draws, phases)
     except (InfeasibleError, InexactError):
         raise RefusedError(
             "no shift of the Gaussian noise keeps every release at once, for every length"

@@ -114,7 +114,7 @@ def corners_of(
 ) -> list[Corner]:
     """By how much the sums over records may differ, where one record is looked at case by case."""
     cases = graph.world.cases
-    found, two_steps = moves(cases, adjacency.name == "add_remove_one")
+    found = moves(cases, adjacency.name == "add_remove_one")
     used = (draws or {}).values()
     whole = all(not f.terms for _, values in cases.leaves for f in values.values())
     steps = whole and all(v.denominator == 1 for move in found for _, v in move)
@@ -123,15 +123,7 @@ def corners_of(
             "integer noise on sums that do not move by a few integers: say that the data are "
             "integers (domain=dpest.integers(dpest.ANY, low, high))"
         )
-    if two_steps and any(draw.kind == "square" for draw in used):
-        raise RefusedError("too many different records for a bound with Gaussian noise")
     return [dict(move) for move in found]
-
-
-def two_steps(adjacency: Any, graph: Graph) -> bool:
-    """Whether a replacement is taken as a removal and an addition: the bound is twice the cost."""
-    cases = graph.world.cases
-    return cases is not None and moves(cases, adjacency.name == "add_remove_one")[1]
 
 
 def _one_of(moves: Sequence[Corner]) -> list[Phase]:

@@ -73,7 +73,9 @@ def _before_processing(question: Question, fallback: int | None) -> Proof | None
     """A bound for the numbers that the mechanism's result is computed from, if there is one."""
     length = question.length if isinstance(question.length, int) else fallback
     if not isinstance(length, int) or not length:
-        length = getattr(question.domain, "length", None) or 3
+        length = getattr(question.domain, "length", None)
+    if not isinstance(length, int):
+        length = 3
     found = before_processing(question.mechanism, _some_inputs(question, length))
     if found is None:
         return None
