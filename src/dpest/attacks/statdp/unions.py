@@ -21,6 +21,7 @@ Place = tuple[int, int, int]
 
 _LEVELS = np.linspace(0.2, 1.3, 12)  # in parts of what the best single range promises
 _MOST_RANGES = 4
+_CAUTION = 2.5  # sigmas, of that promise
 _SURE = 2.0  # sigmas by which a range must help, to be taken in
 
 
@@ -59,26 +60,29 @@ def _best_unions(large: Ints, small: Ints) -> list[tuple[Place, ...]]:
     last = np.argmax(sums[:, :, 1:] - np.minimum.accumulate(sums[:, :, :-1], axis=2), axis=2)
     before = np.arange(sums.shape[2] - 1) <= last[:, :, None]
     first = np.argmin(np.where(before, sums[:, :, :-1], np.inf), axis=2)
+    category = np.arange(len(large))
+    a, b = (
+        sums[category, last + 1] - sums[category, first]
+        for sums in (_from_zero(large), _from_zero(small))
+    )
+    weight = weights[:, :, 0]
+    gain = a - weight * b
+    helps = gain > _SURE * np.sqrt(a + weight * weight * b)
+    order = np.argsort(-gain, axis=1, kind="stable")
     found: dict[tuple[Place, ...], None] = {}
-    for level, weight in enumerate(weights.reshape(-1).tolist()):
-        ranked = []
-        for category in range(len(large)):
-            i, j = int(first[level, category]), int(last[level, category])
-            a, b = int(large[category, i : j + 1].sum()), int(small[category, i : j + 1].sum())
-            gain = a - weight * b
-            if gain > _SURE * (a + weight * weight * b) ** 0.5:
-                ranked.append((-gain, category, i, j))
-        kept = tuple(sorted((c, i, j) for _, c, i, j in sorted(ranked)[:_MOST_RANGES]))
-        if len(kept) > 1:
-            found[kept] = None
+    for level in np.flatnonzero(helps.sum(axis=1) > 1).tolist():
+        kept = [c for c in order[level].tolist() if helps[level, c]][:_MOST_RANGES]
+        found[tuple((c, int(first[level, c]), int(last[level, c])) for c in sorted(kept))] = None
     return list(found)
 
 
 def _best_promise(large: Ints, small: Ints) -> float:
-    """What the best single range promises, roughly."""
+    """What the best single range promises, roughly; 0 if none is sure to be likelier at all."""
     a, b = _from_zero(large), _from_zero(small)
     i, j = np.triu_indices(a.shape[1], 1)
-    return float(promise(a[:, j] - a[:, i], b[:, j] - b[:, i], 2.5).max())
+    a, b = a[:, j] - a[:, i], b[:, j] - b[:, i]
+    positive = a - b > _CAUTION * np.sqrt(a + b)  # of the others the promise is not
+    return float(promise(a[positive], b[positive], _CAUTION).max()) if positive.any() else 0.0
 
 
 def _from_zero(values: Any) -> Any:
