@@ -258,33 +258,56 @@ class _Search:
         return True
 
     def improve(self, enough: float, tries: int = 80) -> None:
-        """Other edges between the same nodes, one at a time, while that helps."""
-        changed = True
-        while changed and self.best is not None and self.value < enough - _CLOSE:
-            changed = False
-            path, _, point, _ = self.best
-            for place, edge in enumerate(path):
-                for other in self.graph.edges:
-                    same = (other.source, other.target, other.reads) == (
-                        edge.source,
-                        edge.target,
-                        edge.reads,
-                    )
-                    if other is edge or not same or tries <= 0:
-                        continue
-                    tries -= 1
-                    candidate = [*path[:place], other, *path[place + 1 :]]
-                    read = sum(e.reads for e in path)
-                    flip = sum(e.reads for e in path[:place])
-                    corners = [{ELEMENT: point.get(q, Fraction(0))} for q in _inputs(read)]
-                    if self.box is not None and edge.reads:
-                        ends = [e for e in self.box if e != corners[flip][ELEMENT]]
-                        corners[flip] = {ELEMENT: ends[0] if ends else corners[flip][ELEMENT]}
-                    if self.consider(candidate, corners):
-                        changed = True
-                        break
-                if changed:
+        """Another edge at one place after the other, while that helps."""
+        place, idle = 0, 0
+        while self.best is not None and self.value < enough - _CLOSE:
+            path = self.best[0]
+            if idle >= len(path) or tries <= 0:
+                return
+            place %= len(path)
+            better = False
+            for other in self._instead_of(path, place):
+                tries -= 1
+                better = better or self.consider(other, self._corners(place))
+            idle = 0 if better else idle + 1
+            place += 1
+
+    def _instead_of(self, path: Sequence[LoopEdge], place: int) -> list[list[LoopEdge]]:
+        """The runs with another edge at a place that then release what the run releases."""
+        edge = path[place]
+        found = []
+        for other in self.graph.edges:
+            if other is edge or (other.source, other.reads) != (edge.source, edge.reads):
+                continue
+            changed = [*path[:place], other]
+            for step in path[place + 1 :]:
+                at = changed[-1].target
+                ways = [
+                    e
+                    for e in self.graph.edges
+                    if (e.source, e.reads) == (at, step.reads) and _tokens(e, 0) == _tokens(step, 0)
+                ]
+                same = [e for e in ways if e.target == step.target]
+                if not ways:
                     break
+                changed.append((same or ways)[0])
+            if len(changed) == len(path) and changed[-1].target == END:
+                found.append(changed)
+        return found
+
+    def _corners(self, place: int) -> list[Mapping[Symbol, Fraction]]:
+        """The moves of the data of the best run; at one place the other way."""
+        assert self.best is not None
+        path, _, point, _ = self.best
+        read = sum(e.reads for e in path)
+        corners: list[Mapping[Symbol, Fraction]] = [
+            {ELEMENT: point.get(q, Fraction(0))} for q in _inputs(read)
+        ]
+        if self.box is not None and path[place].reads:
+            flip = sum(e.reads for e in path[:place])
+            ends = [e for e in self.box if e != corners[flip][ELEMENT]]
+            corners[flip] = {ELEMENT: ends[0] if ends else corners[flip][ELEMENT]}
+        return corners
 
     def lower(self) -> Lower | None:
         if self.best is None:
