@@ -17,9 +17,10 @@ The grammar (n = 2 or 3 data, eps = 1):
 For every program with a finite bound, the exact engine's ε of random neighbours must not exceed
 it; where the proof says `exact`, the exact engine must come near to it along the ray. Prints one
 line of counts; the exit status is 1 on a violation, or if fewer than half have a finite
-non-trivial bound.
+non-trivial bound. A loss that is not computed in 15 s (three reals that hang together by two
+unreleased noises) is counted as too slow.
 
-    python validation/proof_fuzz.py [PROGRAMS] [SEED]
+    python validation/proof_fuzz.py [PROGRAMS] [SEED] [WORKERS]
 """
 
 from __future__ import annotations
@@ -30,15 +31,21 @@ import random
 import sys
 import tempfile
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import dpest
 from dpest.errors import DpestError
+from dpest.program.watchdog import Deadline, TimeUp, watched
 from dpest.proofs import prove
 
 NOISES = ("laplace",) * 8 + ("exponential", "gumbel")
 SCALES = ("0.5", "1", "2", "3", "4")
+FOLDER = tempfile.TemporaryDirectory(prefix="dpest_fuzz_")
+SECONDS = 15.0  # of computing that one exact loss may take
 
 
 def program(source: random.Random, name: str) -> str:
@@ -90,17 +97,17 @@ def program(source: random.Random, name: str) -> str:
     return "\n".join(lines)
 
 
-def load(sources: list[str]) -> Any:
-    folder = Path(tempfile.mkdtemp(prefix="dpest_fuzz_"))
-    path = folder / "random_programs.py"
-    path.write_text("\n\n\n".join(sources) + "\n")
-    spec = importlib.util.spec_from_file_location("random_programs", path)
+def load(name: str, text: str) -> Any:
+    """The function of a program, from a file, as users have them."""
+    path = Path(FOLDER.name) / f"{name}.py"
+    path.write_text(text + "\n")
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["random_programs"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
-    return module
+    return getattr(module, name)
 
 
 def neighbours(source: random.Random, adjacency: str, n: int) -> tuple[list[float], list[float]]:
@@ -116,51 +123,74 @@ def neighbours(source: random.Random, adjacency: str, n: int) -> tuple[list[floa
     return x, [a + b for a, b in zip(x, d, strict=True)]
 
 
-def main(count: int, seed: int) -> int:
-    source = random.Random(seed)
-    sources = [program(source, f"program_{i}") for i in range(count)]
-    module = load(sources)
-    outcomes: Counter[str] = Counter()
+@dataclass
+class Outcome:
+    """What came of one program."""
+
+    counts: Counter[str]
+    violations: list[str]
+    closest: float | None = None
+
+
+def tried(seed: int, i: int) -> Outcome:
+    """One program: its proof against the exact engine, on pairs of its own."""
+    source = random.Random(f"{seed}/{i}")
+    text = program(source, f"program_{i}")
+    function = load(f"program_{i}", text)
+    adjacency = source.choice(("linf", "linf", "l1", "monotone"))
+    n = source.choice((2, 2, 3))
+    proof = prove(function, adjacency=adjacency, length=n)
+    found = Outcome(Counter({proof.status: 1}), [])
+    if proof.epsilon is None:
+        return found
+    bound = float(proof.epsilon)
+    found.counts.update({"finite": 1, "non-trivial": int(proof.epsilon > 0)})
+    pairs = [neighbours(source, adjacency, n) for _ in range(3)]
+    on_ray = proof.status == "exact" and i % 5 == 0 and proof.ray is not None
+    if on_ray:
+        assert proof.ray is not None
+        pairs.append(proof.ray.pair(24))
+    for place, (x, x2) in enumerate(pairs):
+        try:
+            with watched(Deadline(SECONDS)):
+                loss = dpest.exact(function, x, x2)
+        except (DpestError, TimeUp) as reason:
+            found.counts["too slow" if isinstance(reason, TimeUp) else "not exact"] += 1
+            continue
+        found.counts["pairs"] += 1
+        if loss.epsilon > bound * (1 + 1e-6) + 1e-7:
+            found.violations.append(
+                f"VIOLATION {adjacency} n={n} {x} {x2}: {loss.epsilon} > {proof.epsilon}\n{text}"
+            )
+        if on_ray and place == 3:
+            found.closest = loss.epsilon / bound if bound else 1.0
+    return found
+
+
+def main(count: int, seed: int, workers: int) -> int:
+    counts: Counter[str] = Counter()
     violations = 0
     closest = []
-    for i, text in enumerate(sources):
-        if i % 50 == 0:
-            print(f"{i} of {count} programs", file=sys.stderr, flush=True)
-        function = getattr(module, f"program_{i}")
-        adjacency = source.choice(("linf", "linf", "l1", "monotone"))
-        n = source.choice((2, 2, 3))
-        proof = prove(function, adjacency=adjacency, length=n)
-        outcomes[proof.status] += 1
-        if proof.epsilon is None:
-            continue
-        outcomes["finite"] += 1
-        outcomes["non-trivial"] += proof.epsilon > 0
-        bound = float(proof.epsilon)
-        pairs = [neighbours(source, adjacency, n) for _ in range(3)]
-        if proof.status == "exact" and i % 5 == 0 and proof.ray is not None:
-            pairs.append(proof.ray.pair(24))
-        for x, x2 in pairs:
-            try:
-                found = dpest.exact(function, x, x2).epsilon
-            except DpestError:
-                outcomes["not exact"] += 1
-                continue
-            outcomes["pairs"] += 1
-            if found > bound * (1 + 1e-6) + 1e-7:
-                violations += 1
-                print(f"VIOLATION {adjacency} n={n} {x} {x2}: {found} > {proof.epsilon}\n{text}")
-            if proof.ray is not None and (x, x2) == pairs[-1] and len(pairs) == 4:
-                closest.append(found / bound if bound else 1.0)
-    said = ", ".join(f"{k}: {v}" for k, v in sorted(outcomes.items()))
+    with ProcessPoolExecutor(workers) as pool:
+        for i, found in enumerate(pool.map(partial(tried, seed), range(count), chunksize=5)):
+            if i % 50 == 0:
+                print(f"{i} of {count} programs", file=sys.stderr, flush=True)
+            counts += found.counts
+            violations += len(found.violations)
+            for violation in found.violations:
+                print(violation, flush=True)
+            if found.closest is not None:
+                closest.append(found.closest)
+    said = ", ".join(f"{k}: {v}" for k, v in sorted(counts.items()))
     near = sum(r > 0.9 for r in closest)
     print(f"{count} programs; {said}; violations: {violations}")
     if closest:
         worst = min(closest)
         print(f"on the ray: {near} of {len(closest)} above 0.9 of the bound; least {worst:.3f}")
-    half = 2 * outcomes["non-trivial"] >= count
+    half = 2 * counts["non-trivial"] >= count
     return 1 if violations or not half or math.isnan(sum(closest)) else 0
 
 
 if __name__ == "__main__":
     arguments = [int(a) for a in sys.argv[1:]]
-    sys.exit(main(*(arguments + [1000, 1][len(arguments) :])))
+    sys.exit(main(*(arguments + [1000, 1, 2][len(arguments) :])))
