@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpest import measures
 from dpest.attacks.budget import Budget, Progress, Report
-from dpest.errors import DomainError, DpestError, InputError, RefusedError
+from dpest.errors import DomainError, DpestError, InputError, PathLimitError, RefusedError
 from dpest.evidence import EXACT, Evidence, Measure, Witness
 from dpest.inputs.domains import ANY, integers
 from dpest.inputs.patterns import patterns
@@ -94,6 +94,8 @@ class Campaign:
         self.tried: set[Any] = set()  # lengths for which a proof was looked for
         self.curves: Callable[[], Mapping[str, Any]] | None = None
         self.complete = True  # whether the value of every pair so far was more than a lower bound
+        self.pair_seconds = PAIR_SECONDS
+        self.too_long = ""  # the reason, where one pair took so long that no other is tried
         self.started = time.monotonic()
 
     # The whole audit -------------------------------------------------------------------------
@@ -110,7 +112,9 @@ class Campaign:
                 self.prove((ANY,))
             if exact and self.verdict().upper is None:
                 # No bound for every length: the first patterns may show at once that ε is infinite.
+                self.pair_seconds = 4 * LOOK_SECONDS
                 self.search_exactly(look=True)
+                self.pair_seconds = PAIR_SECONDS
             if proof and not self.settled():
                 self.prove((self.question.length,))
             if exact and not self.settled():
@@ -236,7 +240,9 @@ class Campaign:
         objective = self.objective
 
         def value(x: Any, x2: Any) -> float:
-            deadline = Deadline(PAIR_SECONDS)
+            if self.too_long:
+                raise RefusedError(self.too_long)
+            deadline, began = Deadline(self.pair_seconds), time.thread_time()
             try:
                 with watched(deadline):
                     if measure == Measure():
@@ -247,9 +253,14 @@ class Campaign:
                     self.complete = self.complete and loss.complete
                     return measures.of_loss(loss, measure)
             except TimeUp:
-                raise RefusedError(
-                    f"the exact loss of one pair takes more than {deadline.seconds:g} s"
-                ) from None
+                reason = f"the exact loss of one pair takes more than {deadline.seconds:g} s"
+                if self.pair_seconds == PAIR_SECONDS:
+                    self.too_long = reason
+                raise RefusedError(reason) from None
+            except PathLimitError as error:
+                if time.thread_time() - began > 0.5 * self.pair_seconds:
+                    self.too_long = str(error)
+                raise
 
         return value
 
@@ -319,8 +330,9 @@ class Campaign:
                 patience=EXACT_SECONDS * self.patience,
             )
         except DpestError as reason:
-            self.refuse("no exact answer", str(reason))
-        if refused and found is not None:
+            if not look:  # the search that follows will say it
+                self.refuse("no exact answer", str(reason))
+        if refused and found is not None and not look:
             self.refuse("no exact answer on some pairs", str(refused[0]))
         if found is not None and found.value > -math.inf:
             # A value that is a lower bound for its pair says nothing from above.
