@@ -66,8 +66,9 @@ OTHER_SIZES = {
     "LaplaceParallel": (6_000_000, 2_500_000, 4_000_000, MOST),
     "PrefixSum": (2_000_000, 1_000_000, 4_000_000, MOST // 2),
     "NumericalSVT": (4_000_000, 2_000_000, 4_000_000, MOST),
-    "SVT6": (4_000_000, 2_000_000, 4_000_000, MOST),
-    "SVT34Parallel": (1_000_000, 300_000, 600_000, 3_000_000),
+    "SVT6": (3_000_000, 1_000_000, 3_000_000, MOST // 2),
+    "SVT34Parallel": (1_000_000, 400_000, 1_200_000, 6_000_000),
+    **dict.fromkeys(("OneTimeRappor", "Rappor"), (2_000_000, 500_000, 1_000_000, 5_000_000)),
 }
 # The slowest first, so that workers end together.
 SLOWEST = ("SVT34Parallel", "SVT6", "NumericalSVT", "LaplaceParallel", "PrefixSum")

@@ -11,7 +11,7 @@ from scipy.stats import binom, norm
 
 from attacks import fakes
 from dpest.attacks.classifiers import ProbabilityTrainer, VectorFeatures
-from dpest.attacks.features import Bins
+from dpest.attacks.features import Bins, Coder, Family, Splitter
 from dpest.attacks.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.sniper import Plan, guideline_size, paper_threshold, sniper_attack
 from dpest.attacks.thresholds import Attack, Counts, best_threshold
@@ -266,3 +266,33 @@ def test_values_are_looked_up_as_they_would_be_searched_for():
     # Edges that an even grid can't hold are searched.
     wide = np.array([1.0, 1.0001, 1e6, 1e9])
     np.testing.assert_array_equal(Bins(wide).codes(np.array([0.0, 1.00005, 1e7])), [1, 2, 4])
+
+
+def test_parts_of_a_nested_output_are_told_apart_one_by_one():
+    rng = np.random.default_rng(0)
+    outputs = []
+    for _ in range(3000):
+        flag = bool(rng.random() < 0.5)
+        number = [float(rng.normal())] if flag else []
+        outputs.append(([flag, *number], [bool(b) for b in rng.random(3) < 0.5]))
+    samples = Samples.from_outputs(outputs)
+    splitter = Splitter(samples)
+    parts = splitter.parts(samples)
+    coder = Coder(splitter, parts, Family(bins=4, crossed=True, inner=True))
+    assert [f.size for f in coder.features[:2]] == [2 + 1, 8 + 1]
+    first, second, *_ = coder.codes_of(parts)
+    for codes, place in ((first, 0), (second, 1)):
+        # The kinds of the leaves and the booleans make the signature, not the number.
+        seen = [tuple(v if isinstance(v, bool) else "number" for v in o[place]) for o in outputs]
+        pairs = set(zip(codes.tolist(), seen, strict=True))
+        assert len(pairs) == len(set(codes.tolist())) == len(set(seen))
+    # All numbers lie in the first part, and the whole has a signature for each combination.
+    assert parts.holders == {(0, 0): sum(len(o[0]) - 1 for o in outputs)}
+    whole = Coder(splitter, parts, Family(bins=4))
+    assert whole.features[0].size == 2 * 8 + 1
+    # Outputs that lack the second part can still be coded.
+    other = splitter.parts(Samples.from_outputs([([True, 0.5], [True] * 3), 3.0]))
+    assert len(coder.codes_of(other)) == len(coder.features)
+    assert len(coder.codes_of(splitter.parts(Samples.from_outputs([3.0, 4.0])))) == len(
+        coder.features
+    )

@@ -28,7 +28,7 @@ _MOST_CELLS = 400_000_000  # codes held for training, two bytes each
 
 
 #: Enough to compare pairs of inputs with.
-QUICK = Family(bins=16, differences=True)
+QUICK = Family(bins=16, differences=True, inner=True)
 
 
 class Scorer(Protocol):
@@ -168,7 +168,13 @@ def _families(look: Parts) -> list[Family]:
     """Feature families that can make a difference for outputs like these."""
     numbers = len(look.numbers)
     if numbers == 0:
-        return [Family()]
+        return [Family(), Family(inner=True)] if look.inner else [Family()]
+    if look.inner:
+        # Parts made on their own add up; the whole is looked at in case they were not.
+        families = [Family(bins=16, inner=True), Family(bins=16, crossed=True, inner=True)]
+        if numbers >= 2:
+            families.append(Family(bins=16, differences=True, inner=True))
+        return [*families, Family(bins=16)]
     families = [Family(bins=16), Family(bins=64 if numbers == 1 else 4)]
     if numbers >= 2:
         families.append(Family(bins=16, differences=True))

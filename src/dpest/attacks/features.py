@@ -10,19 +10,21 @@ it never sees which input an output came from.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpest.program.samples import Group, Samples
-from dpest.program.skeleton import Skeleton
+from dpest.program.skeleton import Nest, Skeleton, leaf_kinds
 
 Codes = NDArray[np.intp]
 
 _MOST_ATOMS = 64
 _MOST_SIGNATURES = 1024
 _MOST_CROSSED = 600  # bins within signatures, of all numbers together
+_MOST_PARTS = 16  # parts of an output that are looked at one by one
 _GRID = 4096
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 NAN_ATOM = -2
@@ -152,12 +154,18 @@ class Bins:
 
 @dataclass(frozen=True)
 class Parts:
-    """Outputs taken apart: a signature code per run, and numbers by rank (NaN where absent)."""
+    """Outputs taken apart: a signature code per run, and numbers by rank (NaN where absent).
+
+    Where outputs are containers of containers, `inner` holds a signature for each of the outer
+    one's parts, and `holders` counts the numbers by rank and part.
+    """
 
     size: int
     signatures: NDArray[np.uint64]
     numbers: list[NDArray[np.float64]]
     discrete: list[NDArray[np.int64]]
+    inner: list[NDArray[np.uint64]] = field(default_factory=list)
+    holders: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def rows(self, begin: int, end: int) -> Parts:
         """The outputs from `begin` to before `end`."""
@@ -167,6 +175,8 @@ class Parts:
             self.signatures[span],
             [numbers[span] for numbers in self.numbers],
             [codes[span] for codes in self.discrete],
+            [keys[span] for keys in self.inner],
+            self.holders,
         )
 
 
@@ -189,40 +199,36 @@ class Splitter:
         return found
 
     def _parts(self, samples: Samples, leaves: bool) -> Parts:
-        size = samples.size
-        signatures = np.zeros(size, dtype=np.uint64)
-        numbers: list[NDArray[np.float64]] = []
-        discrete: list[NDArray[np.int64]] = []
+        found = Parts(samples.size, np.zeros(samples.size, dtype=np.uint64), [], [])
         for group in samples.groups:
             whole = len(samples.groups) == 1
             rows: slice | NDArray[np.int64] = (
                 slice(None) if whole and _in_order(group.rows) else group.rows
             )
-            self._split(group, rows, size, signatures, numbers, discrete if leaves else None)
-        return Parts(size, signatures, numbers, discrete)
+            self._split(group, rows, found, leaves)
+        return found
 
     def _split(
         self,
         group: Group,
         rows: slice | NDArray[np.int64],
-        size: int,
-        signatures: NDArray[np.uint64],
-        numbers: list[NDArray[np.float64]],
-        discrete: list[NDArray[np.int64]] | None,
+        found: Parts,
+        leaves: bool,
     ) -> None:
+        size, numbers, discrete = found.size, found.numbers, found.discrete
         count = len(group.rows)
-        # One hash for all rows, for as long as no column has told them apart.
-        key = np.full(1, zlib.crc32(repr(group.skeleton).encode()), dtype=np.uint64)
+        keys = _Keys(group.skeleton)
         rank = np.zeros(count, dtype=np.int64)
         fixed_rank: int | None = 0  # the common rank, while no column mixes atoms and numbers
         for leaf, column in enumerate(group.columns):
             if fixed_rank is not None and self._only_numbers(group, leaf, column):
-                key = _mixed(key, _NUMBER)
+                keys.mix(leaf, _NUMBER)
                 _put(numbers, fixed_rank, size, rows, column)
+                found.holders[fixed_rank, keys.part(leaf)] += count
                 fixed_rank += 1
                 continue
-            if column.dtype == np.bool_ and discrete is None:
-                key = _mixed(key, column.view(np.uint8))
+            if column.dtype == np.bool_ and not leaves:
+                keys.mix(leaf, column.view(np.uint8))
                 continue
             values = as_numbers(column)
             if column.dtype == np.bool_:
@@ -232,16 +238,17 @@ class Splitter:
                 codes = atom_codes(values, np.empty(0) if atoms is None else atoms)
             loose = codes == NOT_ATOM
             all_loose = bool(loose.all())
-            if discrete is not None and not all_loose:
+            if leaves and not all_loose:
                 # Codes above the atoms' positions keep "absent" (0) and "a number" (1) apart.
                 while len(discrete) <= leaf:
                     discrete.append(np.zeros(size, dtype=np.int64))
                 discrete[leaf][rows] = np.where(loose, 1, _value_code(values, codes))
-            key = _mixed(key, codes)
+            keys.mix(leaf, codes)
             if not loose.any():
                 continue
             if all_loose and fixed_rank is not None:
                 _put(numbers, fixed_rank, size, rows, values)
+                found.holders[fixed_rank, keys.part(leaf)] += count
                 fixed_rank += 1
                 continue
             if fixed_rank is not None:
@@ -251,8 +258,13 @@ class Splitter:
             for place in np.unique(rank[loose]):
                 chosen = loose & (rank == place)
                 _slot(numbers, int(place), size)[positions[chosen]] = values[chosen]
+                found.holders[int(place), keys.part(leaf)] += int(np.count_nonzero(chosen))
             rank += loose
-        signatures[rows] = key
+        found.signatures[rows] = keys.whole
+        for part, key in enumerate(keys.inner):
+            while len(found.inner) <= part:
+                found.inner.append(np.zeros(size, dtype=np.uint64))
+            found.inner[part][rows] = key
 
     def _only_numbers(self, group: Group, leaf: int, column: np.ndarray) -> bool:
         """Whether a column of doubles can have no atoms and no NaN."""
@@ -261,6 +273,38 @@ class Splitter:
         with np.errstate(invalid="ignore", over="ignore"):
             # A finite sum needs no closer look.
             return bool(np.isfinite(column.sum()) or not np.isnan(column).any())
+
+
+class _Keys:
+    """Hashes of the signatures of one group of outputs: of the whole, and of each inner part."""
+
+    def __init__(self, skeleton: Skeleton) -> None:
+        self.whole = _first_key(skeleton)
+        self.inner: list[NDArray[np.uint64]] = []
+        self._part: list[int] = []
+        if (
+            isinstance(skeleton, Nest)
+            and 2 <= len(skeleton.parts) <= _MOST_PARTS
+            and any(isinstance(part, Nest) for part in skeleton.parts)
+        ):
+            self.inner = [_first_key(part) for part in skeleton.parts]
+            for place, part in enumerate(skeleton.parts):
+                self._part.extend([place] * len(leaf_kinds(part)))
+
+    def part(self, leaf: int) -> int:
+        """The part that a leaf lies in; 0 where parts are not looked at."""
+        return self._part[leaf] if self._part else 0
+
+    def mix(self, leaf: int, codes: NDArray[np.integer]) -> None:
+        self.whole = _mixed(self.whole, codes)
+        if self._part:
+            part = self._part[leaf]
+            self.inner[part] = _mixed(self.inner[part], codes)
+
+
+def _first_key(skeleton: Skeleton) -> NDArray[np.uint64]:
+    """One hash for all rows, for as long as no column has told them apart."""
+    return np.full(1, zlib.crc32(repr(skeleton).encode()), dtype=np.uint64)
 
 
 def _mixed(key: NDArray[np.uint64], codes: NDArray[np.integer]) -> NDArray[np.uint64]:
@@ -312,13 +356,35 @@ class Family:
     """Which features a coder makes.
 
     `bins` per number; `differences` of neighbouring numbers; `crossed` bins of the numbers within
-    each frequent signature; `tails`: more bins at both ends.
+    each frequent signature; `tails`: more bins at both ends; `inner`: the signature of each part of
+    the output instead of the whole's, where the output is a container of containers.
     """
 
     bins: int = 16
     differences: bool = False
     crossed: bool = False
     tails: bool = True
+    inner: bool = False
+
+
+class _Signatures:
+    """The frequent ones of some signatures, and how much is left over."""
+
+    def __init__(self, keys: NDArray[np.uint64]) -> None:
+        distinct, counts = np.unique(keys, return_counts=True)
+        kept = np.flatnonzero(counts >= max(20, len(keys) // 20_000))
+        if len(kept) > _MOST_SIGNATURES:
+            kept = np.sort(kept[np.argsort(counts[kept])[-_MOST_SIGNATURES:]])
+        self.known, self.counts = distinct[kept], counts[kept]
+        self.several = len(distinct) > 1
+        self.rare = int(counts.sum() - self.counts.sum())
+
+    def codes(self, keys: NDArray[np.uint64]) -> Codes:
+        """1 + the place among the frequent ones; 0 for the others."""
+        if len(self.known) == 0:
+            return np.zeros(len(keys), dtype=np.intp)
+        near = np.minimum(np.searchsorted(self.known, keys), len(self.known) - 1)
+        return np.where(self.known[near] == keys, near + 1, 0)
 
 
 class Coder:
@@ -328,18 +394,15 @@ class Coder:
         self.splitter = splitter
         self.family = family
         self.features: list[Feature] = []
-        distinct, counts = np.unique(parts.signatures, return_counts=True)
-        frequent = counts >= max(20, parts.size // 20_000)
-        kept = np.flatnonzero(frequent)
-        if len(kept) > _MOST_SIGNATURES:
-            kept = kept[np.argsort(counts[kept])[-_MOST_SIGNATURES:]]
-        kept = np.sort(kept)
-        self._signatures, kept_counts = distinct[kept], counts[kept]
-        if len(distinct) > 1:
-            self.features.append(Feature("signature", len(kept) + 1))
-        self._has_signature = len(distinct) > 1
-        # A signature that covers nearly everything needs no separate look at its leaves.
-        rare = counts[~np.isin(np.arange(len(distinct)), kept)].sum()
+        self._inner = len(parts.inner) if family.inner else 0
+        keys = parts.inner if self._inner else [parts.signatures]
+        self._signatures = [_Signatures(key) for key in keys]
+        for place, one in enumerate(self._signatures):
+            if one.several:
+                name = f"signature of part {place}" if self._inner else "signature"
+                self.features.append(Feature(name, len(one.known) + 1))
+        # Signatures that cover nearly everything need no separate look at the leaves.
+        rare = max(one.rare for one in self._signatures)
         self._leaves: list[tuple[int, NDArray[np.int64]]] = []
         if rare > parts.size // 1000:
             for leaf, codes in enumerate(parts.discrete):
@@ -354,20 +417,27 @@ class Coder:
         if family.differences:
             for rank in range(1, len(parts.numbers)):
                 self._add("difference", rank, parts.numbers[rank] - parts.numbers[rank - 1])
-        self._crossed: list[tuple[int, Bins, Codes]] = []
-        if family.crossed and len(self._signatures) > 1:
+        self._crossed: list[tuple[int, int, Bins, Codes]] = []
+        if family.crossed:
             for rank, values in enumerate(parts.numbers):
-                edges = tailed_edges(values, max(4, family.bins // 2))
-                # Many signatures: those that are left over share one chain of bins.
-                wanted = _MOST_CROSSED // max((len(edges) + 1) * len(parts.numbers), 1)
-                if len(edges) and wanted:
-                    bins = Bins(edges)
-                    chains = np.zeros(len(self._signatures) + 1, dtype=np.intp)
-                    often = np.argsort(-kept_counts, kind="stable")[:wanted]
-                    chains[1 + often] = 1 + np.arange(len(often))
-                    self._crossed.append((rank, bins, chains))
-                    size = (len(often) + 1) * bins.count + 1
-                    self.features.append(Feature(f"crossed {rank}", size, bins.count))
+                # Bins within the signatures of the part where most of these numbers lie.
+                counts = [parts.holders[rank, p] for p in range(len(self._signatures))]
+                self._cross(rank, int(np.argmax(counts)), values, len(parts.numbers))
+
+    def _cross(self, rank: int, place: int, values: NDArray[np.float64], numbers: int) -> None:
+        one = self._signatures[place]
+        edges = tailed_edges(values, max(4, self.family.bins // 2))
+        # Many signatures: those that are left over share one chain of bins.
+        wanted = _MOST_CROSSED // max((len(edges) + 1) * numbers, 1)
+        if len(one.known) < 2 or not len(edges) or not wanted:
+            return
+        bins = Bins(edges)
+        chains = np.zeros(len(one.known) + 1, dtype=np.intp)
+        often = np.argsort(-one.counts, kind="stable")[:wanted]
+        chains[1 + often] = 1 + np.arange(len(often))
+        self._crossed.append((rank, place, bins, chains))
+        size = (len(often) + 1) * bins.count + 1
+        self.features.append(Feature(f"crossed {rank}", size, bins.count))
 
     def _add(self, kind: str, rank: int, values: NDArray[np.float64]) -> None:
         cut = tailed_edges if self.family.tails else quantile_edges
@@ -386,14 +456,15 @@ class Coder:
     def codes_of(self, parts: Parts) -> list[Codes]:
         """One array of codes per feature, in the order of `features`."""
         found: list[Codes] = []
-        place: Codes = np.zeros(parts.size, dtype=np.intp)
-        if self._has_signature:
-            if len(self._signatures):
-                near = np.minimum(
-                    np.searchsorted(self._signatures, parts.signatures), len(self._signatures) - 1
-                )
-                place = np.where(self._signatures[near] == parts.signatures, near + 1, 0)
-            found.append(place)
+        keys = [parts.signatures]
+        if self._inner:
+            # Parts that no output here has are absent in all rows.
+            absent = np.zeros(parts.size, dtype=np.uint64)
+            keys = [*parts.inner, *[absent] * self._inner][: self._inner]
+        places = [one.codes(key) for one, key in zip(self._signatures, keys, strict=True)]
+        found.extend(
+            place for one, place in zip(self._signatures, places, strict=True) if one.several
+        )
         for leaf, seen in self._leaves:
             if leaf < len(parts.discrete):
                 codes = parts.discrete[leaf]
@@ -403,9 +474,9 @@ class Coder:
                 found.append(np.zeros(parts.size, dtype=np.intp))
         for kind, rank, bins in self._bins:
             found.append(_codes(_number_of(parts, kind, rank), bins, parts.size))
-        for rank, bins, chains in self._crossed:
+        for rank, place, bins, chains in self._crossed:
             inner = _codes(_number_of(parts, "number", rank), bins, parts.size)
-            found.append(np.where(inner > 0, chains[place] * bins.count + inner, 0))
+            found.append(np.where(inner > 0, chains[places[place]] * bins.count + inner, 0))
         return found
 
 
