@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import random
 import subprocess
 import sys
 import textwrap
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 from dpest.errors import InputError, TimeLimitError, WorkerError
+from dpest.execution.pools import leave_global_generator
 from dpest.execution.runner import Runner, _groups, open_runner
 from dpest.program.batch import batch
 from dpest.program.batch_counts import count_outputs
@@ -207,6 +209,21 @@ def test_workers_are_counted_in_whole_numbers() -> None:
         open_runner(workers=0)
     with open_runner(workers=1) as runner:
         assert runner.executor is None
+
+
+def test_a_worker_of_dask_leaves_the_global_generator_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sizes = pytest.importorskip("dask.sizeof")
+    monkeypatch.setattr(sizes, "random", random)
+    many = [object() for _ in range(1000)]
+    before = random.getstate()
+    sizes.sizeof(many)
+    assert random.getstate() != before, "nothing has to be done here any more"
+    leave_global_generator()
+    before = random.getstate()
+    sizes.sizeof(many)
+    assert random.getstate() == before
 
 
 @pytest.mark.slow

@@ -6,7 +6,9 @@ import ctypes
 import multiprocessing
 import multiprocessing.spawn
 import os
+import random
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -57,6 +59,18 @@ def keep_memory() -> None:
         return
     mallopt(_M_TRIM_THRESHOLD, _KEPT_FREE)
     mallopt(_M_MMAP_THRESHOLD, _KEPT_FREE)
+
+
+def leave_global_generator() -> None:
+    """Let a worker of Dask draw from a generator of its own.
+
+    To estimate the size of what it holds, it samples with Python's global generator, twice a
+    second and in another thread. A block of runs beside which somebody drew from that one is read
+    again, for it may have been the mechanism.
+    """
+    sizes = sys.modules.get("dask.sizeof")
+    if sizes is not None and getattr(sizes, "random", None) is random:
+        sizes.random = random.Random()  # type: ignore[attr-defined]
 
 
 def _begin_worker() -> None:
@@ -120,6 +134,8 @@ class Dask:
                 # as in `keep_memory`; Dask's own setting gives back everything at once
                 "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": _KEPT_FREE,
                 "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": _KEPT_FREE,
+                # and one heap for all threads: those of threads are small, and come and go
+                "distributed.nanny.pre-spawn-environ.MALLOC_ARENA_MAX": 1,
             }
             self._life.enter_context(dask.config.set(settings))
             cluster = LocalCluster(

@@ -22,7 +22,7 @@ from typing import Any
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError, WorkerError
 from dpest.execution.identity import mechanism_identity, work_identity
-from dpest.execution.pools import Dask, cores, process_pool
+from dpest.execution.pools import Dask, cores, leave_global_generator, process_pool
 from dpest.execution.state import State
 from dpest.execution.travel import describe, pack, pack_result, unpack
 from dpest.program.batch import batch, block_of, blocks_in, join_blocks
@@ -434,6 +434,7 @@ def _one_of_many(
 def _run_blocks(packed: bytes, blocks: tuple[int, ...]) -> tuple[bytes | None, list[bytes]]:
     """In the worker: the packed results, up to the first error, and the error."""
     results: list[bytes] = []
+    leave_global_generator()
     try:
         task = unpack(packed)
         for block in blocks:
