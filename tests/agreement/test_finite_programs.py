@@ -121,6 +121,28 @@ def program(source):
     return "\n".join(lines)
 
 
+def answers_by_bits(x, rng):
+    """Randomised response in bit operators."""
+    return [(b & rng.binomial(1, 0.75)) | rng.binomial(1, 0.25) ^ rng.integers(2) for b in x]
+
+
+def flipped(x, rng):
+    return [int(b) ^ int(rng.binomial(1, 0.25)) for b in x]
+
+
+@pytest.mark.parametrize(("mechanism", "true"), [(answers_by_bits, None), (flipped, math.log(3))])
+def test_bits_are_combined_as_python_does(mechanism, true):
+    x, x2 = [0, 1, 0], [1, 1, 0]
+    enumerated = loss(distribution(mechanism, x), distribution(mechanism, x2))
+    assert dpest.exact(mechanism, x, x2).epsilon == pytest.approx(enumerated, abs=1e-12)
+    assert true is None or enumerated == pytest.approx(true, abs=1e-12)
+
+
+def test_twenty_flipped_bits_are_twenty_small_distributions():
+    found = dpest.exact(flipped, [0] * 20, [1] + [0] * 19)
+    assert found.epsilon == pytest.approx(math.log(3), abs=1e-12)
+
+
 @pytest.mark.parametrize("number", range(PROGRAMS))
 def test_the_exact_loss_is_that_of_all_runs(number):
     source = random.Random(1000 + number)

@@ -27,7 +27,7 @@ from dpest.program.linear import Form, Symbol
 _SWEEPS = 6
 _FAR = 40.0
 _CHEAP, _COSTLY = 4000, 150  # grid points where a density is a closed form, or an integral
-_LISTED = 100_000  # lattice points that are all looked at
+_LISTED = 20_000  # lattice points that are all looked at
 
 Lattice = tuple[Sequence[float], float]  # where whole-numbered outputs lie: offsets and step
 

@@ -345,6 +345,17 @@ class Real:
     def __abs__(self) -> Any:
         return self if self >= 0 else -self
 
+    def __xor__(self, other: Any) -> Any:
+        return _bitwise(self, other, "^", operator.xor)
+
+    def __and__(self, other: Any) -> Any:
+        return _bitwise(self, other, "&", operator.and_)
+
+    def __or__(self, other: Any) -> Any:
+        return _bitwise(self, other, "|", operator.or_)
+
+    __rxor__, __rand__, __ror__ = __xor__, __and__, __or__
+
     # Comparisons
 
     def __lt__(self, other: Any) -> Any:
@@ -593,6 +604,29 @@ def joined(first: Any, second: Any, conjunction: bool) -> Any:
         if part.negated().key in parts:
             return not conjunction
     return Truth(None, tuple(parts.values()), conjunction)
+
+
+def _bitwise(value: Real, other: Any, sign: str, operation: Callable[[Any, Any], Any]) -> Any:
+    """A bit with 0 or 1 stays a bit; anything else is decided first."""
+    if isinstance(other, Real) and not other.form.terms:
+        other = other.plain
+    bit = len(value.form.terms) == 1 and value.form.constant in (0, 1)
+    bit = bit and all(s.kind == "indicator" for s in value.form.terms)
+    bit = bit and {value.form.constant, sum(value.form.terms.values(), value.form.constant)} == {
+        *(0, 1)
+    }
+    if bit and type(other) in (int, bool, np.int64) and other in (0, 1):
+        zero, one = (operation(side, int(other)) for side in (0, 1))
+        if zero == one:
+            return typed(Real(Form.number(zero), True), of_numpy(value, other))
+        changed = value.form if zero == 0 else value.form.times(-1).plus(Form.number(1))
+        return typed(Real(changed, True), of_numpy(value, other))
+    numbers = []
+    for side in (value, other):
+        if isinstance(side, Real):
+            side = side._number(f"{sign} of a noisy value", "compare it with numbers instead")
+        numbers.append(side)
+    return operation(*numbers)
 
 
 def settled(value: Real) -> Real:
