@@ -272,14 +272,17 @@ class Campaign:
         rays = [ray for proof in self.proofs for ray in (proof.ray, *proof.rays) if ray is not None]
         if not rays or self.question.measure != Measure():
             return
+        from dpest.proofs.proof import Ray
+
         for ray in rays:
             best: tuple[float, Any, Any] | None = None
-            for scale in SCALES:
+            far = isinstance(ray, Ray) and ray.far
+            for scale in (*SCALES[1:], SCALES[0]) if far else SCALES:
                 if best is not None and best[0] >= self.enough():
                     break
                 x, x2 = map(self.question.domain.as_input, ray.pair(scale))
                 if not self.question.adjacency.holds(x, x2, self.question.domain):
-                    break
+                    continue
                 self.tell("exact, along the proof's ray")
                 try:
                     found = self.value(x, x2)

@@ -183,3 +183,9 @@ def test_idle_entries_of_a_ray_do_not_change_its_value():
     still = replace(ray, direction=ray.felt)
     values = [dpest.exact(mechanism, *way.pair(2000)).epsilon for way in (ray, still)]
     assert values == pytest.approx([0.325, 0.325], rel=1e-3)
+
+
+def test_a_ray_says_whether_its_value_is_reached():
+    """Added noise leaks the same everywhere; a comparison leaks most far out."""
+    assert not prove(zoo.get("NoisyHist1"), length=3).ray.far
+    assert prove(zoo.get("SVT1"), length=3).ray.far

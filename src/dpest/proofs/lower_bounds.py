@@ -130,7 +130,8 @@ def _lower(
     if infinite == len(problems):
         return Lower(math.inf, len(inputs), Ray(direction, release, True))
     value = min(b.value for b in found)
-    ray = Ray(direction, release, idle=_idle(problems, found, inputs))
+    far = any(any(b.keep) for b in found)  # conditions are kept with a chance that grows to 1
+    ray = Ray(direction, release, idle=_idle(problems, found, inputs), far=far)
     multipliers = [
         {"keep": [str(y) for y in b.keep], "pin": [str(z) for z in b.pin]} for b in found
     ]

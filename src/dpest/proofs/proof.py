@@ -25,6 +25,8 @@ class Ray:
     """Whether the release is possible on one half of the line only: then λ = −1/2 shows it."""
     idle: frozenset[int] = frozenset()
     """Entries of the direction that the value doesn't depend on."""
+    far: bool = False
+    """Whether the value is approached as λ grows; otherwise it is reached at every λ."""
 
     @property
     def felt(self) -> tuple[Fraction, ...]:
