@@ -2,7 +2,8 @@
 
 The grammar (n = 2 or 3 data, eps = 1):
 
-    program   = shared* (loop | vector)
+    program   = shared* (loop | vector)  (7 of 10; under linf, l1, monotone)
+              | query                    (3 of 10; under replace_one, add_remove_one)
     shared    = r_k = rng.NOISE(scale=c/eps)                        c in {1/2, 1, 2, 3, 4}
     NOISE     = laplace (8 times of 10) | exponential | gumbel
     loop      = for q in x: v = a·q + (NOISE | r_k)                 a in {1, 2, -1, 1/2}
@@ -13,6 +14,14 @@ The grammar (n = 2 or 3 data, eps = 1):
     vector    = noisy values v_j = a·x[j] + NOISE; release one of: the argmax; the largest value;
                 the argmax and a fresh value; a linear combination with noise; each value; whether
                 one is above another and a noisy sum; a count of those above a noisy threshold
+    query     = S_1 .. S_k (k in 1..3) of records in {0, 1, 2, 3}; release one of: each S_i with
+                noise; the first above a threshold, with noise, and the others; the argmax of S_i
+                with noise; S_1 - S_2 with noise
+    S         = sum(WEIGHT for v in x [if TEST]) | the same as a loop with `if` | len of a filtered
+                list | np.bincount(x, minlength=4)[j] | Counter(x)[j] | a table looked up |
+                max(x) | sorted(x)[len(x) // 2]
+    TEST      = v > j | v == j | v % 2 == 0 | 1 <= v < 3 | v in (0, j)
+    WEIGHT    = 1 | 2 | v | v * v | 3 - v | min(v, 2) | -1
 
 For every program with a finite bound, the exact engine's ε of random neighbours must not exceed
 it; where the proof says `exact`, the exact engine must come near to it along the ray. Prints one
@@ -46,6 +55,51 @@ NOISES = ("laplace",) * 8 + ("exponential", "gumbel")
 SCALES = ("0.5", "1", "2", "3", "4")
 FOLDER = tempfile.TemporaryDirectory(prefix="dpest_fuzz_")
 SECONDS = 15.0  # of computing that one exact loss may take
+
+
+def query(source: random.Random, name: str) -> str:
+    """A deterministic query of records, and noise: its sensitivity is the prover's business."""
+    lines = ["from collections import Counter", "import numpy as np", ""]
+    lines += [f"def {name}(x, rng, *, eps=1.0):", "    prices = {0: 1, 1: 5, 2: -2, 3: 0}"]
+
+    def noise() -> str:
+        return f"rng.laplace(scale={source.choice(SCALES)} / eps)"
+
+    count = source.randint(1, 3)
+    for k in range(count):
+        j = source.randrange(4)
+        test = source.choice(
+            (f"v > {j}", f"v == {j}", "v % 2 == 0", "1 <= v < 3", f"v in (0, {j})")
+        )
+        weight = source.choice(("1", "1", "2", "v", "v * v", "3 - v", "min(v, 2)", "-1"))
+        kind = source.randrange(9)
+        if kind <= 1:
+            lines += [f"    s{k} = 0", "    for v in x:", f"        if {test}:"]
+            lines += [f"            s{k} += {weight}"]
+            continue
+        value = (
+            f"sum({weight} for v in x if {test})",
+            f"sum({weight} for v in x)",
+            f"len([v for v in x if {test}])",
+            f"np.bincount(x, minlength=4)[{j}]",
+            f"Counter(x)[{j}]",
+            "sum(prices[v] for v in x)",
+            source.choice(("max(x)", "sorted(x)[len(x) // 2]")),
+        )[kind - 2]
+        lines.append(f"    s{k} = {value}")
+    sums = [f"s{k}" for k in range(count)]
+    noisy = ", ".join(f"{s} + {noise()}" for s in sums)
+    rest = "".join(f", {s} + {noise()}" for s in sums[1:])
+    release = source.choice(
+        (
+            f"[{noisy}]",
+            f"[{noisy}]",
+            f"(s0 + {noise()} > {source.randint(0, 3)}{rest},)",
+            f"int(np.argmax([{noisy}]))",
+            f"{sums[0]} - {sums[-1]} + {noise()}",
+        )
+    )
+    return "\n".join([*lines, f"    return {release}"])
 
 
 def program(source: random.Random, name: str) -> str:
@@ -112,9 +166,18 @@ def load(name: str, text: str) -> Any:
 
 def neighbours(source: random.Random, adjacency: str, n: int) -> tuple[list[float], list[float]]:
     x = [source.randint(-8, 8) / 2 for _ in range(n)]
+    if adjacency in ("replace_one", "add_remove_one"):
+        records: list[Any] = [source.randrange(4) for _ in range(n)]
+        other = list(records)
+        if adjacency == "replace_one":
+            other[source.randrange(n)] = source.randrange(4)
+        else:
+            other.insert(source.randrange(n + 1), source.randrange(4))
+        return records, other
     if adjacency == "l1":
         d = [0.0] * n
-        d[source.randrange(n)] = source.choice((1.0, -1.0))
+        for share in source.choice(((1.0,), (0.5, 0.5), (0.75, 0.25))):
+            d[source.randrange(n)] += source.choice((share, -share))
     elif adjacency == "monotone":
         sign = source.choice((1, -1))
         d = [sign * source.choice((0.0, 1.0, 1.0)) for _ in range(n)]
@@ -135,11 +198,18 @@ class Outcome:
 def tried(seed: int, i: int) -> Outcome:
     """One program: its proof against the exact engine, on pairs of its own."""
     source = random.Random(f"{seed}/{i}")
-    text = program(source, f"program_{i}")
-    function = load(f"program_{i}", text)
-    adjacency = source.choice(("linf", "linf", "l1", "monotone"))
-    n = source.choice((2, 2, 3))
-    proof = prove(function, adjacency=adjacency, length=n)
+    if source.random() < 0.3:
+        text = query(source, f"program_{i}")
+        function = load(f"program_{i}", text)
+        adjacency = source.choice(("replace_one", "add_remove_one"))
+        n = source.choice((1, 2, 3))
+        proof = prove(function, adjacency=adjacency, domain=dpest.integers(dpest.ANY, 0, 3))
+    else:
+        text = program(source, f"program_{i}")
+        function = load(f"program_{i}", text)
+        adjacency = source.choice(("linf", "linf", "l1", "monotone"))
+        n = source.choice((2, 2, 3))
+        proof = prove(function, adjacency=adjacency, length=n)
     found = Outcome(Counter({proof.status: 1}), [])
     if proof.epsilon is None:
         return found
@@ -153,7 +223,7 @@ def tried(seed: int, i: int) -> Outcome:
     for place, (x, x2) in enumerate(pairs):
         try:
             with watched(Deadline(SECONDS)):
-                loss = dpest.exact(function, x, x2)
+                loss = dpest.exact(function, x, x2, adjacency=adjacency)
         except (DpestError, TimeUp) as reason:
             found.counts["too slow" if isinstance(reason, TimeUp) else "not exact"] += 1
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import dpest
@@ -224,3 +225,79 @@ def test_only_the_unit_needs_no_value():
     assert (proof.status, proof.epsilon) == ("exact", 2)
     with pytest.raises(InputError, match="factor"):
         prove(without_defaults, adjacency="l1", length=1)
+
+
+class Box:
+    def __init__(self, threshold):
+        self.threshold = threshold
+
+
+def svt_with_an_object(q, rng, *, eps=1.0):
+    box = Box(rng.laplace(scale=2 / eps))
+    out = []
+    for v in q:
+        if v + rng.laplace(scale=4 / eps) >= box.threshold:
+            out.append(True)
+            break
+        out.append(False)
+    return out
+
+
+def svt_with_a_dict(q, rng, *, eps=1.0):
+    state = {"threshold": rng.laplace(scale=2 / eps), "hits": 0}
+    out = []
+    for v in q:
+        if v + rng.laplace(scale=4 / eps) >= state["threshold"]:
+            out.append(True)
+            state["hits"] += 1
+            if state["hits"] == 1:
+                break
+        else:
+            out.append(False)
+    return out
+
+
+def svt_with_an_array(q, rng, *, eps=1.0):
+    state = np.array([rng.laplace(scale=2 / eps), rng.laplace(scale=1 / eps)])
+    out = []
+    for v in q:
+        if v + rng.laplace(scale=4 / eps) >= state[0]:
+            out.append(True)
+            break
+        out.append(False)
+    return out
+
+
+@pytest.mark.parametrize("function", [svt_with_a_dict, svt_with_an_array])
+def test_a_threshold_in_a_container_is_followed_through_the_loop(function):
+    proof = prove(function, adjacency="linf")
+    assert (proof.length, proof.status, proof.epsilon) == (ANY, "exact", 1)
+
+
+def test_a_threshold_in_an_object_is_refused_by_name():
+    proof = prove(svt_with_an_object, adjacency="linf")
+    assert proof.status == "unknown"
+    assert "'box' (Box) keeps" in proof.reason
+    at_a_length = prove(svt_with_an_object, adjacency="linf", fallback_length=3)
+    assert (at_a_length.length, at_a_length.status) == (3, "exact")
+
+
+def lap_of_exponentials(x, rng, *, eps=1.0):
+    return x[0] + rng.exponential(1 / eps) - rng.exponential(1 / eps)
+
+
+def test_a_difference_of_exponentials_is_laplace_noise():
+    proof = prove(lap_of_exponentials, adjacency="linf", length=1)
+    assert (proof.status, proof.epsilon) == ("exact", 1)
+
+
+@pytest.mark.parametrize("length", [9, 12])
+def test_decisions_that_lead_to_other_states_are_tried_for_the_lower_bound(length):
+    """SVT6 has no cutoff: half of the answers are hits, whatever their order."""
+    proof = prove(zoo.get("SVT6"), length=length)
+    assert proof.epsilon == proof.lower.value == F(length, 2)
+
+
+def test_records_that_come_and_go_need_no_domain():
+    proof = dpest.prove(m.count_above, adjacency="add_remove_one")
+    assert (proof.length, proof.epsilon) == (ANY, 1)

@@ -27,7 +27,7 @@ _ADVICE = (
 
 
 def _no(what: str) -> Any:
-    refuse_query(f"{what} with the number of records", _ADVICE)
+    refuse_query(f"{what} with the number of records", _ADVICE, telling=False)
 
 
 @dataclass(frozen=True)
@@ -219,6 +219,7 @@ class Place:
             "what is done with a record depends on its place: on how many came before it",
             "A sensitivity is proved for sums that treat all records alike; give a length "
             "(length=10) for anything else",
+            telling=False,
         )
 
     __eq__ = __ne__ = _unknown

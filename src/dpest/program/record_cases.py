@@ -30,15 +30,22 @@ Range = tuple[Any, Any]
 
 
 class RecordError(RefusedError):
-    """What is wrong with a query as a sum over records: it says what to write instead."""
+    """A query that is no sum over records.
+
+    `telling`: it says what is wrong with the mechanism, whatever else was tried.
+    """
+
+    telling = True
 
 
-def refuse_query(what: str, advice: str) -> NoReturn:
+def refuse_query(what: str, advice: str, telling: bool = True) -> NoReturn:
     """Refuse, with the user's line."""
     place = user_place()
     text = source_line(place)
     where = f"{shown(place)}: " if place else ""
-    raise remembered(RecordError(f"{where}{what}{f', in `{text}`' if text else ''}. {advice}"))
+    error = RecordError(f"{where}{what}{f', in `{text}`' if text else ''}. {advice}")
+    error.telling = telling
+    raise remembered(error)
 
 
 class _Skipped:
@@ -144,6 +151,7 @@ class RecordRun(PieceRun):
         refuse_query(
             "noise is drawn for each record of a query that branches on its data",
             _AFTER,
+            False,
         )
 
 
@@ -188,7 +196,9 @@ def explored(entry: Entry, sums: Any, follow: Callable[[RecordRun], tuple[Any, .
             )
         ) from None
     if len(getattr(outside, "draws", ())) > drawn:
-        refuse_query("noise is drawn for each record of a query that branches on its data", _AFTER)
+        refuse_query(
+            "noise is drawn for each record of a query that branches on its data", _AFTER, False
+        )
     return table
 
 

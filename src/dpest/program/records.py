@@ -72,6 +72,7 @@ class Records:
             refuse_query(
                 "arithmetic of the records with a vector of known length",
                 "Give a length (length=10), or sum over the records first",
+                telling=False,
             )
         return self.each(how, other)
 
@@ -151,7 +152,9 @@ class Records:
         if isinstance(key, str):
             return self.each(operator.itemgetter(key))
         refuse_query(
-            "one record is picked by its place", "Any record may be the one that differs: use sums"
+            "one record is picked by its place",
+            "Any record may be the one that differs: use sums",
+            telling=False,
         )
 
     def filtered(self, keep: Callable[[Any], Any]) -> Records:
@@ -325,10 +328,11 @@ class Records:
         refuse_query(
             "a loop over the records that can't be followed here",
             "Write it as a loop of the mechanism itself, a comprehension, or a sum",
+            telling=False,
         )
 
     def __len__(self) -> int:
-        refuse_query("len() of the records inside of another function", "Use len(x) itself")
+        refuse_query("len() of the records in another function", "Use len(x) itself", telling=False)
 
     def __bool__(self) -> bool:
         if self.whole and not self.array and not _sums().entry.come_and_go:
@@ -370,6 +374,7 @@ class Records:
         refuse_query(
             f"{name}() of the records",
             "A sensitivity is proved for sums, counts, histograms and order statistics",
+            telling=False,
         )
 
     def dpest_numpy(self, name: str, args: Any, options: Any) -> Any:
@@ -390,6 +395,7 @@ class Records:
         refuse_query(
             f"np.{name} of the records",
             "A sensitivity is proved for sums, counts, histograms and order statistics",
+            telling=False,
         )
 
     def dpest_signature(self) -> Any:
@@ -577,6 +583,15 @@ class PrivateSize:
         return self.value != other
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _unknown(self, *_: Any) -> Any:
+        refuse_query(
+            "arithmetic with the number of records, which is private here",
+            "Add noise to it first: len(x) + rng.laplace(...)",
+        )
+
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _unknown
+    __index__ = __int__ = __float__ = __round__ = _unknown
 
     def __bool__(self) -> bool:
         return bool(self.value != 0)

@@ -55,20 +55,23 @@ def every_length(question: Question) -> Proof:
     except (RefusedError, UntraceableError) as error:
         try:
             return _proof_of(question, _graph_of(question, True))
-        except RecordError:
-            raise
-        except DpestError:
-            raise error from None
+        except DpestError as second:
+            raise (second if tells(second) else error) from None
     if proof.status == "exact":
         return proof
     try:  # the differences of several derived data are no box
         other = _proof_of(question, _graph_of(question, True))
     except DpestError as error:
-        if proof.bound is None and proof.lower is None and isinstance(error, RecordError):
+        if proof.bound is None and proof.lower is None and tells(error):
             return replace(proof, reason=str(error))
         return proof
     better = other.bound is not None and (proof.bound is None or other.bound <= proof.bound)
     return other if better else proof
+
+
+def tells(error: DpestError) -> bool:
+    """Whether an error of the reading case by case says what is wrong with the mechanism."""
+    return isinstance(error, RecordError) and error.telling
 
 
 def _graph_of(question: Question, by_cases: bool) -> Graph:

@@ -17,7 +17,7 @@ from dpest.evidence import Measure
 from dpest.program.any_length import LISTS
 from dpest.program.merging import Model, build
 from dpest.proofs import certificates, conformance, gaussian, lower_bounds
-from dpest.proofs.adjacency_faces import faces, relevant, whole_data
+from dpest.proofs.adjacency_faces import faces, radius_of, relevant, whole_data
 from dpest.proofs.budgets import unrolled
 from dpest.proofs.conformance import place_of
 from dpest.proofs.planning import plan
@@ -104,6 +104,12 @@ def at_length(question: Question, length: int) -> Proof:
     reason = ""
     if planned.cost is None:
         reason = "no shift of the noise that is affine in the difference keeps a release"
+        if question.adjacency.name == "replace_one" and math.isinf(
+            radius_of(question.adjacency, question.domain)
+        ):
+            reason += (
+                ". An entry may be replaced by anything: clip it (np.clip), or bound the domain"
+            )
         if has_integral(rated.draws):
             reason += ". Integer noise moves by whole steps: what it is added to must do so, too"
         if has_integral(rated.draws) and not whole.issuperset(used):
@@ -150,6 +156,11 @@ def _gaussian(question: Question, model: Model, length: int) -> Proof:
     inputs = question.inputs(length)
     groups = faces(question.adjacency, inputs, model.world.derived, question.domain, integers)
     shift = gaussian.common_shift(found, draws, groups)
+    if math.isinf(shift.rho):
+        raise RefusedError(
+            "an entry may be replaced by anything, and it is used as it is: no noise hides that. "
+            "Clip it (np.clip), or bound the adjacency (radius) or the domain"
+        )
     if has_integral(draws):
         gaussian.check_steps(shift, draws, whole_data(inputs, model.world.derived, integers))
     head = head_of(question, "square", shift.rho, length, model.noises, draws, model.world)

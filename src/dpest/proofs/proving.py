@@ -21,12 +21,11 @@ from dpest.inputs.adjacency import Adjacency
 from dpest.inputs.domains import ANY, Form
 from dpest.inputs.patterns import patterns
 from dpest.program.post_processing import before_processing, described
-from dpest.program.record_cases import RecordError
 from dpest.program.roots import Exponential
 from dpest.program.unit import NO_VALUE, Unit
 from dpest.proofs import composition
 from dpest.proofs.enumerating import enumerated_proof
-from dpest.proofs.every_length import every_length, small_lower, without_bound
+from dpest.proofs.every_length import every_length, small_lower, tells, without_bound
 from dpest.proofs.one_length import at_length, with_either_input
 from dpest.proofs.proof import FinitePair, Proof, Ray
 from dpest.proofs.question import (
@@ -154,11 +153,12 @@ def _at_lengths(question: Question, fallback: int | None) -> Proof:
         note = f"not for every length: {error}"
         about = replace(question, length=length, notes=(*question.notes, note))
         try:
-            return with_either_input(about, lambda q: at_length(q, length))
-        except DpestError:
-            if isinstance(error, RecordError):
-                raise error from None  # it says what to write
+            proof = with_either_input(about, lambda q: at_length(q, length))
+        except DpestError as other:
+            raise (error if tells(error) else other) from None
+        if proof.status == "unknown" and tells(error):
             raise
+        return proof
 
 
 def _composed(question: Question) -> Proof | None:
@@ -211,10 +211,8 @@ def _from_every(question: Question, error: DpestError) -> Proof:
     """What has no proof at its length may have one for every length."""
     try:
         every = every_length(replace(question, length=ANY))
-    except RecordError:
-        raise
-    except DpestError:
-        raise error from None
+    except DpestError as other:
+        raise (other if tells(other) else error) from None
     if every.bound is None:
         raise error
     lower = every.lower
