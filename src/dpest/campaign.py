@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,7 @@ LISTED = 4000
 LOOK_SECONDS = 0.5
 EXACT_SECONDS = 6.0
 PAIR_SECONDS = 10.0
+RAY_SECONDS = 5.0  # the proof has said what comes out
 PROOF_SECONDS = 15.0
 # Proofs for every length take a fraction of a second, or don't come at all.
 ANY_SECONDS = 4.0
@@ -95,7 +97,8 @@ class Campaign:
         self.curves: Callable[[], Mapping[str, Any]] | None = None
         self.complete = True  # whether the value of every pair so far was more than a lower bound
         self.pair_seconds = PAIR_SECONDS
-        self.too_long = ""  # the reason, where one pair took so long that no other is tried
+        # Where one pair took more than so many seconds, and the reason: no other is tried for less.
+        self.late: tuple[float, str] | None = None
         self.started = time.monotonic()
 
     # The whole audit -------------------------------------------------------------------------
@@ -112,9 +115,8 @@ class Campaign:
                 self.prove((ANY,))
             if exact and self.verdict().upper is None:
                 # No bound for every length: the first patterns may show at once that ε is infinite.
-                self.pair_seconds = 4 * LOOK_SECONDS
-                self.search_exactly(look=True)
-                self.pair_seconds = PAIR_SECONDS
+                with self.pair_limit(4 * LOOK_SECONDS):
+                    self.search_exactly(look=True)
             if proof and not self.settled():
                 self.prove((self.question.length,))
             if exact and not self.settled():
@@ -231,6 +233,15 @@ class Campaign:
 
         return Objective(self.question.mechanism)
 
+    @contextmanager
+    def pair_limit(self, seconds: float) -> Iterator[None]:
+        """How long one pair may take meanwhile."""
+        self.pair_seconds = seconds
+        try:
+            yield
+        finally:
+            self.pair_seconds = PAIR_SECONDS
+
     @functools.cached_property
     def value(self) -> Callable[[Any, Any], float]:
         """What one pair is worth, in the measure that was asked; a pair is computed once."""
@@ -240,8 +251,8 @@ class Campaign:
         objective = self.objective
 
         def value(x: Any, x2: Any) -> float:
-            if self.too_long:
-                raise RefusedError(self.too_long)
+            if self.late and self.pair_seconds <= self.late[0]:
+                raise RefusedError(self.late[1])
             deadline, began = Deadline(self.pair_seconds), time.thread_time()
             try:
                 with watched(deadline):
@@ -254,12 +265,11 @@ class Campaign:
                     return measures.of_loss(loss, measure)
             except TimeUp:
                 reason = f"the exact loss of one pair takes more than {deadline.seconds:g} s"
-                if self.pair_seconds == PAIR_SECONDS:
-                    self.too_long = reason
+                self.late = (self.pair_seconds, reason)
                 raise RefusedError(reason) from None
             except PathLimitError as error:
                 if time.thread_time() - began > 0.5 * self.pair_seconds:
-                    self.too_long = str(error)
+                    self.late = (self.pair_seconds, str(error))
                 raise
 
         return value
@@ -269,12 +279,12 @@ class Campaign:
 
         The pairs (λd, (λ+1)d) come as close to the supremum as one likes on the real line.
         """
-        rays = [ray for proof in self.proofs for ray in (proof.ray, *proof.rays) if ray is not None]
+        rays = [(p, ray) for p in self.proofs for ray in (p.ray, *p.rays) if ray is not None]
         if not rays or self.question.measure != Measure():
             return
         from dpest.proofs.proof import Ray
 
-        for ray in rays:
+        for proof, ray in rays:
             best: tuple[float, Any, Any] | None = None
             far = isinstance(ray, Ray) and ray.far
             for scale in (*SCALES[1:], SCALES[0]) if far else SCALES:
@@ -285,9 +295,12 @@ class Campaign:
                     continue
                 self.tell("exact, along the proof's ray")
                 try:
-                    found = self.value(x, x2)
+                    with self.pair_limit(RAY_SECONDS):
+                        found = self.value(x, x2)
                 except DpestError as reason:
                     self.notes.append(f"the proof's ray could not be followed: {reason}")
+                    if ray is proof.ray and self.late:
+                        self.trust(proof, (x, x2))
                     break
                 if best is not None and found <= best[0] * (1 + 1e-4):
                     break  # no longer rising
@@ -296,6 +309,26 @@ class Campaign:
                 self.consider(best, "exact: along the proof's ray")
             if self.settled():
                 return
+
+    def trust(self, proof: Proof, pair: tuple[Any, Any]) -> None:
+        """What a proof says from below, where a pair takes the exact engine too long.
+
+        The ray argument, with exact multipliers: a supremum over all real inputs, of no one pair.
+        """
+        lower, n = proof.lower, self.question.length
+        if lower is None or lower.length != n or proof.length != n or math.isinf(lower.value):
+            return
+        far = f"release {lower.ray.release}: a limit, as these inputs go on along their difference"
+        self.evidence.append(
+            Evidence(
+                side="lower",
+                value=math.nextafter(float(lower.value) * self.unit_value(), 0.0),
+                standing=EXACT,
+                method="exact: the proof's ray argument, of no pair alone",
+                witness=Witness(x=pair[0], x2=pair[1], event=far),
+                seconds=proof.seconds,
+            )
+        )
 
     def search_exactly(self, look: bool = False) -> None:
         """The literature's patterns, then a search over the domain; a `look`: some patterns."""

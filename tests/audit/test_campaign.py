@@ -8,7 +8,10 @@ import random
 import pytest
 
 import dpest
+from dpest import campaign, zoo
 from dpest.errors import DomainError, InputError
+from dpest.program.trace import trace
+from dpest.program.watchdog import Deadline, TimeUp, watched
 
 
 def noisy(x, rng, *, eps=0.5):
@@ -160,3 +163,31 @@ def test_the_replay_lines_run(capsys):
     verdict = dpest.audit(dpest.zoo.get("SVT4"))
     exec(verdict.lower.witness.replay, {})
     assert float(capsys.readouterr().out.split()[0]) == pytest.approx(verdict.lower.value)
+
+
+def test_a_proof_speaks_from_below_where_pairs_take_too_long(monkeypatch):
+    """No pair is computed in no time: the ray argument's supremum is the lower bound then."""
+    monkeypatch.setattr(campaign, "RAY_SECONDS", 1e-9)
+    mechanism = zoo.get("SVT4")
+    verdict = dpest.audit(mechanism, length=4)
+    assert verdict.status == "violated"
+    assert "ray argument" in verdict.lower.method
+    true = mechanism.about["truth"](4, mechanism.all_params)
+    assert true * (1 - 1e-9) <= verdict.lower.value <= true
+    assert any("could not be followed" in note for note in verdict.notes)
+
+
+def test_the_end_of_a_wider_time_limit_is_not_taken_for_the_traces_own():
+    def endless(x, rng):
+        while rng.laplace() + x[0] < 1e9:
+            pass
+        return 1
+
+    with pytest.raises(TimeUp), watched(Deadline(0.2)):
+        trace(endless, [0.0], seconds=1000.0)
+
+
+@pytest.mark.parametrize("patience", [0.0, -1.0, math.inf, math.nan])
+def test_patience_is_a_positive_number(patience):
+    with pytest.raises(DomainError, match="patience"):
+        dpest.audit(zoo.get("SVT4"), patience=patience)

@@ -135,6 +135,8 @@ class Exploration:
             run.joined = True
             return run, None
         except TimeUp as stop:
+            if not deadline.passed():
+                raise  # another deadline, of who asked for the trace
             raise self._too_much(
                 f"more than {deadline.seconds:g} s", innermost(stop.__traceback__)
             ) from None
