@@ -34,7 +34,7 @@ AT_A_LENGTH = {
 }
 # Wrong ones that are not refuted but refused: what is said.
 REFUSED = {
-    "SalaryMean_unclipped": "no shift of the noise",
+    "SalaryMean_unclipped": "no noise hides that",
     "JoiningMean": "number of records",
     "JoiningMean_unclipped": "number of records",
     "DataDependentScale": "depends on private data",
