@@ -316,3 +316,16 @@ def test_cases_can_not_be_forged(adjacency):
         except checker.Invalid:
             accepted = False
         assert not accepted or differences(forged, m.filtered_sum)
+
+
+def test_the_explanation_names_cases_moves_and_shifts():
+    text = prove(m.bincount, adjacency=REPLACE, domain=DOMAIN).explain()
+    assert "if it = 2: 1 to sum2" in text
+    assert "where the data move sum0 by -1, sum1 by 1: noise 1 by 1, noise 2 by -1" in text
+    text = prove(m.spread, adjacency=REPLACE, domain=DOMAIN).explain()
+    assert "no sum but the maximum" in text
+    text = prove(m.clipped_mean, adjacency=REPLACE).explain()
+    assert "times the number of records" in text
+    text = prove(many_bins, adjacency=REPLACE, domain=dpest.integers(ANY, 0, 59)).explain()
+    assert "a removal, then an addition" in text
+    assert "[Trans]" in text

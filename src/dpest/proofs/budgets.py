@@ -95,7 +95,7 @@ def potentials_of(question: Question, found: Graph, rated: Rates, length: Any) -
             lower=lower,
             certificate=certificate,
             notes=notes_of(question, rated.draws, found.world),
-            words=("loop", found, components, rated),
+            words=("loop" if cases is None else "records", found, components, rated),
         ),
     )
 

@@ -30,7 +30,7 @@ def added(cases: Cases) -> list[Point]:
     """What one record may add: the corners of each case, without repetitions."""
     found: dict[Point, None] = {}
     for blocks, values in cases.leaves:
-        box = _box(cases.entry, blocks)
+        box = box_of_case(cases.entry, blocks)
         if any(low > high for low, high in box.values()):
             continue
         used = sorted({s for form in values.values() for s in form.terms})
@@ -50,7 +50,7 @@ def _point(values: Any) -> Point:
     return tuple(sorted((t, v) for t, v in values if v))
 
 
-def _box(entry: Entry, blocks: tuple[Block, ...]) -> dict[Symbol, tuple[Any, Any]]:
+def box_of_case(entry: Entry, blocks: tuple[Block, ...]) -> dict[Symbol, tuple[Any, Any]]:
     """Where the numbers of a record are: conditions on several at once only make it less."""
     box = dict(zip(entry.symbols, entry.ranges, strict=True))
     for condition in (c for block in blocks for c in block):
@@ -170,7 +170,7 @@ def _records(cases: Cases) -> Iterator[tuple[Any, dict[Symbol, Fraction]]]:
     entry = cases.entry
     for blocks, values in cases.leaves:
         held = [*entry.known(), *(c for block in blocks for c in block)]
-        box = _box(entry, blocks)
+        box = box_of_case(entry, blocks)
         ends = [[e for e in box[s] if not math.isinf(e)] for s in entry.symbols]
         corners = [dict(zip(entry.symbols, c, strict=True)) for c in itertools.product(*ends)]
         inside = feasible(held)

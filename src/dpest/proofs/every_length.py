@@ -187,7 +187,7 @@ def _squares(question: Question, found: Graph, rated: Rates) -> Proof:
         certificate=certificate,
         gaussian=straight and not has_integral(rated.draws),
         notes=notes_of(question, rated.draws, found.world),
-        words=("loop", found, [spent], rated),
+        words=("loop" if found.world.cases is None else "records", found, [spent], rated),
     )
     return with_claim(question, proof)
 

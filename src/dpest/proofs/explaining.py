@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from dpest.program.linear import Symbol
 from dpest.program.loops import END
 from dpest.proofs.alignment import AffineShift, Draw
+from dpest.proofs.contributions import box_of_case
 from dpest.proofs.proof import Proof, shown
 from dpest.proofs.regions_of_release import release_text
 
@@ -205,6 +207,83 @@ def _steps(proof: Proof, graph: Any, part: Any, names: _Names) -> Iterable[str]:
     return found
 
 
+def _records(proof: Proof, graph: Any, components: Any, rated: Any) -> list[str]:
+    """What one record adds in each of its cases, and how the noise takes the worst of it back."""
+    cases = graph.world.cases
+    (part,) = components
+    names, told = _named(rated.draws, proof)
+    lines = [f"Sensitivity. One record is in one of {len(cases.leaves)} cases. It adds"]
+    for blocks, values in cases.leaves[:_MOST]:
+        adds = [
+            f"{_affine(form, cases.entry)} to {cases.slots[t].name}"
+            for t, form in values.items()
+            if form.terms or form.constant
+        ]
+        lines.append(f"  if {_case(cases.entry, blocks)}: {', '.join(adds) or 'nothing'}")
+    if len(cases.leaves) > _MOST:
+        lines.append(f"  and so on, in {len(cases.leaves) - _MOST} more")
+    for t, statistic in cases.statistics.items():
+        lines.append(
+            f"  ({cases.slots[t].name} is no sum but the {statistic.name} of these: it moves by "
+            "part of what one of them moves by)"
+        )
+    if graph.world.sized:
+        lines.append("  (All is taken times the number of records, which both runs know.)")
+    two_steps = (proof.certificate or {}).get("steps") == 2
+    moves = {s.target.phase: s.corner for s in part.steps if s.move.move >= 0}
+    how = "what one record adds"
+    if proof.adjacency.name == "replace_one":
+        how = "a removal, then an addition" if two_steps else "a difference of two of these"
+    lines += [f"Neighbours differ by {how}: {len(moves)} moves. The worst for the noise:", *told]
+    worst = sorted((s for s in part.steps if s.cost), key=lambda s: -s.cost)[:_WORST]
+    for step in worst:
+        corner = moves.get(step.source.phase, {})
+        moved = ", ".join(f"{cases.slots[t].name} by {v}" for t, v in sorted(corner.items()))
+        shifts = ", ".join(f"{names[s]} by {x}" for s, x in step.shifts.items() if x)
+        lines.append(f"  where the data move {moved}: {shifts}; cost {step.cost}{_unit(proof)}")
+    lines += ["", "Derivation (apRHL):"]
+    lines += [_rule(f) for f in sorted({d.family for d in rated.draws.values()})]
+    if two_steps:
+        lines.append("  [Trans] two steps: the costs of a removal and of an addition add up")
+    lines += [
+        "  [While] the sums differ by one move, whatever the other records are",
+        f"  [PwEq]  hence {_judgment(proof)} for every length",
+    ]
+    return lines
+
+
+def _case(entry: Any, blocks: Any) -> str:
+    """Where a record is, number by number."""
+    if not blocks:
+        return "it is anything"
+    parts = []
+    for name, (low, high) in box_of_case(entry, blocks).items():
+        what = _entry_name(entry, name)
+        if entry.values is not None:
+            parts.append(f"{what} = {high if high < entry.ranges[0][1] else entry.values[-1]}")
+        elif low == high:
+            parts.append(f"{what} = {low}")
+        elif not (math.isinf(low) and math.isinf(high)):
+            left = "" if math.isinf(low) else f"{low} ≤ "
+            right = "" if math.isinf(high) else f" ≤ {high}"
+            parts.append(f"{left}{what}{right}")
+    return " and ".join(parts) or "neither"
+
+
+def _entry_name(entry: Any, symbol: Symbol) -> str:
+    record = entry.make(list(entry.symbols))
+    if isinstance(record, dict):
+        return next(k for k, v in record.items() if v == symbol)
+    return "it"
+
+
+def _affine(form: Any, entry: Any) -> str:
+    parts = [f"{_times(c)}{_entry_name(entry, s)}" for s, c in sorted(form.terms.items())]
+    if form.constant or not parts:
+        parts.append(str(form.constant))
+    return " + ".join(parts).replace("+ -", "- ")
+
+
 def _square(proof: Proof, model: Any, shift: Any, draws: Any) -> list[str]:
     names, told = _named(draws, proof)
     lines = ["Coupling. The same shift for every release (a Rényi bound needs that):", *told]
@@ -265,6 +344,7 @@ def _lower(proof: Proof) -> list[str]:
 _WORDS: dict[str, Callable[..., list[str]]] = {
     "cells": _cells,
     "loop": _loop,
+    "records": _records,
     "selection": _selection,
     "square": _square,
     "finite": _finite,
