@@ -67,7 +67,7 @@ OTHER_SIZES = {
     "PrefixSum": (2_000_000, 1_000_000, 4_000_000, MOST // 2),
     "NumericalSVT": (4_000_000, 2_000_000, 4_000_000, MOST),
     "SVT6": (3_000_000, 1_000_000, 3_000_000, MOST // 2),
-    "SVT34Parallel": (1_000_000, 400_000, 1_200_000, 6_000_000),
+    "SVT34Parallel": (6_000_000, 500_000, 1_500_000, 6_000_000),
     **dict.fromkeys(("OneTimeRappor", "Rappor"), (2_000_000, 500_000, 1_000_000, 5_000_000)),
 }
 # The slowest first, so that workers end together.
