@@ -39,16 +39,16 @@ def black_box_of_a_number(x):
 
 
 @pytest.mark.parametrize(
-    ("function", "form"),
+    ("function", "form", "adjacency"),
     [
-        (of_a_number, "one number"),
-        (of_an_array, "an array"),
-        (by_a_mask, "an array"),
-        (of_a_list, None),
+        (of_a_number, "one number", "l1"),
+        (of_an_array, "an array", "l1"),
+        (by_a_mask, "an array", "replace_one"),
+        (of_a_list, None, "l1"),
     ],
 )
-def test_both_bounds_are_about_the_form_that_works(function, form):
-    verdict = dpest.audit(function, epsilon=0.5, adjacency="l1")
+def test_both_bounds_are_about_the_form_that_works(function, form, adjacency):
+    verdict = dpest.audit(function, epsilon=0.5, adjacency=adjacency)
     assert verdict.status == "exact", str(verdict)
     assert verdict.upper.value == pytest.approx(0.5)
     assert verdict.lower.value == pytest.approx(0.5, rel=1e-2)
