@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -30,6 +31,7 @@ from dpest.proofs.renaming import Costs
 _CLOSE = 1e-9
 _LONGEST = 60
 _MOST_SHARED = 32
+_ALIKE = 2
 
 
 def from_regions(
@@ -56,11 +58,16 @@ def from_regions(
         ordered = sorted(plan_alignments, key=lambda e: (-e[2].cost, -len(e[2].face)))
         candidates = [(i, a.face, float(top), [a]) for i, _, a in ordered if a.cost]
     limit = max((c[2] for c in candidates), default=0.0)
+    tried: Counter[Any] = Counter()  # releases that are alike up to names give the same
     for i, face, cost, aligned in candidates[:64]:
         if best is not None and (best[0] >= limit - _CLOSE or cost <= best[0] + _CLOSE):
             break
         group = together[regions[i].seen]
         problems = [regions[k].problem for k in group]
+        alike = tuple(sorted(hash(cost_of.named(p, face).key) for p in problems))
+        tried[alike] += 1
+        if tried[alike] > _ALIKE:
+            continue
         for start in starts(face, aligned, seed=i, tries=4 if len(group) > 1 else 1):
             value, point = climb_shared(problems, face, start, cost_of)
             if best is None or value > best[0] + _CLOSE:

@@ -32,14 +32,27 @@ class Named:
     """The places of the rows among `keep` and then `pin`, in the order of the key."""
 
 
-def named(problem: Problem, face: Face) -> Named:
-    """The question "what does this region cost on this face" with its symbols numbered."""
-    # (keep or pin, constant, [(symbol, coefficient)]) of each row; only numbers are compared.
-    rows: list[tuple[int, Fraction, list[tuple[Symbol, Fraction]]]] = [
-        (place, change.constant, [*change.noise.items(), *change.data.items()])
+Ratio = tuple[int, int]
+Row = tuple[int, Ratio, list[tuple[Symbol, Ratio]]]
+"""Whether it is kept or pinned, its constant, its coefficients; integers are quick to compare."""
+
+
+def rows_of(problem: Problem) -> list[Row]:
+    """All that a region asks, as rows of numbers."""
+    return [
+        (
+            place,
+            change.constant.as_integer_ratio(),
+            [(s, c.as_integer_ratio()) for s, c in (*change.noise.items(), *change.data.items())],
+        )
         for place, changes in enumerate((problem.keep, problem.pin))
         for change in changes
     ]
+
+
+def named(problem: Problem, face: Face, rows: list[Row] | None = None) -> Named:
+    """The question "what does this region cost on this face" with its symbols numbered."""
+    rows = rows_of(problem) if rows is None else rows
     looks: dict[Symbol, Any] = dict(problem.draws)
     for symbol in face:
         looks[symbol] = (face[symbol], symbol in problem.whole)
@@ -89,10 +102,16 @@ class Costs:
 
     def __init__(self) -> None:
         self.known: dict[Any, tuple[Named, PointCost]] = {}
+        self.rows: dict[int, tuple[Problem, list[Row]]] = {}  # by identity, with what is meant
+
+    def named(self, problem: Problem, face: Face) -> Named:
+        if id(problem) not in self.rows:
+            self.rows[id(problem)] = (problem, rows_of(problem))
+        return named(problem, face, self.rows[id(problem)][1])
 
     def __call__(self, problem: Problem, point: Mapping[Symbol, Fraction]) -> PointCost:
         used = problem.data_symbols()
-        name = named(problem, {s: (v, v) for s, v in point.items() if s in used})
+        name = self.named(problem, {s: (v, v) for s, v in point.items() if s in used})
         if name.key not in self.known:
             self.known[name.key] = (name, cost_at(problem, point))
             return self.known[name.key][1]
