@@ -321,3 +321,35 @@ def two_sums(x, rng, *, eps=1.0):
 def test_sums_on_different_branches_are_different_sums():
     """The second branch is so rare that no run of the conformance test takes it."""
     assert prove(two_sums, adjacency="replace_one").epsilon == 9
+
+
+def two_order_statistics(x, rng, *, eps=1.0):
+    s = sorted(x)
+    return s[len(s) // 10] - s[len(s) // 11] + rng.laplace(scale=1 / eps)
+
+
+def test_order_statistics_that_agree_on_short_data_are_two():
+    """They are one record on every dataset of the conformance test, but not on one of 10."""
+    domain = dpest.reals(ANY, 0, 3)
+    assert prove(two_order_statistics, adjacency="replace_one", domain=domain).epsilon == 3
+
+
+def one_list_two_names(x, rng, *, eps=1.0):
+    a = b = [0]
+    for v in x:
+        a[0] += 1 if v > 1 else 0
+        b[0] += 1 if v > 1 else 0
+    return a[0] + rng.laplace(scale=1 / eps)
+
+
+def sum_with_an_option(x, rng, *, eps=1.0):
+    return np.sum(np.clip(x, 0, 1), initial=0, where=False) + rng.laplace(scale=1 / eps)
+
+
+@pytest.mark.parametrize("function", [one_list_two_names, sum_with_an_option])
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove_one"])
+def test_what_is_not_followed_is_refused_and_not_dropped(function, adjacency):
+    """Not by the conformance run: the model is never made."""
+    proof = prove(function, adjacency=adjacency, domain=dpest.integers(ANY, 0, 3))
+    assert (proof.status, proof.certificate) == ("unknown", None)
+    assert "is not what its symbolic run says" not in proof.reason

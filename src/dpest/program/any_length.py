@@ -8,6 +8,7 @@ so, and names a length as the way out.
 from __future__ import annotations
 
 import builtins
+import inspect
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -131,7 +132,7 @@ class Others:
 
     vector: Vector
 
-    def max(self) -> Ranked:
+    def max(self, axis: Any = None) -> Ranked:
         return Ranked(self.vector, 2)
 
     def dpest_signature(self) -> Any:
@@ -509,7 +510,7 @@ def _sorted(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
     return builtins.sorted(values, key=key, reverse=reverse)
 
 
-def _without(vector: Any, place: Any, *_: Any) -> Any:
+def _without(vector: Any, place: Any) -> Any:
     if isinstance(place, Selected) and place.element is vector.element and not place.least:
         return Others(vector)
     unsupported("np.delete")
@@ -563,7 +564,9 @@ ANY_LENGTH: dict[str, Any] = {
 }
 
 
-def _same(value: Any, *_: Any, **__: Any) -> Any:
+def _as_array(value: Any, dtype: Any = None) -> Any:
+    if dtype not in (None, float, np.float64, "float", "float64"):
+        unsupported(f"np.asarray with dtype={dtype!r}")
     return value
 
 
@@ -571,34 +574,50 @@ def _filled(shape: Any, *_: Any, **__: Any) -> Any:
     return Output("array")
 
 
+def _clip(
+    v: Any, low: Any = None, high: Any = None, *, a_min: Any = None, a_max: Any = None
+) -> Any:
+    return v.clip(low if a_min is None else a_min, high if a_max is None else a_max)
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "asarray": _same,
-    "array": _same,
-    "atleast_1d": _same,
-    "ravel": _same,
-    "argmax": lambda v, *_, **__: v.argmax(),
-    "argmin": lambda v, *_, **__: v.argmin(),
-    "sum": lambda v, *_, **__: v.sum(),
-    "max": lambda v, *_, **__: v.max(),
-    "amax": lambda v, *_, **__: v.max(),
-    "sort": lambda v, *_, **__: Sorted(v),
-    "delete": _without,
-    "cumsum": lambda v, *_, **__: v.cumsum(),
-    "clip": lambda v, low=None, high=None, **__: v.clip(low, high),
+    **dict.fromkeys(("asarray", "array", "atleast_1d", "ravel"), _as_array),
+    "argmax": lambda v, axis=None: v.argmax(axis),
+    "argmin": lambda v, axis=None: v.argmin(axis),
+    "sum": lambda v, axis=None: v.sum(axis),
+    "max": lambda v, axis=None: v.max(axis),
+    "amax": lambda v, axis=None: v.max(axis),
+    "sort": lambda v, axis=None: Sorted(v),
+    "delete": lambda v, place: _without(v, place),
+    "cumsum": lambda v, axis=None: v.cumsum(axis),
+    "clip": _clip,
     "add": operator.add,
     "subtract": operator.sub,
     "multiply": operator.mul,
     "divide": operator.truediv,
     "negative": operator.neg,
     "exp": lambda v: v.exp(),
-    "arange": lambda count, *_, **__: _range(count),
+    "arange": lambda count: _range(count),
     "greater": operator.gt,
     "greater_equal": operator.ge,
     "less": operator.lt,
     "less_equal": operator.le,
-    "size": lambda v, *_: v.size,
+    "size": lambda v: v.size,
     "shape": lambda v: v.shape,
 }
+
+
+def _fits(function: Callable[..., Any], args: Any, options: Any) -> bool:
+    """Whether it takes these arguments: an option that is not followed must not be dropped."""
+    try:
+        inspect.signature(function).bind(*args, **options)
+    except (TypeError, ValueError):
+        return False
+    return options.get("axis") in (None, 0, -1)
+
+
+def _named(options: Any) -> str:
+    return f" with {', '.join(options)}" if options else ""
 
 
 class NumpyForVectors:
@@ -628,8 +647,8 @@ class NumpyForVectors:
                 return _filled(*args)
             if any(isinstance(v, (Vector, Output, Count, PrefixSums, Others)) for v in every):
                 own = _FUNCTIONS.get(name)
-                if own is None:
-                    unsupported(f"np.{name}")
+                if own is None or not _fits(own, args, options):
+                    unsupported(f"np.{name}{_named(options)}")
                 return own(*args, **options)
             return found(*args, **options)
 

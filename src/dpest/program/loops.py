@@ -47,7 +47,7 @@ from dpest.program.running import in_run
 from dpest.program.running_maximum import greatest_so_far
 from dpest.program.skeleton import flatten
 from dpest.program.states import copied, signature
-from dpest.program.symbolic import Real, is_symbolic
+from dpest.program.symbolic import Real, Truth, is_symbolic
 from dpest.program.symbolic_arrays import wrapped
 
 _MOST_NODES = 300
@@ -761,7 +761,6 @@ class Builder:
         element = vector.element
         shared: dict[Symbol, Form] = {}
         from dpest.program.piece_runs import conditions_of
-        from dpest.program.symbolic import Truth
 
         if not isinstance(element, Truth):
             return vector
@@ -776,7 +775,6 @@ class Builder:
 
 def _substituted(truth: Any, values: Mapping[Symbol, Form]) -> Any:
     from dpest.program.linear import Condition
-    from dpest.program.symbolic import Truth
 
     if truth.condition is not None:
         form = truth.condition.form.substitute(values)
@@ -788,7 +786,24 @@ def _decided_variable(value: Any) -> Any:
     if isinstance(value, Output):
         value.items = decided(value.items)
         return value
-    return value if isinstance(value, _WHOLE) else decided(value)
+    if isinstance(value, _WHOLE) or not _is_open(value):
+        return value  # the same object: other names may stand for it, too
+    return decided(value)
+
+
+def _is_open(value: Any) -> bool:
+    """Whether a truth, or a number with one in it, is still to be decided."""
+    if isinstance(value, Truth):
+        return True
+    if isinstance(value, Real):
+        return any(s.kind == "indicator" for s in value.form.terms)
+    if type(value) in (list, tuple):
+        return any(map(_is_open, value))
+    if type(value) is dict:
+        return any(map(_is_open, value.values()))
+    return (
+        isinstance(value, np.ndarray) and value.dtype == object and any(map(_is_open, value.flat))
+    )
 
 
 _WHOLE = (

@@ -32,28 +32,37 @@ def _no(what: str) -> Any:
 
 @dataclass(frozen=True)
 class Public:
-    """A number that both runs know and that depends on the length: it can be an index."""
+    """A number that both runs know and that depends on the length: it can be an index.
+
+    `text` says which one it is: two with one text are one number, at every length.
+    """
 
     at: Callable[[int], Any]
+    text: str
 
-    def _with(self, other: Any, how: Callable[[Any, Any], Any]) -> Any:
-        if isinstance(other, Public):
-            return Public(lambda n: how(self.at(n), other.at(n)))
-        if isinstance(other, _NUMBERS):
-            return Public(lambda n: how(self.at(n), other))
-        return NotImplemented
+    def _with(self, other: Any, how: Callable[[Any, Any], Any], turned: bool = False) -> Any:
+        if not isinstance(other, (Public, *_NUMBERS)):
+            return NotImplemented
+        name = getattr(other, "text", repr(other))
+        first, second = (name, self.text) if turned else (self.text, name)
+
+        def at(n: int) -> Any:
+            value = other.at(n) if isinstance(other, Public) else other
+            return how(value, self.at(n)) if turned else how(self.at(n), value)
+
+        return Public(at, f"{how.__name__}({first}, {second})")
 
     def __add__(self, other: Any) -> Any:
         return self._with(other, operator.add)
 
     def __radd__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b + a)
+        return self._with(other, operator.add, True)
 
     def __sub__(self, other: Any) -> Any:
         return self._with(other, operator.sub)
 
     def __rsub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b - a)
+        return self._with(other, operator.sub, True)
 
     def __floordiv__(self, other: Any) -> Any:
         return self._with(other, operator.floordiv)
@@ -70,12 +79,12 @@ class Public:
         return self._with(other, operator.truediv)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b / a)
+        return self._with(other, operator.truediv, True)
 
     def dpest_builtin(self, name: str, args: Any, options: Any) -> Any:
         if name in ("int", "round", "float") and len(args) == 1:
             convert: Any = {"int": int, "round": round, "float": float}[name]
-            return Public(lambda n: convert(self.at(n)))
+            return Public(lambda n: convert(self.at(n)), f"{name}({self.text})")
         return _no(f"{name}()")
 
     def _unknown(self, *_: Any) -> Any:
@@ -89,14 +98,14 @@ class Public:
     __hash__ = None  # type: ignore[assignment]
 
     def dpest_signature(self) -> Any:
-        return ("public", tuple(repr(self.at(n)) for n in (1, 2, 3, 5, 8, 13)))
+        return ("public", self.text)
 
 
 class Size(Public):
     """factor · n^power, n the length; the factor is a number, or has eps in it."""
 
     def __init__(self, factor: Any = 1, power: int = 1) -> None:
-        super().__init__(lambda n: factor * Fraction(n) ** power)
+        super().__init__(lambda n: factor * Fraction(n) ** power, f"({factor!r} * n**{power})")
         object.__setattr__(self, "factor", factor)
         object.__setattr__(self, "power", power)
 

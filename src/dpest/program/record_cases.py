@@ -258,12 +258,21 @@ def as_number(value: Any) -> Any:
     if isinstance(value, Real):
         return value.form
     plain = value.item() if hasattr(value, "item") else value
-    if isinstance(plain, (bool, int, float, Fraction)) and math.isfinite(plain):
+    if isinstance(plain, (bool, int, Fraction)):
         return Form.number(int(plain) if isinstance(plain, bool) else plain)
+    if isinstance(plain, float) and math.isfinite(plain):
+        return Form.number(_meant(plain))
     refuse_query(
         f"a record adds {type(plain).__name__} {plain!r}, which is no number",
         "A sensitivity is proved for sums of numbers over the records",
     )
+
+
+def _meant(value: float) -> Fraction:
+    """The number that a double stands for: 0.1 · 3 is 3/10, as proofs are about real numbers."""
+    exact = Fraction(value)
+    simple = exact.limit_denominator(10**6)
+    return simple if abs(simple - exact) <= 4 * Fraction(math.ulp(value)) else exact
 
 
 @dataclass(frozen=True)

@@ -181,8 +181,9 @@ class Records:
         whole = self.whole and test is None
         return tabled(of, whole) if now else Records(of, False, whole)
 
-    def as_array(self) -> Records:
-        return Records(self._typed, True, self.whole)
+    def as_array(self, dtype: Any = None) -> Records:
+        found = Records(self._typed, True, self.whole)
+        return found if dtype is None else found.astype(dtype)
 
     def _typed(self, record: Any) -> Any:
         value = self.of(record)
@@ -200,7 +201,7 @@ class Records:
 
         return sums.totals(computed(sums.entry, sums, of))
 
-    def sum(self, axis: Any = None, **_: Any) -> Any:
+    def sum(self, axis: Any = None) -> Any:
         _one_axis(axis)
         (found,) = self.columns(lambda v: [v])
         return typed(found, True) if self.array else found
@@ -212,7 +213,7 @@ class Records:
         (found,) = self.columns(lambda v: [0 if v is SKIPPED else 1])
         return PrivateSize(found, self.whole)
 
-    def mean(self, axis: Any = None, **_: Any) -> Any:
+    def mean(self, axis: Any = None) -> Any:
         _one_axis(axis)
         return self.sum() / self.length()
 
@@ -233,18 +234,18 @@ class Records:
         )
         return typed(found, True) if self.array else found
 
-    def max(self, axis: Any = None, **_: Any) -> Any:
+    def max(self, axis: Any = None) -> Any:
         _one_axis(axis)
         return self.statistic("maximum", max)
 
-    def min(self, axis: Any = None, **_: Any) -> Any:
+    def min(self, axis: Any = None) -> Any:
         _one_axis(axis)
         return self.statistic("minimum", min)
 
-    def any(self, axis: Any = None, **_: Any) -> Any:
+    def any(self, axis: Any = None) -> Any:
         return self.each(lambda v: int(bool(v))).max(axis)
 
-    def all(self, axis: Any = None, **_: Any) -> Any:
+    def all(self, axis: Any = None) -> Any:
         return self.each(lambda v: int(bool(v))).min(axis)
 
     def quantile(self, q: Any) -> Any:
@@ -262,10 +263,15 @@ class Records:
 
     ndim = 1
 
-    def clip(self, low: Any = None, high: Any = None, **_: Any) -> Records:
+    def clip(
+        self, low: Any = None, high: Any = None, *, a_min: Any = None, a_max: Any = None
+    ) -> Any:
+        low, high = low if a_min is None else a_min, high if a_max is None else a_max
+        if any(isinstance(end, (Records, Real, Truth)) for end in (low, high)):
+            refuse_query("a clip between private ends", "Use public ends")
         return self.each(lambda v: _clipped(v, low, high))
 
-    def astype(self, dtype: Any, **_: Any) -> Records:
+    def astype(self, dtype: Any) -> Records:
         def to(value: Any) -> Any:
             if isinstance(value, Real):
                 return value.astype(dtype)
@@ -488,15 +494,14 @@ class SortedRecords:
     def __getitem__(self, key: Any) -> Any:
         at: Callable[[int], Any]
         if isinstance(key, Public):
-            at = key.at
+            at, name = key.at, key.text
         elif isinstance(key, (int, np.integer)):
-            at = lambda _: int(key)  # noqa: E731
+            at, name = (lambda _: int(key)), str(int(key))
         else:
             refuse_query("this part of the sorted records", "Take one at a public place")
         down = self.descending
-        name = f"order statistic {[at(n) for n in (1, 2, 3, 5, 8)]}"
         return self.records.statistic(
-            name + (", descending" if down else ""),
+            f"entry {name} in {'descending' if down else 'ascending'} order",
             lambda v: sorted(v, reverse=down)[int(at(len(v)))],
         )
 
@@ -654,7 +659,7 @@ def counter(*args: Any, **options: Any) -> Any:
 
 def _own(name: str, original: Any, method: Callable[[Records], Any]) -> Any:
     def call(*args: Any, **options: Any) -> Any:
-        if args and isinstance(args[0], Records):
+        if len(args) == 1 and not options and isinstance(args[0], Records):
             return method(args[0])
         return original(*args, **options)
 
@@ -713,22 +718,20 @@ def _digitize(records: Records, bins: Any, right: bool = False) -> Records:
     return records.each(place, array=True)
 
 
-def _isin(records: Records, values: Any, **_: Any) -> Records:
+def _isin(records: Records, values: Any) -> Records:
     listed = list(values)
     return records.each(lambda v: any(bool(v == w) for w in listed), array=True)
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(
-        ("asarray", "array", "atleast_1d", "ravel", "copy", "asanyarray"),
-        lambda r, *_, **__: r.as_array(),
+        ("asarray", "array", "atleast_1d", "ravel", "copy", "asanyarray"), Records.as_array
     ),
     **{
         name: getattr(Records, method)
         for name, method in {
             "sum": "sum",
             "mean": "mean",
-            "average": "mean",
             "max": "max",
             "amax": "max",
             "min": "min",
@@ -741,11 +744,11 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
             "quantile": "quantile",
         }.items()
     },
-    "count_nonzero": lambda r, **_: r.columns(lambda v: [v is not SKIPPED and bool(v != 0)])[0],
-    "median": lambda r, **_: _median(r),
-    "percentile": lambda r, q, **_: r.quantile(Fraction(str(q)) / 100),
-    "ptp": lambda r, **_: r.max() - r.min(),
-    "sort": lambda r, **_: SortedRecords(r),
+    "count_nonzero": lambda r: r.columns(lambda v: [v is not SKIPPED and bool(v != 0)])[0],
+    "median": lambda r: _median(r),
+    "percentile": lambda r, q: r.quantile(Fraction(str(q)) / 100),
+    "ptp": lambda r: r.max() - r.min(),
+    "sort": lambda r: SortedRecords(r),
     "size": lambda r: r.length(),
     "shape": lambda r: r.shape,
     "where": _where,
