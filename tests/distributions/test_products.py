@@ -173,3 +173,93 @@ def test_entries_that_share_a_draw_are_not_taken_apart():
     loss = dpest.exact(shared, [1, 1], [0, 1])
     assert len(loss.parts) == 1
     assert loss.epsilon == pytest.approx(math.log(5), abs=1e-12)
+
+
+def kept(x, rng, *, eps=1.0):
+    """What a histogram looks like before it is published."""
+    out = []
+    scale = 1 / eps
+    for _, q in enumerate(x):
+        v = q + rng.laplace(scale=scale)
+        if v > 0:
+            out.append(v)
+        elif v > -5:
+            out.append(0.0)
+        else:
+            out.append(None)
+    return out
+
+
+def clipped(x, rng, *, eps=1.0):
+    return [min(max(0, q + rng.laplace(scale=1 / eps)), 9) for q in x]
+
+
+@pytest.mark.parametrize("function", [kept, clipped, two_coins])
+def test_what_is_done_for_each_entry_is_done_apart(function):
+    x = [1] * 20
+    x2 = [0, *x[1:]]
+    assert len(independent_results(as_mechanism(function), x, x2)) == 20
+    few = [dpest.exact(function, v[:2], w[:2]) for v, w in ((x, x2), (x2, x))]
+    many = dpest.exact(function, x, x2)
+    assert many.complete
+    assert many.epsilon == pytest.approx(few[0].epsilon, abs=1e-12)
+    # The same without the split.
+    whole = privacy_loss(
+        trace(as_mechanism(function), x[:2]), trace(as_mechanism(function), x2[:2])
+    )
+    assert whole.epsilon == pytest.approx(few[0].epsilon, abs=1e-9)
+    assert whole.delta(0.3) == pytest.approx(few[0].delta(0.3), abs=1e-9)
+
+
+def carries_the_last(x, rng):
+    out, last = [], 0.0
+    for q in x:
+        v = q + rng.laplace()
+        if v > last:
+            out.append(v)
+        else:
+            out.append(0)
+        last = v
+    return out
+
+
+def shares_a_threshold(x, rng):
+    threshold = rng.laplace()
+    return [max(q + rng.laplace(), threshold) for q in x]
+
+
+def remembers(x, rng):
+    seen = {}
+    out = []
+    for q in x:
+        v = seen.setdefault(q, q + rng.laplace())
+        out.append(max(v, 0))
+    return out
+
+
+def stops(x, rng):
+    out = []
+    for q in x:
+        if q + rng.laplace() > 0:
+            break
+        out.append(max(0, q + rng.laplace()))
+    return out
+
+
+def draws_on(x, rng):
+    out = []
+    for q in x:
+        if rng.random() < 0.5:
+            noise = rng.laplace()
+        else:
+            out.append(q)
+            continue
+        out.append(max(0, q + noise))
+    return out
+
+
+@pytest.mark.parametrize(
+    "function", [carries_the_last, shares_a_threshold, remembers, stops, draws_on]
+)
+def test_entries_that_see_each_other_stay_together(function):
+    assert len(independent_results(as_mechanism(function), [1.0, 2.0], [0.0, 2.0])) == 1

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from dpest.declaration import Mechanism
+from dpest.distributions import elements
 from dpest.program.calls import caller
 from dpest.program.sources import definition_of, names_read, rebuilt, target_of
 from dpest.program.watchdog import Deadline, TimeUp, watched
@@ -49,7 +50,8 @@ def independent_results(mechanism: Mechanism, *inputs: Any) -> list[Mechanism]:
     """
     if mechanism.black_box:
         return [mechanism]
-    functions = _split(inspect.unwrap(mechanism.function))
+    function = inspect.unwrap(mechanism.function)
+    functions = _split(function) or elements.for_each(function, inputs)
     if len(functions) < 2:
         return [mechanism]
     found = [replace(mechanism, function=function) for function in functions]

@@ -1,0 +1,225 @@
+"""A function that does the same for each entry of its data, one function for each entry.
+
+`[max(0, q + rng.laplace()) for q in x]` has 2^n paths together and 2·n apart. That the entries have
+nothing to do with each other is read off the source: a comprehension, or a loop that appends one
+value an entry, and carries nothing over.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dpest.program.sources import definition_of, names_read, rebuilt, target_of
+
+_MOST = 64
+_FORKING = (
+    "max",
+    "min",
+    "abs",
+    "clip",
+    "maximum",
+    "minimum",
+    "fabs",
+    "where",
+    "integers",
+    "choice",
+)
+_PLAIN = (
+    *("max", "min", "abs", "round", "int", "float", "bool", "str", "len", "sum", "pow", "divmod"),
+    *("list", "tuple", "sorted", "any", "all", "range", "zip", "enumerate", "complex"),
+)
+_FREE = ("np", "numpy", "math", "rng")  # whose methods change nothing but the stream
+
+
+def for_each(function: Any, inputs: Sequence[Any]) -> list[types.FunctionType]:
+    """One function for each entry, which releases a list of one; [] if there is no split."""
+    lengths = {len(x) if hasattr(x, "__len__") else 0 for x in inputs}
+    definition = definition_of(function)
+    if definition is None or len(lengths) != 1 or not 2 <= (n := lengths.pop()) <= _MOST:
+        return []
+    body = list(definition.body)
+    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        body = body[1:]  # the docstring
+    argument = next(iter(inspect.signature(function).parameters), "")
+    found = _comprehension(body) or _loop(body)
+    if found is None:
+        return []
+    before, target, over, work = found
+    if not _apart(function, definition, before, target, work) or not _forks(work):
+        return []
+    entries = [_entry(argument, target, over, i) for i in range(n)]
+    if None in entries:
+        return []
+    return [
+        rebuilt(function, definition, copy.deepcopy([*before, entry, *work]))
+        for entry in entries
+        if entry is not None
+    ]
+
+
+_Parts = tuple[list[ast.stmt], ast.expr, ast.expr, list[ast.stmt]]
+
+
+def _comprehension(body: list[ast.stmt]) -> _Parts | None:
+    """…; return [work for target in over]"""
+    *before, last = body
+    if not isinstance(last, ast.Return) or not isinstance(last.value, ast.ListComp):
+        return None
+    made = last.value
+    if len(made.generators) != 1 or made.generators[0].ifs or made.generators[0].is_async:
+        return None
+    (turn,) = made.generators
+    return before, turn.target, turn.iter, [_released(made.elt)]
+
+
+def _loop(body: list[ast.stmt]) -> _Parts | None:
+    """…; out = []; for target in over: work, out.append(value); return out"""
+    if len(body) < 3:
+        return None
+    *before, loop, last = body
+    if not isinstance(loop, ast.For) or loop.orelse or not isinstance(last, ast.Return):
+        return None
+    if not isinstance(last.value, ast.Name):
+        return None
+    name = last.value.id
+    starts = [s for s in before if target_of(s) == name]
+    if len(starts) != 1 or not _is_empty_list(getattr(starts[0], "value", None)):
+        return None
+    before = [s for s in before if s is not starts[0]]
+    work = _ending(loop.body, name)
+    if work is None or any(name in names_read(s) for s in (*before, *work)):
+        return None
+    return before, loop.target, loop.iter, work
+
+
+def _is_empty_list(node: Any) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id == "list" and not node.args
+    return isinstance(node, ast.List) and not node.elts
+
+
+def _ending(statements: list[ast.stmt], name: str) -> list[ast.stmt] | None:
+    """The statements with the `append` that each way through them ends with as a `return`."""
+    *rest, last = statements
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        call = last.value
+        appends = isinstance(call.func, ast.Attribute) and call.func.attr == "append"
+        if not appends or len(call.args) != 1 or call.keywords:
+            return None
+        assert isinstance(call.func, ast.Attribute)
+        if not isinstance(call.func.value, ast.Name) or call.func.value.id != name:
+            return None
+        return [*rest, _released(call.args[0])]
+    if isinstance(last, ast.If) and last.orelse:
+        branches = [_ending(branch, name) for branch in (last.body, last.orelse)]
+        if None in branches:
+            return None
+        chosen = copy.copy(last)
+        chosen.body, chosen.orelse = branches[0] or [], branches[1] or []
+        return [*rest, chosen]
+    return None
+
+
+def _released(value: ast.expr) -> ast.stmt:
+    return ast.copy_location(ast.Return(ast.List([value], ast.Load())), value)
+
+
+def _entry(argument: str, target: ast.expr, over: ast.expr, i: int) -> ast.stmt | None:
+    """What the loop's variables are for one entry: over x, enumerate(x) or range(len(x))."""
+    data = ast.Subscript(ast.Name(argument, ast.Load()), ast.Constant(i), ast.Load())
+    shown = ast.unparse(over)
+    value: ast.expr
+    if shown == argument:
+        value = data
+    elif shown == f"enumerate({argument})":
+        value = ast.Tuple([ast.Constant(i), data], ast.Load())
+    elif shown == f"range(len({argument}))":
+        value = ast.Constant(i)
+    else:
+        return None
+    return ast.copy_location(ast.Assign([copy.deepcopy(target)], value), over)
+
+
+def _apart(
+    function: types.FunctionType,
+    definition: ast.FunctionDef,
+    before: Sequence[ast.stmt],
+    target: ast.expr,
+    work: Sequence[ast.stmt],
+) -> bool:
+    """Whether nothing is drawn before the loop, and nothing is carried from turn to turn."""
+    if any(target_of(s) is None or "rng" in names_read(s) for s in before):
+        return False
+    arguments = {a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)}
+    outer = {target_of(s) for s in before} | arguments
+    own = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    if own & outer:
+        return False
+    fixed = outer | own
+    for node in (n for s in work for n in ast.walk(s)):
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+            return False
+        if isinstance(node, (ast.Break, ast.Continue, ast.While, ast.For, ast.Try, ast.With)):
+            return False
+        if isinstance(node, (ast.Delete, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Lambda)):
+            return False
+        if isinstance(node, ast.Call) and not _harmless(node, function, fixed):
+            return False
+    return _assigned_first(work, fixed)
+
+
+def _harmless(call: ast.Call, function: types.FunctionType, local: set[Any]) -> bool:
+    """A call that changes nothing that another entry could see."""
+    if isinstance(call.func, ast.Name):
+        name = call.func.id
+        own = name in local or name in function.__globals__ or name in function.__code__.co_freevars
+        return not own and name in _PLAIN
+    owner = call.func
+    while isinstance(owner, ast.Attribute):
+        owner = owner.value
+    return isinstance(owner, ast.Name) and owner.id in _FREE
+
+
+def _assigned_first(work: Sequence[ast.stmt], fixed: set[Any]) -> bool:
+    """Whether each name that the turn binds is bound, in this turn, before it is read."""
+    bound: set[str] = set()
+    stored = {
+        n.id
+        for s in work
+        for n in ast.walk(s)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    if stored & fixed:
+        return False
+    for statement in work:
+        name = target_of(statement)
+        reads = names_read(statement)
+        if any(other in stored and other not in bound for other in reads):
+            return False
+        if name is not None:
+            bound.add(name)
+        elif any(isinstance(n, ast.Name) and _stores(n) for n in ast.walk(statement)):
+            return False
+    return True
+
+
+def _stores(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+def _forks(work: Sequence[ast.stmt]) -> bool:
+    """Whether entries have several paths each; without them there is nothing to gain."""
+
+    def names(node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func).rpartition(".")[2]
+
+    nodes = [n for s in work for n in ast.walk(s)]
+    if any(isinstance(n, (ast.If, ast.IfExp, ast.BoolOp)) for n in nodes):
+        return True
+    return any(name in _FORKING for n in nodes for name in names(n))
