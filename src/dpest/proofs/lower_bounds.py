@@ -238,6 +238,7 @@ class _Search:
         self.draws = draws
         self.box = box
         self.length = length
+        self.cost_of = Costs()
         self.value = 0.0
         self.best: tuple[list[LoopEdge], list[Problem], Mapping[Symbol, Fraction], int] | None = (
             None
@@ -257,9 +258,10 @@ class _Search:
         }
         problems = [_as_problem(one, self.draws) for one in shared]
         if self.box is not None:
-            value, point = climb_shared(problems, dict.fromkeys(inputs[:read], self.box), point)
+            face = dict.fromkeys(inputs[:read], self.box)
+            value, point = climb_shared(problems, face, point, self.cost_of)
         else:
-            value = min(cost_at(p, point).cost for p in problems)
+            value = min(self.cost_of(p, point).cost for p in problems)
         if value <= self.value + _CLOSE:
             return False
         self.value, self.best = value, (path, problems, point, length)
