@@ -288,8 +288,8 @@ METHODS = dict(composition=check_composition, cells=check_cells, loop=check_loop
 def check(C):
     need(C["format"] == "dpest-certificate/1" and hashlib.sha256(C["source"].encode()).hexdigest() == C["sha256"], "format, or digest of the source")
     METHODS[C["method"]](C)
-    name, unit = "ρ" if is_rho(C) else "ε", f"·{C['unit']}" if C["unit"] else ""
-    return f"{C['mechanism']}: {name} ≤ {C['epsilon']}{unit}, {C['adjacency']['name']}, n: {C['length']}"
+    name, unit, limits = "ρ" if is_rho(C) else "ε", f"·{C['unit']}" if C["unit"] else "", [f"[{a}, {b}]" for a, b in C.get("domain", {}).get("range", ()) if (a, b) != ("-inf", "inf")]
+    return f"{C['mechanism']}: {name} ≤ {C['epsilon']}{unit}, {C['adjacency']['name']}, n: {C['length']}{', data in ' * bool(limits)}{' x '.join(limits)}"
 def verdict(path):
     try:
         with open(path, encoding="utf-8") as file: C = json.load(file)
