@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import dpest
@@ -263,3 +264,43 @@ def draws_on(x, rng):
 )
 def test_entries_that_see_each_other_stay_together(function):
     assert len(independent_results(as_mechanism(function), [1.0, 2.0], [0.0, 2.0])) == 1
+
+
+def clipped_array(x, rng, *, eps=1.0):
+    n = len(x)
+    noisy = np.asarray(x) + rng.laplace(scale=1 / eps, size=n)
+    return np.clip(noisy, 0, 9)
+
+
+def shown_above(x, rng, *, eps=1.0):
+    noisy = np.array(x) + rng.laplace(scale=1 / eps, size=len(x))
+    return np.where(noisy > 2, noisy, 0).tolist()
+
+
+@pytest.mark.parametrize("function", [clipped_array, shown_above])
+def test_arithmetic_on_arrays_is_done_apart(function):
+    x = [1.0] * 16
+    assert len(independent_results(as_mechanism(function), x)) == 16
+    loss = dpest.exact(function, x, [2.0, *x[1:]])
+    assert loss.complete
+    assert loss.epsilon == pytest.approx(1.0, abs=1e-12)
+
+
+def centred(x, rng):
+    noisy = np.asarray(x) + rng.laplace(size=len(x))
+    return np.maximum(noisy - noisy.mean(), 0)
+
+
+def drawn_twice(x, rng):
+    first = np.asarray(x) + rng.laplace(size=len(x))
+    second = np.asarray(x) + rng.laplace(size=len(x))
+    return np.maximum(first, second)
+
+
+def one_draw(x, rng):
+    return np.maximum(np.asarray(x) + rng.laplace(), 0)
+
+
+@pytest.mark.parametrize("function", [centred, drawn_twice, one_draw])
+def test_arrays_whose_entries_meet_stay_together(function):
+    assert len(independent_results(as_mechanism(function), [1.0, 2.0])) == 1

@@ -1,8 +1,8 @@
 """A function that does the same for each entry of its data, one function for each entry.
 
 `[max(0, q + rng.laplace()) for q in x]` has 2^n paths together and 2·n apart. That the entries have
-nothing to do with each other is read off the source: a comprehension, or a loop that appends one
-value an entry, and carries nothing over.
+nothing to do with each other is read off the source: a comprehension, a loop that appends one value
+an entry and carries nothing over, or arithmetic on whole arrays.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import inspect
 import types
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 from dpest.program.sources import definition_of, names_read, rebuilt, target_of
 
@@ -33,6 +35,7 @@ _PLAIN = (
     *("max", "min", "abs", "round", "int", "float", "bool", "str", "len", "sum", "pow", "divmod"),
     *("list", "tuple", "sorted", "any", "all", "range", "zip", "enumerate", "complex"),
 )
+_ENTRYWISE = ("maximum", "minimum", "clip", "abs", "absolute", "fabs", "where")
 _FREE = ("np", "numpy", "math", "rng")  # whose methods change nothing but the stream
 
 
@@ -48,7 +51,9 @@ def for_each(function: Any, inputs: Sequence[Any]) -> list[types.FunctionType]:
     argument = next(iter(inspect.signature(function).parameters), "")
     found = _comprehension(body) or _loop(body)
     if found is None:
-        return []
+        arrays = all(isinstance(x, np.ndarray) and x.ndim == 1 for x in inputs)
+        turns = [_Turn(argument, arrays, i).of(body) for i in range(n)]
+        return [rebuilt(function, definition, turn) for turn in turns if turn]
     before, target, over, work = found
     if not _apart(function, definition, before, target, work) or not _forks(work):
         return []
@@ -60,6 +65,106 @@ def for_each(function: Any, inputs: Sequence[Any]) -> list[types.FunctionType]:
         for entry in entries
         if entry is not None
     ]
+
+
+class _Mixed(Exception):
+    """Something that is not done entry by entry."""
+
+
+class _Turn:
+    """Arithmetic on whole arrays, as it is for one entry."""
+
+    def __init__(self, argument: str, arrays: bool, entry: int) -> None:
+        self.argument = argument
+        self.arrays = arrays  # whether the data are an array already
+        self.data = ast.Subscript(ast.Name(argument, ast.Load()), ast.Constant(entry), ast.Load())
+        self.vectors: set[str] = set()
+        self.sizes = {f"len({argument})", f"{argument}.shape", f"np.shape({argument})"}
+
+    def of(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """The body for this entry; [] if entries are not apart, or have one path each."""
+        made: list[ast.stmt] = []
+        *before, last = body
+        if not isinstance(last, ast.Return) or last.value is None or not _forks(body):
+            return []
+        try:
+            for statement in before:
+                name, value = target_of(statement), getattr(statement, "value", None)
+                if name is None or value is None or name in (self.argument, "rng"):
+                    return []
+                new, vector = self.at(value)
+                if name in self.vectors and not vector:
+                    return []
+                if vector:
+                    self.vectors.add(name)
+                elif ast.unparse(value) in self.sizes:
+                    self.sizes.add(name)
+                target = ast.Assign([ast.Name(name, ast.Store())], new)
+                made.append(ast.copy_location(target, statement))
+            new, vector = self.at(_plain_list(last.value))
+        except _Mixed:
+            return []
+        return [*made, _released(ast.copy_location(new, last.value))] if vector else []
+
+    def at(self, node: ast.expr) -> tuple[ast.expr, bool]:
+        """The expression for this entry, and whether it has one value for each entry."""
+        if isinstance(node, ast.Name) and node.id in self.vectors:
+            return node, True
+        if isinstance(node, ast.Name) and node.id == self.argument and self.arrays:
+            return self.data, True
+        if isinstance(node, ast.Call):
+            return self.call(node)
+        found = copy.copy(node)
+        if isinstance(found, ast.BinOp):
+            found.left, one = self.at(found.left)
+            found.right, two = self.at(found.right)
+            return found, one or two
+        if isinstance(found, ast.UnaryOp) and not isinstance(found.op, ast.Not):
+            found.operand, vector = self.at(found.operand)
+            return found, vector
+        if isinstance(found, ast.Compare) and len(found.ops) == 1:
+            found.left, one = self.at(found.left)
+            right, two = self.at(found.comparators[0])
+            found.comparators = [right]
+            return found, one or two
+        return self.scalar(node), False
+
+    def call(self, node: ast.Call) -> tuple[ast.expr, bool]:
+        name = ast.unparse(node.func)
+        owner, _, method = name.rpartition(".")
+        found = copy.copy(node)
+        if owner in ("np", "numpy") and method in ("array", "asarray"):
+            if [ast.unparse(a) for a in node.args] == [self.argument] and not node.keywords:
+                return self.data, True
+        elif owner == "rng":
+            sizes = [k for k in node.keywords if k.arg == "size"]
+            if len(sizes) != 1 or ast.unparse(sizes[0].value) not in self.sizes:
+                raise _Mixed
+            for part in (*node.args, *(k.value for k in node.keywords)):
+                self.scalar(part)
+            found.keywords = [k for k in node.keywords if k.arg != "size"]
+            return found, True
+        elif owner in ("np", "numpy") and method in _ENTRYWISE and not node.keywords:
+            parts = [self.at(a) for a in node.args]
+            found.args = [p[0] for p in parts]
+            return found, any(p[1] for p in parts)
+        return self.scalar(node), False
+
+    def scalar(self, node: ast.expr) -> ast.expr:
+        """An expression that has nothing to do with whole arrays, nor with noise."""
+        if names_read(node) & {*self.vectors, "rng"}:
+            raise _Mixed
+        return node
+
+
+def _plain_list(node: ast.expr) -> ast.expr:
+    """`values.tolist()` and `list(values)` are the values."""
+    if isinstance(node, ast.Call) and not node.keywords:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "tolist" and not node.args:
+            return node.func.value
+        if isinstance(node.func, ast.Name) and node.func.id == "list" and len(node.args) == 1:
+            return node.args[0]
+    return node
 
 
 _Parts = tuple[list[ast.stmt], ast.expr, ast.expr, list[ast.stmt]]

@@ -162,8 +162,13 @@ def agree(whole: Mechanism, parts: Sequence[Mechanism], x: Any, checks: int = _C
                 found: list[Any] = []
                 for call in apart:
                     found += call(data, stream)
-                if repr(found) != repr(list(expected)) or repr(data) != repr(x):
+                if _shown(found) != _shown(expected) or repr(data) != repr(x):
                     return False
     except (Exception, TimeUp):  # the user's code: whatever it does, the whole function is traced
         return False
     return True
+
+
+def _shown(values: Any) -> str:
+    """Elements as text; NumPy's numbers as Python's."""
+    return repr([v.item() if isinstance(v, (np.generic, np.ndarray)) else v for v in values])
