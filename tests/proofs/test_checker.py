@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from dpest import zoo
+import dpest
+from dpest import ANY, zoo
 from dpest.declaration import as_mechanism
 from dpest.proofs import checker, prove
 from dpest.proofs.rebuilding import differences
 from proofs import proof_mechanisms as m
+from proofs import query_mechanisms as q
 
 CHECKER = Path(checker.__file__)
 
@@ -36,6 +38,9 @@ TARGETS = {
     "merged": (m.noisy_max_loop, {"adjacency": "linf", "length": 4}),
     "exponential": (zoo.get("ReportNoisyMax2"), {"length": 3}),
     "square": (m.gaussian_max, {"adjacency": "l1", "length": 3, "claim": "zcdp:1"}),
+    "statistic": (q.spread, {"adjacency": "replace_one", "domain": dpest.reals(ANY, 0, 3)}),
+    "records": (q.filtered_sum, {"adjacency": "add_remove_one"}),
+    "steps": (q.parity, {"adjacency": "replace_one", "domain": dpest.integers(ANY, 0, 20)}),
 }
 CASES = {
     name: lambda target=target, question=question: certificate(target, **question)
@@ -95,6 +100,13 @@ def test_a_smaller_bound_is_refused(certificates, name):
 @pytest.mark.parametrize("name", CASES)
 def test_more_neighbours_are_refused(certificates, name):
     changed = copy.deepcopy(certificates[name])
+    if "cases" in changed:  # any record for any other: the range of the data is what bounds it
+        ends = [e for e in changed["domain"]["range"][0] if "inf" not in e]
+        if not ends:
+            return
+        changed["domain"]["range"] = [["-100", "100"]]
+        assert refused(changed) or differences(changed, TARGETS[name][0])
+        return
     if changed["adjacency"]["radius"] == "inf":
         return
     changed["adjacency"]["radius"] = str(checker.number(changed["adjacency"]["radius"]) * 2)
@@ -194,6 +206,7 @@ ACCEPTED = {
     ("element",): MODEL,  # scores that count less
     ("cases", "if"): MODEL,  # where a case of a record begins
     ("cases", "value"): MODEL,  # a record that adds less
+    ("domain", "range"): WEAKER,  # data within narrower bounds
     ("cases", "empty"): SLACK,  # weights of a contradiction that add up to more than it needs
 }
 
@@ -227,8 +240,8 @@ def test_every_number_that_may_be_changed_is_listed(certificates, name):
             assert part in ACCEPTED, path
             if part == ("epsilon",):
                 assert step > 0
-            if part == ("adjacency", "radius"):
-                assert step < 0
+            if part == ("adjacency", "radius"):  # cases: any record for any other, in its range
+                assert step < 0 or "cases" in whole
             if ACCEPTED[part] is MODEL:
                 seen.setdefault(part, changed)
     assert count > 30
