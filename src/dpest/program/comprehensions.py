@@ -21,7 +21,8 @@ from dpest.program.any_length import ANY_LENGTH, NumpyForVectors, Pass, Vector, 
 from dpest.program.lengths import Count, unsupported
 from dpest.program.piece_runs import conditions_of
 from dpest.program.places import is_user_file
-from dpest.program.records import MODULES, REPLACED, Module, Records
+from dpest.program.record_library import MODULES, REPLACED, Module
+from dpest.program.records import Records
 from dpest.program.roots import with_units
 from dpest.program.running import running
 from dpest.program.symbolic import Truth, is_symbolic

@@ -42,7 +42,8 @@ from dpest.program.piece_runs import Outcome, PieceRun, World, kept, outcomes
 from dpest.program.pieces import ITEM, Cut, Piece, cut, scope
 from dpest.program.public_sizes import Places, Public, Sized
 from dpest.program.record_cases import Entry, RecordError
-from dpest.program.records import PrivateSize, Records, SortedRecords, Tally
+from dpest.program.record_containers import PrivateSize, SortedRecords, Tally
+from dpest.program.records import Records
 from dpest.program.running import in_run
 from dpest.program.running_maximum import greatest_so_far
 from dpest.program.skeleton import flatten

@@ -33,7 +33,8 @@ from dpest.program.record_cases import (
     as_number,
     explored,
 )
-from dpest.program.records import Records, Tally, of_table
+from dpest.program.record_containers import Tally
+from dpest.program.records import Records, of_table
 from dpest.program.running import in_run
 from dpest.program.states import copied, signature
 from dpest.program.symbolic import Real
