@@ -18,7 +18,7 @@ from dpest import measures
 from dpest.attacks.budget import Budget, Progress, Report
 from dpest.errors import DomainError, DpestError, InputError, PathLimitError, RefusedError
 from dpest.evidence import EXACT, Evidence, Measure, Witness
-from dpest.inputs.domains import ANY, integers
+from dpest.inputs.domains import ANY, Reals, integers
 from dpest.inputs.patterns import patterns
 from dpest.inputs.search import WorstPair, search
 from dpest.pictures import curves
@@ -314,8 +314,12 @@ class Campaign:
         """What a proof says from below, where a pair takes the exact engine too long.
 
         The ray argument, with exact multipliers: a supremum over all real inputs, of no one pair.
+        A bounded domain ends before the ray does, and its ε may be smaller.
         """
         lower, n = proof.lower, self.question.length
+        domain = self.question.domain
+        if not isinstance(domain, Reals) or (domain.low, domain.high) != (-math.inf, math.inf):
+            return
         if lower is None or lower.length != n or proof.length != n or math.isinf(lower.value):
             return
         far = f"release {lower.ray.release}: a limit, as these inputs go on along their difference"

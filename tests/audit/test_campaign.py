@@ -177,6 +177,15 @@ def test_a_proof_speaks_from_below_where_pairs_take_too_long(monkeypatch):
     assert any("could not be followed" in note for note in verdict.notes)
 
 
+def test_a_bounded_domain_ends_before_the_ray(monkeypatch):
+    """The supremum over all reals is no lower bound for inputs between 0 and 1."""
+    monkeypatch.setattr(campaign, "RAY_SECONDS", 1e-9)
+    verdict = dpest.audit(zoo.get("SVT4"), domain=dpest.reals(4, 0, 1))
+    assert verdict.lower is None or "ray argument" not in verdict.lower.method
+    assert verdict.upper.value == pytest.approx(0.175)
+    assert verdict.lower.value < 0.17
+
+
 def test_the_end_of_a_wider_time_limit_is_not_taken_for_the_traces_own():
     def endless(x, rng):
         while rng.laplace() + x[0] < 1e9:
