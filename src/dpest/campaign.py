@@ -113,8 +113,9 @@ class Campaign:
             proof, exact = "proof" in self.engines, "exact" in self.engines
             if proof:
                 self.prove((ANY,))
-            if exact and self.verdict().upper is None:
-                # No bound for every length: the first patterns may show at once that ε is infinite.
+            if exact and not any(p.ray is not None for p in self.proofs):
+                # Without a bound for every length the first patterns may show at once that ε is
+                # infinite; with one that has no ray, that it is reached.
                 with self.pair_limit(4 * LOOK_SECONDS):
                     self.search_exactly(look=True)
             if proof and not self.settled():

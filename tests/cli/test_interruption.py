@@ -11,9 +11,10 @@ import time
 import pytest
 
 SLOW = """
-import random, time
+import pathlib, random, time
 
 def slow(x):
+    pathlib.Path("started").touch()
     time.sleep(0.002)
     return x[0] + random.expovariate(1.0) - random.expovariate(1.0)
 """
@@ -31,10 +32,18 @@ def test_the_bound_so_far_survives(tmp_path, how):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A test-suite that runs in the background hands down that Ctrl-C is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    time.sleep(6)
-    running.send_signal(how)
-    out, err = running.communicate(timeout=60)
+    try:
+        patience = time.monotonic() + 120
+        while not (tmp_path / "started").exists() and time.monotonic() < patience:
+            time.sleep(0.1)
+        time.sleep(4)
+        running.send_signal(how)
+        out, err = running.communicate(timeout=60)
+    finally:
+        running.kill()
     assert running.returncode == 130, (out, err)
     assert "interrupted" in out
     report = json.loads((tmp_path / "out.json").read_text())
