@@ -66,3 +66,21 @@ def test_waiting_costs_less_than_computing(monkeypatch):
     assert not idle.passed()
     clock["wall"] = 2.0 + BUSY
     assert idle.passed()
+
+
+def test_a_time_up_inside_of_a_destructor_is_not_reported(capsys):
+    class Slow:
+        def __del__(self):
+            end = time.monotonic() + 0.4
+            while time.monotonic() < end:
+                pass
+
+    def endless():
+        thing = Slow()
+        del thing  # the first TimeUp comes in here, where Python can't raise it
+        while True:
+            pass
+
+    with pytest.raises(TimeUp), watched(Deadline(0.1)):
+        endless()
+    assert "TimeUp" not in capsys.readouterr().err

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 # On a busy machine a thread gets less than its time: by the clock it may take so much longer.
 BUSY = 3.0
@@ -76,6 +78,7 @@ class _Dog:
             before = self.deadlines.get(ident, [])
             self.deadlines[ident] = [*before, deadline]
             if self.thread is None or not self.thread.is_alive():
+                _hush()
                 self.thread = threading.Thread(target=self._run, name="dpest-watch", daemon=True)
                 self.thread.start()
             elif self.idle:
@@ -109,6 +112,23 @@ class _Dog:
 
 
 _dog = _Dog()
+
+
+def _hush() -> None:
+    """Let nobody report a TimeUp that came inside of a destructor or a weak reference's callback.
+
+    Python can't raise there; the next one comes a moment later.
+    """
+    before = sys.unraisablehook
+    if getattr(before, "knows_time_up", False):
+        return
+
+    def hook(unraisable: Any) -> None:
+        if unraisable.exc_type is not TimeUp:
+            before(unraisable)
+
+    hook.knows_time_up = True  # type: ignore[attr-defined]
+    sys.unraisablehook = hook
 
 
 def _new_dog() -> None:
