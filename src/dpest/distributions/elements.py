@@ -11,12 +11,19 @@ import ast
 import copy
 import inspect
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dpest.program.sources import definition_of, names_read, rebuilt, target_of
+from dpest.program.sources import (
+    body_of,
+    definition_of,
+    names_bound,
+    names_read,
+    rebuilt,
+    target_of,
+)
 
 _MOST = 64
 _FORKING = (
@@ -45,9 +52,7 @@ def for_each(function: Any, inputs: Sequence[Any]) -> list[types.FunctionType]:
     definition = definition_of(function)
     if definition is None or len(lengths) != 1 or not 2 <= (n := lengths.pop()) <= _MOST:
         return []
-    body = list(definition.body)
-    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        body = body[1:]  # the docstring
+    body = body_of(definition)
     argument = next(iter(inspect.signature(function).parameters), "")
     found = _comprehension(body) or _loop(body)
     if found is None:
@@ -293,12 +298,7 @@ def _harmless(call: ast.Call, function: types.FunctionType, local: set[Any]) -> 
 def _assigned_first(work: Sequence[ast.stmt], fixed: set[Any]) -> bool:
     """Whether each name that the turn binds is bound, in this turn, before it is read."""
     bound: set[str] = set()
-    stored = {
-        n.id
-        for s in work
-        for n in ast.walk(s)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
+    stored = {name for s in work for name in names_bound(s)}
     if stored & fixed:
         return False
     for statement in work:
@@ -308,23 +308,15 @@ def _assigned_first(work: Sequence[ast.stmt], fixed: set[Any]) -> bool:
             return False
         if name is not None:
             bound.add(name)
-        elif any(isinstance(n, ast.Name) and _stores(n) for n in ast.walk(statement)):
+        elif names_bound(statement):
             return False
     return True
 
 
-def _stores(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
-
-
 def _forks(work: Sequence[ast.stmt]) -> bool:
     """Whether entries have several paths each; without them there is nothing to gain."""
-
-    def names(node: ast.AST) -> Iterator[str]:
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func).rpartition(".")[2]
-
     nodes = [n for s in work for n in ast.walk(s)]
     if any(isinstance(n, (ast.If, ast.IfExp, ast.BoolOp)) for n in nodes):
         return True
-    return any(name in _FORKING for n in nodes for name in names(n))
+    called = {ast.unparse(n.func).rpartition(".")[2] for n in nodes if isinstance(n, ast.Call)}
+    return not called.isdisjoint(_FORKING)

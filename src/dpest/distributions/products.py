@@ -22,7 +22,7 @@ import numpy as np
 from dpest.declaration import Mechanism
 from dpest.distributions import elements
 from dpest.program.calls import caller
-from dpest.program.sources import definition_of, names_read, rebuilt, target_of
+from dpest.program.sources import body_of, definition_of, names_read, rebuilt, target_of
 from dpest.program.watchdog import Deadline, TimeUp, watched
 
 _CHECKS = 12
@@ -63,9 +63,7 @@ def _split(function: Any) -> list[types.FunctionType]:
     definition = definition_of(function)
     if definition is None:
         return []
-    body = list(definition.body)
-    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        body = body[1:]  # the docstring
+    body = body_of(definition)
     if not body or not isinstance(body[-1], ast.Return):
         return []
     returned = body[-1].value

@@ -54,11 +54,6 @@ class _Formula:
     parts: tuple[_Formula, ...]
     conjunction: bool
 
-    @property
-    def key(self) -> Any:
-        """Equal for equal formulas."""
-        return self
-
 
 class Template:
     """A mechanism's paths for all inputs of one shape."""
@@ -269,7 +264,7 @@ class _Half:
                     continue
                 if symbol in trace.indicators:
                     meaning = formula(trace.indicators[symbol])
-                    new = self._named(len(names), meaning.key, "indicator")
+                    new = self._named(len(names), meaning, "indicator")
                     self.indicators[new] = meaning
                 else:
                     noise = trace.noises[symbol]

@@ -22,7 +22,7 @@ import numpy as np
 
 from dpest.declaration import Mechanism
 from dpest.program.calls import caller
-from dpest.program.sources import definition_of, names_read, rebuilt, target_of
+from dpest.program.sources import definition_of, names_bound, names_read, rebuilt, target_of
 from dpest.program.watchdog import Deadline, TimeUp, watched
 
 _CHECKS = 12
@@ -80,8 +80,8 @@ class _Scope:
     """What the names of a function mean, where they are not its own."""
 
     def __init__(self, function: types.FunctionType, definition: ast.FunctionDef) -> None:
-        bound = {n.id for n in ast.walk(definition) if isinstance(n, ast.Name) and _binds(n)}
-        self._own = bound | {a.arg for a in ast.walk(definition) if isinstance(a, ast.arg)}
+        arguments = {a.arg for a in ast.walk(definition) if isinstance(a, ast.arg)}
+        self._own = names_bound(definition) | arguments
         known = inspect.getclosurevars(function).nonlocals
         self._outside = {**vars(builtins), **function.__globals__, **known}
 
@@ -104,19 +104,6 @@ class _Scope:
 
 def _is_known(meant: Any) -> bool:
     return meant in _PURE or getattr(math, getattr(meant, "__name__", ""), None) is meant
-
-
-def _binds(node: ast.Name) -> bool:
-    return isinstance(node.ctx, (ast.Store, ast.Del))
-
-
-@dataclass
-class _Parts:
-    """An expression as processing (in which `name(i)` stands for the i-th leaf) and leaves."""
-
-    ending: ast.expr
-    leaves: list[ast.expr]
-    bent: bool  # whether there is any processing
 
 
 def _leaf_name(number: int) -> str:
@@ -306,7 +293,7 @@ def _taken_apart(
     ending, bent = _decomposed(released, scope, leaves)
     if not bent:
         return None
-    if last.value is not None and _decomposed(last.value, scope, [])[1]:
+    if _decomposed(last.value, scope, [])[1]:
         steps.append(ast.unparse(last.value))
     back = leaves[0] if len(leaves) == 1 else ast.Tuple(leaves, ast.Load())
     end = ast.copy_location(ast.Return(back), last)

@@ -33,6 +33,23 @@ def definition_of(function: Any) -> ast.FunctionDef | None:
     return definition
 
 
+def body_of(definition: ast.FunctionDef) -> list[ast.stmt]:
+    """The statements of a function, without its docstring."""
+    first, *rest = definition.body
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        return rest
+    return list(definition.body)
+
+
+def names_bound(node: ast.AST) -> set[str]:
+    """The names that an expression or a statement binds, or unbinds."""
+    return {
+        n.id
+        for n in ast.walk(node)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))
+    }
+
+
 def target_of(statement: ast.stmt) -> str | None:
     """The one name that a plain assignment binds."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
