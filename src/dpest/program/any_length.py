@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dpest.program.entrywise import Entrywise
 from dpest.program.lengths import Count, Counter, Position, unsupported
 from dpest.program.linear import Form, Symbol
 from dpest.program.public_sizes import Size, Sized, sized_draw
@@ -139,11 +140,8 @@ class Others:
         return ("others", self.vector.dpest_signature())
 
 
-class Vector:
+class Vector(Entrywise):
     """A vector of any length whose elements are all the same expression."""
-
-    __array_priority__ = 3000
-    __array_ufunc__ = None
 
     def __init__(self, element: Any, own: frozenset[Symbol] = frozenset()) -> None:
         self.element = element
@@ -157,40 +155,13 @@ class Vector:
             unsupported("arithmetic with a vector of known length")
         return Vector(how(self.element, other), self.own)
 
-    def __add__(self, other: Any) -> Any:
-        return self._with(other, operator.add)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b + a)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with(other, operator.sub)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b - a)
-
     def __mul__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: b * a)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
-        return self._with(other, operator.truediv)
-
     def __neg__(self) -> Any:
         return Vector(-self.element, self.own)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._with(other, operator.lt)
-
-    def __le__(self, other: Any) -> Any:
-        return self._with(other, operator.le)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._with(other, operator.gt)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._with(other, operator.ge)
 
     def __invert__(self) -> Any:
         return Vector(~self.element, self.own)

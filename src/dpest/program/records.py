@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dpest.program.entrywise import Entrywise
 from dpest.program.merging import decided
 from dpest.program.public_sizes import Place, Size
 from dpest.program.record_cases import (
@@ -33,11 +34,8 @@ from dpest.program.symbolic import Real, Truth, typed
 from dpest.program.symbolic_arrays import symbolic_array
 
 
-class Records:
+class Records(Entrywise):
     """One value for each record; `of` computes it, or says SKIPPED."""
-
-    __array_priority__ = 3000
-    __array_ufunc__ = None
 
     def __init__(
         self, of: Callable[[Any], Any], array: bool | None = False, whole: bool = True
@@ -69,25 +67,10 @@ class Records:
             )
         return self.each(how, other)
 
-    def __add__(self, other: Any) -> Any:
-        return self._with(other, operator.add)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b + a)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with(other, operator.sub)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b - a)
-
     def __mul__(self, other: Any) -> Any:
         return self._with(other, operator.mul)
 
     __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._with(other, operator.truediv)
 
     def __floordiv__(self, other: Any) -> Any:
         return self._with(other, operator.floordiv)
@@ -114,18 +97,6 @@ class Records:
         return self._with(other, operator.or_)
 
     __rand__, __ror__ = __and__, __or__
-
-    def __lt__(self, other: Any) -> Any:
-        return self._with(other, operator.lt)
-
-    def __le__(self, other: Any) -> Any:
-        return self._with(other, operator.le)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._with(other, operator.gt)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._with(other, operator.ge)
 
     def __eq__(self, other: object) -> Any:
         return self._with(other, operator.eq)
