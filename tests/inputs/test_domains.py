@@ -97,6 +97,13 @@ def test_lengths():
         ("reals(3, -1, inf)", reals(3, -1)),
         ("integers(any, 0, 5)", integers(ANY, 0, 5)),
         ("integers:5,0,10", integers(5, 0, 10)),
+        ("integers:0,10", integers(ANY, 0, 10)),
+        ("reals:-10,10", reals(ANY, -10, 10)),
+        ("reals: -inf, 0", reals(ANY, high=0)),
+        ("records:0,1", records(ANY, 0, 1)),
+        ("real:0,1", real(0, 1)),
+        ("reals(low=0, high=1)", reals(low=0, high=1)),
+        ("integers(3, high=2)", integers(3, high=2)),
         ("finite([1, 'a'])", finite([1, "a"])),
         ("records(5, 0, 1)", records(5, 0, 1)),
         ("reals", reals()),
@@ -107,7 +114,24 @@ def test_text(text, domain):
     assert parse_domain(str(domain)) == domain
 
 
-@pytest.mark.parametrize("text", ["complex(3)", "reals(x)", "integers(2, 0.5, 3)", "reals(3, 2)x"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "complex(3)",
+        "reals(x)",
+        "integers(2, 0.5, 3)",
+        "reals(3, 2)x",
+        "reals(0, 1)",
+        "reals(-1, 1)",
+        "reals(0.0, 1.0)",
+        "reals(True, 0)",
+        "reals:5,4",
+        "reals(1), (2)",
+        "records(3, 1, 0)",
+        "reals(width=3)",
+        "real(1, 2, 3)",
+    ],
+)
 def test_bad_text(text):
     with pytest.raises(InputError):
         parse_domain(text)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -130,9 +131,10 @@ class Reals(Domain):
         if self.form == "number" and self.length != 1:
             raise InputError(f"one number has length 1, not {self.length}")
         if not self.low <= self.high:
-            raise InputError(f"an empty domain: {self.low=}, {self.high=}")
-        if isinstance(self.length, int) and self.length < 0:
-            raise InputError(f"a length can't be negative: {self.length=}")
+            raise InputError(
+                f"an empty domain: nothing lies between {self.low:g} and {self.high:g}"
+            )
+        _check_length(self.length)
         low, high = max(self.low, self.box[0]), min(self.high, self.box[1])
         if low > high:  # the usual box lies outside: search near the domain's finite end
             low = self.low if self.low > -math.inf else self.high - 20
@@ -282,6 +284,12 @@ class Records(Domain):
     box: tuple[float, float] = (-10.0, 10.0)
     form: Form = "list"
 
+    def __post_init__(self) -> None:
+        for _, low, high in self.fields or (("", self.low, self.high),):
+            if not low <= high:
+                raise InputError(f"an empty domain: nothing lies between {low:g} and {high:g}")
+        _check_length(self.length)
+
     @property
     def width(self) -> float:
         return self.high - self.low if not self.fields else math.inf
@@ -361,6 +369,21 @@ class Records(Domain):
         return f"records({self.length}, {self.low:g}, {self.high:g})"
 
 
+def _check_length(length: Length) -> None:
+    """The first number of a domain is its length; bounds in its place are a mistake, not a length.
+
+    Datasets of length 0 are inputs of a domain of ANY length, not a domain of their own.
+    """
+    if length is ANY or (
+        isinstance(length, (int, np.integer)) and length >= 1 and length is not True
+    ):
+        return
+    raise InputError(
+        f"a length is a whole number of at least 1, not {length!r}: the length comes first and "
+        "the bounds after it, as in reals(5, 0, 1); or name them, as in reals(low=0, high=1)"
+    )
+
+
 def _between(low: float, high: float) -> str:
     if math.isinf(low) and math.isinf(high):
         return ""
@@ -419,17 +442,18 @@ def records(
 
 
 def parse_domain(text: str | Domain) -> Domain:
-    """A domain from text: "reals(10)", "integers(5, 0, 10)", "finite([1, 2])", "records(5, 0, 1)".
+    """A domain from text, as Python writes it or with a colon.
 
-    "real(0, 1)" and "integer(0, 1)" are one number. "reals:10" is read like "reals(10)". `inf` and
-    `any` may stand for numbers.
+    As Python: "reals(10)", "integers(5, 0, 10)", "reals(low=0, high=1)", "finite([1, 2])",
+    "real(0, 1)" (one number). With a colon: "reals:10" is a length, "reals:0,1" are bounds,
+    "reals:10,0,1" is both. `inf` and `any` may stand for numbers.
 
-    >>> parse_domain("integers(5, 0, 10)").high
-    10.0
+    >>> parse_domain("integers(5, 0, 10)") == parse_domain("integers:5,0,10")
+    True
     """
     if isinstance(text, Domain):
         return text
-    makers = {
+    makers: dict[str, Callable[..., Domain]] = {
         "reals": reals,
         "integers": integers,
         "real": real,
@@ -438,32 +462,34 @@ def parse_domain(text: str | Domain) -> Domain:
         "records": records,
     }
     form = str(text).strip()
-    name, _, inside = form.partition(":" if ":" in form.split("(")[0] else "(")
+    colon = ":" in form.split("(")[0]
+    name, _, inside = form.partition(":" if colon else "(")
     maker = makers.get(name.strip().lower())
     if maker is None:
         raise InputError(f"unknown domain {text!r}; write reals(…), integers(…), finite([…]), …")
-    inside = inside.strip().removesuffix(")") if "(" in form else inside
     try:
-        return maker(*_arguments(inside))  # type: ignore[operator]
+        numbers, named = _arguments(inside if colon else inside.strip().removesuffix(")"))
+        if colon and len(numbers) == 2 and "length" in inspect.signature(maker).parameters:
+            numbers = [ANY, *numbers]
+        return maker(*numbers, **named)
     except (TypeError, ValueError, SyntaxError) as error:
         raise InputError(f"can't read the domain {text!r}: {error}") from None
 
 
-def _arguments(text: str) -> list[Any]:
-    if not text.strip():
-        return []
+def _arguments(text: str) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call, as Python writes them: values and `inf` and `any`, no more."""
+    call = ast.parse(f"domain({text})", mode="eval").body
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise SyntaxError("unbalanced brackets")
+    named = {str(k.arg): _argument(k.value) for k in call.keywords}
+    return [_argument(node) for node in call.args], named
+
+
+def _argument(node: ast.expr) -> Any:
     words: dict[str, Any] = {"inf": math.inf, "any": ANY, "ANY": ANY}
-    tree = ast.parse(f"[{text}]", mode="eval").body
-    assert isinstance(tree, ast.List)
-    found = []
-    for node in tree.elts:
-        sign = 1
-        inner: ast.expr = node
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            sign, inner = -1, node.operand
-        if isinstance(inner, ast.Name) and inner.id in words:
-            word = words[inner.id]
-            found.append(word if sign == 1 else -word)
-        else:
-            found.append(ast.literal_eval(node))
-    return found
+    sign, inner = 1, node
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        sign, inner = -1, node.operand
+    if isinstance(inner, ast.Name) and inner.id in words:
+        return words[inner.id] if sign == 1 else -words[inner.id]
+    return ast.literal_eval(node)
