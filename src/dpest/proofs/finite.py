@@ -42,7 +42,7 @@ class _Run:
         self.prefix = list(prefix)
         self.taken: list[int] = []
         self.options: list[int] = []
-        self.probability: Any = Ratio((Fraction(1),))
+        self.probability: Any = Ratio((1,))
 
     def pick(self, chances: Sequence[Any]) -> int:
         possible = [i for i, c in enumerate(chances) if Ratio.of(c) != 0]
@@ -329,7 +329,7 @@ def _least(
                 if order > power:
                     power, where = order, ((x, y), output)
             else:
-                ratio = (p.top[0] / p.bottom[0]) / (q.top[0] / q.bottom[0])
+                ratio = p.value / q.value
                 if ratio > factor:
                     factor, where = ratio, ((x, y), output)
     if not symbolic:
@@ -349,7 +349,7 @@ def _order(value: Ratio) -> int:
 
 
 def _holds(tables: Any, x: Any, y: Any, power: int) -> bool:
-    shift: Poly = (*[Fraction(0)] * power, Fraction(1))
+    shift: Poly = (*[0] * power, 1)
     for output, p in tables[repr(x)].items():
         q = tables[repr(y)][output]
         left = times(times(p.top, q.bottom), shift)

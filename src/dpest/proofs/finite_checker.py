@@ -28,21 +28,23 @@ def need(holds, message):
 
 
 def times(p, q):
-    found = [Q(0)] * (len(p) + len(q) - 1) if p and q else []
+    found = [0] * (len(p) + len(q) - 1) if p and q else []
     for (i, x), (j, y) in itertools.product(enumerate(p), enumerate(q)):
         found[i + j] += x * y
     return found
 
 
 def plus(p, q, factor=1):
-    return [x + factor * y for x, y in itertools.zip_longest(p, q, fillvalue=Q(0))]
+    return [x + factor * y for x, y in itertools.zip_longest(p, q, fillvalue=0)]
 
 
 def non_negative(poly, depth=16):
     """On [0, 1], by Bernstein coefficients on halves, quarters, …"""
     n = len(poly) - 1
-    terms = ([Q(comb(i, j), comb(n, j)) * poly[j] for j in range(i + 1)] for i in range(n + 1))
-    return halves([sum(t, Q(0)) for t in terms], depth)
+    scaled = [sum(comb(n - j, i - j) * poly[j] for j in range(i + 1)) for i in range(n + 1)]
+    if all(v >= 0 for v in scaled):
+        return True
+    return halves([Q(v) / comb(n, i) for i, v in enumerate(scaled)], depth)
 
 
 def halves(values, depth):
@@ -75,10 +77,16 @@ def neighbours(x, y, adjacency):
     return all(0 <= g <= r for g in gaps) or all(-r <= g <= 0 for g in gaps)
 
 
+def whole(values):
+    """Rationals; whole ones as integers, with which Python is quicker."""
+    found = [Q(v) for v in values]
+    return [int(v) if v.denominator == 1 else v for v in found]
+
+
 def table(part, x):
     """output -> (numerator, denominator); the chances add up to one."""
-    found = {y: ([Q(v) for v in p], [Q(v) for v in q]) for y, (p, q) in part.items()}
-    total = ([Q(0)], [Q(1)])
+    found = {y: (whole(p), whole(q)) for y, (p, q) in part.items()}
+    total = ([0], [1])
     for p, q in found.values():
         need(any(q) and non_negative(p) and non_negative(q), "a chance is negative")
         total = plus(times(total[0], q), times(p, total[1])), times(total[1], q)
@@ -91,7 +99,7 @@ def product(first, second):
     worst = Q(1)
     for p, q in zip(first, second, strict=True):
         need(all(len(v) == 1 for part in (p, q) for pair in part.values() for v in pair), "numbers")
-        ratios = [(a[0] / b[0], q[y][0][0] / q[y][1][0]) for y, (a, b) in p.items()]
+        ratios = [(Q(a[0]) / b[0], Q(q[y][0][0]) / q[y][1][0]) for y, (a, b) in p.items()]
         worst *= max(chance / other for chance, other in ratios)
     return worst
 
@@ -106,7 +114,7 @@ def check(C):
     listed = sorted(json.dumps(x) for x, _ in tables)
     need(listed == sorted(json.dumps(x) for x in C["domain"]["values"]), "inputs")
     need(len(set(listed)) == len(listed), "an input twice")
-    power = [Q(0)] * (C["power"] or 0) + [Q(1)]
+    power = [0] * (C["power"] or 0) + [1]
     factor = Q(1) if C["unit"] else Q(C["exponential"])
     need(not C["unit"] or Q(C["epsilon"]) == Q(C["power"], C["denominator"]), "epsilon")
     for (x, first), (x2, second) in itertools.permutations(tables, 2):
@@ -117,7 +125,7 @@ def check(C):
             need(product(first, second) <= factor, f"{x} against {x2}")
             continue
         for y, (p, q) in first[0].items():
-            p2, q2 = second[0].get(y, ([], [Q(1)]))
+            p2, q2 = second[0].get(y, ([], [1]))
             gap = plus(times([factor], times(p2, q)), times(times(p, q2), power), -1)
             need(non_negative(gap), f"output {y} on {x} against {x2}")
     bound = f"ε ≤ {C['epsilon']}·{C['unit']}" if C["unit"] else f"e^ε ≤ {C['exponential']}"

@@ -36,7 +36,7 @@ def parts_of(mechanism: Any, x: Any) -> Parts:
     parts: Parts = []
     for leaf in path.leaves:
         if not isinstance(leaf, Form):
-            parts.append({repr(leaf): Ratio((Fraction(1),))})
+            parts.append({repr(leaf): Ratio((1,))})
             continue
         bit = next(iter(leaf.terms), None)
         if bit is None or leaf != Form.of(bit) or bit not in found.indicators:
@@ -48,13 +48,9 @@ def parts_of(mechanism: Any, x: Any) -> Parts:
         used |= draws
         chance = _chance(truth, {s: found.noises[s] for s in sorted(draws)})
         parts.append(
-            {str(v): _ratio(p) for v, p in ((1, chance), (0, 1 - chance)) if p}  # 0 or 1 is sure
+            {str(v): Ratio.of(p) for v, p in ((1, chance), (0, 1 - chance)) if p}  # 0 or 1 is sure
         )
     return parts
-
-
-def _ratio(value: Fraction) -> Ratio:
-    return Ratio((value,))
 
 
 def _chance(truth: Any, noises: Mapping[Symbol, Noise]) -> Fraction:
@@ -115,13 +111,9 @@ def worst_pair(
                 raise RefusedError(
                     f"an output is possible on {x!r} and impossible on {y!r}: ε is infinite"
                 )
-            best = max(p, key=lambda v: _number(p[v]) / _number(q[v]))
-            factor *= _number(p[best]) / _number(q[best])
+            best = max(p, key=lambda v: p[v].value / q[v].value)
+            factor *= p[best].value / q[best].value
             shown.append(best)
         if factor > worst:
             worst, pair, output = factor, (x, y), "[" + ", ".join(shown) + "]"
     return worst, pair, output
-
-
-def _number(value: Ratio) -> Fraction:
-    return value.top[0] / value.bottom[0]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import numbers
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -11,11 +13,11 @@ from dpest.program.linear import rational
 from dpest.program.running import refuse
 from dpest.program.unit import Unit
 
-Poly = tuple[Fraction, ...]
+Poly = tuple[int, ...]
 """Coefficients of 1, a, a², …; no zeros at the end."""
 
 
-def trimmed(values: Any) -> Poly:
+def trimmed(values: Iterable[int]) -> Poly:
     found = list(values)
     while found and not found[-1]:
         found.pop()
@@ -23,18 +25,13 @@ def trimmed(values: Any) -> Poly:
 
 
 def plus(p: Poly, q: Poly, factor: int = 1) -> Poly:
-    size = max(len(p), len(q))
-    zero = Fraction(0)
-    return trimmed(
-        (p[i] if i < len(p) else zero) + factor * (q[i] if i < len(q) else zero)
-        for i in range(size)
-    )
+    return trimmed(x + factor * y for x, y in itertools.zip_longest(p, q, fillvalue=0))
 
 
 def times(p: Poly, q: Poly) -> Poly:
     if not p or not q:
         return ()
-    found = [Fraction(0)] * (len(p) + len(q) - 1)
+    found = [0] * (len(p) + len(q) - 1)
     for i, x in enumerate(p):
         for j, y in enumerate(q):
             found[i + j] += x * y
@@ -49,15 +46,29 @@ class NeedsDenominatorError(BaseException):
 
 
 class Ratio:
-    """top/bottom, polynomials in a; it adds, multiplies and divides. bottom > 0 on (0, 1)."""
+    """top/bottom, polynomials in a; it adds, multiplies and divides. bottom > 0 on (0, 1).
+
+    The coefficients are whole numbers without a common divisor, so that nothing is slow.
+    """
 
     __slots__ = ("bottom", "top")
     __array_priority__ = 2000
 
-    def __init__(self, top: Poly, bottom: Poly = (Fraction(1),)) -> None:
+    def __init__(self, top: Poly, bottom: Poly = (1,)) -> None:
         while top and bottom and not top[0] and not bottom[0]:
             top, bottom = top[1:], bottom[1:]
+        common = math.gcd(*top, *bottom)
+        if common > 1:
+            top = tuple(v // common for v in top)
+            bottom = tuple(v // common for v in bottom)
         self.top, self.bottom = top, bottom
+
+    @property
+    def value(self) -> Fraction:
+        """The number that this is, where it does not depend on a."""
+        if len(self.top) > 1 or len(self.bottom) > 1:
+            raise ValueError(f"{self} depends on the unit")
+        return Fraction(self.top[0] if self.top else 0, self.bottom[0])
 
     @staticmethod
     def of(value: Any) -> Any:
@@ -65,7 +76,7 @@ class Ratio:
             return value
         if isinstance(value, numbers.Real):
             found = rational(value)
-            return Ratio((found,) if found else ())
+            return Ratio((found.numerator,) if found else (), (found.denominator,))
         return NotImplemented
 
     def _with(self, other: Any, how: Any) -> Any:
@@ -142,7 +153,7 @@ class Ratio:
 
     def __float__(self) -> float:
         if len(self.top) <= 1 and len(self.bottom) == 1:
-            return float((self.top[0] if self.top else 0) / self.bottom[0])
+            return float(self.value)
         refuse("float() of a probability that depends on eps", "give eps a value")
 
     def __repr__(self) -> str:
@@ -163,9 +174,8 @@ def exponential(denominator: int, needed: list[int]) -> Any:
             needed.append(exponent.denominator)
             raise NeedsDenominatorError(exponent.denominator)
         steps = int(exponent)
-        power = (*[Fraction(0)] * abs(steps), Fraction(1))
-        one = (Fraction(1),)
-        return Ratio(power, one) if steps >= 0 else Ratio(one, power)
+        power = (*[0] * abs(steps), 1)
+        return Ratio(power, (1,)) if steps >= 0 else Ratio((1,), power)
 
     return exp
 
@@ -173,15 +183,13 @@ def exponential(denominator: int, needed: list[int]) -> Any:
 def non_negative(poly: Poly, depth: int = 12) -> bool:
     """Whether poly ≥ 0 on [0, 1] is shown by its Bernstein coefficients, on ever smaller parts."""
     n = len(poly) - 1
-    if n < 0:
+    # The coefficient i times C(n, i), a whole number of the same sign.
+    scaled = [sum(math.comb(n - j, i - j) * poly[j] for j in range(i + 1)) for i in range(n + 1)]
+    if all(v >= 0 for v in scaled):
         return True
-    return _bernstein([_coefficient(poly, n, i) for i in range(n + 1)], depth)
-
-
-def _coefficient(poly: Poly, n: int, i: int) -> Fraction:
-    from math import comb
-
-    return sum((Fraction(comb(i, j), comb(n, j)) * poly[j] for j in range(i + 1)), Fraction(0))
+    if scaled[0] < 0 or scaled[-1] < 0:
+        return False
+    return _bernstein([Fraction(v, math.comb(n, i)) for i, v in enumerate(scaled)], depth)
 
 
 def _bernstein(values: list[Fraction], depth: int) -> bool:
