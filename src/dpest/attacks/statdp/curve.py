@@ -4,39 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dpest.attacks.statdp.close_look import Leader, leaders, look_closely
 from dpest.attacks.statdp.detection import (
     SELECTION_RUNS,
     TEST_RUNS,
-    Found,
-    SecondLook,
+    choose,
     fresh_counts,
-    oriented,
     search,
 )
-from dpest.attacks.statdp.events import Event
 from dpest.attacks.statdp.hypothesis_test import (
     PValues,
     coin_label_p_value,
     hypothesis_test,
-    promise,
 )
 from dpest.attacks.statdp.laboratory import Case, Laboratory, named_seed
-from dpest.attacks.statdp.selector import Choice, Search, rare_limit
 from dpest.errors import InputError, MissingExtraError
 
-# The pairs that a curve looks at with all runs.
-_CASES = 3
-# The candidates for one ε that are looked at a third time.
-_SHORT_LIST = 10
-# Sigmas that a candidate must survive at the first, second and third look.
-_CAUTIONS = (2.0, 1.0, 0.5)
-# An event's ε is to be told to this share of it, with at most so many times the runs.
-_PRECISION = 0.02
+# The pairs that a curve looks at with all runs: those that promise this share of the best.
+_PAIRS = 5
+_WORTH = 0.6
+# Sigmas that a candidate must survive at the search, and at the close look.
+_CAUTIONS = (2.0, 1.5)
+# Events within this share of the best at the close look are equally good.
+_TOLERANCE = 0.005
+# The close look has at most so many times the runs of a test.
 _MOST_TIMES = 16
 
 
@@ -117,20 +113,37 @@ def p_value_curve(
     test_runs: int = TEST_RUNS,
     seed: int = 0,
     run_all: Any = None,
+    precision: float = 0.02,
+    most_runs: int | None = None,
 ) -> Curve:
     """p-values at each ε of `epsilons`, for the event that the search picks for it.
 
-    The search counts all events on `selection_runs` a side, the best for each ε again on as many
-    others, and the few best of these on `test_runs` more. What is chosen then is tested on
-    `test_runs` that nobody has looked at. Where the best event is so rare that these would not
-    tell its ε to 2 %, the third look and the test get more, at most sixteen times as many; earlier
-    samples alone decide it.
+    The search counts all events on `selection_runs` a side, then the families of the best ones
+    again on `test_runs` others. What these choose is tested on `test_runs` that nobody has looked
+    at. Where the best event is so rare that so many would not tell its ε to a share `precision` of
+    it, the second count and the test get more, as the first samples alone decide: the count at
+    most sixteen times as many, the test at most `most_runs`, sixteen times as many by default.
     """
     if not cases:
         raise InputError("StatDP needs at least one pair of inputs")
     laboratory = Laboratory(target, params, seed, run_all=run_all)
-    finalists, _ = search(laboratory, cases, claim, selection_runs, most=_CASES)
-    chosen, runs = _chosen(laboratory, finalists, sorted(epsilons), selection_runs, test_runs)
+    grid = sorted(epsilons)
+    pairs, _ = search(laboratory, cases, claim, selection_runs, most=_PAIRS, worth=_WORTH)
+    best = leaders(pairs, grid, _CAUTIONS[0])
+    wanted = max((_runs_to_tell(x, selection_runs, precision) for x in best), default=0)
+    many = _MOST_TIMES * test_runs
+    close_runs = min(max(wanted, test_runs), many)
+    runs = min(max(wanted, test_runs), many if most_runs is None else max(most_runs, test_runs))
+    counted = []
+    for number, (case, _) in enumerate(pairs):
+        families = [leader.family for leader in best if leader.pair == number]
+        if families:
+            counted.append((case, look_closely(laboratory, case, families, close_runs)))
+    chosen = []
+    for epsilon in grid:
+        found = choose(counted, epsilon, _CAUTIONS[1], _TOLERANCE)
+        if found is not None:
+            chosen.append((epsilon, found))
     counts: dict[tuple[str, Any], tuple[int, int, int, int]] = {}
     for case in {repr(found.case): found.case for _, found in chosen}.values():
         name = repr(case)
@@ -146,62 +159,10 @@ def p_value_curve(
     return Curve(claim, tuple(points))
 
 
-def _chosen(
-    laboratory: Laboratory,
-    finalists: Sequence[tuple[Case, Search]],
-    epsilons: Sequence[float],
-    selection_runs: int,
-    test_runs: int,
-) -> tuple[list[tuple[float, Found]], int]:
-    """For each ε the admissible event with the largest ratio, by samples that didn't select it.
-
-    Few candidates are left after the second look, and a third, larger one decides between them:
-    with each look less caution is needed, and rarer events have a chance. Also the runs a side
-    that tell the ε of the best of them.
-    """
-    again = SecondLook(laboratory, finalists, selection_runs)
-    shortlists = []
-    for epsilon in epsilons:
-        found = again.counted_again(epsilon, *_CAUTIONS[:2])
-        found.sort(key=lambda entry: -entry[1].score)
-        shortlists.append((epsilon, found[:_SHORT_LIST]))
-    leaders = [short[0][1] for _, short in shortlists if short]
-    more_runs = max((_runs_to_tell(c, selection_runs) for c in leaders), default=0)
-    more_runs = min(max(more_runs, test_runs), _MOST_TIMES * test_runs)
-    third: dict[tuple[int, Event], tuple[int, int]] = {}
-    for number, (case, _) in enumerate(finalists):
-        events = list(
-            dict.fromkeys(c.event for _, short in shortlists for n, c in short if n == number)
-        )
-        if events:
-            seed = named_seed(laboratory.seed, "third look", repr(case))
-            counts = fresh_counts(laboratory, case, events, more_runs, seed)
-            third.update(
-                ((number, event), (c1, c2))
-                for event, (c1, _, c2, _) in zip(events, counts, strict=True)
-            )
-    chosen = []
-    for epsilon, short in shortlists:
-        best: Found | None = None
-        for number, choice in short:
-            more = third[(number, choice.event)]
-            large, small = more[::-1] if choice.swapped else more
-            large, small = choice.k1 + large, choice.k2 + small
-            score = float(promise(large, small, _CAUTIONS[2]))
-            if large + small >= rare_limit(selection_runs + more_runs, epsilon) and (
-                best is None or score > best.choice.score
-            ):
-                known = replace(choice, k1=large, k2=small, score=score)
-                best = oriented(finalists[number][0], known)
-        if best is not None:
-            chosen.append((epsilon, best))
-    return chosen, more_runs
-
-
-def _runs_to_tell(choice: Choice, runs: int) -> int:
+def _runs_to_tell(leader: Leader, runs: int, precision: float) -> int:
     """How many runs tell the log ratio of an event to a share of it, by its counts in `runs`."""
-    large, small = max(choice.k1, 1), max(choice.k2, 1)
-    wanted = _PRECISION * max(math.log(large / small), 0.05)
+    large, small = max(leader.large, 1), max(leader.small, 1)
+    wanted = precision * max(math.log(large / small), 0.05)
     return math.ceil(runs * (1 / large + 1 / small) / wanted**2)
 
 

@@ -59,7 +59,9 @@ class Found:
     choice: Choice
 
 
-def count_candidates(laboratory: Laboratory, case: Case, runs: int) -> Search:
+def count_candidates(
+    laboratory: Laboratory, case: Case, runs: int, thorough: bool = False
+) -> Search:
     """Every candidate event of one case, counted on `runs` outputs a side."""
     first = laboratory.search_samples(case, case.x, runs)
     second = laboratory.search_samples(case, case.x2, runs)
@@ -72,7 +74,7 @@ def count_candidates(laboratory: Laboratory, case: Case, runs: int) -> Search:
         for value in (*(reference or ()), *leaves_of(x)):
             if isinstance(value, (int, float)) and math.isfinite(value):
                 marks.add(float(value))
-    return select_events(first, second, references, sorted(marks)[:24])
+    return select_events(first, second, references, sorted(marks)[:24], thorough)
 
 
 def search(
@@ -81,12 +83,14 @@ def search(
     epsilon: float | None,
     runs: int,
     most: int = MOST_FINALISTS,
+    worth: float | None = None,
 ) -> tuple[list[tuple[Case, Search]], int]:
     """The most promising cases with all their candidates counted, and how many were tried.
 
-    Up to `most` cases, fewer where some candidate is clear at the first look.
+    Up to `most` cases: fewer where some candidate is clear at the first look, or, with `worth`,
+    only those that promise this share of the best, by all the events that there are.
     """
-    tried = 0
+    tried, thorough = 0, worth is not None
     small = first_look(runs)
     if len(cases) > FINALISTS:
         ranked: list[tuple[float, int]] = []
@@ -94,20 +98,23 @@ def search(
         laboratory.prepare(cases, small)
         for i, case in enumerate(cases):
             laboratory.report(f"selecting events, pair {i + 1} of {len(cases)}")
-            counted = count_candidates(laboratory, case, small)
+            counted = count_candidates(laboratory, case, small, thorough)
             tried += counted.size
             choice = counted.best(epsilon, _FIRST_CAUTION)
             ranked.append((choice.score if choice else -math.inf, i))
             if choice is not None and (best is None or choice.score > best.score):
                 best = choice
         ranked.sort(key=lambda entry: (-entry[0], entry[1]))
-        clear = best is not None and is_clear(best, epsilon, CAUTION)
-        kept = min(most, FINALISTS) if clear else most
-        cases = [cases[i] for _, i in ranked[:kept]]
+        if worth is not None:
+            kept = sum(score >= worth * ranked[0][0] for score, _ in ranked) or 1
+        else:
+            clear = best is not None and is_clear(best, epsilon, CAUTION)
+            kept = FINALISTS if clear else most
+        cases = [cases[i] for _, i in ranked[: min(kept, most)]]
     finalists = []
     laboratory.prepare(cases, runs)
     for case in cases:
-        counted = count_candidates(laboratory, case, runs)
+        counted = count_candidates(laboratory, case, runs, thorough)
         tried += counted.size
         finalists.append((case, counted))
     return finalists, tried
@@ -128,7 +135,10 @@ def is_clear(choice: Choice, epsilon: float | None, sigmas: float) -> bool:
 
 
 def choose(
-    finalists: Sequence[tuple[Case, Search]], epsilon: float | None, caution: float = CAUTION
+    finalists: Sequence[tuple[Case, Search]],
+    epsilon: float | None,
+    caution: float = CAUTION,
+    tolerance: float = TOLERANCE,
 ) -> Found | None:
     """The candidate to test: the one that promises the largest ε.
 
@@ -137,7 +147,7 @@ def choose(
     """
     best: Found | None = None
     for case, counted in finalists:
-        choice = counted.best(epsilon, caution)
+        choice = counted.best(epsilon, caution, tolerance)
         if choice is not None and (best is None or choice.score > best.choice.score):
             best = oriented(case, choice)
     return best
@@ -154,14 +164,17 @@ class SecondLook:
     ) -> None:
         self.laboratory, self.finalists, self.runs = laboratory, finalists, runs
         self._counts: dict[tuple[int, Event], tuple[int, int]] = {}
+        self._samples: dict[int, tuple[Grouped, Grouped]] = {}
 
     def _count(self, number: int, event: Event) -> tuple[int, int]:
         key = (number, event)
         if key not in self._counts:
-            case = self.finalists[number][0]
-            sides = (self.laboratory.second_samples(case, x, self.runs) for x in (case.x, case.x2))
-            first, second = (event.count(samples) for samples in sides)
-            self._counts[key] = (first, second)
+            if number not in self._samples:
+                case, draw = self.finalists[number][0], self.laboratory.second_samples
+                first, second = (draw(case, x, self.runs) for x in (case.x, case.x2))
+                self._samples[number] = (Grouped.of(first), Grouped.of(second))
+            one, two = self._samples[number]
+            self._counts[key] = (event.count(one), event.count(two))
         return self._counts[key]
 
     def choose(

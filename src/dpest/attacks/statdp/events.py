@@ -93,12 +93,14 @@ class Event:
         """One boolean per output, in order."""
         inside = np.ones(samples.size, dtype=bool)
         for feature, wanted in self.parts:
-            inside &= wanted.contains(feature.values(samples))
+            if isinstance(samples, Grouped) and not isinstance(feature, Either):
+                inside &= wanted.contains(samples.read(feature))
+            else:
+                inside &= wanted.contains(feature.values(samples))
         return inside
 
     def count(self, samples: Samples) -> int:
-        grouped = samples if isinstance(samples, Grouped) else Grouped.of(samples)
-        return int(np.count_nonzero(self.mask(grouped)))
+        return int(np.count_nonzero(self.mask(Grouped.of(samples))))
 
     def turned(self) -> Event:
         """The same event where the two inputs have changed their names."""

@@ -18,6 +18,8 @@ from dpest.program.skeleton import flatten, leaf_kind
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+# A code for every output, and what each code stands for.
+Keys = tuple[NDArray[np.int64], list[tuple[Any, ...]]]
 
 NUMERIC = ("int", "float")
 
@@ -43,16 +45,38 @@ class Grouped(Samples):
     """The same outputs, one group after the other: for whoever only counts them.
 
     Nothing has to be put back into the order of the runs, which takes longer than reading it.
+    Numbers that were read off them are kept: many events ask for the same.
     """
+
+    def __init__(self, samples: Samples, groups: Sequence[Group]) -> None:
+        super().__init__(samples.size, groups, samples.notes, samples.raised)
+        self._numbers: dict[Feature, Floats] = {}
+        self._keys: dict[tuple[float, ...], Keys] = {}
+
+    def read(self, feature: Feature) -> Floats:
+        """`feature.values` of these outputs."""
+        if isinstance(feature, (OneOf, ElementIs)):
+            return feature.values(self)
+        if feature not in self._numbers:
+            self._numbers[feature] = feature.values(self)
+        return self._numbers[feature]
+
+    def keys(self, atoms: tuple[float, ...]) -> Keys:
+        """`Discrete(atoms).keys` of these outputs."""
+        if atoms not in self._keys:
+            self._keys[atoms] = Discrete(atoms).keys(self)
+        return self._keys[atoms]
 
     @staticmethod
     def of(samples: Samples) -> Grouped:
+        if isinstance(samples, Grouped):
+            return samples
         groups, start = [], 0
         for group in samples.groups:
             rows = np.arange(start, start + len(group.rows))
             groups.append(Group(group.skeleton, rows, group.columns))
             start += len(rows)
-        return Grouped(samples.size, groups, samples.notes, samples.raised)
+        return Grouped(samples, groups)
 
 
 def by_group(samples: Samples, read: Callable[[Group], Floats | float]) -> Floats:
@@ -373,7 +397,7 @@ class Discrete:
 
     atoms: tuple[float, ...] = ()
 
-    def keys(self, samples: Samples) -> tuple[NDArray[np.int64], list[tuple[Any, ...]]]:
+    def keys(self, samples: Samples) -> Keys:
         """One code per output, and the discrete output that each code stands for."""
         codes = np.zeros(samples.size, dtype=np.int64)
         outputs: list[tuple[Any, ...]] = []
@@ -428,20 +452,18 @@ def _item(kind: str, value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _tagged(output: tuple[Any, ...]) -> tuple[Any, ...]:
+def tagged(output: tuple[Any, ...]) -> tuple[Any, ...]:
     """Equal only for equal leaves of equal kind (True is not 1)."""
     return tuple((leaf_kind(v) if v is not NUMBER else "real", v) for v in output)
 
 
-def _merge(
-    codes: NDArray[np.int64], outputs: list[tuple[Any, ...]]
-) -> tuple[NDArray[np.int64], list[tuple[Any, ...]]]:
+def _merge(codes: NDArray[np.int64], outputs: list[tuple[Any, ...]]) -> Keys:
     """Skeletons that differ in containers only have equal leaves: one code for both."""
     index: dict[tuple[Any, ...], int] = {}
     kept: list[tuple[Any, ...]] = []
     target = np.zeros(max(len(outputs), 1), dtype=np.int64)
     for i, output in enumerate(outputs):
-        tag = _tagged(output)
+        tag = tagged(output)
         if tag not in index:
             index[tag] = len(kept)
             kept.append(output)
@@ -459,7 +481,7 @@ class OneOf:
     _known: frozenset[Any] = field(default=frozenset(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_known", frozenset(_tagged(o) for o in self.outputs))
+        object.__setattr__(self, "_known", frozenset(tagged(o) for o in self.outputs))
 
     @property
     def words(self) -> str:
@@ -480,8 +502,11 @@ class OneOf:
         return f"one_of(leaves, {outputs!r}, {places!r}, {list(self.atoms)!r})"
 
     def values(self, samples: Samples) -> Floats:
-        codes, outputs = Discrete(self.atoms).keys(samples)
-        inside = np.array([_tagged(o) in self._known for o in outputs] or [False], dtype=np.float64)
+        if isinstance(samples, Grouped):
+            codes, outputs = samples.keys(self.atoms)
+        else:
+            codes, outputs = Discrete(self.atoms).keys(samples)
+        inside = np.array([tagged(o) in self._known for o in outputs] or [False], dtype=np.float64)
         return inside[codes]
 
 

@@ -7,6 +7,7 @@ are the event of that kind with the largest hockey-stick divergence at λ.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,23 @@ Ints = NDArray[np.int64]
 Place = tuple[int, int, int]
 
 _LEVELS = np.linspace(0.2, 1.3, 12)  # in parts of what the best single range promises
-_MOST_RANGES = 4
 _CAUTION = 2.5  # sigmas, of that promise
-_SURE = 2.0  # sigmas by which a range must help, to be taken in
+
+
+@dataclass(frozen=True)
+class Taste:
+    """How many ranges a union has at most, and by how many sigmas each of them must help."""
+
+    most: int
+    sure: float
+
+
+FEW = Taste(4, 2.0)
+MANY = Taste(12, 1.0)
 
 
 def unions(
-    learn: Ints, count: Ints, event: Callable[[Place], Event]
+    learn: Ints, count: Ints, event: Callable[[Place], Event], taste: Taste = FEW
 ) -> Iterator[tuple[Ints, Callable[[int], Event]]]:
     """Unions of ranges in several categories, for both directions: counts, and the k-th event.
 
@@ -38,7 +49,7 @@ def unions(
         return
     sums = _from_zero(count)
     for side in (0, 1):
-        found = _best_unions(learn[:, side, :-1], learn[:, 1 - side, :-1])
+        found = _best_unions(learn[:, side, :-1], learn[:, 1 - side, :-1], taste)
         if not found:
             continue
         counts = [sum(sums[c, :, j + 1] - sums[c, :, i] for c, i, j in places) for places in found]
@@ -49,7 +60,7 @@ def unions(
         yield np.array(counts, dtype=np.int64), union
 
 
-def _best_unions(large: Ints, small: Ints) -> list[tuple[Place, ...]]:
+def _best_unions(large: Ints, small: Ints, taste: Taste) -> list[tuple[Place, ...]]:
     """One for each level at which two or more categories have a range that helps."""
     best = _best_promise(large, small)
     if not best > 0:
@@ -67,11 +78,11 @@ def _best_unions(large: Ints, small: Ints) -> list[tuple[Place, ...]]:
     )
     weight = weights[:, :, 0]
     gain = a - weight * b
-    helps = gain > _SURE * np.sqrt(a + weight * weight * b)
+    helps = gain > taste.sure * np.sqrt(a + weight * weight * b)
     order = np.argsort(-gain, axis=1, kind="stable")
     found: dict[tuple[Place, ...], None] = {}
     for level in np.flatnonzero(helps.sum(axis=1) > 1).tolist():
-        kept = [c for c in order[level].tolist() if helps[level, c]][:_MOST_RANGES]
+        kept = [c for c in order[level].tolist() if helps[level, c]][: taste.most]
         found[tuple((c, int(first[level, c]), int(last[level, c])) for c in sorted(kept))] = None
     return list(found)
 

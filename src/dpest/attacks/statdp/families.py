@@ -1,0 +1,346 @@
+"""Families of events that are counted together, in one table of the samples.
+
+The table of a family is a sum over outputs: tables of several samples add up, so that a family can
+be counted on more runs than memory holds. Every range of a number is then a difference of two
+cumulative sums.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpest.attacks.statdp import features as f
+from dpest.attacks.statdp.events import ONE, Event, Range
+from dpest.attacks.statdp.unions import FEW, MANY, Place, unions
+from dpest.program.samples import Samples
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+# Positions in a short list.
+Places = NDArray[np.int16 | np.int32]
+# A feature and the range that it lies in.
+Part = tuple[f.Feature, Range]
+
+MOST_CATEGORIES = 24
+_PROBE = 5000
+_MOST_OUTPUTS = 1024
+_SETS = 48
+
+
+def probed(values: Any) -> Any:
+    """Some thousand of the values, from everywhere among them."""
+    return values[:: max(1, len(values) // _PROBE)]
+
+
+def rare_limit(runs: Any, epsilon: float) -> Any:
+    """Events that happened less often than this, on both sides together, are not looked at."""
+    return 0.001 * runs * math.exp(epsilon)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Candidates that were counted together: `c1`, `c2` on the two inputs, `event(i)` the i-th.
+
+    `runs` is the number of outputs a side that the counts come from.
+    """
+
+    c1: Ints
+    c2: Ints
+    runs: int
+    event: Callable[[int], Event]
+    family: Family
+
+
+class Reading:
+    """Outputs of two inputs together, and what was read off them, each once."""
+
+    def __init__(self, first: Samples, second: Samples) -> None:
+        both = Samples.concatenate([first, second])
+        self.joint = f.Grouped.of(both)
+        rows = [group.rows for group in both.groups]
+        self.side = (np.concatenate([np.empty(0, np.int64), *rows]) >= first.size).astype(np.int64)
+        self.runs = min(first.size, second.size)
+        self._values: tuple[f.Feature, Floats] | None = None
+        self._places: dict[Any, Places] = {}
+
+    def values(self, feature: f.Feature) -> Floats:
+        """The feature of each output; only the last that was asked for is kept."""
+        if self._values is None or self._values[0] is not feature:
+            self._values = (feature, feature.values(self.joint))
+        return self._values[1]
+
+    def places(self, of: Bins | Split | OutputSplit, keep: bool = False) -> Places:
+        """Which bin, or which part, each output falls into; kept for who asks again."""
+        found = self._places.get(of)
+        if found is None:
+            found = of.places(self)
+            if keep:
+                self._places[of] = found
+        return found
+
+
+class Family(Protocol):
+    """Events that one table of counts tells about."""
+
+    def table(self, reading: Reading) -> Ints:
+        """Counts of these outputs; tables of other outputs can be added."""
+        ...
+
+    def blocks(self, table: Ints, runs: int) -> Iterator[Block]:
+        """The events, with their counts from a table of `runs` outputs a side."""
+        ...
+
+
+# --- how outputs are sorted ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The values of a feature in bins; the last bin takes what is in no other, and NaN.
+
+    `edges` gives the range of bins i to j.
+    """
+
+    feature: f.Feature
+    width: int
+    edges: Callable[[int, int], Range]
+    place: Callable[[Floats], Ints]
+
+    @staticmethod
+    def of_points(feature: f.Feature, points: Floats) -> Bins:
+        """One bin a point; values between points (unseen in the probe) count as NaN does."""
+        last = len(points) - 1
+
+        def edges(i: int, j: int) -> Range:
+            low = -math.inf if i == 0 and j < last else float(points[i])
+            high = math.inf if j == last and i > 0 else float(points[j])
+            if i == j:
+                low = high = float(points[i])
+            return Range(low, high, True, True)
+
+        return Bins(feature, len(points) + 1, edges, lambda values: _matched(points, values))
+
+    @staticmethod
+    def between(feature: f.Feature, cuts: Floats) -> Bins:
+        """Bins [cut, next cut), and the two unbounded ones."""
+
+        def edges(i: int, j: int) -> Range:
+            low = float(cuts[i - 1]) if i > 0 else -math.inf
+            high = float(cuts[j]) if j < len(cuts) else math.inf
+            return Range(low, high, True, False)
+
+        def place(values: Floats) -> Ints:
+            index = np.searchsorted(cuts, values, side="right")
+            index[np.isnan(values)] = len(cuts) + 1
+            return index
+
+        return Bins(feature, len(cuts) + 2, edges, place)
+
+    def places(self, reading: Reading) -> Places:
+        return self.place(reading.values(self.feature)).astype(np.int16)
+
+    def event(self, first: int, last: int, given: tuple[Part, ...], always: bool) -> Event:
+        """The values in bins `first` to `last`, where `given` holds.
+
+        `always` says that there is a value wherever it holds: any value is then no condition.
+        """
+        if given and always and first == 0 and last == self.width - 2:
+            return Event(given)
+        return Event((*given, (self.feature, self.edges(first, last))))
+
+    def block(self, table: Ints, runs: int, family: Family, given: tuple[Part, ...] = ()) -> Block:
+        """All ranges of neighbouring bins, from counts of input and bin."""
+        sums = np.concatenate([np.zeros((2, 1), dtype=np.int64), np.cumsum(table, axis=1)], axis=1)
+        i, j = _neighbouring(self.width - 1)
+        counts = sums[:, j + 1] - sums[:, i]
+        always = not table[:, -1].any()
+
+        def event(k: int) -> Event:
+            return self.event(int(i[k]), int(j[k]), given, always)
+
+        return Block(counts[0], counts[1], runs, event, family)
+
+
+@functools.lru_cache(maxsize=64)
+def _neighbouring(bins: int) -> tuple[Ints, Ints]:
+    """First and last bin of every range of neighbouring bins."""
+    first, last = np.triu_indices(bins)
+    return first, last
+
+
+def _matched(points: Floats, values: Floats) -> Ints:
+    """The place of each value among sorted points, their number where it is none of them."""
+    index = np.minimum(np.searchsorted(points, values), len(points) - 1)
+    return np.where(points[index] == values, index, len(points))
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Outputs by the value of a feature that takes few; place -1 for rare values."""
+
+    feature: f.Feature
+    values: Floats
+
+    @staticmethod
+    def of(feature: f.Feature, values: Floats) -> Split | None:
+        """By the most frequent values; None where they aren't few, or don't differ."""
+        seen, counts = np.unique(probed(values), return_counts=True)
+        if not 1 < len(seen) <= 4 * MOST_CATEGORIES or np.isnan(seen).any():
+            return None
+        often = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
+        return Split(feature, np.sort(seen[often]))
+
+    @property
+    def parts(self) -> list[Part]:
+        return [(self.feature, Range(v, v, True, True)) for v in self.values.tolist()]
+
+    def in_a_row(self, counts: Ints) -> list[tuple[Part, Ints]]:
+        """All parts up to one, and all from one on, with the sums of their counts."""
+        up, down = np.cumsum(counts, axis=0), np.cumsum(counts[::-1], axis=0)[::-1]
+        found: list[tuple[Part, Ints]] = []
+        for i, value in enumerate(self.values[1:-1].tolist(), start=1):
+            found.append(((self.feature, Range(high=value, high_closed=True)), up[i]))
+            found.append(((self.feature, Range(low=value, low_closed=True)), down[i]))
+        return found
+
+    def places(self, reading: Reading) -> Places:
+        index = _matched(self.values, reading.values(self.feature))
+        return np.where(index == len(self.values), -1, index).astype(np.int16)
+
+
+@dataclass(frozen=True, eq=False)
+class OutputSplit:
+    """Outputs by all that is discrete in them; place -1 for what is not listed."""
+
+    outputs: tuple[tuple[Any, ...], ...]
+    atoms: tuple[float, ...]
+
+    @property
+    def parts(self) -> list[Part]:
+        return [(f.OneOf((output,), self.atoms), ONE) for output in self.outputs]
+
+    def most_frequent(self, reading: Reading, most: int) -> OutputSplit:
+        """Only those that come up most often."""
+        counts = np.bincount(reading.places(self) + 1, minlength=len(self.outputs) + 1)[1:]
+        often = np.argsort(-counts, kind="stable")[:most]
+        return OutputSplit(tuple(self.outputs[int(i)] for i in often), self.atoms)
+
+    def places(self, reading: Reading) -> Places:
+        codes, outputs = reading.joint.keys(self.atoms)
+        known = {f.tagged(output): i for i, output in enumerate(self.outputs)}
+        return np.array([known.get(f.tagged(o), -1) for o in outputs], dtype=np.int32)[codes]
+
+
+# --- families ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """A feature lies in a range. Table: input, bin."""
+
+    bins: Bins
+
+    def table(self, reading: Reading) -> Ints:
+        cells = reading.side * self.bins.width + reading.places(self.bins)
+        return np.bincount(cells, minlength=2 * self.bins.width).reshape(2, self.bins.width)
+
+    def blocks(self, table: Ints, runs: int) -> Iterator[Block]:
+        yield self.bins.block(table, runs, self)
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """An output is in one part of a split, and a number in a range; also unions of such events.
+
+    Where it is `thorough`, also in several parts in a row, with one range, and larger unions.
+    Table: half of the runs, part, input, bin.
+    """
+
+    split: Split | OutputSplit
+    bins: Bins
+    thorough: bool = False
+
+    def table(self, reading: Reading) -> Ints:
+        parts, width = len(self.split.parts), self.bins.width
+        size = parts * 2 * width
+        place = reading.places(self.split, keep=True)
+        # Outputs of no part are counted past the end.
+        cells = 2 * np.where(place < 0, parts, place) + reading.side
+        cells *= width
+        cells += reading.places(self.bins, keep=True)
+        return np.stack(
+            [
+                np.bincount(half, minlength=size)[:size].reshape(parts, 2, width)
+                for half in (cells[::2], cells[1::2])
+            ]
+        )
+
+    def blocks(self, table: Ints, runs: int) -> Iterator[Block]:
+        parts, bins = self.split.parts, self.bins
+        always = table[..., -1].sum(axis=(0, 2)) == 0
+
+        def event(place: Place) -> Event:
+            return bins.event(place[1], place[2], (parts[place[0]],), bool(always[place[0]]))
+
+        for counts, union in unions(table[0], table[1], event, MANY if self.thorough else FEW):
+            yield Block(counts[:, 0], counts[:, 1], runs // 2, union, self)
+        rows = list(zip(parts, table.sum(axis=0), strict=True))
+        if self.thorough and isinstance(self.split, Split):
+            rows += self.split.in_a_row(table.sum(axis=0))
+        for part, row in rows:
+            if row[:, :-1].sum() >= rare_limit(runs, 0.0):
+                yield bins.block(row, runs, self, (part,))
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Single discrete outputs, and sets of them in the order of their likelihood ratio.
+
+    Table: half of the runs, input, output (the last for those that are not listed).
+    """
+
+    listed: OutputSplit
+
+    def table(self, reading: Reading) -> Ints:
+        size = len(self.listed.outputs) + 1
+        place = reading.places(self.listed)
+        cells = reading.side * size + np.where(place < 0, size - 1, place)
+        return np.stack(
+            [
+                np.bincount(half, minlength=2 * size).reshape(2, size)
+                for half in (cells[::2], cells[1::2])
+            ]
+        )
+
+    def blocks(self, table: Ints, runs: int) -> Iterator[Block]:
+        learn, count = table[0, :, :-1], table[1, :, :-1]
+        outputs, atoms = self.listed.outputs, self.listed.atoms
+        both = learn + count
+        often = np.flatnonzero(both.sum(axis=0) >= rare_limit(runs, 0.0))
+        if len(often) > _MOST_OUTPUTS:
+            often = often[np.argsort(-np.abs(np.diff(both[:, often], axis=0)[0]))[:_MOST_OUTPUTS]]
+
+        def event(chosen: Sequence[int] | Ints) -> Event:
+            return Event(((f.OneOf(tuple(outputs[int(i)] for i in chosen), atoms), ONE),))
+
+        yield Block(both[0, often], both[1, often], runs, lambda i: event([often[i]]), self)
+        # The order is learned from one half, the counts come from the other.
+        usable = np.flatnonzero(learn.sum(axis=0) >= 8)
+        if len(usable) < 3:
+            return
+        ratio = np.log((learn[0, usable] + 0.5) / (learn[1, usable] + 0.5))
+        for order in (usable[np.argsort(-ratio)], usable[np.argsort(ratio)]):
+            sizes = np.unique(np.geomspace(2, len(order) - 1, _SETS).astype(np.int64))
+            sums = np.cumsum(count[:, order], axis=1)[:, sizes - 1]
+
+            def several(i: int, order: Ints = order, sizes: Ints = sizes) -> Event:
+                return event(order[: sizes[i]])
+
+            yield Block(sums[0], sums[1], runs // 2, several, self)
