@@ -135,7 +135,7 @@ def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--domain",
                 metavar="D",
-                help="The inputs: reals, reals:-10,10, integers:0,10; or as in Python, records(5, 0, 1).",
+                help="The inputs: reals, reals:-10,10, integers:0,10; or reals(5, 0, 1).",
             ),
             click.option(
                 "--param", "params", multiple=True, metavar="K=V", help="A parameter's value."

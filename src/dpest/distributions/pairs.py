@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -108,13 +108,13 @@ class CellPair:
             return extreme
         factor = self.factors[index]
         point = self._typical(side)
-        point.update(zip(factor.symbols, extreme.at, strict=True))
         lattice = any(c.lattice for c in self.cell.coordinates)
         shown = support.only_one_side_of_lattice if lattice else support.only_one_side
-        if shown(self.cell, self.noises, point, side):
-            return extreme
-        finite = factor.finite_extremes()[side]
-        return finite
+        for at in (extreme.at, *extreme.others):
+            point.update(zip(factor.symbols, at, strict=True))
+            if shown(self.cell, self.noises, point, side):
+                return replace(extreme, at=at, others=())
+        return factor.finite_extremes()[side]
 
     def _typical(self, side: int) -> dict[Symbol, float]:
         """Some coordinates that the side can release, for the factors that are not in question."""

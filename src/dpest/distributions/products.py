@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dpest.declaration import Mechanism
-from dpest.distributions import elements
+from dpest.program import elements
 from dpest.program.calls import caller
 from dpest.program.sources import body_of, definition_of, names_read, rebuilt, target_of
 from dpest.program.watchdog import Deadline, TimeUp, watched

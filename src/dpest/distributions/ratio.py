@@ -20,6 +20,7 @@ from dpest.errors import RefusedError
 
 LogPair = Callable[[Floats], tuple[Floats, Floats]]
 _OFFSETS = np.array([0.06, 0.28, 0.5, 0.72, 0.94])
+ONE_SIDED = 24  # outputs that are tried before a difference of supports is given up
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Extreme:
     log_p: float = math.nan
     log_q: float = math.nan
     doubt: float = 0.0  # rounding error: where the logs are large the value has fewer digits
+    others: tuple[tuple[float, ...], ...] = ()  # more outputs that one side alone seems to have
 
     @property
     def sure(self) -> float:
@@ -186,14 +188,26 @@ def _sup(
     x, y = points[alive], here[alive]
     top = int(np.argmax(y))
     if y[top] == math.inf:
-        log_p, log_q = pair(x[[top]])
-        return Extreme(math.inf, (float(x[top]),), "support", float(log_p[0]), float(log_q[0]))
+        return _one_sided(pair, x[y == math.inf], sign)
     best = _peak(pair, x, y, doubt[alive], sign, scale)
     for end in _tails(here, doubt, tail, sign, outside):
         # Of equal values the one at a definite place is the better witness.
         if end.sure > best.sure + 1e-12 * max(1.0, abs(best.value)):
             best = end
     return best
+
+
+def _one_sided(pair: LogPair, x: Floats, sign: float) -> Extreme:
+    """Outputs that one side alone seems to have, the likeliest first.
+
+    Several, since the first may lie at the very edge of what is possible, which shows nothing.
+    """
+    x = x[np.unique(np.linspace(0, len(x) - 1, min(len(x), ONE_SIDED)).astype(int))]
+    log_p, log_q = pair(x)
+    order = np.argsort(-(log_p if sign > 0 else log_q), kind="stable")
+    first, *others = [(float(x[i]),) for i in order]
+    p, q = float(log_p[order[0]]), float(log_q[order[0]])
+    return Extreme(math.inf, first, "support", p, q, others=tuple(others))
 
 
 def _peak(pair: LogPair, x: Floats, y: Floats, doubt: Floats, sign: float, scale: float) -> Extreme:
@@ -233,7 +247,7 @@ def _promising(x: Floats, y: Floats, best: float) -> NDArray[np.intp]:
     if not len(inside):
         return inside
     a, b, c = x[inside - 1], x[inside], x[inside + 1]
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
         left = (y[inside] - y[inside - 1]) / (b - a)
         right = (y[inside] - y[inside + 1]) / (c - b)
         # The top of a smooth piece lies above its sample by no more than the slopes allow.
@@ -396,11 +410,12 @@ def scan_lattice(
         masked = np.where(alive, here - np.where(np.isfinite(here), doubt, 0.0), -np.inf)
         top = int(np.argmax(masked))
         value = float(here[top])
-        how = "support" if value == math.inf else "at"
-        at = (float(everything[top]),)
-        unsure = float(doubt[top]) if how == "at" else 0.0
-        best = Extreme(value, at, how, float(log_p[top]), float(log_q[top]), unsure)
-        for end in _tails(here, doubt, len(outward), sign, outside) if how == "at" else ():
+        if value == math.inf:
+            results.append(_one_sided(pair, everything[here == math.inf], sign))
+            continue
+        at, unsure = (float(everything[top]),), float(doubt[top])
+        best = Extreme(value, at, "at", float(log_p[top]), float(log_q[top]), unsure)
+        for end in _tails(here, doubt, len(outward), sign, outside):
             if end.sure > best.sure + 1e-12 * max(1.0, abs(best.value)):
                 best = end
         results.append(best)

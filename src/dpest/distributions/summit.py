@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from dpest.distributions.quadrature import Floats
 from dpest.distributions.ratio import (
     NOTHING,
+    ONE_SIDED,
     Extreme,
     lattice_points,
     rounding,
@@ -143,7 +145,10 @@ def _best_of(pair: Callable[[Floats], tuple[Floats, Floats]], points: Floats, si
         return NOTHING
     at, p, q = tuple(points[top].tolist()), float(log_p[top]), float(log_q[top])
     if sure[top] == math.inf:
-        return Extreme(math.inf, at, "support", p, q)
+        alone = points[sure == math.inf]
+        likely = np.argsort(-(log_p, log_q)[side][sure == math.inf], kind="stable")
+        first, *others = (tuple(alone[i].tolist()) for i in likely[:ONE_SIDED])
+        return Extreme(math.inf, first, "support", p, q, others=tuple(others))
     return Extreme(
         p - q if side == 0 else q - p,
         at,
@@ -253,15 +258,17 @@ def _ascend(
                 reached = "at"
             for i in moving:
                 ends[i] = reached
+            others = tuple(
+                tuple(_snapped((point + w * direction)[None, :], lattices)[0].tolist())
+                for (w,) in found.others
+            )
             point = _snapped((point + where * direction)[None, :], lattices)[0]
             how = (
                 found.how
                 if found.how in ("support", "unbounded")
                 else ("limit" if "limit" in ends else "at")
             )
-            best = Extreme(
-                found.value, tuple(point.tolist()), how, found.log_p, found.log_q, found.doubt
-            )
+            best = replace(found, at=tuple(point.tolist()), how=how, others=others)
             if best.value == math.inf:
                 return best
         if best.sure <= before + 1e-10 * max(1.0, abs(before)):

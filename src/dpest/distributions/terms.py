@@ -30,6 +30,7 @@ from dpest.program.linear import Form, Symbol
 Values = Mapping[Symbol, Floats]
 _CHUNK = 600_000  # quadrature nodes that are held at once
 _TOGETHER = 256  # sums over a lattice that share one window
+_KINKS = 64  # kinks of a sum over a lattice that are looked at
 NEVER = -600.0  # a log density below it has no weight in any probability
 
 
@@ -237,7 +238,11 @@ class IntegralTerm:
         found = [line for line in self._lines if self.symbol not in line.terms]
         fixed = [Form({self.symbol: Fraction(1)}, -Fraction(k)) for k in self.composite.kinks()]
         if self.composite.lattice:
-            return _distinct(found)
+            # The sum has a kink wherever one of its summands has.
+            for line in self._crossing:
+                solved_line = _solve_for(line, self.symbol)
+                found += [Form(solved_line.terms, solved_line.constant - k) for k in self._likely()]
+            return _distinct(line for line in found if line.terms)
         # The integral has a kink where two kinks of the integrand meet.
         solved = [_solve_for(line, self.symbol) for line in self._crossing]
         fixed_at = [_solve_for(line, self.symbol) for line in fixed]
@@ -245,6 +250,16 @@ class IntegralTerm:
             found += [one.plus(two, -1) for two in solved[i + 1 :]]
             found += [one.plus(two, -1) for two in fixed_at]
         return _distinct(line for line in found if line.terms)
+
+    def _likely(self) -> range:
+        """The likeliest values of a lattice, a few dozen at most."""
+        first, last = self.composite.extent(depth=20.0)
+        low, high = math.ceil(first - 1e-9), math.floor(last + 1e-9)
+        most = max(_KINKS // max(1, len(self._crossing)), 1)
+        if high - low >= most:
+            middle = (low + high) // 2
+            low, high = middle - most // 2, middle + (most - 1) // 2
+        return range(low, high + 1)
 
     def scale(self, symbol: Symbol) -> float:
         best = math.inf

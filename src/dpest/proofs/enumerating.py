@@ -36,8 +36,12 @@ def _enumerated(question: Question, inputs: list[Any]) -> finite.FiniteBound | N
         return None
 
 
-def enumerated_proof(question: Question) -> Proof | None:
-    """Exact enumeration, where the domain is small and every draw has finitely many outcomes."""
+def enumerated_proof(question: Question, *, each: bool = False) -> Proof | None:
+    """Exact enumeration, where the domain is small and every draw has finitely many outcomes.
+
+    `each` says that the data have one entry, and that the function does for many what it does for
+    one: the certificate is about every length.
+    """
     domain = question.domain
     size = getattr(domain, "size", None)
     if size is None or size > _MOST_INPUTS or type(domain).__name__ not in ("Finite", "Integers"):
@@ -59,6 +63,8 @@ def enumerated_proof(question: Question) -> Proof | None:
         inputs,
         found,
     )
+    if each:
+        table |= {"entries": "each", "length": "any"}
     from dpest.proofs import finite_checker
 
     try:
@@ -89,5 +95,5 @@ def enumerated_proof(question: Question) -> Proof | None:
         lower=lower,
         certificate=certificate,
         notes=question.notes,
-        words=("finite", found),
+        words=("finite", found, each),
     )

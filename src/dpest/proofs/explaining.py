@@ -300,9 +300,15 @@ def _square(proof: Proof, model: Any, shift: Any, draws: Any) -> list[str]:
     ]
 
 
-def _finite(proof: Proof, found: Any) -> list[str]:
+def _finite(proof: Proof, found: Any, each: bool) -> list[str]:
     x, x2 = found.pair
+    alone = [
+        "The same is done for each entry, with draws of its own: where neighbours differ in one",
+        "entry, the others reveal nothing about it, and ε is that of data of one entry.",
+        "",
+    ]
     return [
+        *(alone if each else []),
         f"All {len(found.tables)} inputs and all outcomes of the draws were enumerated, exactly.",
         f"The worst: output {found.output} on {x!r} against {x2!r}.",
     ]

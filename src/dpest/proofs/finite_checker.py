@@ -3,7 +3,9 @@
 
 Standard library only, exact rationals. For each input the table gives the probability of every
 output as numerator/denominator, polynomials in a = e^(-unit/D) (constants where there is no unit).
-Several tables for one input are the independent parts of its output.
+Several tables for one input are the independent parts of its output. With "entries": "each" the
+inputs are data of one entry; the function does the same for each of many, with draws of its own,
+and what is shown holds for every length where neighbours differ in one entry.
 Checked: the inputs are the whole domain that is named; each table adds up to one and has no
 negative entry; for all neighbours and outputs P·a^(D·ε) ≤ P' on (0, 1) (or P ≤ e^ε·P').
 """
@@ -104,6 +106,16 @@ def product(first, second):
     return worst
 
 
+def one_of_many(C):
+    """Neighbours of any length differ in one entry, by what neighbours of length one differ by."""
+    values, adjacency = C["domain"]["values"], C["adjacency"]
+    need(C["entries"] == "each" and C["length"] == "any", "entries")
+    need(all(isinstance(x, list) and len(x) == 1 for x in values), "inputs of one entry")
+    if adjacency["name"] != "replace_one":
+        need(adjacency["name"] == "l1" and Q(adjacency["radius"]) < 2, "adjacency")
+        need(all(type(x[0]) is int for x in values), "whole numbers")
+
+
 def check(C):
     need(C["format"] == "dpest-certificate/1" and C["method"] == "finite", "format")
     need(hashlib.sha256(C["source"].encode()).hexdigest() == C["sha256"], "digest of the source")
@@ -128,8 +140,12 @@ def check(C):
             p2, q2 = second[0].get(y, ([], [1]))
             gap = plus(times([factor], times(p2, q)), times(times(p, q2), power), -1)
             need(non_negative(gap), f"output {y} on {x} against {x2}")
+    entries = f"{len(tables)} inputs"
+    if C.get("entries") is not None:
+        one_of_many(C)
+        entries = f"{len(tables)} values of an entry, every length"
     bound = f"ε ≤ {C['epsilon']}·{C['unit']}" if C["unit"] else f"e^ε ≤ {C['exponential']}"
-    return f"{C['mechanism']}: {bound}, {C['adjacency']['name']}, {len(tables)} inputs"
+    return f"{C['mechanism']}: {bound}, {C['adjacency']['name']}, {entries}"
 
 
 def verdict(path):

@@ -24,6 +24,7 @@ from dpest.program.post_processing import before_processing, described
 from dpest.program.roots import Exponential
 from dpest.program.unit import NO_VALUE, Unit
 from dpest.proofs import composition
+from dpest.proofs.each_entry import each_entry_proof
 from dpest.proofs.enumerating import enumerated_proof
 from dpest.proofs.every_length import every_length, small_lower, tells, without_bound
 from dpest.proofs.one_length import at_length, with_either_input
@@ -113,7 +114,10 @@ def answer(question: Question, fallback: int | None = None) -> Proof:
         before = Unit.exponential
         Unit.exponential = Exponential
         try:
-            return _at_lengths(attempt, fallback)
+            proof = _enumerated(attempt) or _at_lengths(attempt, fallback)
+            if proof.status == "unknown" and attempt is not attempts[-1]:
+                return _enumerated(attempts[-1]) or proof
+            return proof
         except ReplayError as error:
             return unknown(question, str(error))
         except DpestError as error:
@@ -125,11 +129,19 @@ def answer(question: Question, fallback: int | None = None) -> Proof:
     return unknown(question, str(first))
 
 
+def _enumerated(question: Question) -> Proof | None:
+    """Every outcome of every draw, on each value of an entry or on each input."""
+    found = each_entry_proof(question)
+    if found is not None or question.domain is None:
+        return found
+    length = getattr(question.domain, "length", None)
+    if length is ANY and question.length is not ANY:
+        domain = question.domain.with_length(question.length)
+        return enumerated_proof(replace(question, domain=domain))
+    return enumerated_proof(question) if question.length in (ANY, length) else None
+
+
 def _at_lengths(question: Question, fallback: int | None) -> Proof:
-    if question.length is ANY or question.length == getattr(question.domain, "length", None):
-        small = enumerated_proof(question)
-        if small is not None:
-            return small
     if question.adjacency.name == "add_remove_one":
         return every_length(question)
     if question.length is not ANY:

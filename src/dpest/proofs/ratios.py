@@ -52,7 +52,6 @@ class Ratio:
     """
 
     __slots__ = ("bottom", "top")
-    __array_priority__ = 2000
 
     def __init__(self, top: Poly, bottom: Poly = (1,)) -> None:
         while top and bottom and not top[0] and not bottom[0]:
@@ -129,6 +128,8 @@ class Ratio:
 
     def _order(self, other: Any, sign: int) -> bool:
         """Decided where it is the same for every a in (0, 1)."""
+        if Ratio.of(other) is NotImplemented:
+            return NotImplemented  # a draw, or an array of them, that compares itself
         gap = self - other
         if not gap.top:
             return False

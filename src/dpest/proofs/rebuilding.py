@@ -123,6 +123,9 @@ def _number(text: Any) -> int | float | Fraction:
 
 def _domain(certificate: Mapping[str, Any]) -> Domain:
     domain = certificate["domain"]
+    if certificate.get("entries") == "each":
+        values = sorted(x[0] for x in domain["values"])
+        return integers(ANY, values[0], values[-1])
     if domain["kind"] == "finite":
         return finite(domain["values"])
     ranges = [(float(_bound(a)), float(_bound(b))) for a, b in domain.get("range", ())]
