@@ -82,6 +82,7 @@ def _attack(
         return sniper_attack(sampler, pairs, budget=budget, delta=delta, **settings)
     if method == "statdp":
         from dpest.attacks.statdp.attack import statdp_attack
+        from dpest.attacks.statdp.inputs import DEFAULT_LENGTHS
 
         if delta:
             raise InputError("StatDP tests pure ε; use sequential or sniper for a δ")
@@ -91,7 +92,7 @@ def _attack(
             x2,
             adjacency=question.adjacency,
             domain=question.domain,
-            length=question.length,
+            length=DEFAULT_LENGTHS if question.length_assumed else question.length,
             epsilon=question.limit,
             budget=campaign.given_budget,
             run_all=campaign.runner.batches if campaign.runner is not None else None,

@@ -41,6 +41,8 @@ class Resolved:
     notes: tuple[str, ...] = ()
     domain_assumed: bool = False
     """Whether nobody said what the data are: then they may turn out to be integers."""
+    length_assumed: bool = False
+    """Whether nobody said how long they are."""
 
     def stated(self) -> Question:
         return Question(
@@ -97,6 +99,7 @@ def resolve(
             notes.append(f"no length was given: assumed vectors of {n} real numbers")
     elif length is not None:
         inputs = inputs.with_length(length)
+    free_length = length is None and (assumed or not isinstance(inputs.length, int))
     n = inputs.default_length(DEFAULT_LENGTH)
     if find_form:
         said = length is not None or not assumed
@@ -115,6 +118,7 @@ def resolve(
         unit=unit or privacy_unit(mechanism, stated),
         notes=tuple(notes),
         domain_assumed=assumed,
+        length_assumed=free_length and getattr(inputs, "form", "list") != "number",
     )
 
 

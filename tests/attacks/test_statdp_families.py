@@ -100,13 +100,16 @@ def test_a_close_look_counts_the_leading_families_on_other_runs(monkeypatch):
     laboratory = Laboratory(value_svt, None, 0)
     case = Case([1] * 4, [2, 2, 0, 0])
     found, _ = search(laboratory, [case], 0.7, 4000, worth=0.5)
-    best = leaders(found, [0.5, 1.0], 2.0)
+    best = leaders(found, [0.5, 1.0], 8)
     assert best
     assert best[0].share == 1
     assert len({(leader.pair, leader.large, leader.small) for leader in best}) == len(best)
     before = laboratory.runs
-    closer = look_closely(laboratory, case, [leader.family for leader in best], 10_000)
-    assert laboratory.runs - before == 20_000
+    ((same, closer),), runs = look_closely(laboratory, found, [0.5, 1.0], lambda _: 40_000, 5000)
+    assert same == case
+    assert runs == 40_000 == (laboratory.runs - before) / 2
+    assert len({block.family for block in closer.blocks}) <= 2
+    assert max(block.runs for block in closer.blocks) == 40_000
     choice = closer.best(1.0, 2.0)
     assert choice is not None
     one, two = (laboratory.draw(case, x, 20_000, seed) for x, seed in ((case.x, 8), (case.x2, 9)))
@@ -120,4 +123,7 @@ def test_a_close_look_counts_the_leading_families_on_other_runs(monkeypatch):
 def test_without_anything_to_tell_there_is_no_leader():
     laboratory = Laboratory(lambda x, rng: 1, None, 0)
     found, _ = search(laboratory, [Case([0], [1])], 0.7, 1000, worth=0.5)
-    assert leaders(found, [0.5], 2.0) == []
+    assert leaders(found, [0.5], 8) == []
+    counted, runs = look_closely(laboratory, found, [0.5], lambda best: 500, 500)
+    assert runs == 500
+    assert not counted[0][1].blocks

@@ -91,6 +91,10 @@ def attack(
         neighbours = [f"neighbours: {adjacency}"] if adjacency else []
         for line in [*witness_lines(evidence), *neighbours, *evidence.notes]:
             click.echo(f"  {line}")
+        if evidence.witness.replay:
+            click.echo("\nTo see it again, in Python:")
+            for line in evidence.witness.replay.rstrip().splitlines():
+                click.echo(f"  {line}".rstrip())
     if evidence.details.get("interrupted"):
         return EXIT_INTERRUPTED
     return EXIT_VIOLATED if violated else EXIT_HOLDS

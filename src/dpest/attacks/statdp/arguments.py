@@ -53,8 +53,8 @@ class ArgumentGenerator:
         missing = [name for name in required if name in _PRIVACY]
         if missing:
             raise InputError(
-                f"{mechanism.name} needs {missing[0]!r}: its claim depends on it; "
-                f"give params={{{missing[0]!r}: …}}"
+                f"{mechanism.name} needs a value for {missing[0]}: its claim depends on it; give "
+                f"--param {missing[0]}=…, params={{{missing[0]!r}: …}}"
             )
         self.free = tuple(dict.fromkeys([*required, *free]))
         self._noisy: dict[str, Any] | None = None

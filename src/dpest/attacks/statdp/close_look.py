@@ -6,7 +6,7 @@ Their tables are summed over many more runs, and the events are chosen by these 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,9 +16,14 @@ from dpest.attacks.statdp.hypothesis_test import promise
 from dpest.attacks.statdp.laboratory import Case, Laboratory, named_seed
 from dpest.attacks.statdp.selector import Search
 
-_MOST_FAMILIES = 8
 # A family is worth a close look if it promises this share of the best, at some ε.
 _WORTH = 0.7
+# The ε that matter are those near to what the best event promises: in these parts of it.
+_NEAR = (0.7, 1.4)
+# The looks: parts of the runs of the last one, and how many families take part.
+_LOOKS = ((1 / 16, 8), (1 / 4, 4), (1.0, 2))
+# Sigmas that what a family promises must survive.
+_CAUTION = 2.0
 # So many runs a side are held in memory at a time.
 _PART = 1 << 20
 
@@ -38,60 +43,100 @@ class Leader:
 
 
 def leaders(
-    finalists: Sequence[tuple[Case, Search]], epsilons: Sequence[float], caution: float
+    finalists: Sequence[tuple[Case, Search]], epsilons: Sequence[float], most: int
 ) -> list[Leader]:
-    """The families that promise most, at some ε of the list; the best first.
+    """The families that promise most, at an ε near to where the curve rises; the best first.
 
     Two families of one pair whose best events happened equally often on both sides are the same
     event in other words: the first stands for both.
     """
-    tops: list[list[Leader]] = [[] for _ in epsilons]
+    tops: list[tuple[float, list[Leader]]] = [(epsilon, []) for epsilon in epsilons]
     for number, (_, counted) in enumerate(finalists):
         for block in counted.blocks:
             for large, small in ((block.c1, block.c2), (block.c2, block.c1)):
-                scores, total = promise(large, small, caution), large + small
-                for top, epsilon in zip(tops, epsilons, strict=True):
+                scores, total = promise(large, small, _CAUTION), large + small
+                for epsilon, top in tops:
                     often = np.flatnonzero(total >= rare_limit(block.runs, epsilon))
                     if len(often):
                         at = often[int(np.argmax(scores[often]))]
                         counts = int(large[at]), int(small[at])
                         top.append(Leader(number, block.family, *counts, float(scores[at])))
+    best = [(e, max(x.share for x in top), top) for e, top in tops if top]
+    positive = [entry for entry in best if entry[1] > 0]
+    low, high = _NEAR
+    near = [entry for entry in positive if low * entry[1] <= entry[0] <= high * entry[1]]
     found: dict[tuple[int, Family], Leader] = {}
-    for top in tops:
-        most = max((leader.share for leader in top), default=0.0)
-        for leader in top if most > 0 else ():
-            share = leader.share / most
+    for _, score, top in near or positive:
+        for leader in top:
+            share = leader.share / score
             known = found.get((leader.pair, leader.family))
             if known is None or known.share < share:
                 found[(leader.pair, leader.family)] = replace(leader, share=share)
-    ranked = sorted(found.values(), key=lambda leader: -leader.share)
     kept: dict[tuple[int, int, int], Leader] = {}
-    for leader in ranked:
-        if leader.share >= _WORTH and len(kept) < _MOST_FAMILIES:
+    for leader in sorted(found.values(), key=lambda leader: -leader.share):
+        if leader.share >= _WORTH and len(kept) < most:
             kept.setdefault((leader.pair, leader.large, leader.small), leader)
     return list(kept.values())
 
 
 def look_closely(
-    laboratory: Laboratory, case: Case, families: Sequence[Family], runs: int
-) -> Search:
-    """The events of some families on one pair, counted on `runs` new outputs a side."""
-    sampler = laboratory.sampler(case)
-    tables: list[Ints | None] = [None] * len(families)
-    name = repr(case)
-    for part, start in enumerate(range(0, runs, _PART)):
-        size = min(_PART, runs - start)
-        draws = [
-            (x, size, named_seed(laboratory.seed, "close look", name, side, part))
-            for side, x in enumerate((case.x, case.x2))
+    laboratory: Laboratory,
+    finalists: Sequence[tuple[Case, Search]],
+    epsilons: Sequence[float],
+    runs: Callable[[Sequence[Leader]], int],
+    least: int,
+) -> tuple[list[tuple[Case, Search]], int]:
+    """The events of the best families, counted on new outputs; and how many of them, a side.
+
+    `runs` says how many, knowing the best families by the search. They are drawn in a few looks,
+    the first of at least `least`, and only the best families go on to the next; the tables of all
+    looks add up.
+    """
+    best = leaders(finalists, epsilons, _LOOKS[0][1])
+    total = runs(best)
+    tables = Tables(laboratory)
+    counted: list[tuple[Case, Search]] = []
+    for part, most in _LOOKS:
+        if counted:
+            best = leaders(counted, epsilons, most)
+        size = min(total, max(least, int(total * part)))
+        counted = [
+            (case, tables.search(case, [x.family for x in best if x.pair == n], size))
+            for n, (case, _) in enumerate(finalists)
         ]
-        reading = Reading(*laboratory.draw_all(sampler, draws))
-        for i, family in enumerate(families):
-            table = family.table(reading)
-            known = tables[i]
-            tables[i] = table if known is None else known + table
-    search = Search()
-    for family, total in zip(families, tables, strict=True):
-        if total is not None:
-            search.add(family, total, runs)
-    return search
+        if size == total:
+            break
+    return counted, total
+
+
+class Tables:
+    """Tables of families, each with the runs that it was counted on."""
+
+    def __init__(self, laboratory: Laboratory) -> None:
+        self.laboratory = laboratory
+        self._known: dict[Family, tuple[Ints, int]] = {}
+
+    def search(self, case: Case, families: Sequence[Family], runs: int) -> Search:
+        """The events of some families on one pair, counted on `runs` outputs a side.
+
+        Families that come together stay together, or are left out later.
+        """
+        done = min((self._known[f][1] if f in self._known else 0 for f in families), default=runs)
+        for start in range(done, runs, _PART):
+            self._count(case, families, start, min(_PART, runs - start))
+        search = Search()
+        for family in families:
+            search.add(family, *self._known[family])
+        return search
+
+    def _count(self, case: Case, families: Sequence[Family], start: int, size: int) -> None:
+        seeds = (named_seed(self.laboratory.seed, "close look", repr(case), s, start) for s in "ab")
+        draws = [(x, size, seed) for x, seed in zip((case.x, case.x2), seeds, strict=True)]
+        sampler = self.laboratory.sampler(case)
+        reading = Reading(*self.laboratory.draw_all(sampler, draws))
+        for family in families:
+            table, done = family.table(reading), 0
+            if family in self._known:
+                before, done = self._known[family]
+                table = table + before
+            self._known[family] = (table, done + size)

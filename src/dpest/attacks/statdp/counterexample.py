@@ -41,6 +41,18 @@ class Counterexample:
             return -math.inf
         return math.inf if not self.c2 else math.log(self.c1 / self.n1 * self.n2 / self.c2)
 
+    @property
+    def counts(self) -> str:
+        """How often the event happened, and what follows for the claim."""
+        text = f"{self.c1} of {self.n1} runs against {self.c2} of {self.n2}"
+        if self.p_values is None:
+            return text
+        p = self.p_values
+        return (
+            f"{text}; at the claim ε = {p.epsilon:g}: p = {p.exact:.3g} (exact test), "
+            f"StatDP's p⊤ = {p.top:.3g}, p⊥ = {p.bottom:.3g}"
+        )
+
     def __str__(self) -> str:
         named = f" ({self.pattern})" if self.pattern else ""
         lines = [

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.attacks.statdp.close_look import Leader, leaders, look_closely
+from dpest.attacks.statdp.close_look import Leader, look_closely
 from dpest.attacks.statdp.detection import (
     SELECTION_RUNS,
     TEST_RUNS,
@@ -28,11 +28,11 @@ from dpest.errors import InputError, MissingExtraError
 # The pairs that a curve looks at with all runs: those that promise this share of the best.
 _PAIRS = 5
 _WORTH = 0.6
-# Sigmas that a candidate must survive at the search, and at the close look.
-_CAUTIONS = (2.0, 1.5)
+# Sigmas that a candidate must survive at the close look.
+_CAUTION = 1.5
 # Events within this share of the best at the close look are equally good.
 _TOLERANCE = 0.005
-# The close look has at most so many times the runs of a test.
+# Where the best event is rare, the test gets so many times its runs, and the close look too.
 _MOST_TIMES = 16
 
 
@@ -121,27 +121,24 @@ def p_value_curve(
     The search counts all events on `selection_runs` a side, then the families of the best ones
     again on `test_runs` others. What these choose is tested on `test_runs` that nobody has looked
     at. Where the best event is so rare that so many would not tell its ε to a share `precision` of
-    it, the second count and the test get more, as the first samples alone decide: the count at
-    most sixteen times as many, the test at most `most_runs`, sixteen times as many by default.
+    it, the second count and the test get more, as the first samples alone decide: at most
+    `most_runs`, by default sixteen times as many.
     """
     if not cases:
         raise InputError("StatDP needs at least one pair of inputs")
     laboratory = Laboratory(target, params, seed, run_all=run_all)
     grid = sorted(epsilons)
     pairs, _ = search(laboratory, cases, claim, selection_runs, most=_PAIRS, worth=_WORTH)
-    best = leaders(pairs, grid, _CAUTIONS[0])
-    wanted = max((_runs_to_tell(x, selection_runs, precision) for x in best), default=0)
-    many = _MOST_TIMES * test_runs
-    close_runs = min(max(wanted, test_runs), many)
-    runs = min(max(wanted, test_runs), many if most_runs is None else max(most_runs, test_runs))
-    counted = []
-    for number, (case, _) in enumerate(pairs):
-        families = [leader.family for leader in best if leader.pair == number]
-        if families:
-            counted.append((case, look_closely(laboratory, case, families, close_runs)))
+    most = _MOST_TIMES * test_runs if most_runs is None else max(most_runs, test_runs)
+
+    def wanted(best: Sequence[Leader]) -> int:
+        runs = max((_runs_to_tell(leader, selection_runs, precision) for leader in best), default=0)
+        return min(max(runs, test_runs), most)
+
+    counted, runs = look_closely(laboratory, pairs, grid, wanted, selection_runs)
     chosen = []
     for epsilon in grid:
-        found = choose(counted, epsilon, _CAUTIONS[1], _TOLERANCE)
+        found = choose(counted, epsilon, _CAUTION, _TOLERANCE)
         if found is not None:
             chosen.append((epsilon, found))
     counts: dict[tuple[str, Any], tuple[int, int, int, int]] = {}

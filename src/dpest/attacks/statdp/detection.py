@@ -308,6 +308,8 @@ class Detection:
                 details={"arguments": dict(found.arguments), "pattern": found.pattern},
             )
         notes = list(self.notes)
+        if found is not None:
+            notes.insert(0, found.counts)
         if found is not None and found.arguments:
             chosen = ", ".join(f"{key} = {value}" for key, value in found.arguments.items())
             notes.insert(0, f"arguments that StatDP chose: {chosen}")

@@ -129,12 +129,15 @@ class Bins:
 
     @staticmethod
     def between(feature: f.Feature, cuts: Floats) -> Bins:
-        """Bins [cut, next cut), and the two unbounded ones."""
+        """Bins [cut, next cut), and the two unbounded ones; of whole numbers where they are."""
+        whole = feature.integral
+        if whole:
+            cuts = np.unique(np.ceil(cuts))
 
         def edges(i: int, j: int) -> Range:
             low = float(cuts[i - 1]) if i > 0 else -math.inf
-            high = float(cuts[j]) if j < len(cuts) else math.inf
-            return Range(low, high, True, False)
+            high = float(cuts[j]) - whole if j < len(cuts) else math.inf
+            return Range(low, high, True, whole)
 
         def place(values: Floats) -> Ints:
             index = np.searchsorted(cuts, values, side="right")

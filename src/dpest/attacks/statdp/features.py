@@ -22,6 +22,7 @@ Bools = NDArray[np.bool_]
 Keys = tuple[NDArray[np.int64], list[tuple[Any, ...]]]
 
 NUMERIC = ("int", "float")
+_FEW = 256
 
 
 class Feature(Protocol):
@@ -184,7 +185,8 @@ class Mismatches:
     @property
     def words(self) -> str:
         shown = ", ".join(show(v) for v in self.reference)
-        return f"the Hamming distance to the noise-free output of {self.of}, [{shown}],"
+        which = {"D1": "first", "D2": "second"}.get(self.of, self.of)
+        return f"the Hamming distance to the noise-free output on the {which} input, [{shown}],"
 
     @property
     def source(self) -> str:
@@ -436,14 +438,27 @@ class Discrete:
                 if kind == "bool":
                     code, base = column.astype(np.int64), 2
                 else:
-                    seen, inverse = np.unique(column, return_inverse=True)
-                    code, base = inverse.reshape(-1).astype(np.int64), len(seen)
+                    code, base = _numbered(column)
             if radix > 2**62 // max(base, 1):
                 seen, inverse = np.unique(packed, return_inverse=True)
                 packed, radix = inverse.reshape(-1).astype(np.int64), len(seen)
             packed = packed * base + code
             radix *= max(base, 1)
         return packed, atoms
+
+
+def _numbered(column: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+    """A number for each value, equal for equal ones, below the number that is returned."""
+    if column.dtype == object:  # strings: a dictionary is faster than sorting them
+        values = column.tolist()
+        known = {value: i for i, value in enumerate(dict.fromkeys(values))}
+        codes = np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=len(values))
+        return codes, len(known)
+    low, high = int(column.min()), int(column.max())
+    if high - low < _FEW:
+        return column.astype(np.int64) - low, high - low + 1
+    seen, inverse = np.unique(column, return_inverse=True)
+    return inverse.reshape(-1).astype(np.int64), len(seen)
 
 
 def _item(kind: str, value: Any) -> Any:

@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dpest.attacks.statdp.laboratory import Case
-from dpest.declaration import as_mechanism
+from dpest.attacks.statdp.laboratory import Case, Laboratory
+from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError
 
 DEFAULT_LENGTHS = (5, 10)
+_TRIED = 32
 
 
 def generate_cases(
@@ -27,7 +28,8 @@ def generate_cases(
     """The pairs to try, each with arguments for the parameters that are free.
 
     Without a pair: the seven patterns (eight pairs: all above and all below count as one), at
-    every length, 5 and 10 by default, where domain and adjacency allow them.
+    every length, 5 and 10 by default, where domain and adjacency allow them. Of several lengths
+    those after the first are left out where the function raises whenever it is called.
     """
     if (x is None) != (x2 is None):
         raise InputError("give both inputs of the pair, or none")
@@ -39,6 +41,30 @@ def generate_cases(
     if hasattr(target, "draw"):
         return pairs
     mechanism = as_mechanism(target).with_params(params)
+    pairs = _with_arguments(mechanism, pairs, free)
+    refused = {
+        n
+        for n, case in {_length(case): case for case in reversed(pairs)}.items()
+        if n != _length(pairs[0]) and _always_raises(mechanism, case)
+    }
+    return [case for case in pairs if _length(case) not in refused]
+
+
+def _length(case: Case) -> int | None:
+    return len(case.x) if hasattr(case.x, "__len__") else None
+
+
+def _always_raises(mechanism: Mechanism, case: Case) -> bool:
+    """Does every one of some runs raise, on both inputs?"""
+    laboratory = Laboratory(mechanism, None, 0)
+    for x in (case.x, case.x2):
+        raised = laboratory.draw(case, x, _TRIED, 0).raised
+        if raised is None or raised.count < _TRIED:
+            return False
+    return True
+
+
+def _with_arguments(mechanism: Mechanism, pairs: list[Case], free: Sequence[str]) -> list[Case]:
     from dpest.attacks.statdp.arguments import ArgumentGenerator
 
     generator = ArgumentGenerator(mechanism, free)

@@ -6,6 +6,7 @@ Written apart from the columns of `features`, so that each checks the other.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from typing import Any
@@ -77,12 +78,15 @@ def import_lines(function: Callable[..., Any], rng: bool) -> list[str]:
 
 
 def _importable(module: str) -> bool:
-    import importlib.util
-
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError, AttributeError):
-        return False
+    """Would another process find it? That it is loaded here doesn't say so."""
+    top = module.partition(".")[0]
+    for finder in sys.meta_path:
+        try:
+            if finder.find_spec(top, None) is not None:
+                return True
+        except (ImportError, ValueError, AttributeError):
+            continue
+    return False
 
 
 def replay_code(

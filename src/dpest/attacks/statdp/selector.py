@@ -255,23 +255,20 @@ class Grammar:
                 if kind == "none":
                     found[("none", None)] = found.get(("none", None), 0) + len(column)
                     continue
-                part = column[: _PROBE * 4]
-                seen, counts = np.unique(part, return_counts=True)
-                for value, count in zip(seen.tolist(), counts.tolist(), strict=True):
-                    key = (kind, value)
-                    found[key] = found.get(key, 0) + count
+                for value, count in Counter(column[: _PROBE * 4].tolist()).items():
+                    found[(kind, value)] = found.get((kind, value), 0) + count
         ranked = sorted(found, key=lambda key: -found[key])[:MOST_CATEGORIES]
         return [value for _, value in sorted(ranked, key=repr)] + list(self.atoms)
 
     def numeric(self) -> Iterator[f.Feature]:
         if not self.kinds & set(f.NUMERIC):
             return
-        whole = "float" not in self.kinds
+        integers, whole = "float" not in self.kinds, _whole_numbers(self.joint)
         places = list(self._places(lambda kind: kind in f.NUMERIC))
-        if not whole or self.many_integers or self.alone:
+        if not integers or self.many_integers or self.alone:
             for index in places:
                 yield f.Element(index, whole, self.alone)
-        if self.alone or (whole and not self.many_integers):
+        if self.alone or (integers and not self.many_integers):
             return
         names = ["last"] if self.atoms or len(self.widths) > 1 or len(self.kinds) > 1 else []
         if self._most_numbers() > 1:
@@ -382,6 +379,17 @@ def _atoms(samples: Samples) -> tuple[float, ...]:
             for value, count in zip(seen[counts >= 3], counts[counts >= 3], strict=True):
                 found[float(value)] = found.get(float(value), 0) + int(count)
     return tuple(sorted(found)) if len(found) <= 8 else ()
+
+
+def _whole_numbers(samples: Samples) -> bool:
+    """Are all numbers whole, as far as some of them show? Only a hint for which events to try."""
+    for group in samples.groups:
+        for kind, column in zip(group.kinds, group.columns, strict=True):
+            if kind == "float":
+                part = probed(column)
+                if not (part == np.floor(part)).all():
+                    return False
+    return True
 
 
 def _many_integers(samples: Samples) -> bool:
