@@ -274,7 +274,8 @@ def main() -> int:
     print(
         f"verdicts at {SELECTION_RUNS:,} runs a side to select and {TEST_RUNS:,} to test, all of "
         f"them together wrong with probability at most 0.05; curves at {CURVE_RUNS:,} (where the "
-        f"best event is rare up to {MOST_CURVE_RUNS:,}); inputs of length {LENGTHS[0]} and {LENGTHS[1]}; seed {options.seed}"
+        f"best event is rare up to {MOST_CURVE_RUNS:,}); inputs of length "
+        f"{LENGTHS[0]} and {LENGTHS[1]}; seed {options.seed}"
     )
     print(
         f"{'mechanism':20} {'claim':>5} {'refuted':>8} {'bound':>7} {'p exact':>9} {'p paper':>9} "

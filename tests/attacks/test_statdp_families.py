@@ -127,3 +127,22 @@ def test_without_anything_to_tell_there_is_no_leader():
     counted, runs = look_closely(laboratory, found, [0.5], lambda best: 500, 500)
     assert runs == 500
     assert not counted[0][1].blocks
+
+
+def test_sets_of_outputs_are_counted_on_runs_that_did_not_choose_them():
+    """Equal distributions: a set that looks good in one half has a ratio near 1 in the other.
+
+    Six standard errors, for each of about 90 sets.
+    """
+
+    def coins(x, rng):
+        return [bool(rng.random() < 0.5) for _ in range(6)]
+
+    counted = select_events(batch(coins, [0], 4000, 1), batch(coins, [0], 4000, 2))
+    sets = [b for b in counted.blocks if isinstance(b.family, Outputs) and b.runs == 2000]
+    assert len(sets) == 2
+    for block in sets:
+        error = np.sqrt(1 / block.c1 + 1 / block.c2)
+        assert (np.abs(np.log(block.c1 / block.c2)) < 6 * error).all()
+        # Were they counted where they were chosen, the small ones would be two sigmas off.
+        assert abs(np.mean(np.log(block.c1 / block.c2) / error)) < 3

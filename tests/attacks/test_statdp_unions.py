@@ -86,20 +86,20 @@ def test_the_best_ranges_of_two_categories_are_joined():
 
 
 def test_selection_finds_a_union_that_no_single_range_reaches():
-    """Four kinds of outputs, and in each another part of the line where the inputs differ."""
+    """Eight kinds of outputs, and in each another part of the line where the inputs differ."""
 
     def mechanism(x, rng):
-        kind = rng.integers(4)
+        kind = rng.integers(8)
         value = rng.uniform()
-        if abs(value - 0.2 - 0.2 * kind) < 0.05 and x and rng.uniform() < 0.8:
+        if abs(value - 0.1 - 0.1 * kind) < 0.05 and x and rng.uniform() < 0.8:
             value = rng.uniform()
         return [kind, value]
 
-    first, second = (batch(mechanism, x, 8000, seed) for x, seed in ((0, 1), (1, 2)))
-    best = select_events(first, second).best(0.0, 3.5)
+    first, second = (batch(mechanism, x, 20_000, seed) for x, seed in ((0, 1), (1, 2)))
+    best = select_events(first, second, thorough=True).best(0.0, 3.5)
     either = best.event.parts[0][0]
     assert isinstance(either, Either), best.event.words
-    assert len(either.events) > 2
+    assert len(either.events) > 4
     assert best.k1 / best.k2 > 3
 
 

@@ -38,7 +38,7 @@ SELECTION_RUNS = 100_000
 TEST_RUNS = 500_000
 # All pairs are looked at with a tenth of the selection's runs; the best few with all of them.
 _FIRST_SHARE = 10
-_FIRST_CAUTION = 2.0
+_FIRST_CAUTION = 3.0
 FINALISTS = 2
 # Where nothing is clear, more pairs are looked at, and the best candidates again.
 MOST_FINALISTS = 6
@@ -87,8 +87,8 @@ def search(
 ) -> tuple[list[tuple[Case, Search]], int]:
     """The most promising cases with all their candidates counted, and how many were tried.
 
-    Up to `most` cases: fewer where some candidate is clear at the first look, or, with `worth`,
-    only those that promise this share of the best, by all the events that there are.
+    Up to `most` cases: fewer where some candidate of the best ones is clear, or, with `worth`, only
+    those that promise this share of the best, by all the events that there are.
     """
     tried, thorough = 0, worth is not None
     small = first_look(runs)
@@ -111,12 +111,16 @@ def search(
             clear = best is not None and is_clear(best, epsilon, CAUTION)
             kept = FINALISTS if clear else most
         cases = [cases[i] for _, i in ranked[: min(kept, most)]]
-    finalists = []
-    laboratory.prepare(cases, runs)
-    for case in cases:
-        counted = count_candidates(laboratory, case, runs, thorough)
-        tried += counted.size
-        finalists.append((case, counted))
+    finalists: list[tuple[Case, Search]] = []
+    for some in (cases[:FINALISTS], cases[FINALISTS:]):
+        laboratory.prepare(some, runs)
+        for case in some:
+            counted = count_candidates(laboratory, case, runs, thorough)
+            tried += counted.size
+            finalists.append((case, counted))
+        found = None if thorough else choose(finalists, epsilon)
+        if found is not None and is_clear(found.choice, epsilon, _BEYOND_LUCK):
+            break
     return finalists, tried
 
 

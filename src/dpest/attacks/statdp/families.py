@@ -64,8 +64,11 @@ class Reading:
     def __init__(self, first: Samples, second: Samples) -> None:
         both = Samples.concatenate([first, second])
         self.joint = f.Grouped.of(both)
-        rows = [group.rows for group in both.groups]
-        self.side = (np.concatenate([np.empty(0, np.int64), *rows]) >= first.size).astype(np.int64)
+        rows = np.concatenate([np.empty(0, np.int64), *(group.rows for group in both.groups)])
+        self.side = (rows >= first.size).astype(np.int64)
+        # By the number of the run: runs of one path stand together, and every second one of them
+        # would give both halves the same counts.
+        self.half = rows & 1
         self.runs = min(first.size, second.size)
         self._values: tuple[f.Feature, Floats] | None = None
         self._places: dict[Any, Places] = {}
@@ -272,18 +275,15 @@ class Products:
 
     def table(self, reading: Reading) -> Ints:
         parts, width = len(self.split.parts), self.bins.width
-        size = parts * 2 * width
         place = reading.places(self.split, keep=True)
         # Outputs of no part are counted past the end.
-        cells = 2 * np.where(place < 0, parts, place) + reading.side
+        cells = reading.half * (parts + 1) + np.where(place < 0, parts, place)
+        cells *= 2
+        cells += reading.side
         cells *= width
         cells += reading.places(self.bins, keep=True)
-        return np.stack(
-            [
-                np.bincount(half, minlength=size)[:size].reshape(parts, 2, width)
-                for half in (cells[::2], cells[1::2])
-            ]
-        )
+        counts = np.bincount(cells, minlength=2 * (parts + 1) * 2 * width)
+        return counts.reshape(2, parts + 1, 2, width)[:, :parts]
 
     def blocks(self, table: Ints, runs: int) -> Iterator[Block]:
         parts, bins = self.split.parts, self.bins
@@ -314,13 +314,8 @@ class Outputs:
     def table(self, reading: Reading) -> Ints:
         size = len(self.listed.outputs) + 1
         place = reading.places(self.listed)
-        cells = reading.side * size + np.where(place < 0, size - 1, place)
-        return np.stack(
-            [
-                np.bincount(half, minlength=2 * size).reshape(2, size)
-                for half in (cells[::2], cells[1::2])
-            ]
-        )
+        cells = (2 * reading.half + reading.side) * size + np.where(place < 0, size - 1, place)
+        return np.bincount(cells, minlength=4 * size).reshape(2, 2, size)
 
     def blocks(self, table: Ints, runs: int) -> Iterator[Block]:
         learn, count = table[0, :, :-1], table[1, :, :-1]
