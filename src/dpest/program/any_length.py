@@ -22,7 +22,7 @@ from dpest.program.lengths import Count, Counter, Position, unsupported
 from dpest.program.linear import Form, Symbol
 from dpest.program.public_sizes import Size, Sized, sized_draw
 from dpest.program.running import remembered, running
-from dpest.program.selections import clipped, extreme
+from dpest.program.selections import chosen, clipped, extreme
 from dpest.program.softmax import Chance, Scaled, Weight, WeightSum
 from dpest.program.symbolic import Real, Truth, is_symbolic
 
@@ -162,6 +162,9 @@ class Vector(Entrywise):
 
     def __neg__(self) -> Any:
         return Vector(-self.element, self.own)
+
+    def __abs__(self) -> Any:
+        return Vector(abs(self.element), self.own)
 
     def __invert__(self) -> Any:
         return Vector(~self.element, self.own)
@@ -375,6 +378,11 @@ class VectorGenerator:
     def _choice(self, a: Any, size: Any = None, **options: Any) -> Any:
         """A place of a vector of any length, with given chances; by Gumbel noise (`softmax`)."""
         p = options.get("p")
+        if _is_size(size) and isinstance(a, (list, tuple)) and options.get("replace", True) is True:
+            value = self.inner.choice(a, **options)
+            own = self.own(value)
+            if own:  # else a draw with several outcomes, which would be the same for all entries
+                return Vector(value, own)
         if not isinstance(p, Vector):
             if any(isinstance(v, (Vector, Pass, Count)) for v in (a, size, p)):
                 unsupported("rng.choice")
@@ -421,7 +429,7 @@ def _extreme(plain: Any, least: bool, args: tuple[Any, ...], options: Any) -> An
     keys = [key(v) for v in values] if key is not None else values
     if len(values) == 2 and key is None:
         for value, end in (values, values[::-1]):
-            if isinstance(value, Real) and value.form.terms and not is_symbolic(end):
+            if type(value) is Real and value.form.terms and not is_symbolic(end):
                 bounded = clipped(value, None, end) if least else clipped(value, end, None)
                 if bounded is not value:
                     return bounded
@@ -551,6 +559,24 @@ def _clip(
     return v.clip(low if a_min is None else a_min, high if a_max is None else a_max)
 
 
+def _entrywise(name: str) -> Callable[[Any], Any]:
+    def apply(v: Any) -> Any:
+        if not isinstance(v.element, Real):
+            unsupported(f"np.{name}")
+        return Vector(getattr(np, name)(v.element), v.own)
+
+    return apply
+
+
+def _where(condition: Any, yes: Any, no: Any) -> Any:
+    """np.where, entry by entry."""
+    vectors = [v for v in (condition, yes, no) if isinstance(v, Vector)]
+    entries = [v.element if isinstance(v, Vector) else v for v in (condition, yes, no)]
+    if any(np.ndim(v) > 0 for v in entries if not is_symbolic(v)):
+        unsupported("np.where with a vector of known length")
+    return Vector(chosen(*entries), frozenset().union(*(v.own for v in vectors)))
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("asarray", "array", "atleast_1d", "ravel"), _as_array),
     "argmax": lambda v, axis=None: v.argmax(axis),
@@ -567,6 +593,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "multiply": operator.mul,
     "divide": operator.truediv,
     "negative": operator.neg,
+    **{name: _entrywise(name) for name in ("abs", "absolute", "fabs", "sign", "log", "log1p")},
+    "copysign": lambda size, v: v._with(size, lambda a, b: np.copysign(b, a)),
+    "where": lambda condition, yes, no: _where(condition, yes, no),
     "exp": lambda v: v.exp(),
     "arange": lambda count: _range(count),
     "greater": operator.gt,

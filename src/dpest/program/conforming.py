@@ -18,6 +18,7 @@ from dpest.program.handed import Handed
 from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.patches import Overlay, patched
 from dpest.program.places import innermost, shown
+from dpest.program.readings import FarNoiseError
 from dpest.program.regions import Point, Region, digest
 from dpest.program.running import SAMPLING
 from dpest.program.skeleton import flatten
@@ -116,13 +117,15 @@ def _check_point(
     def number(leaf: Any) -> Any:
         return plain(leaf.form) if isinstance(leaf, Real) else leaf
 
-    generator = at_point(values, names.drawn, inside, found.choices)
+    generator = at_point(values, names.drawn, inside, found.choices, names.plan)
     changed = target
     if any(isinstance(v, (Real, Symbol, Form)) for v in target.params.values()):
         changed = target.with_params({k: number(as_value(v)) for k, v in target.params.items()})
     try:
         with patched(overlay):
             output: Any = caller(changed)(concrete(fresh(x, lenient=False), number), generator)
+    except FarNoiseError:
+        return
     except Exception as error:
         if found.raised and type(error) is type(found.outcome):
             if not found.conditions and not found.choices:

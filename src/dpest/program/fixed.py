@@ -10,6 +10,7 @@ from typing import Any
 from dpest.noise.family import Noise
 from dpest.program.generator import SymbolicGenerator
 from dpest.program.linear import Symbol
+from dpest.program.readings import Plan
 
 
 class FixedRun:
@@ -19,7 +20,9 @@ class FixedRun:
         self,
         value: Callable[[int, Noise], Any],
         outcome: Callable[[int, Noise, Sequence[tuple[Any, Any]]], Any],
+        plan: Plan | None = None,
     ) -> None:
+        self.plan = plan
         self._value = value
         self._outcome = outcome
         self.draws = 0
@@ -69,6 +72,7 @@ def at_point(
     symbol_of: Callable[[int, Noise], Symbol],
     inside: Callable[[Symbol], Fraction],
     choices: Sequence[Any],
+    plan: Plan | None = None,
 ) -> SymbolicGenerator:
     """A generator that gives each noise its value at `point`, and takes the given choices."""
 
@@ -81,4 +85,4 @@ def at_point(
         # A draw with a single outcome is not a choice; the others come in order.
         return choices[index].outcome
 
-    return SymbolicGenerator(FixedRun(value, outcome))
+    return SymbolicGenerator(FixedRun(value, outcome, plan))

@@ -29,8 +29,10 @@ from dpest.noise import (
 from dpest.noise.discrete_uniform import DiscreteUniform
 from dpest.noise.family import Noise
 from dpest.noise.parameters import exact, is_number
+from dpest.program.curves import drawn_value
 from dpest.program.lazy_arrays import LazyArray, Shuffled
 from dpest.program.linear import Condition, Form
+from dpest.program.readings import site_of_draw
 from dpest.program.running import refuse
 from dpest.program.selections import chosen
 from dpest.program.symbolic import Real, Truth, as_real, is_symbolic, settled, typed
@@ -47,10 +49,12 @@ class SymbolicGenerator:
 
     def __init__(self, run: Any) -> None:
         self._run = run
+        self._waiting: dict[Any, list[Any]] = {}  # noises for the next draws of a line
 
     def dpest_signature(self) -> str:
         """Between two runs that drew alike, one generator is as good as the other."""
-        return "rng"
+        waiting = [repr(drawn) for found in self._waiting.values() for drawn in found]
+        return " ".join(["rng", *waiting])
 
     # Continuous families
 
@@ -64,7 +68,7 @@ class SymbolicGenerator:
         return self._located("gumbel", Gumbel, loc, (scale,), size)
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
-        return self._located("exponential", Exponential, 0.0, (scale,), size)
+        return self._located("exponential", Exponential, 0.0, (scale,), size, self._curve())
 
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
         if is_symbolic(shape) or np.ndim(shape) != 0 or shape != 1:
@@ -73,7 +77,7 @@ class SymbolicGenerator:
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
         if not any(_has_symbols(v) for v in (low, high)):
-            return self._located("uniform", Uniform, 0.0, (low, high), size)
+            return self._located("uniform", Uniform, 0.0, (low, high), size, self._curve())
         # A noisy border: a uniform of the width, which must be a number, moved there.
         width = np.subtract(high, low)
         return self._located("uniform", lambda w: Uniform(0.0, w), low, (width,), size)
@@ -247,11 +251,35 @@ class SymbolicGenerator:
     def _bit(self, p: Any) -> Any:
         """True with probability p."""
         p = exact(p) if is_number(p) else p
+        curve = self._curve()
+        made = None if curve is None else curve(Bernoulli(p))
+        if made is not None:
+            return made
         drawn = self._run.draw(Bernoulli(p))
         if not isinstance(drawn, Real):
             return bool(drawn)
         (symbol,) = drawn.form.terms
         return Truth(Condition(Form({symbol: Fraction(1)}, -_HALF), ">"))
+
+    def _curve(self) -> Callable[[Any], Any] | None:
+        """How draws are made that the plan reads in another way."""
+        return self._curved if getattr(self._run, "plan", None) else None
+
+    def _curved(self, noise: Noise) -> Any:
+        site = site_of_draw(noise)
+        curve = None if site is None else self._run.plan.get(site)
+        if site is None or curve is None or not curve.fits(noise):
+            return None
+        waiting = self._waiting.get(site)
+        if waiting:
+            return drawn_value(curve, waiting.pop(0), noise)
+        drawn = self._run.draw(curve.noise)
+        if isinstance(drawn, Real):
+            (symbol,) = drawn.form.terms
+            self._run.draw_sites[symbol] = site
+        if curve.partner is not None:
+            self._waiting.setdefault(curve.partner, []).append(drawn)
+        return drawn_value(curve, drawn, noise)
 
     # Shapes
 

@@ -38,14 +38,17 @@ from dpest.program.lengths import Count, Counter, NeedsPositionError, Position
 from dpest.program.linear import Form, Symbol
 from dpest.program.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.program.merging import decided
+from dpest.program.needless_forks import without_needless_forks
 from dpest.program.piece_runs import Outcome, PieceRun, World, kept, outcomes
 from dpest.program.pieces import ITEM, Cut, Piece, cut, scope
 from dpest.program.public_sizes import Places, Public, Sized
+from dpest.program.readings import Plan, RereadError, words
 from dpest.program.record_cases import Entry, RecordError
 from dpest.program.record_containers import PrivateSize, SortedRecords, Tally
 from dpest.program.records import Records
 from dpest.program.running import in_run
 from dpest.program.running_maximum import greatest_so_far
+from dpest.program.signs import signs_among
 from dpest.program.skeleton import flatten
 from dpest.program.states import copied, signature
 from dpest.program.symbolic import Real, Truth, is_symbolic
@@ -99,6 +102,8 @@ def _built(
     exact, modulus = 0, 1
     kept_lists: set[str] = set()
     counters: set[str] = set()
+    plan: Plan = {}
+    before: Graph | None = None
     while True:
         make: type[Builder] = Builder
         if entry is not None:
@@ -107,12 +112,24 @@ def _built(
             make = SumsBuilder
         builder = make(parts, argument, world(), exact, modulus, kept_lists, length, entry)
         builder.counters = counters
+        builder.world.plan = plan
+        builder.world.notes.update(dict.fromkeys(words(plan)))
         try:
-            return builder.build(variables, element)
+            found = builder.build(variables, element)
+            plan = _with_signs(plan, found)
+            if plan == builder.world.plan:
+                return found
+            before = found
         except _UnboundedError as unbounded:
             if not unbounded.names - counters:
                 raise RefusedError(str(unbounded)) from None
             counters |= unbounded.names
+        except RereadError as again:
+            plan = again.added(plan)
+        except DpestError:
+            if before is None:
+                raise
+            return before
         except NeedsPositionError as need:
             exact = max(exact, need.exact)
             modulus = math.lcm(modulus, need.modulus)
@@ -128,6 +145,13 @@ def _built(
                     "length: give a length instead of ANY"
                 ) from None
             kept_lists.add(read.name)
+
+
+def _with_signs(plan: Plan, graph: Graph) -> Plan:
+    conditions = [c for edge in graph.edges for block in edge.blocks for c in block]
+    forms = [f for edge in graph.edges for f in (*edge.updates.values(), *edge.released)]
+    forms = [f for f in forms if isinstance(f, Form)]
+    return signs_among(plan, graph.world.noises, graph.world.draw_sites, conditions, forms)
 
 
 class _UnboundedError(Exception):
@@ -156,7 +180,7 @@ class _Run(PieceRun):
         """The noises of a drawn vector are not this piece's: each element has its own."""
         if not isinstance(value, Real):
             return frozenset()
-        new = frozenset(s for s in value.form.terms if s in self.draws)
+        new = frozenset(s for s in value.noises(self) if s in self.draws)
         self.vector_draws |= new
         return new
 
@@ -214,6 +238,8 @@ class Builder:
         )
         while self.todo:
             self._expand(self.todo.pop())
+        if self.world.plan:
+            self.edges, self.dead = without_needless_forks(self.edges, self.dead)
         if self.unknown_places:
             found = greatest_so_far(self.edges, len(self.unknown_places) == 1)
             if found is None:
@@ -393,8 +419,8 @@ class Builder:
 
     def _abstract_vector(self, vector: Vector, path: str, updates: dict[Symbol, Form]) -> Vector:
         """The shared part of the elements goes to a slot; their own part stays an expression."""
-        if not isinstance(vector.element, Real):
-            return vector
+        if type(vector.element) is not Real:
+            return vector  # its own noise alone, where it is a curve
         form = vector.element.form
         own = {s: c for s, c in form.terms.items() if s in vector.own or s.kind == "input"}
         shared = Form({s: c for s, c in form.terms.items() if s not in own})

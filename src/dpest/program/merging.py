@@ -15,14 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from dpest.errors import PathLimitError, UntraceableError
+from dpest.errors import DpestError, PathLimitError, UntraceableError
 from dpest.noise.family import Noise
-from dpest.program.linear import Condition, Symbol, distinct
+from dpest.program.linear import Condition, Form, Symbol, distinct
 from dpest.program.piece_runs import Block, Outcome, PieceRun, World, kept, outcomes
 from dpest.program.pieces import GIVEN, ITEM, Cut, cut, scope
 from dpest.program.polyhedra import Premises, feasible
+from dpest.program.readings import Plan, RereadError, words
 from dpest.program.regions import Point
 from dpest.program.running import in_run, remembered
+from dpest.program.signs import signs_among
 from dpest.program.skeleton import Skeleton
 from dpest.program.states import copied, signature
 from dpest.program.symbolic import Real, Truth, settled
@@ -95,10 +97,36 @@ def build(
     leads to a leaf), or takes more `seconds`.
     """
     parts, names = cut(function), replacements or {}
-    try:
-        return _Builder(parts, world(), names, True, nodes, width, seconds).build(variables)
-    except _OverlappingError:
-        return _Builder(parts, world(), names, False, nodes, width, seconds).build(variables)
+    plan: Plan = {}
+    merge = True
+    before: Model | None = None
+    while True:
+        empty = world()
+        empty.plan = plan
+        empty.notes.update(dict.fromkeys(words(plan)))
+        builder = _Builder(parts, empty, names, merge, nodes, width, seconds)
+        try:
+            model = builder.build(variables)
+        except _OverlappingError:
+            merge = False
+        except RereadError as again:
+            plan = again.added(plan)
+        except DpestError:
+            if before is None:
+                raise
+            return before
+        else:
+            plan = _with_signs(plan, model)
+            if plan == empty.plan:
+                return model
+            before = model
+
+
+def _with_signs(plan: Plan, model: Model) -> Plan:
+    conditions = [c for node in model.nodes for edge in node.incoming for c in edge.conditions]
+    released = [v for leaf in model.leaves if leaf.release for v in leaf.release[1]]
+    forms = [v for v in released if isinstance(v, Form)]
+    return signs_among(plan, model.noises, model.world.draw_sites, conditions, forms)
 
 
 class _NoDraws:

@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 
 from dpest.program import symbolic_functions
+from dpest.program.curves import Curved, logarithm, logarithm_of_more
 from dpest.program.lazy_lists import in_order, outermost
 from dpest.program.reach import containers, conversions
 from dpest.program.running import has_run, lenient, running
-from dpest.program.selections import clipped, continuous, converted, extreme
+from dpest.program.selections import clipped, continuous, converted, extreme, with_sign
 from dpest.program.symbolic import Real, Truth, is_symbolic, typed
 from dpest.program.symbolic_arrays import (
     SymbolicArray,
@@ -192,7 +193,7 @@ def _extremum(original: Callable[..., Any], *, least: bool) -> Callable[..., Any
         if len(items) == 2 and key is None and getattr(running(), "clip", None) is not None:
             # A proof knows how far clipped data can move: no branch on them.
             for value, end in (items, items[::-1]):
-                if isinstance(value, Real) and value.form.terms and not is_symbolic(end):
+                if type(value) is Real and value.form.terms and not is_symbolic(end):
                     return clipped(value, None, end) if least else clipped(value, end, None)
         keys = items if key is None else [key(item) for item in items]
         ranked = _ranked(keys)
@@ -223,6 +224,8 @@ def _float(value: Any = 0.0, /) -> Any:
     """`float`, where it is only called: of a noisy number the number itself."""
     if has_run() and isinstance(value, (Real, Truth)):
         number = value.number() if isinstance(value, Truth) else value
+        if isinstance(number, Curved):
+            return number.retyped(False)
         return Real(number.form, False, False)
     return float(value)
 
@@ -387,6 +390,29 @@ def _of_math(original: Callable[..., Any], symbolic: Callable[[Any], Any]) -> Ca
     return apply
 
 
+def _log(original: Callable[..., Any]) -> Callable[..., Any]:
+    """math.log, with or without a base."""
+
+    @functools.wraps(original)
+    def apply(value: Any, /, *base: Any) -> Any:
+        if not has_run() or not is_symbolic(value):
+            return original(value, *base)
+        found = logarithm(value)
+        return found / original(*base) if base else found
+
+    return apply
+
+
+def _copysign(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def apply(size: Any, value: Any, /) -> Any:
+        if has_run() and (is_symbolic(size) or is_symbolic(value)):
+            return with_sign(size, value)
+        return original(size, value)
+
+    return apply
+
+
 def _default_rng(original: Callable[..., Any]) -> Callable[..., Any]:
     """`np.random.default_rng(rng)` gives a generator back as it is; ours, too."""
 
@@ -435,14 +461,19 @@ _FUNCTIONS: dict[str, Any] = {
 }  # fmt: skip
 _random = _Module(np.random, _RANDOM)
 _numpy = _Module(np, {**_FUNCTIONS, "random": _random})
-_MATH = {
+MATH = {
     "fsum": _of_math(math.fsum, lambda values: sum(values)),
     "fabs": _of_math(math.fabs, abs),
+    "log": _log(math.log),
+    "log2": _of_math(math.log2, lambda v: logarithm(v) / math.log(2)),
+    "log10": _of_math(math.log10, lambda v: logarithm(v) / math.log(10)),
+    "log1p": _of_math(math.log1p, logarithm_of_more),
+    "copysign": _copysign(math.copysign),
     "isnan": _of_math(math.isnan, lambda _: False),
     "isinf": _of_math(math.isinf, lambda _: False),
     "isfinite": _of_math(math.isfinite, lambda _: True),
 }
-_math = _Module(math, _MATH)
+_math = _Module(math, MATH)
 _HEAPS = {
     "nlargest": _outermost(heapq.nlargest, least=False),
     "nsmallest": _outermost(heapq.nsmallest, least=True),
@@ -462,7 +493,7 @@ _REPLACED: dict[int, tuple[Any, Any]] = {
         (builtins.sorted, _in_order),
         (builtins.max, _max),
         (builtins.min, _min),
-        *((getattr(math, name), new) for name, new in _MATH.items()),
+        *((getattr(math, name), new) for name, new in MATH.items()),
         *((getattr(heapq, name), new) for name, new in _HEAPS.items()),
         *((getattr(np.random, name), new) for name, new in _RANDOM.items()),
         *((getattr(np, name), new) for name, new in _FUNCTIONS.items()),

@@ -29,6 +29,7 @@ from dpest.program.pieces import (
     scope,
 )
 from dpest.program.places import shown, source_line, user_place
+from dpest.program.readings import Plan, Site, site_of_draw
 from dpest.program.regions import Point, Region, Supports
 from dpest.program.running import arrived, in_run, remembered
 from dpest.program.states import copied
@@ -87,6 +88,9 @@ class World:
         """What one record adds to all sums, case by case (see `program.record_cases`)."""
         self.sized: dict[Symbol, int] = {}
         """Noises that the function multiplies by this power of the public length."""
+        self.plan: Plan = {}
+        """Which draws are read in another way (see `program.curves`), and where they are made."""
+        self.draw_sites: dict[Symbol, Site | None] = {}
         self._names: dict[tuple[str, Noise], Symbol] = {}
         self._taken: dict[str, int] = {}
         self._indicators: dict[Any, Symbol] = {}
@@ -225,6 +229,14 @@ class PieceRun:
                 return open_[position]
         return open_[-1]
 
+    @property
+    def plan(self) -> Plan:
+        return self.world.plan
+
+    @property
+    def draw_sites(self) -> dict[Symbol, Site | None]:
+        return self.world.draw_sites
+
     def indicator(self, truth: Any) -> Symbol:
         return self.world.indicator(truth)
 
@@ -260,6 +272,7 @@ class PieceRun:
         symbol = self.world.noise_symbol(f"{self.site}_{self.count}", noise)
         self.count += 1
         self.draws.append(symbol)
+        self.world.draw_sites[symbol] = site_of_draw(noise)
         return symbol
 
     # Forks

@@ -113,13 +113,21 @@ class MathForUnits:
     """The module `math` as a mechanism sees it in a proof: sqrt and exp also take the unit."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(math, name)
+        from dpest.program.patches import MATH  # it knows the symbolic values
+
+        return MATH[name] if name in MATH else getattr(math, name)
 
     sqrt = staticmethod(sqrt)
 
     @staticmethod
     def exp(value: Any) -> Any:
         return value.exp() if hasattr(value, "exp") else math.exp(value)
+
+    def __deepcopy__(self, memo: Any) -> MathForUnits:
+        return self
+
+    def dpest_signature(self) -> str:
+        return "math"
 
 
 MATH = MathForUnits()

@@ -15,6 +15,7 @@ from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.masses import mass_bound
 from dpest.program.paths import Choice
 from dpest.program.places import Place, inside_while, shown, user_place
+from dpest.program.readings import Plan, Site
 from dpest.program.regions import Point, Region, Supports
 from dpest.program.returning import Moment, Watch
 from dpest.program.running import forgetting, remembered
@@ -61,11 +62,14 @@ class Explored:
 class Names:
     """Symbols for draws and truths, the same on every path that makes the same draw.
 
-    `tag` is put before the names, to keep apart the pieces of one program.
+    `tag` is put before the names, to keep apart the pieces of one program. `plan` says which draws
+    are read in another way (see `program.curves`), `sites` where they are made.
     """
 
     tag: str = ""
     supports: Supports = field(default_factory=Supports)
+    plan: Plan = field(default_factory=dict)
+    sites: dict[Symbol, Site | None] = field(default_factory=dict)
     indicators: dict[Symbol, Truth] = field(default_factory=dict)
     drawn_values: dict[tuple[int, Any], tuple[Symbol, Noise, Any]] = field(default_factory=dict)
     _draws: dict[tuple[int, Noise], Symbol] = field(default_factory=dict)
@@ -169,8 +173,13 @@ class Run:
         symbol = self.names.drawn(self.draws, noise)
         self.draws += 1
         self.noises[symbol] = noise
-        self._drawn_at = user_place()
+        self._at(symbol, noise)
         return Real(Form.of(symbol), noise.discrete)
+
+    def _at(self, symbol: Symbol, noise: Noise) -> None:
+        """Note where a draw was made."""
+        self._drawn_at = place = user_place()
+        self.names.sites[symbol] = None if place is None else (*place, noise.family)
 
     def drawn_before(self, key: Any) -> Any:
         """The value of the next draw, if some run has drawn with this key at this place.
@@ -184,7 +193,7 @@ class Run:
         self._drawing()
         self.draws += 1
         self.noises[symbol] = noise
-        self._drawn_at = user_place()
+        self._at(symbol, noise)
         return value
 
     def remember(self, key: Any, value: Any) -> None:
@@ -194,6 +203,14 @@ class Run:
             noise = self.noises.get(symbol)
             if noise is not None:
                 self.names.drawn_values[self.draws - 1, key] = (symbol, noise, value)
+
+    @property
+    def plan(self) -> Plan:
+        return self.names.plan
+
+    @property
+    def draw_sites(self) -> dict[Symbol, Site | None]:
+        return self.names.sites
 
     def indicator(self, truth: Truth) -> Symbol:
         return self.names.indicator(truth)

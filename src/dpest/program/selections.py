@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dpest.program.curves import Curved, chosen_of_curves
 from dpest.program.linear import Condition, Form
 from dpest.program.running import has_run, refuse, running
 from dpest.program.symbolic import (
@@ -28,6 +29,9 @@ def chosen(truth: Any, yes: Any, no: Any) -> Any:
     """`yes if truth else no`, without a fork where the answer stays linear."""
     if not isinstance(truth, Truth):
         return yes if truth else no
+    if isinstance(yes, Curved) or isinstance(no, Curved):
+        either = chosen_of_curves(truth, yes, no)
+        return either if either is not None else (yes if bool(truth) else no)
     if isinstance(yes, (bool, np.bool_, Truth)) and isinstance(no, (bool, np.bool_, Truth)):
         either = joined(joined(truth, yes, True), joined(truth.negated(), no, True), False)
         kinds = of_numpy(yes), of_numpy(no)
@@ -67,12 +71,23 @@ def _open_end(end: Any) -> bool:
 
 
 def sign_of(value: Any) -> Any:
+    if isinstance(value, Curved):
+        return value.sign()
     if value > 0:
         return 1 if value.integer else 1.0
     zero_possible = not isinstance(value, Real) or not continuous(value.form)
     if zero_possible and value == 0:
         return 0 if value.integer else 0.0
     return -1 if value.integer else -1.0
+
+
+def with_sign(size: Any, value: Any) -> Any:
+    """copysign: |size| with the sign of a noisy value."""
+    if not isinstance(value, Real):
+        return math.copysign(1.0, value) * abs(size)
+    if not isinstance(value, Curved) and not continuous(value.form):
+        refuse("the sign of an integer or of a zero", "use np.sign, or compare it with 0")
+    return sign_of(value) * abs(size)
 
 
 def continuous(form: Form) -> bool:
@@ -94,7 +109,7 @@ def converted(value: Any, dtype: np.dtype[Any]) -> Any:
         number = value.number()
         return Real(number.form, dtype.kind in "iu")
     if dtype.kind == "f":
-        return Real(value.form)
+        return value if isinstance(value, Curved) else Real(value.form)
     if dtype.kind in "iu" and value.integer:
         return value
     if dtype.kind in "iu":
@@ -113,6 +128,12 @@ def extreme(values: Sequence[Any], *, least: bool = False) -> int:
     if all(isinstance(v, (Truth, bool, np.bool_)) for v in values):
         # The first truth that is (not) so: what comes after it stays undecided.
         return next((i for i, v in enumerate(values) if bool(v) is not least), 0)
+    if any(isinstance(v, Curved) for v in values):
+        place = 0
+        for i, value in enumerate(values):
+            if i and (value < values[place] if least else value > values[place]):
+                place = i
+        return place
     forms: list[Any] = []
     for value in values:
         found = as_real(value)

@@ -65,8 +65,10 @@ def copied(value: Any, memo: dict[int, Any] | None = None) -> Any:
 def signature(value: Any, memo: dict[int, int] | None = None) -> Hashable:
     """Equal for values that the rest of the function can't tell apart."""
     memo = {} if memo is None else memo
-    if isinstance(value, Real):
+    if type(value) is Real:
         return ("real", value.form, value.integer)
+    if isinstance(value, Real):
+        return ("own", value.dpest_signature())
     if isinstance(value, Truth):
         return ("truth", value.key)
     if isinstance(value, (bool, np.bool_)):

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dpest.program.linear import Condition, Form, Relation, Symbol, rational
-from dpest.program.running import has_run, refuse, running
+from dpest.program.running import has_run, refuse, remembered, running
 
 _NUMBERS = (int, float, Fraction, np.integer, np.floating, np.bool_)
 _INTEGERS = (int, np.integer, np.bool_)
@@ -56,7 +56,7 @@ def of_numpy(*values: Any) -> bool | None:
 def typed(value: Any, numpy: bool | None) -> Any:
     """The same value, as NumPy's scalar or as Python's."""
     if isinstance(value, Real):
-        return value if value.numpy is numpy else Real(value.form, value.integer, numpy)
+        return value if value.numpy is numpy else value.retyped(numpy)
     if isinstance(value, Truth):
         if value.numpy is numpy:
             return value
@@ -244,6 +244,20 @@ class Real:
     def leaf_kind(self) -> str:
         return "int" if self.integer else "real"
 
+    def __deepcopy__(self, memo: Any) -> Real:
+        return self  # it can't change
+
+    def noises(self, run: Any) -> set[Symbol]:
+        """All noises that it is computed from."""
+        found = set(self.form.terms)
+        for symbol in self.form.symbols("indicator"):
+            found |= run.defined(symbol).symbols()
+        return found
+
+    def retyped(self, numpy: bool | None) -> Real:
+        """The same number, as NumPy's scalar or as Python's."""
+        return Real(self.form, self.integer, numpy)
+
     @property
     def plain(self) -> int | float:
         """Its value, where it has no symbols."""
@@ -277,6 +291,12 @@ class Real:
             return _times_infinity(self, found)
         first, second = self, found
         if first.form.terms and second.form.terms:
+            # A sign times exponential noise is read as one noise.
+            from dpest.program.signs import signed
+
+            again = signed(first.form, second.form) or signed(second.form, first.form)
+            if again is not None:
+                raise remembered(again)
             # One factor must be a number; a factor of 0/1 symbols becomes one by a fork.
             if all(s.kind == "indicator" for s in second.form.terms):
                 second = settled(second)
@@ -554,6 +574,8 @@ def as_real(value: Any) -> Any:
         return _constant(value)
     if isinstance(value, Truth):
         return value.number()
+    if isinstance(value, Real):
+        return value
     if isinstance(value, _NUMBERS):
         if isinstance(value, (float, np.floating)) and not math.isfinite(value):
             return float(value)
@@ -633,6 +655,8 @@ def settled(value: Real) -> Real:
     """The indicators in it decided on this path, by forks where they are open."""
     run = running()
     values: dict[Symbol, Form] = {}
+    if type(value) is not Real:
+        value = Real(value.form, value.integer, value.numpy)
     for symbol in value.form.terms:
         if symbol.kind == "indicator":
             values[symbol] = Form.number(int(bool(run.defined(symbol))))
@@ -679,11 +703,26 @@ def _equality(form: Form, relation: Relation) -> Any:
                 # probability of any output.
                 run.note("ties between continuous noises have probability zero and are left out")
                 return relation == "!="
+            if len(form.terms) == 1 and _at_the_end(form, symbol, noise):
+                run.note("the ends of a noise have probability zero and are left out")
+                return relation == "!="
             refuse(
                 "a continuous noisy value is compared for equality",
                 "this has probability zero in real arithmetic: use >= or <",
             )
     return Truth(Condition(form, relation))
+
+
+def _at_the_end(form: Form, symbol: Symbol, noise: Any) -> bool:
+    """Whether the noise would have to be at, or beyond, a finite end of its support."""
+    try:
+        low, high = noise.support
+    except (TypeError, ValueError):  # symbolic parameters
+        return False
+    place = -form.constant / form.terms[symbol]
+    return (math.isfinite(low) and place <= rational(low)) or (
+        math.isfinite(high) and place >= rational(high)
+    )
 
 
 def compared(

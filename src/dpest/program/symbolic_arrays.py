@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from dpest.program.curves import logarithm, logarithm_of_more
 from dpest.program.linear import Form, Symbol
 from dpest.program.running import refuse
-from dpest.program.selections import chosen, clipped, converted, extreme, sign_of
+from dpest.program.selections import chosen, clipped, converted, extreme, sign_of, with_sign
 from dpest.program.symbolic import (
     Real,
     Truth,
@@ -328,6 +329,11 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     np.ceil: _whole("ceil"),
     np.trunc: _whole("trunc"),
     np.rint: _whole("rint"),
+    np.log: logarithm,
+    np.log1p: logarithm_of_more,
+    np.log2: lambda a: logarithm(a) / math.log(2),
+    np.log10: lambda a: logarithm(a) / math.log(10),
+    np.copysign: with_sign,
     np.heaviside: lambda a, h: chosen(a > 0, 1.0, 0.0),
     np.deg2rad: lambda a: a * (math.pi / 180),
 }

@@ -23,6 +23,7 @@ from dpest.program.linear import Condition, Symbol, distinct
 from dpest.program.merged import merged_trace
 from dpest.program.patches import patched
 from dpest.program.paths import Path, Trace
+from dpest.program.readings import Plan, RereadError, words
 from dpest.program.release import released
 from dpest.program.returning import EndlessError
 from dpest.program.running import SAMPLING
@@ -93,10 +94,13 @@ def _as_far_as_possible(
     target: Mechanism, x: Any, limits: Limits, assume: Sequence[Condition], *, lenient: bool
 ) -> Trace:
     """With a larger leftover where the wanted one needs too many paths; the trace carries it."""
+    plan: Plan = {}
     while True:
         last = limits.leftover >= _MOST_LEFTOVER
         try:
-            return _traced(target, x, limits, assume, lenient=lenient, last=last)
+            return _traced(target, x, limits, assume, plan, lenient=lenient, last=last)
+        except RereadError as again:
+            plan = again.added(plan)
         except _TooManyTurnsError:
             limits = replace(limits, leftover=min(1000 * limits.leftover, _MOST_LEFTOVER))
 
@@ -126,12 +130,13 @@ def _traced(
     x: Any,
     limits: Limits,
     assume: Sequence[Condition],
+    plan: Plan,
     *,
     lenient: bool,
     last: bool,
 ) -> Trace:
     where = place_of(target.function)
-    names = Names()
+    names = Names(plan=plan)
     call = caller(target)
     first = True
 
@@ -201,7 +206,7 @@ def _traced(
         {s: truth for s, truth in names.indicators.items() if s in used},
         exploration.leftover,
         x,
-        tuple(exploration.notes),
+        (*exploration.notes, *words(plan)),
     )
 
 

@@ -25,6 +25,7 @@ from dpest.proofs import certificates, checker
 from dpest.proofs.proof import Proof
 
 _MOST_PATHS = 256
+_MOST_DECISIONS = 1000  # on one way: a loop may wait for a release
 
 
 class Data:
@@ -51,6 +52,8 @@ class _Run:
 
     def decide(self) -> bool:
         at = len(self.taken)
+        if at >= _MOST_DECISIONS:
+            raise RefusedError("the program goes on for as long as a release says")
         self.taken.append(self.prefix[at] if at < len(self.prefix) else True)
         return self.taken[-1]
 

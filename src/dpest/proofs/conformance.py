@@ -25,6 +25,7 @@ from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.loops import END, Graph, LoopEdge
 from dpest.program.merging import Edge, Model
 from dpest.program.piece_runs import Coin, World
+from dpest.program.readings import Plan
 from dpest.program.skeleton import flatten
 
 _TRIALS = 24
@@ -50,12 +51,15 @@ class Draws:
     values: list[Fraction] = field(default_factory=list)
     choice: float | None = None
     """The scale of the Gumbel noises that the model has in place of a choice."""
+    plan: Plan = field(default_factory=dict)
+    """The draws that the model reads as curves over other noises, made from those here."""
 
     def generator(self) -> SymbolicGenerator:
-        return SymbolicGenerator(FixedRun(self._draw, self._choose))
+        return SymbolicGenerator(FixedRun(self._draw, self._choose, self.plan))
 
     def _draw(self, _: int, noise: Noise) -> Any:
-        value = _random_value(noise, self.source)
+        # Not so far out that a draw that is made from it would lose digits.
+        value = _random_value(noise, self.source, 2.5 if self.plan else 20.0)
         self.values.append(value)
         return int(value) if noise.discrete else float(value)
 
@@ -70,15 +74,15 @@ class Draws:
         return outcomes[place][0]
 
 
-def _random_value(noise: Noise, source: random.Random) -> Fraction:
+def _random_value(noise: Noise, source: random.Random, reach: float = 20.0) -> Fraction:
     """A short binary fraction, exact as a double, so that the function's arithmetic is too."""
     low, high = noise.support
     if noise.discrete:
         first = int(low) if math.isfinite(low) else -6
         last = int(high) if math.isfinite(high) else first + 12
         return Fraction(source.randint(first, min(last, first + 40)))
-    least = low if math.isfinite(low) else -20.0
-    most = high if math.isfinite(high) else least + 40.0
+    least = low if math.isfinite(low) else -reach
+    most = high if math.isfinite(high) else least + 2 * reach
     steps = 1 << 10
     return Fraction(least) + Fraction(source.randrange(1, steps), steps) * Fraction(most - least)
 
@@ -122,7 +126,7 @@ def check_model(
     leaves = {node.index: node for node in model.leaves}
     for _ in range(_TRIALS):
         x = random_input(len(inputs), source, integers)
-        draws = Draws(source)
+        draws = Draws(source, plan=model.world.plan)
         output = _run(function, x, draws, where)
         data = dict(zip(inputs, map(Fraction, x), strict=True))
         values = _with_derived(data, model.world)
@@ -225,7 +229,7 @@ def check_graph(
         if graph.gaps and length < 2:
             continue
         x = random_input(length * len(entry), source, integers, ranges)
-        draws = Draws(source, choice=choice)
+        draws = Draws(source, choice=choice, plan=graph.world.plan)
         output = _run(function, x, draws, where)
         _Walk(graph, x, entry, draws.values, where).run(output)
 

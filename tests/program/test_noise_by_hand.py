@@ -1,0 +1,318 @@
+"""Noise made by hand is read as the noise that it is; wrong spellings as what they are."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpest
+from dpest.errors import ReplayError, UntraceableError
+from dpest.noise import Exponential, Gumbel, Laplace
+from dpest.program.trace import trace
+from program.hand_made import EXPONENTIAL, GUMBEL, LAPLACE, VECTORS, Maker, by_inverse_cdf, by_log2
+
+MAKERS = [(m, stats.laplace, Laplace) for m in LAPLACE]
+MAKERS += [(m, stats.expon, Exponential) for m in EXPONENTIAL]
+MAKERS += [(m, stats.gumbel_r, Gumbel) for m in GUMBEL]
+IDS = [m[0].__name__ for m in MAKERS]
+
+
+def added(maker: Maker) -> Any:
+    def mechanism(x, rng, b=2.0):
+        return x[0] + maker(rng, b)
+
+    return mechanism
+
+
+def plain(x, rng):
+    return x[0] + rng.laplace(0, 2.0)
+
+
+@pytest.mark.parametrize(("maker", "law", "family"), MAKERS, ids=IDS)
+def test_the_maker_makes_that_noise(maker: Maker, law: Any, family: type) -> None:
+    # False alarms: 0.001 for each of the makers, at a fixed seed.
+    rng = np.random.default_rng(1)
+    values = [float(maker(rng, 2.0)) for _ in range(20_000)]
+    assert stats.kstest(values, law(scale=2.0).cdf).pvalue > 0.001
+
+
+@pytest.mark.parametrize(("maker", "law", "family"), MAKERS, ids=IDS)
+def test_its_trace_has_that_noise(maker: Maker, law: Any, family: type) -> None:
+    # The probability of each interval, from the trace, against SciPy's.
+    ends = [-3.0, -0.5, 0.25, 1.0, 4.0]
+
+    def cell(x, rng):
+        noisy = x[0] + maker(rng, 2.0)
+        return sum(bool(noisy > end) for end in ends)
+
+    found = {o.output: o.probability for o in dpest.distribution(cell, [0.5]).outcomes}
+    edges = law(loc=0.5, scale=2.0).cdf([-math.inf, *ends, math.inf])
+    for place, expected in enumerate(np.diff(edges)):
+        assert found.get(place, 0.0) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.parametrize("maker", LAPLACE, ids=lambda m: m.__name__)
+def test_laplace_noise_has_its_exact_loss(maker: Maker) -> None:
+    loss, expected = (dpest.exact(f, [0.0], [1.0]) for f in (added(maker), plain))
+    assert loss.epsilon == pytest.approx(0.5, rel=1e-14)
+    for epsilon in (0.0, 0.1, 0.4):
+        assert loss.delta(epsilon) == pytest.approx(expected.delta(epsilon), rel=1e-12)
+
+
+@pytest.mark.parametrize("maker", LAPLACE, ids=lambda m: m.__name__)
+def test_laplace_noise_is_proved(maker: Maker) -> None:
+    proof = dpest.prove(added(maker), adjacency=dpest.linf(1), length=1)
+    assert float(proof.bound) == pytest.approx(0.5, rel=1e-15)
+    assert proof.certificate is not None
+    if maker is not by_log2:  # whose constants are rounded
+        assert (proof.bound, proof.status) == (0.5, "exact")
+
+
+@pytest.mark.parametrize("mechanism", VECTORS, ids=lambda m: m.__name__)
+def test_vectors_have_their_exact_loss_and_proof(mechanism: Any) -> None:
+    assert dpest.exact(mechanism, [0.0, 1.0], [1.0, 1.0]).epsilon == pytest.approx(0.5, rel=1e-14)
+    for length in (2, dpest.ANY):
+        proof = dpest.prove(mechanism, adjacency=dpest.l1(1), length=length)
+        assert (proof.bound, proof.status, proof.length) == (0.5, "exact", length)
+
+
+@pytest.mark.parametrize("mechanism", VECTORS[:2] + VECTORS[6:8], ids=lambda m: m.__name__)
+def test_long_vectors_are_one_path(mechanism: Any) -> None:
+    found = trace(mechanism, [0.0] * 40)
+    assert len(found.paths) == 1
+    assert not found.paths[0].conditions
+
+
+def test_a_sparse_vector_by_hand() -> None:
+    def by_hand(x, rng):
+        threshold = by_inverse_cdf(rng, 2.0)
+        out = []
+        for q in x:
+            if q + by_inverse_cdf(rng, 4.0) >= threshold:
+                out.append(True)
+                break
+            out.append(False)
+        return out
+
+    def as_usual(x, rng):
+        threshold = rng.laplace(0, 2.0)
+        out = []
+        for q in x:
+            if q + rng.laplace(0, 4.0) >= threshold:
+                out.append(True)
+                break
+            out.append(False)
+        return out
+
+    pair = [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]
+    expected = dpest.exact(as_usual, *pair).epsilon
+    assert dpest.exact(by_hand, *pair).epsilon == pytest.approx(expected, rel=1e-11)
+    for length in (3, dpest.ANY):
+        proofs = [
+            dpest.prove(f, adjacency=dpest.linf(1), length=length) for f in (by_hand, as_usual)
+        ]
+        assert proofs[0].bound == proofs[1].bound
+        assert proofs[0].length == length
+
+
+@pytest.mark.parametrize("maker", GUMBEL, ids=lambda m: m.__name__)
+def test_gumbel_max_by_hand(maker: Maker) -> None:
+    def by_hand(x, rng):
+        return int(np.argmax([v + maker(rng, 2.0) for v in x]))
+
+    weights = np.exp(np.array([0.0, 1.0, -0.5]) / 2)
+    found = {
+        o.output: o.probability for o in dpest.distribution(by_hand, [0.0, 1.0, -0.5]).outcomes
+    }
+    for place, expected in enumerate(weights / weights.sum()):
+        assert found[place] == pytest.approx(expected, rel=1e-12)
+    assert dpest.prove(by_hand, adjacency=dpest.linf(1), length=3).bound == 1
+
+
+# Wrong spellings
+
+
+def test_a_forgotten_sign_is_infinite() -> None:
+    def mechanism(x, rng):
+        u = rng.random() - 0.5
+        return x[0] - 2 * np.log(1 - 2 * abs(u))
+
+    assert dpest.exact(mechanism, [0.0], [1.0]).epsilon == math.inf
+    assert dpest.prove(mechanism, adjacency=dpest.linf(1), length=1).bound is None
+
+
+def test_a_biased_sign_has_its_own_loss() -> None:
+    def mechanism(x, rng):
+        sign = 1 if rng.random() < 0.6 else -1
+        return x[0] + sign * rng.exponential(2.0)
+
+    expected = 0.5 + math.log(0.6 / 0.4)
+    assert dpest.exact(mechanism, [0.0], [1.0]).epsilon == pytest.approx(expected, rel=1e-10)
+    assert dpest.prove(mechanism, adjacency=dpest.linf(1), length=1).bound is None
+
+
+def test_two_scales_have_their_own_loss() -> None:
+    def mechanism(x, rng):
+        u = rng.random()
+        return x[0] + (2 * math.log(2 * u) if u < 0.5 else -4 * math.log(2 - 2 * u))
+
+    # Density 1/4 below x and 1/8 above it.
+    expected = math.log(2) + 0.25
+    assert dpest.exact(mechanism, [0.0], [1.0]).epsilon == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("released", ["sign", "size", "side"])
+def test_what_else_is_released_of_the_noise_counts(released: str) -> None:
+    def mechanism(x, rng):
+        if released == "side":
+            u = rng.random() - 0.5
+            return x[0] - 2 * np.sign(u) * np.log(1 - 2 * abs(u)), bool(u > 0)
+        sign, size = rng.choice([-1, 1]), rng.exponential(2.0)
+        return x[0] + sign * size, sign if released == "sign" else size
+
+    assert dpest.exact(mechanism, [0.0], [1.0]).epsilon == math.inf
+    assert dpest.prove(mechanism, adjacency=dpest.linf(1), length=1).bound is None
+
+
+def test_one_draw_for_two_answers() -> None:
+    def mechanism(x, rng):
+        noise = by_inverse_cdf(rng, 2.0)
+        return x[0] + noise, x[1] + noise
+
+    assert dpest.exact(mechanism, [0.0, 0.0], [1.0, 0.0]).epsilon == math.inf
+    assert dpest.exact(mechanism, [0.0, 0.0], [1.0, 1.0]).epsilon == pytest.approx(0.5, rel=1e-14)
+
+
+def test_a_geometric_noise_with_two_zeros() -> None:
+    def two_zeros(x, rng):
+        return int(x[0]) + rng.choice([-1, 1]) * (rng.geometric(0.3) - 1)
+
+    def one_zero(x, rng):
+        while True:
+            sign, size = rng.choice([-1, 1]), rng.geometric(0.3) - 1
+            if not (size == 0 and sign == -1):
+                return int(x[0]) + sign * size
+
+    # P(0) = p and P(1) = p·(1 − p)/2: twice the ratio that it should be.
+    assert dpest.exact(two_zeros, [0], [1]).epsilon == pytest.approx(-math.log(0.35), rel=1e-12)
+    assert dpest.exact(one_zero, [0], [1]).epsilon == pytest.approx(-math.log(0.7), rel=1e-12)
+
+
+def forgotten_factor(x, rng):
+    u = rng.random() - 0.5
+    return x[0] - 2 * np.sign(u) * np.log(1 - abs(u))
+
+
+def beside_its_log(x, rng):
+    u = rng.random()
+    return x[0] - 2 * math.log(u) + u
+
+
+def logistic(x, rng):
+    u = rng.random()
+    return x[0] + math.log(u) - math.log(1 - u)
+
+
+def half_a_range(x, rng):
+    return x[0] - 2 * math.log(rng.uniform(0, 0.5))
+
+
+def compared_elsewhere(x, rng):
+    u = rng.random()
+    return x[0] - 2 * math.log(u) if u < 0.25 else x[0] - 3 * math.log(u)
+
+
+def box_muller(x, rng):
+    u, v = rng.random(), rng.random()
+    return x[0] + np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v)
+
+
+def squared(x, rng):
+    return x[0] + np.log(rng.random()) ** 2
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "message"),
+    [
+        (forgotten_factor, "noise with an end"),
+        (beside_its_log, "used beside its logarithm"),
+        (logistic, "two logarithms of one uniform draw"),
+        (half_a_range, "between 0 and 1/2"),
+        (compared_elsewhere, "compared with a number beside its logarithm"),
+        (box_muller, "np.sqrt|np.cos"),
+        (squared, "a power of a noisy value|np.square"),
+    ],
+    ids=lambda v: getattr(v, "__name__", ""),
+)
+def test_what_has_no_reading_says_why(mechanism: Any, message: str) -> None:
+    with pytest.raises(UntraceableError, match=message) as caught:
+        trace(mechanism, [0.0])
+    assert "test_noise_by_hand.py" in str(caught.value)
+    assert dpest.prove(mechanism, adjacency=dpest.linf(1), length=1).bound is None
+
+
+# The checks can fail
+
+
+def test_a_function_that_tells_a_curve_from_a_number_is_refused() -> None:
+    def mechanism(x, rng):
+        u = rng.random() - 0.5
+        noise = -2 * np.sign(u) * np.log(1 - 2 * abs(u))
+        return x[0] + (noise if not isinstance(u, float) else noise / 2)
+
+    with pytest.raises(ReplayError):
+        trace(mechanism, [0.0])
+
+
+def test_a_function_that_tells_a_coin_from_a_number_is_refused() -> None:
+    def mechanism(x, rng):
+        sign = rng.choice([-1, 1])
+        noise = sign * rng.exponential(2.0)
+        return x[0] + (noise if not isinstance(sign, np.integer) else noise / 2)
+
+    with pytest.raises(ReplayError):
+        trace(mechanism, [0.0])
+
+
+# Random programs of several noises that meet: the trace against runs of the untouched function
+
+
+def _program(seed: int) -> Any:
+    choice = np.random.default_rng(seed)
+    makers = [m[0] for m in MAKERS]
+    picked = [makers[i] for i in choice.integers(len(makers), size=3)]
+    scales = choice.choice([0.5, 1.0, 3.0], size=3)
+    weights = choice.choice([-1.0, 0.5, 1.0], size=3)
+    ends = choice.choice([-1.0, 0.0, 0.25, 2.0], size=2)
+    nested = bool(choice.integers(2))
+
+    def mechanism(x, rng):
+        a, b, c = (m(rng, s) for m, s in zip(picked, scales.tolist(), strict=True))
+        first = bool(x[0] + weights[0] * a > ends[0])
+        if nested and first:
+            return first, bool(weights[1] * b + a > ends[1]), None
+        total = weights[0] * a + weights[1] * b + weights[2] * c
+        return first, bool(b > weights[2] * c), bool(total > ends[1])
+
+    mechanism.__name__ = "_".join(m.__name__ for m in picked)
+    return mechanism
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs_have_the_distribution_of_their_runs(seed: int) -> None:
+    # False alarms: 12 programs with at most 8 outcomes, 4.5 standard deviations each: 7e-4 in all.
+    mechanism = _program(seed)
+    runs = 8_000
+    rng = np.random.default_rng(seed)
+    seen = Counter(mechanism([0.5], rng) for _ in range(runs))
+    found = {o.output: o.probability for o in dpest.distribution(mechanism, [0.5]).outcomes}
+    assert sum(found.values()) == pytest.approx(1, abs=1e-9)
+    for output in set(seen) | set(found):
+        p = found.get(output, 0.0)
+        spread = math.sqrt(max(p * (1 - p) / runs, 1e-9))
+        assert abs(seen[output] / runs - p) < 4.5 * spread, (mechanism.__name__, output)
