@@ -108,7 +108,7 @@ class BlockReader:
         collector = self.make_collector(count)
         arrays = self.make_arrays(seed)
         try:
-            with arrays.working(), stand_ins_accepted():
+            with arrays.working(), stand_ins_accepted(self._function):
                 replays = self._read_paths(count, arrays, collector)
                 if not replays.agree(self._call, _single(arrays)):
                     problem = _NOT_ALIKE
@@ -145,7 +145,7 @@ class BlockReader:
         if draws_from_the_system(self.target.function):
             return _OWN_RANDOMNESS
         first = self._outcome(generator_of(block_seed(seed, 0)))
-        with stand_ins_accepted():
+        with stand_ins_accepted(self._function):
             handed = self._outcome(HandedLikeBatch(generator_of(block_seed(seed, 0))))
         if same_output(*first, unflatten(*handed)):
             return ""

@@ -23,6 +23,7 @@ import numpy as np
 from dpest.program.batch_python import common_kind, retyped
 from dpest.program.batch_values import _METHODS, Batched, BatchedArray
 from dpest.program.reach import conversions
+from dpest.program.scipy_noise import scipy_replaced
 
 if TYPE_CHECKING:
     from dpest.program.batch_reading import Reading
@@ -294,13 +295,14 @@ _CONVERSIONS = {"float": _float, "int": _int}
 
 
 @contextmanager
-def stand_ins_accepted() -> Iterator[None]:
-    """`np.random.default_rng(rng)` gives back what stands in for a generator."""
+def stand_ins_accepted(function: Any) -> Iterator[None]:
+    """What stands in for a generator is one for `np.random.default_rng` and for SciPy, too."""
     with _lock:
         _accepting[0] += 1
         np.random.default_rng = _accepting_rng
     try:
-        yield
+        with scipy_replaced(_globals_of(function)):
+            yield
     finally:
         with _lock:
             _accepting[0] -= 1

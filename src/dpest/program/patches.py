@@ -27,6 +27,7 @@ from dpest.program.curves import Curved, logarithm, logarithm_of_more
 from dpest.program.lazy_lists import in_order, outermost
 from dpest.program.reach import containers, conversions
 from dpest.program.running import has_run, lenient, running
+from dpest.program.scipy_noise import scipy_replacement
 from dpest.program.selections import clipped, continuous, converted, extreme, with_sign
 from dpest.program.symbolic import Real, Truth, is_symbolic, typed
 from dpest.program.symbolic_arrays import (
@@ -176,7 +177,7 @@ def _import(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _replacement(value: Any) -> Any:
     found = _REPLACED.get(id(value))
-    return found[1] if found is not None and found[0] is value else None
+    return found[1] if found is not None and found[0] is value else scipy_replacement(value)
 
 
 def _extremum(original: Callable[..., Any], *, least: bool) -> Callable[..., Any]:

@@ -66,7 +66,10 @@ class Question:
         """The untouched function on plain numbers."""
         import numpy as np
 
-        return call(self.mechanism, self.given(x, np.array), rng)
+        from dpest.program.patches import patched  # SciPy knows NumPy's generators alone
+
+        with patched(self.mechanism.function):
+            return call(self.mechanism, self.given(x, np.array), rng)
 
     def given(self, data: Any, array: Callable[[Any], Any]) -> Any:
         """A list of numbers or of symbols in the form that the function takes."""
