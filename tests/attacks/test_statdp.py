@@ -145,6 +145,11 @@ OUTPUTS = [
     (0.0, 1.5, 0.0),
     np.array([1.0, 2.0]),
     np.bool_(True),
+    {3, 0},
+    frozenset(),
+    {"b": 2},
+    {},
+    math.inf,
 ]
 FEATURES = [
     f.Length(),
@@ -167,6 +172,9 @@ FEATURES = [
     f.Difference(1, 0),
     f.OneOf(((False, False, False), (3,))),
     f.OneOf(((True, False, f.NUMBER), (False, 0.0)), (0.0,)),
+    f.OneOf(((2, "keys b"), (0, 3), ("keys none",))),
+    f.ElementIs(0, math.inf),
+    f.ElementIs(-1, "keys a, b"),
 ]
 
 
@@ -176,7 +184,7 @@ def test_columns_and_replay_source_read_the_same(feature):
     names = {name: getattr(replay, name) for name in replay.__all__}
     together = feature.values(Samples.from_outputs(OUTPUTS))
     for output, value in zip(OUTPUTS, together, strict=True):
-        leaves = f.leaves_of(output)
+        leaves = replay.leaves_of(output)
         plain = float(eval(feature.source, dict(names), {"leaves": leaves}))
         assert (math.isnan(value) and math.isnan(plain)) or value == plain, (output, value, plain)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 
@@ -72,6 +73,40 @@ def test_a_length_that_the_function_refuses_is_left_out():
     assert {len(c.x) for c in generate_cases(no_cutoff, length=(5, 10))} == {5, 10}
     found = dpest.attack(five, method="statdp", adjacency="l1", budget="50000 runs")
     assert not any("raised" in note for note in found.notes)
+
+
+def members(x, rng):
+    return {i for i, v in enumerate(x) if v + rng.laplace() > 0.5}
+
+
+def named(x, rng):
+    return {f"item {i}": None for i, v in enumerate(x) if v + rng.laplace() > 0.5}
+
+
+def test_sets_and_keys_are_looked_into():
+    """Each entry is answered on its own: two entries that move are ε = 2, one is ε = 1."""
+    for mechanism in (members, named):
+        found = dpest.attack(
+            mechanism, [0, 0], [1, 1], method="statdp", budget="200000 runs", epsilon=1.0
+        )
+        assert 1.2 < found.value < 2, mechanism
+
+
+def test_infinity_is_a_value_and_no_warning():
+    def clipped(x, rng):
+        v = x[0] + rng.laplace(scale=0.5)
+        return math.inf if v > 2 else v
+
+    found = dpest.attack(clipped, [0], [1], method="statdp", budget="100000 runs")
+    assert 1.8 < found.value < 2
+
+
+def test_outputs_that_are_not_looked_into_are_said():
+    found = dpest.attack(
+        lambda x, rng: complex(x[0], rng.laplace()), [0], [1], method="statdp", budget="2000 runs"
+    )
+    assert found.value == 0
+    assert any("could be told apart" in note for note in found.notes)
 
 
 def test_whole_numbers_read_as_such_whatever_their_type():

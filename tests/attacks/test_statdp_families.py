@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpest.attacks.statdp import close_look
-from dpest.attacks.statdp.close_look import leaders, look_closely
+from dpest.attacks.statdp.close_look import Leader, front, leaders, look_closely, runs_to_tell
 from dpest.attacks.statdp.detection import search
 from dpest.attacks.statdp.families import Outputs, Products, Ranges, Reading
 from dpest.attacks.statdp.laboratory import Case, Laboratory
@@ -100,7 +100,7 @@ def test_a_close_look_counts_the_leading_families_on_other_runs(monkeypatch):
     laboratory = Laboratory(value_svt, None, 0)
     case = Case([1] * 4, [2, 2, 0, 0])
     found, _ = search(laboratory, [case], 0.7, 4000, worth=0.5)
-    best = leaders(found, [0.5, 1.0], 8)
+    best = leaders(front(found, [0.5, 1.0]), 8)
     assert best
     assert best[0].share == 1
     assert len({(leader.pair, leader.large, leader.small) for leader in best}) == len(best)
@@ -120,10 +120,19 @@ def test_a_close_look_counts_the_leading_families_on_other_runs(monkeypatch):
     assert abs(math.log(choice.k1 / choice.k2) - math.log(large / small)) < 6 * error
 
 
+def test_runs_to_tell_an_epsilon():
+    """Of 1,000 and 500 in 10^6: to 0.01 of 0.7, and hardly any where ε is far below."""
+    leader = Leader(0, None, 1000, 500, 0.69)
+    wanted = 1e6 * (1 / 1000 + 1 / 500) / 0.007**2
+    assert runs_to_tell([(0.7, [leader])], 1_000_000, 0.01) == pytest.approx(wanted, rel=1e-6)
+    assert runs_to_tell([(0.2, [leader])], 1_000_000, 0.01) < wanted / 100
+    assert runs_to_tell([], 1_000_000, 0.01) == 0
+
+
 def test_without_anything_to_tell_there_is_no_leader():
     laboratory = Laboratory(lambda x, rng: 1, None, 0)
     found, _ = search(laboratory, [Case([0], [1])], 0.7, 1000, worth=0.5)
-    assert leaders(found, [0.5], 8) == []
+    assert leaders(front(found, [0.5]), 8) == []
     counted, runs = look_closely(laboratory, found, [0.5], lambda best: 500, 500)
     assert runs == 500
     assert not counted[0][1].blocks

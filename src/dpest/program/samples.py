@@ -6,6 +6,7 @@ are a few arrays of booleans, not ten million lists.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +31,7 @@ class Group:
     rows: np.ndarray
     columns: tuple[np.ndarray, ...]
 
-    @property
+    @functools.cached_property
     def kinds(self) -> list[str]:
         return list(leaf_kinds(self.skeleton))
 

@@ -6,6 +6,7 @@ Their tables are summed over many more runs, and the events are chosen by these 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -30,48 +31,61 @@ _PART = 1 << 20
 
 @dataclass(frozen=True)
 class Leader:
-    """A family on one of the pairs, and the counts of its best event at some ε.
+    """A family on one of the pairs, and its best event at an ε.
 
-    `share` is what it promises there, in parts of what the best of all families does.
+    `promise` is what that event shows with its counts some sigmas worse; `share` is the same in
+    parts of what the best of all families promises.
     """
 
     pair: int
     family: Family
     large: int
     small: int
-    share: float
+    promise: float
+    share: float = 1.0
 
 
-def leaders(
-    finalists: Sequence[tuple[Case, Search]], epsilons: Sequence[float], most: int
-) -> list[Leader]:
-    """The families that promise most, at an ε near to where the curve rises; the best first.
+# For each ε that matters the leaders, the best first.
+Front = list[tuple[float, list[Leader]]]
 
-    Two families of one pair whose best events happened equally often on both sides are the same
-    event in other words: the first stands for both.
-    """
-    tops: list[tuple[float, list[Leader]]] = [(epsilon, []) for epsilon in epsilons]
+
+def front(finalists: Sequence[tuple[Case, Search]], epsilons: Sequence[float]) -> Front:
+    """The best event of each family at each ε near to where the curve rises."""
+    found: Front = [(epsilon, []) for epsilon in epsilons]
     for number, (_, counted) in enumerate(finalists):
         for block in counted.blocks:
             for large, small in ((block.c1, block.c2), (block.c2, block.c1)):
                 scores, total = promise(large, small, _CAUTION), large + small
-                for epsilon, top in tops:
+                for epsilon, here in found:
                     often = np.flatnonzero(total >= rare_limit(block.runs, epsilon))
                     if len(often):
                         at = often[int(np.argmax(scores[often]))]
                         counts = int(large[at]), int(small[at])
-                        top.append(Leader(number, block.family, *counts, float(scores[at])))
-    best = [(e, max(x.share for x in top), top) for e, top in tops if top]
-    positive = [entry for entry in best if entry[1] > 0]
+                        here.append(Leader(number, block.family, *counts, float(scores[at])))
+    for _, here in found:
+        here.sort(key=lambda leader: -leader.promise)
+    found = [
+        (epsilon, [replace(x, share=x.promise / here[0].promise) for x in here])
+        for epsilon, here in found
+        if here and here[0].promise > 0
+    ]
     low, high = _NEAR
-    near = [entry for entry in positive if low * entry[1] <= entry[0] <= high * entry[1]]
+    near = [(e, here) for e, here in found if low <= e / here[0].promise <= high]
+    return near or found
+
+
+def leaders(at: Front, most: int) -> list[Leader]:
+    """The families that promise most, at some ε; the best first.
+
+    Two families of one pair whose best events happened equally often on both sides are the same
+    event in other words: the first stands for both.
+    """
     found: dict[tuple[int, Family], Leader] = {}
-    for _, score, top in near or positive:
-        for leader in top:
-            share = leader.share / score
+    for _, here in at:
+        for leader in here:
             known = found.get((leader.pair, leader.family))
-            if known is None or known.share < share:
-                found[(leader.pair, leader.family)] = replace(leader, share=share)
+            if known is None or known.share < leader.share:
+                found[(leader.pair, leader.family)] = leader
     kept: dict[tuple[int, int, int], Leader] = {}
     for leader in sorted(found.values(), key=lambda leader: -leader.share):
         if leader.share >= _WORTH and len(kept) < most:
@@ -79,11 +93,25 @@ def leaders(
     return list(kept.values())
 
 
+def runs_to_tell(at: Front, runs: int, precision: float) -> int:
+    """How many runs tell on which side of each ε its best event lies, by counts in `runs`.
+
+    To a share `precision` of ε, or to a quarter of the distance where it is far.
+    """
+    most = 0
+    for epsilon, here in at:
+        best = here[0]
+        error = max(precision * epsilon, (best.promise - epsilon) / 4)
+        variance = 1 / max(best.large, 1) + 1 / max(best.small, 1)
+        most = max(most, math.ceil(runs * variance / error**2))
+    return most
+
+
 def look_closely(
     laboratory: Laboratory,
     finalists: Sequence[tuple[Case, Search]],
     epsilons: Sequence[float],
-    runs: Callable[[Sequence[Leader]], int],
+    runs: Callable[[Front], int],
     least: int,
 ) -> tuple[list[tuple[Case, Search]], int]:
     """The events of the best families, counted on new outputs; and how many of them, a side.
@@ -92,13 +120,14 @@ def look_closely(
     the first of at least `least`, and only the best families go on to the next; the tables of all
     looks add up.
     """
-    best = leaders(finalists, epsilons, _LOOKS[0][1])
-    total = runs(best)
+    at = front(finalists, epsilons)
+    total = runs(at)
     tables = Tables(laboratory)
     counted: list[tuple[Case, Search]] = []
     for part, most in _LOOKS:
         if counted:
-            best = leaders(counted, epsilons, most)
+            at = front(counted, epsilons)
+        best = leaders(at, most)
         size = min(total, max(least, int(total * part)))
         counted = [
             (case, tables.search(case, [x.family for x in best if x.pair == n], size))

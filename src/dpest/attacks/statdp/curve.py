@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.attacks.statdp.close_look import Leader, look_closely
+from dpest.attacks.statdp.close_look import Front, look_closely, runs_to_tell
 from dpest.attacks.statdp.detection import (
     SELECTION_RUNS,
     TEST_RUNS,
@@ -131,9 +131,8 @@ def p_value_curve(
     pairs, _ = search(laboratory, cases, claim, selection_runs, most=_PAIRS, worth=_WORTH)
     most = _MOST_TIMES * test_runs if most_runs is None else max(most_runs, test_runs)
 
-    def wanted(best: Sequence[Leader]) -> int:
-        runs = max((_runs_to_tell(leader, selection_runs, precision) for leader in best), default=0)
-        return min(max(runs, test_runs), most)
+    def wanted(at: Front) -> int:
+        return min(max(runs_to_tell(at, selection_runs, precision), test_runs), most)
 
     counted, runs = look_closely(laboratory, pairs, grid, wanted, selection_runs)
     chosen = []
@@ -154,13 +153,6 @@ def p_value_curve(
         p = hypothesis_test(c1, n1, c2, n2, epsilon, rng)
         points.append(Point(epsilon, p, found.case, found.choice.event.words, (c1, c2), (n1, n2)))
     return Curve(claim, tuple(points))
-
-
-def _runs_to_tell(leader: Leader, runs: int, precision: float) -> int:
-    """How many runs tell the log ratio of an event to a share of it, by its counts in `runs`."""
-    large, small = max(leader.large, 1), max(leader.small, 1)
-    wanted = precision * max(math.log(large / small), 0.05)
-    return math.ceil(runs * (1 / large + 1 / small) / wanted**2)
 
 
 def plot(curves: Sequence[Curve], title: str = "", path: str | None = None) -> Any:

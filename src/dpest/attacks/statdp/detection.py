@@ -17,9 +17,10 @@ import numpy as np
 from dpest.attacks.budget import Report
 from dpest.attacks.statdp.counterexample import Counterexample
 from dpest.attacks.statdp.events import Event
-from dpest.attacks.statdp.features import Grouped, leaves_of
+from dpest.attacks.statdp.features import Grouped
 from dpest.attacks.statdp.hypothesis_test import coin_label_bound, hypothesis_test, promise
 from dpest.attacks.statdp.laboratory import Case, Laboratory, named_seed
+from dpest.attacks.statdp.leaves import leaves_of
 from dpest.attacks.statdp.replay import replay_code
 from dpest.attacks.statdp.selector import (
     CAUTION,
@@ -373,7 +374,7 @@ def detect(
     example = None
     notes: tuple[str, ...] = ()
     if found is None:
-        notes = ("no event was frequent enough to be tested",)
+        notes = (_nothing(finalists),)
     else:
         laboratory.report("testing the chosen event on fresh samples")
         ((c1, n1, c2, n2),) = fresh_counts(
@@ -394,6 +395,16 @@ def detect(
         time.perf_counter() - started,
         seed,
         notes + laboratory.notes(),
+    )
+
+
+def _nothing(finalists: Sequence[tuple[Case, Search]]) -> str:
+    """Why there was no event to test."""
+    if any(counted.blocks for _, counted in finalists):
+        return "no event was frequent enough to be tested"
+    return (
+        "no two outputs could be told apart: all are alike, or of a type that is not looked into "
+        "(numbers, strings, None, and lists, tuples, sets, dictionaries and arrays of them are)"
     )
 
 

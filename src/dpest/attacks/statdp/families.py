@@ -62,13 +62,12 @@ class Reading:
     """Outputs of two inputs together, and what was read off them, each once."""
 
     def __init__(self, first: Samples, second: Samples) -> None:
-        both = Samples.concatenate([first, second])
-        self.joint = f.Grouped.of(both)
-        rows = np.concatenate([np.empty(0, np.int64), *(group.rows for group in both.groups)])
-        self.side = (rows >= first.size).astype(np.int64)
+        self.joint = f.Grouped.of(Samples.concatenate([first, second]))
+        runs = self.joint.runs
+        self.side = (runs >= first.size).astype(np.int64)
         # By the number of the run: runs of one path stand together, and every second one of them
         # would give both halves the same counts.
-        self.half = rows & 1
+        self.half = runs & 1
         self.runs = min(first.size, second.size)
         self._values: tuple[f.Feature, Floats] | None = None
         self._places: dict[Any, Places] = {}

@@ -6,6 +6,7 @@ column of outputs at once; NaN stands where an output has no such number.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -13,10 +14,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dpest.attacks.statdp.leaves import MIXED, PLAIN, as_leaves, by_kinds
 from dpest.program.samples import Group, Samples
-from dpest.program.skeleton import flatten, leaf_kind
+from dpest.program.skeleton import leaf_kind
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 # A code for every output, and what each code stands for.
 Keys = tuple[NDArray[np.int64], list[tuple[Any, ...]]]
@@ -49,8 +52,9 @@ class Grouped(Samples):
     Numbers that were read off them are kept: many events ask for the same.
     """
 
-    def __init__(self, samples: Samples, groups: Sequence[Group]) -> None:
+    def __init__(self, samples: Samples, groups: Sequence[Group], runs: Ints) -> None:
         super().__init__(samples.size, groups, samples.notes, samples.raised)
+        self.runs = runs  # the number of the run that each output comes from
         self._numbers: dict[Feature, Floats] = {}
         self._keys: dict[tuple[float, ...], Keys] = {}
 
@@ -73,11 +77,13 @@ class Grouped(Samples):
         if isinstance(samples, Grouped):
             return samples
         groups, start = [], 0
-        for group in samples.groups:
+        runs = [np.empty(0, dtype=np.int64)]
+        for group in by_kinds(part for whole in samples.groups for part in as_leaves(whole)):
             rows = np.arange(start, start + len(group.rows))
             groups.append(Group(group.skeleton, rows, group.columns))
+            runs.append(group.rows)
             start += len(rows)
-        return Grouped(samples, groups)
+        return Grouped(samples, groups, np.concatenate(runs))
 
 
 def by_group(samples: Samples, read: Callable[[Group], Floats | float]) -> Floats:
@@ -87,15 +93,17 @@ def by_group(samples: Samples, read: Callable[[Group], Floats | float]) -> Float
             for group in samples.groups
         ]
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
+    grouped = Grouped.of(samples)
     result = np.full(samples.size, np.nan)
-    for group in samples.groups:
-        result[group.rows] = read(group)
+    result[grouped.runs] = by_group(grouped, read)
     return result
 
 
 def equals(group: Group, leaf: int, value: Any) -> Bools | bool:
     """Where a leaf is `value`. True is not 1, and 1 is 1.0: a kind is part of a category."""
     kind, wanted = group.kinds[leaf], leaf_kind(value)
+    if kind == MIXED:
+        return np.asarray(group.columns[leaf] == value, dtype=bool) if wanted in PLAIN else False
     if kind != wanted and not (kind in NUMERIC and wanted in NUMERIC):
         return False
     if kind == "none":
@@ -114,7 +122,10 @@ def show(value: Any) -> str:
 
 def literal(value: Any) -> str:
     """A value as exact Python source."""
-    return repr(value.item() if isinstance(value, np.generic) else value)
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and not math.isfinite(plain):
+        return f"float({str(plain)!r})"
+    return repr(plain)
 
 
 def same_source(leaf: str, value: Any) -> str:
@@ -316,7 +327,8 @@ class Aggregate:
         return f"(lambda v: {how} if v else nan)({values})"
 
     def values(self, samples: Samples) -> Floats:
-        return by_group(samples, self._read)
+        with np.errstate(invalid="ignore"):  # ∞ − ∞
+            return by_group(samples, self._read)
 
     def _read(self, group: Group) -> Floats | float:
         found = list(numbers(group, self.without))
@@ -379,7 +391,8 @@ class Difference:
         return f"(number(leaves, {self.left}) - number(leaves, {self.right}))"
 
     def values(self, samples: Samples) -> Floats:
-        return Element(self.left).values(samples) - Element(self.right).values(samples)
+        with np.errstate(invalid="ignore"):  # ∞ − ∞
+            return Element(self.left).values(samples) - Element(self.right).values(samples)
 
 
 class Number:
@@ -517,14 +530,11 @@ class OneOf:
         return f"one_of(leaves, {outputs!r}, {places!r}, {list(self.atoms)!r})"
 
     def values(self, samples: Samples) -> Floats:
-        if isinstance(samples, Grouped):
-            codes, outputs = samples.keys(self.atoms)
-        else:
-            codes, outputs = Discrete(self.atoms).keys(samples)
+        grouped = Grouped.of(samples)
+        codes, outputs = grouped.keys(self.atoms)
         inside = np.array([tagged(o) in self._known for o in outputs] or [False], dtype=np.float64)
-        return inside[codes]
-
-
-def leaves_of(output: Any) -> tuple[Any, ...]:
-    """The elements of one output, as plain Python values."""
-    return tuple(v.item() if isinstance(v, np.generic) else v for v in flatten(output)[1])
+        if grouped is samples:
+            return inside[codes]
+        result = np.zeros(samples.size)
+        result[grouped.runs] = inside[codes]
+        return result

@@ -12,7 +12,8 @@ import numpy as np
 
 from dpest.attacks.budget import Progress, Report
 from dpest.attacks.sampler import MechanismSampler, Sampler
-from dpest.attacks.statdp.features import NUMBER, Discrete, leaves_of
+from dpest.attacks.statdp.features import NUMBER, Grouped
+from dpest.attacks.statdp.leaves import leaves_of
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError, ReadingError
 from dpest.program.samples import Samples
@@ -139,7 +140,7 @@ class Laboratory:
                 self._noise_free = False  # a loop that only noise ends, say: not once a pair
             except Exception as error:  # the function's own: an output like any other
                 return (f"raises {type(error).__name__}",)
-        codes, outputs = Discrete().keys(samples)
+        codes, outputs = Grouped.of(samples).keys(())
         common = outputs[int(np.bincount(codes).argmax())] if outputs else ()
         return None if any(v is NUMBER for v in common) else common
 

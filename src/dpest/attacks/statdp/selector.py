@@ -32,7 +32,9 @@ from dpest.attacks.statdp.families import (
     rare_limit,
 )
 from dpest.attacks.statdp.hypothesis_test import promise
+from dpest.attacks.statdp.leaves import MIXED
 from dpest.program.samples import Samples
+from dpest.program.skeleton import leaf_kind
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -256,7 +258,8 @@ class Grammar:
                     found[("none", None)] = found.get(("none", None), 0) + len(column)
                     continue
                 for value, count in Counter(column[: _PROBE * 4].tolist()).items():
-                    found[(kind, value)] = found.get((kind, value), 0) + count
+                    key = (leaf_kind(value) if kind == MIXED else kind, value)
+                    found[key] = found.get(key, 0) + count
         ranked = sorted(found, key=lambda key: -found[key])[:MOST_CATEGORIES]
         return [value for _, value in sorted(ranked, key=repr)] + list(self.atoms)
 
@@ -333,6 +336,9 @@ class Grammar:
         if not len(known):
             return None
         probe = known[:: max(1, len(known) // (4 * _PROBE))]
+        probe = probe[np.isfinite(probe)]
+        if not len(probe):
+            return None
         if feature.integral:
             points = np.unique(probe)
             if len(points) <= _MOST_POINTS:
