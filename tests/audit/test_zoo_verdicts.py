@@ -14,7 +14,6 @@ from dpest.report.text import headline
 # that the list stays true.
 OPEN = {
     "SnappingLaplace": "its logarithm and rounding can't be traced; the float verdict speaks of it",
-    "PermuteAndFlip": "no proof: it branches on private data; the lower bound is exact",
 }
 
 # Bounds further apart than 1 %, each with the reason.

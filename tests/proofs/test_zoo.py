@@ -13,7 +13,6 @@ from dpest.proofs import checker, finite_checker, prove
 # Right ones without a proof, and why.
 NOT_PROVED = {
     "SnappingLaplace": "np.log of a noisy value",  # its claim is about doubles, not about reals
-    "PermuteAndFlip": "branch on private data alone",  # coins whose chances depend on the data
 }
 # Right ones that are proved for the length of their domain alone, and why not for every length.
 AT_A_LENGTH = {
@@ -29,7 +28,7 @@ AT_A_LENGTH = {
     "KaryRandomizedResponse": "",
     "OneTimeRappor": "",
     "Rappor": "",
-    "TopK": "np.argsort",
+    "TopK": "entry of an order",
     "GaussianNoisyMax": "Rényi",
 }
 # Wrong ones that are not refuted but refused: what is said.

@@ -7,9 +7,6 @@ so, and names a length as the way out.
 
 from __future__ import annotations
 
-import builtins
-import inspect
-import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,13 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from dpest.noise.gumbel import Gumbel
+from dpest.noise.uniform import Uniform
 from dpest.program.entrywise import Entrywise
-from dpest.program.lengths import Count, Counter, Position, unsupported
+from dpest.program.lengths import Count, Position, unsupported
 from dpest.program.linear import Form, Symbol
-from dpest.program.public_sizes import Size, Sized, sized_draw
+from dpest.program.named_values import Share, named_values
+from dpest.program.order_statistics import Ranked, Selected, SortedPlaces
+from dpest.program.passes import EACH, IN_ORDER, TURN, Items, Pass, Place, look_at
 from dpest.program.running import remembered, running
-from dpest.program.selections import chosen, clipped, extreme
-from dpest.program.softmax import Chance, Scaled, Weight, WeightSum
+from dpest.program.selections import clipped
+from dpest.program.softmax import Chance, LogChance, Scaled, Weight, WeightSum
 from dpest.program.symbolic import Real, Truth, is_symbolic
 
 ELEMENT = Symbol("input", "q")
@@ -33,111 +34,6 @@ ELEMENT = Symbol("input", "q")
 def fields_of(name: str, count: int) -> list[Symbol]:
     """The data of one entry: one symbol, or one for each field of a record."""
     return [Symbol("input", f"{name}_{k}" if k else name) for k in range(max(count, 1))]
-
-
-GREATEST = Symbol("state", "__greatest__")
-"""The greatest of the data themselves; only where it cancels."""
-
-
-@dataclass(frozen=True)
-class Selected:
-    """The place of the greatest (or least) element: np.argmax. It can only be released."""
-
-    element: Real
-    least: bool
-
-    def _unknown(self, *_: Any) -> Any:
-        unsupported("anything but the release of the argmax")
-
-    __index__ = __int__ = __float__ = __bool__ = __add__ = __lt__ = __gt__ = _unknown
-
-    def item(self) -> Selected:
-        return self
-
-    def dpest_signature(self) -> Any:
-        return ("selected", self.element.form, self.least)
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """The greatest (rank 1) or second greatest (rank 2) element: only their gap can be released."""
-
-    vector: Vector
-    rank: int
-
-    def _shared(self) -> Any:
-        """The greatest of the data themselves: it moves all elements alike, and must cancel."""
-        if self.vector.own or not isinstance(self.vector.element, Real) or self.rank != 1:
-            self._unknown()
-        return Real(Form.of(GREATEST))
-
-    def __rsub__(self, other: Any) -> Any:
-        return other - self._shared()
-
-    def __sub__(self, other: Any) -> Any:
-        same = isinstance(other, Ranked) and other.vector.element is self.vector.element
-        if same and (self.rank, other.rank) == (1, 2):
-            return Gap(self.vector)
-        unsupported("this difference of order statistics")
-
-    def _unknown(self, *_: Any) -> Any:
-        unsupported("the value of the greatest element")
-
-    __add__ = __radd__ = __mul__ = __float__ = __lt__ = __gt__ = __le__ = _unknown
-    __ge__ = __bool__ = __int__ = _unknown
-
-    def dpest_signature(self) -> Any:
-        return ("ranked", self.rank, self.vector.dpest_signature())
-
-
-@dataclass(frozen=True)
-class Gap:
-    """The greatest element minus the second greatest. It can only be released."""
-
-    vector: Vector
-
-    def item(self) -> Gap:
-        return self
-
-    def _unknown(self, *_: Any) -> Any:
-        unsupported("anything but the release of the gap")
-
-    __add__ = __radd__ = __sub__ = __mul__ = __lt__ = __gt__ = __bool__ = _unknown
-
-    def dpest_signature(self) -> Any:
-        return ("gap", self.vector.dpest_signature())
-
-
-@dataclass(frozen=True)
-class Sorted:
-    """All elements in order: only the two greatest can be taken."""
-
-    vector: Vector
-    descending: bool = False
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice) and key == slice(None, None, -1):
-            return Sorted(self.vector, not self.descending)
-        ranks = {0: 1, 1: 2} if self.descending else {-1: 1, -2: 2}
-        if isinstance(key, int) and key in ranks:
-            return Ranked(self.vector, ranks[key])
-        unsupported("this order statistic")
-
-    def dpest_signature(self) -> Any:
-        return ("sorted", self.descending, self.vector.dpest_signature())
-
-
-@dataclass(frozen=True)
-class Others:
-    """All elements but the greatest."""
-
-    vector: Vector
-
-    def max(self, axis: Any = None) -> Ranked:
-        return Ranked(self.vector, 2)
-
-    def dpest_signature(self) -> Any:
-        return ("others", self.vector.dpest_signature())
 
 
 class Vector(Entrywise):
@@ -182,13 +78,28 @@ class Vector(Entrywise):
         unsupported("this NumPy function")
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, Position) and key.offset == 0:
+        if isinstance(key, Position) and key.offset == 0 and not key.turn:
+            look_at(IN_ORDER)
+            self._use_own()
+            return self.element
+        if isinstance(key, Place):
+            key.datum()
+            if key.source == TURN:
+                self._use_own()
+            elif key.source != EACH and self.own:
+                unsupported("noise at a place that may be drawn again")
             return self.element
         if isinstance(key, slice) and key == slice(None):
             return self
-        if isinstance(key, Selected) and key.element is self.element and not key.least:
-            return Ranked(self, 1)
+        if isinstance(key, Selected) and key.element is self.element:
+            return Ranked(self, -1 if key.least else 1)
         unsupported("an entry")
+
+    def _use_own(self) -> None:
+        """The noises of the element of this turn are used in it."""
+        use = getattr(running(), "use_own", None)
+        if self.own and use is not None:
+            use(self.own)
 
     @property
     def shape(self) -> tuple[Count]:
@@ -206,27 +117,36 @@ class Vector(Entrywise):
     def argmin(self, axis: Any = None) -> Any:
         return Selected(self.element, True)
 
+    def argsort(self, axis: Any = None, *_: Any, **__: Any) -> Any:
+        return SortedPlaces(self.element)
+
+    def index(self, value: Any) -> Any:
+        """The first place of the greatest or least: the only ones whose place is known."""
+        same = isinstance(value, Ranked) and value.vector.element is self.element
+        if same and value.rank in (1, -1):
+            return Selected(self.element, value.rank < 0)
+        unsupported("index()")
+
     def sum(self, axis: Any = None) -> Any:
         if isinstance(self.element, Weight):
             return WeightSum(self.element)
         return total(self)
 
     def exp(self) -> Any:
-        element = self.element
-        if isinstance(element, Real):
-            element = Scaled(Fraction(1), element)
-        if not isinstance(element, Scaled):
-            unsupported("np.exp")
-        return Vector(element.exp(), self.own)
+        return Vector(exponential(self.element), self.own)
 
     def mean(self, axis: Any = None) -> Any:
         unsupported("the mean")
 
     def max(self, axis: Any = None) -> Any:
+        if isinstance(self.element, (Scaled, Weight)) and not self.own:
+            return self.element.greatest()
         return Ranked(self, 1)
 
     def min(self, axis: Any = None) -> Any:
-        unsupported("the minimum's value")
+        if isinstance(self.element, Real) and not self.own:
+            return -Ranked(-self, 1)
+        return Ranked(self, -1)
 
     def clip(self, low: Any = None, high: Any = None) -> Any:
         return Vector(clipped(self.element, low, high), self.own)
@@ -261,6 +181,32 @@ class PrefixSums:
     def tolist(self) -> PrefixSums:
         return self
 
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, int) and key == -1 and isinstance(self.vector.element, Weight):
+            return WeightSum(self.vector.element)
+        unsupported("an entry of the running sums")
+
+    def place_of(self, share: Any) -> Any:
+        """Where the running sum of weights is above a uniform share of all: a choice by them."""
+        element, values = self.vector.element, named_values()
+        form = share.form if isinstance(share, Real) else Form()
+        if values is None or self.vector.own or len(form.terms) != 1 or form.constant:
+            unsupported("np.searchsorted")
+        ((symbol, slope),) = form.terms.items()
+        meaning = values.meanings.get(symbol)
+        if isinstance(element, Weight) and isinstance(meaning, Share):
+            fits = meaning.weights.dpest_signature() == element.dpest_signature()
+            noise, weight = meaning.noise, element
+        elif isinstance(element, Chance) and meaning is None:
+            fits, noise, weight = True, symbol, element.weight
+        else:
+            unsupported("np.searchsorted")
+        if not fits or slope != 1 or running().noise_of(noise) != Uniform(0.0, 1.0):
+            unsupported("np.searchsorted, but for a uniform share of all the weights,")
+        chosen = chosen_by(weight)
+        values.inversions.append(noise)
+        return chosen
+
     def dpest_signature(self) -> Any:
         return ("prefix", self.vector.dpest_signature())
 
@@ -270,15 +216,25 @@ def total(vector: Vector) -> Any:
     return running().total(vector)  # type: ignore[attr-defined]
 
 
-@dataclass(frozen=True)
-class Pass:
-    """What a loop runs over: for each position and element, the loop's item."""
+def chosen_by(weight: Weight) -> Selected:
+    """A place that is drawn with chances proportional to e^score: by Gumbel noise (`softmax`)."""
+    run: Any = running()
+    score = weight.score
+    value, factor = score.value, score.factor
+    if factor < 0:
+        value, factor = -value, -factor
+    noise = run.draw(Gumbel(1 / factor))
+    run.own(noise)
+    return Selected(value + noise, False)
 
-    item: Callable[[Position], Any]
-    own: frozenset[Symbol] = frozenset()
-    numbered: bool = False
-    plain: bool = False
-    """Whether the items are the positions themselves."""
+
+def exponential(value: Any) -> Any:
+    """e^value of a score, or of a difference of the data: a weight."""
+    if isinstance(value, Real):
+        value = Scaled(Fraction(1), value)
+    if not isinstance(value, (Scaled, LogChance)):
+        unsupported("np.exp")
+    return value.exp()
 
 
 def pass_over(value: Any) -> Pass | None:
@@ -289,6 +245,8 @@ def pass_over(value: Any) -> Pass | None:
         return value
     if isinstance(value, Vector):
         return Pass(lambda position: copied(value.element), value.own)
+    if isinstance(value, Items):
+        return value.over
     return None
 
 
@@ -345,314 +303,6 @@ class ReadsOutputError(BaseException):
 
     def __init__(self, name: str) -> None:
         self.name = name
-
-
-@dataclass
-class VectorGenerator:
-    """The symbolic generator, with draws of any size."""
-
-    inner: Any
-    own: Callable[[Any], frozenset[Symbol]]
-    dpest_generator: bool = True
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self.inner, name)
-        if name == "choice":
-            return self._choice
-
-        def draw(*args: Any, **options: Any) -> Any:
-            if any(isinstance(v, (Size, Sized)) for v in (*args, *options.values())):
-                return sized_draw(name, method, args, options)
-            sizes = [v for v in (*args, *options.values()) if _is_size(v)]
-            vectors = [v for v in (*args, *options.values()) if isinstance(v, Vector)]
-            if not sizes and not vectors:
-                return method(*args, **options)
-            plain = [_element(v) for v in args if not _is_size(v)]
-            named = {k: _element(v) for k, v in options.items() if not _is_size(v)}
-            value = method(*plain, **named)
-            inherited = frozenset().union(*(v.own for v in vectors)) if vectors else frozenset()
-            return Vector(value, self.own(value) | inherited)
-
-        return draw
-
-    def _choice(self, a: Any, size: Any = None, **options: Any) -> Any:
-        """A place of a vector of any length, with given chances; by Gumbel noise (`softmax`)."""
-        p = options.get("p")
-        if _is_size(size) and isinstance(a, (list, tuple)) and options.get("replace", True) is True:
-            value = self.inner.choice(a, **options)
-            own = self.own(value)
-            if own:  # else a draw with several outcomes, which would be the same for all entries
-                return Vector(value, own)
-        if not isinstance(p, Vector):
-            if any(isinstance(v, (Vector, Pass, Count)) for v in (a, size, p)):
-                unsupported("rng.choice")
-            return self.inner.choice(a, size, **options)
-        places = (isinstance(a, Count) and a == Count()) or (isinstance(a, Pass) and a.plain)
-        if not places or size is not None or not isinstance(p.element, Chance) or p.own:
-            unsupported("rng.choice with these chances")
-        score = p.element.weight.score
-        value, factor = score.value, score.factor
-        if factor < 0:
-            value, factor = -value, -factor
-        noise = self.inner.gumbel(scale=1 / factor)
-        running().world.chosen.update(self.own(noise))  # type: ignore[attr-defined]
-        return Vector(value + noise, self.own(noise)).argmax()
-
-
-def _is_size(value: Any) -> bool:
-    if isinstance(value, Count):
-        return True
-    return isinstance(value, tuple) and len(value) == 1 and isinstance(value[0], Count)
-
-
-def _element(value: Any) -> Any:
-    return value.element if isinstance(value, Vector) else value
-
-
-# Builtins and NumPy functions, as the pieces see them
-
-
-def symbolic_max(*args: Any, **options: Any) -> Any:
-    return _extreme(builtins.max, False, args, options)
-
-
-def symbolic_min(*args: Any, **options: Any) -> Any:
-    return _extreme(builtins.min, True, args, options)
-
-
-def _extreme(plain: Any, least: bool, args: tuple[Any, ...], options: Any) -> Any:
-    """max() and min() by one decision among n, instead of n − 1 comparisons in a row."""
-    if len(args) == 1 and isinstance(args[0], Vector):
-        return args[0].max()
-    key = options.get("key")
-    values = list(args[0]) if len(args) == 1 else list(args)
-    keys = [key(v) for v in values] if key is not None else values
-    if len(values) == 2 and key is None:
-        for value, end in (values, values[::-1]):
-            if type(value) is Real and value.form.terms and not is_symbolic(end):
-                bounded = clipped(value, None, end) if least else clipped(value, end, None)
-                if bounded is not value:
-                    return bounded
-    if not values or not any(isinstance(k, Real) for k in keys):
-        return plain(values, **options) if values or "default" in options else plain(*args)
-    return values[extreme(keys, least=least)]
-
-
-LISTS: dict[str, Any] = {"max": symbolic_max, "min": symbolic_min}
-"""The builtins that pieces use in place of Python's, at any length, known or not."""
-
-
-def _len(value: Any) -> Any:
-    return Count() if isinstance(value, Vector) else builtins.len(value)
-
-
-def _enumerate(value: Any, start: int = 0) -> Any:
-    over = pass_over(value)
-    if over is None:
-        return builtins.enumerate(value, start)
-    return Pass(lambda p: (p + start, over.item(p)), over.own, True)
-
-
-def _range(*args: Any) -> Any:
-    if any(isinstance(a, Count) for a in args):
-        if (len(args) == 1 or (len(args) == 2 and args[0] == 0)) and args[-1] == Count():
-            return Pass(lambda p: p, frozenset(), True, True)
-        unsupported("this range over the length")
-    return builtins.range(*args)
-
-
-def _zip(*values: Any, **options: Any) -> Any:
-    overs = [pass_over(v) for v in values]
-    if not any(overs):
-        return builtins.zip(*values, **options)  # noqa: B905 (the caller's own choice)
-    if not all(overs):
-        unsupported("zip() with a sequence of known length")
-    own = frozenset().union(*(o.own for o in overs if o))
-    return Pass(lambda p: tuple(o.item(p) for o in overs if o), own)
-
-
-def _list(*values: Any) -> Any:
-    if values and isinstance(values[0], (Vector, Output, PrefixSums)):
-        return values[0]
-    return builtins.list(*values)
-
-
-def _tuple(*values: Any) -> Any:
-    if values and isinstance(values[0], (Vector, Output, PrefixSums)):
-        return values[0]
-    return builtins.tuple(*values)
-
-
-def _sorted(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
-    if isinstance(values, Vector) and key is None:
-        return Sorted(values, reverse)
-    return builtins.sorted(values, key=key, reverse=reverse)
-
-
-def _without(vector: Any, place: Any) -> Any:
-    if isinstance(place, Selected) and place.element is vector.element and not place.least:
-        return Others(vector)
-    unsupported("np.delete")
-
-
-def _int(value: Any = 0, *base: Any) -> Any:
-    if isinstance(value, (Selected, Position, Counter)):
-        return value
-    if is_symbolic(value):
-        from dpest.program.patches import _int as of_noise
-
-        return of_noise(value)
-    return builtins.int(value, *base)
-
-
-def _sum(values: Any, start: Any = 0) -> Any:
-    if isinstance(values, Vector):
-        found = values.sum()
-        return found if isinstance(found, WeightSum) else start + found
-    return builtins.sum(values, start)
-
-
-def _asking(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The builtin; a value that knows better (`program.records`) answers itself."""
-
-    def call(*args: Any, **options: Any) -> Any:
-        for value in (*args, *options.values()):
-            own = getattr(type(value), "dpest_builtin", None)
-            if own is not None:
-                return own(value, name, args, options)
-        return function(*args, **options)
-
-    return call
-
-
-ANY_LENGTH: dict[str, Any] = {
-    name: _asking(name, function)
-    for name, function in {
-        **LISTS,
-        "len": _len,
-        "enumerate": _enumerate,
-        "range": _range,
-        "zip": _zip,
-        "list": _list,
-        "tuple": _tuple,
-        "sum": _sum,
-        "int": _int,
-        "sorted": _sorted,
-        **{name: getattr(builtins, name) for name in ("map", "filter", "any", "all", "round")},
-    }.items()
-}
-
-
-def _as_array(value: Any, dtype: Any = None) -> Any:
-    if dtype not in (None, float, np.float64, "float", "float64"):
-        unsupported(f"np.asarray with dtype={dtype!r}")
-    return value
-
-
-def _filled(shape: Any, *_: Any, **__: Any) -> Any:
-    return Output("array")
-
-
-def _clip(
-    v: Any, low: Any = None, high: Any = None, *, a_min: Any = None, a_max: Any = None
-) -> Any:
-    return v.clip(low if a_min is None else a_min, high if a_max is None else a_max)
-
-
-def _entrywise(name: str) -> Callable[[Any], Any]:
-    def apply(v: Any) -> Any:
-        if not isinstance(v.element, Real):
-            unsupported(f"np.{name}")
-        return Vector(getattr(np, name)(v.element), v.own)
-
-    return apply
-
-
-def _where(condition: Any, yes: Any, no: Any) -> Any:
-    """np.where, entry by entry."""
-    vectors = [v for v in (condition, yes, no) if isinstance(v, Vector)]
-    entries = [v.element if isinstance(v, Vector) else v for v in (condition, yes, no)]
-    if any(np.ndim(v) > 0 for v in entries if not is_symbolic(v)):
-        unsupported("np.where with a vector of known length")
-    return Vector(chosen(*entries), frozenset().union(*(v.own for v in vectors)))
-
-
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(("asarray", "array", "atleast_1d", "ravel"), _as_array),
-    "argmax": lambda v, axis=None: v.argmax(axis),
-    "argmin": lambda v, axis=None: v.argmin(axis),
-    "sum": lambda v, axis=None: v.sum(axis),
-    "max": lambda v, axis=None: v.max(axis),
-    "amax": lambda v, axis=None: v.max(axis),
-    "sort": lambda v, axis=None: Sorted(v),
-    "delete": lambda v, place: _without(v, place),
-    "cumsum": lambda v, axis=None: v.cumsum(axis),
-    "clip": _clip,
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "negative": operator.neg,
-    **{name: _entrywise(name) for name in ("abs", "absolute", "fabs", "sign", "log", "log1p")},
-    "copysign": lambda size, v: v._with(size, lambda a, b: np.copysign(b, a)),
-    "where": lambda condition, yes, no: _where(condition, yes, no),
-    "exp": lambda v: v.exp(),
-    "arange": lambda count: _range(count),
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "size": lambda v: v.size,
-    "shape": lambda v: v.shape,
-}
-
-
-def _fits(function: Callable[..., Any], args: Any, options: Any) -> bool:
-    """Whether it takes these arguments: an option that is not followed must not be dropped."""
-    try:
-        inspect.signature(function).bind(*args, **options)
-    except (TypeError, ValueError):
-        return False
-    return options.get("axis") in (None, 0, -1)
-
-
-def _named(options: Any) -> str:
-    return f" with {', '.join(options)}" if options else ""
-
-
-class NumpyForVectors:
-    """NumPy as the function sees it: its own functions, but for vectors of any length."""
-
-    def __init__(self, module: Any = np) -> None:
-        self._module = module
-
-    def __deepcopy__(self, memo: Any) -> NumpyForVectors:
-        return self
-
-    def dpest_signature(self) -> Any:
-        return "numpy"
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._module, name)
-        if not callable(found) or isinstance(found, type):
-            return found
-
-        def call(*args: Any, **options: Any) -> Any:
-            every = (*args, *options.values())
-            for value in every:
-                asked = getattr(type(value), "dpest_numpy", None)
-                if asked is not None:
-                    return asked(value, name, args, options)
-            if name in ("zeros", "empty", "ones", "full") and any(_is_size(v) for v in every):
-                return _filled(*args)
-            if any(isinstance(v, (Vector, Output, Count, PrefixSums, Others)) for v in every):
-                own = _FUNCTIONS.get(name)
-                if own is None or not _fits(own, args, options):
-                    unsupported(f"np.{name}{_named(options)}")
-                return own(*args, **options)
-            return found(*args, **options)
-
-        return call
 
 
 @dataclass

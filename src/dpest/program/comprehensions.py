@@ -9,29 +9,38 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import heapq
 import inspect
+import math
 import textwrap
 from collections.abc import Callable, Mapping
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from dpest.program.any_length import ANY_LENGTH, NumpyForVectors, Pass, Vector, pass_over
+from dpest.program.any_length import Vector, pass_over
+from dpest.program.labels import entry
 from dpest.program.lengths import Count, unsupported
+from dpest.program.order_statistics import Ranked
+from dpest.program.passes import Items, Pass, Place, at_each
 from dpest.program.piece_runs import conditions_of
 from dpest.program.places import is_user_file
 from dpest.program.record_library import MODULES, REPLACED, Module
 from dpest.program.records import Records
-from dpest.program.roots import with_units
+from dpest.program.roots import MATH, with_units
 from dpest.program.running import running
-from dpest.program.symbolic import Truth, is_symbolic
+from dpest.program.softmax import Chance, Scaled, Weight
+from dpest.program.special import SPECIAL, SpecialFunctions, special
+from dpest.program.symbolic import Real, Truth, is_symbolic
+from dpest.program.vector_functions import ANY_LENGTH, HeapForVectors, NumpyForVectors
 
-MAP = "__dpest_map__"
+MAP, ENTRY = "__dpest_map__", "__dpest_entry__"
+_SYMBOLIC = (Vector, Pass, Count, Records, Items, Place, Ranked, Scaled, Weight, Chance, Real)
 
 
 class Mapped(ast.NodeTransformer):
-    """List comprehensions and generator expressions with one `for`, as calls of MAP."""
+    """Comprehensions with one `for` as calls of MAP, entries as calls of ENTRY."""
 
     def _mapped(self, node: Any, as_list: bool) -> Any:
         self.generic_visit(node)
@@ -63,6 +72,16 @@ class Mapped(ast.NodeTransformer):
         for part in ast.walk(call):
             if not hasattr(part, "lineno"):
                 ast.copy_location(part, node)
+        return call
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        self.generic_visit(node)
+        slices = any(isinstance(n, ast.Slice) for n in ast.walk(node.slice))
+        if slices or not isinstance(node.ctx, ast.Load):
+            return node
+        call = ast.Call(ast.Name(ENTRY, ast.Load()), [node.value, node.slice], [])
+        for part in (call, call.func):
+            ast.copy_location(part, node)
         return call
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
@@ -100,15 +119,17 @@ def mapped(
         items = ((item,) if single else item for item in values)
         found = (function(*i) for i in items if condition is None or condition(*i))
         return list(found) if as_list else found
-    if over.numbered:
-        unsupported("a comprehension with positions")
-    item = over.item(None)  # type: ignore[arg-type]
-    values = (item,) if single else item
+    if over.shuffled:
+        unsupported("a comprehension in a random order")
     run: Any = running()
     before, decisions = len(run.draws), len(run.blocks)
-    element = function(*values)
-    if condition is not None:
-        element = _counted(condition(*values), element)
+
+    def each(item: Any) -> Any:
+        values = (item,) if single else item
+        element = function(*values)
+        return element if condition is None else _counted(condition(*values), element)
+
+    element = at_each(each, over) if over.numbered else each(over.item(None))
     if len(run.blocks) != decisions:
         unsupported("a decision for each element, inside of an expression: write a loop; a list")
     fresh = frozenset(run.draws[before:])
@@ -132,8 +153,22 @@ def with_vectors(names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _knowing(value: Any) -> Any:
+    if isinstance(value, ModuleType):
+        value = vars(value).get("_module", value)  # as it is outside of a trace
     if value is np:
         return NumpyForVectors()
+    if value is math.exp:
+        return MATH.exp
+    if callable(value) and not isinstance(value, type):
+        name = getattr(value, "__name__", "")
+        if getattr(np, name, None) is value:
+            return getattr(NumpyForVectors(), name)
+        if name in SPECIAL and getattr(value, "__module__", "").startswith("scipy.special"):
+            return special(name, value)
+    if isinstance(value, ModuleType) and value.__name__ in ("scipy", "scipy.special"):
+        return SpecialFunctions(value)
+    if value is heapq:
+        return HeapForVectors()
     if any(value is module for module in MODULES):
         return Module(value)
     if isinstance(value, (FunctionType, type)) and value in REPLACED:
@@ -150,7 +185,7 @@ def _helper(function: FunctionType) -> Any:
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         given = (*args, *options.values())
-        if not any(isinstance(v, (Vector, Pass, Count, Records)) for v in given):
+        if not any(isinstance(v, _SYMBOLIC) for v in given):
             return function(*args, **options)
         if not made:
             made.append(_rewritten(function) or function)
@@ -175,7 +210,7 @@ def _rewritten(function: FunctionType) -> Any:
     tree = ast.fix_missing_locations(Mapped().visit(tree))
     names = {k: with_units(v) for k, v in with_vectors(function.__globals__).items()}
     names["__builtins__"] = {**vars(builtins), **ANY_LENGTH}
-    names[MAP] = mapped
+    names[MAP], names[ENTRY] = mapped, entry
     scratch = dict(names)
     exec(compile(tree, function.__code__.co_filename, "exec"), scratch)
     found = FunctionType(

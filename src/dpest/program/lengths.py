@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NoReturn
 
@@ -87,6 +87,8 @@ class Position:
     limit: int
     modulus: int
     offset: int = 0
+    turn: bool = False
+    """Whether it numbers the turns of a loop whose elements come in another order."""
 
     def next(self) -> Position:
         value = self.value + 1
@@ -96,9 +98,7 @@ class Position:
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, (int, np.integer)):
-            return Position(
-                self.value, self.exact, self.limit, self.modulus, self.offset + int(other)
-            )
+            return replace(self, offset=self.offset + int(other))
         return NotImplemented
 
     __radd__ = __add__

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpest.noise.family import Noise
-from dpest.program.any_length import Gap, Selected
 from dpest.program.linear import Form, Symbol
+from dpest.program.order_statistics import Gap, Selected
 from dpest.program.piece_runs import Block, World
 
 END = -1
@@ -38,6 +38,8 @@ class LoopEdge:
     """Variables that hold the place of an element: of the current one ("now") or an older one."""
     sized: Mapping[int, int] = field(default_factory=dict)
     """Which released numbers the function multiplies by which power of the public length."""
+    looked: str = ""
+    """At which random place the piece looked at the data (see `passes.Place`), if at one."""
 
     @property
     def forms(self) -> tuple[Form, ...]:
@@ -61,6 +63,10 @@ class Graph:
     """Whether the selection is a loop with a running maximum: its edges are that loop."""
     gaps: list[Gap] = field(default_factory=list)
     """Gaps between the greatest element and the next that are released."""
+    rule: str = ""
+    """Which rule of `races` made this graph an argmax, where the function takes none."""
+    table: tuple[Any, ...] | None = None
+    """The public list whose entry at the chosen place is released, if not the place itself."""
 
     @property
     def noises(self) -> dict[Symbol, Noise]:

@@ -16,32 +16,37 @@ import numpy as np
 
 from dpest.errors import DpestError, RefusedError, UntraceableError
 from dpest.program.any_length import (
-    ANY_LENGTH,
     ELEMENT,
-    GREATEST,
-    Gap,
-    Others,
     Output,
-    Pass,
     PrefixSums,
-    Ranked,
     ReadsOutputError,
-    Selected,
-    Sorted,
     Totals,
     Vector,
-    VectorGenerator,
     pass_over,
 )
-from dpest.program.comprehensions import MAP, Mapped, mapped, with_vectors
+from dpest.program.comprehensions import ENTRY, MAP, Mapped, mapped, with_vectors
+from dpest.program.labels import Labelled, entry
 from dpest.program.lengths import Count, Counter, NeedsPositionError, Position
 from dpest.program.linear import Form, Symbol
 from dpest.program.loop_graph import END, Graph, LoopEdge, LoopNode
-from dpest.program.merging import decided
+from dpest.program.merging import NoDraws, decided
+from dpest.program.named_values import NamedValues
 from dpest.program.needless_forks import without_needless_forks
+from dpest.program.order_statistics import (
+    Extreme,
+    Gap,
+    Others,
+    Ranked,
+    Selected,
+    Sorted,
+    SortedPlaces,
+    Withheld,
+)
+from dpest.program.passes import IN_ORDER, TURN, Chosen, Items, Pass, Place
 from dpest.program.piece_runs import Outcome, PieceRun, World, kept, outcomes
 from dpest.program.pieces import ITEM, Cut, Piece, cut, scope
 from dpest.program.public_sizes import Places, Public, Sized
+from dpest.program.races import Law, law_of
 from dpest.program.readings import Plan, RereadError, words
 from dpest.program.record_cases import Entry, RecordError
 from dpest.program.record_containers import PrivateSize, SortedRecords, Tally
@@ -50,15 +55,18 @@ from dpest.program.running import in_run
 from dpest.program.running_maximum import greatest_so_far
 from dpest.program.signs import signs_among
 from dpest.program.skeleton import flatten
+from dpest.program.softmax import Chance, Scaled, Weight
 from dpest.program.states import copied, signature
 from dpest.program.symbolic import Real, Truth, is_symbolic
 from dpest.program.symbolic_arrays import wrapped
+from dpest.program.vector_functions import ANY_LENGTH
+from dpest.program.vector_generator import OneDraw, OneHot, VectorGenerator
 
 _MOST_NODES = 300
 _MANY_VALUES = 40
 _MOST_PATHS = 2_000
 _MOST_POSITIONS = 64
-BUILTINS = {**ANY_LENGTH, MAP: mapped}
+BUILTINS = {**ANY_LENGTH, MAP: mapped, ENTRY: entry}
 
 
 def graph(
@@ -172,9 +180,20 @@ class _Run(PieceRun):
         self.given_draws: frozenset[Symbol] = frozenset()
         self.sums: Any = None
         """The sums over records that the function asks for, where it is read case by case."""
+        self.values: NamedValues | None = None
+        self.looked: set[str] = set()
+        """At which places of the data this run has looked (see `passes.look_at`)."""
+        self.places = 0
+        self.shuffled = False
 
     def total(self, vector: Vector) -> Real:
         return self.totals.total(vector)
+
+    def use_own(self, own: frozenset[Symbol]) -> None:
+        """Each element's own noises, drawn before this piece and used for the one of this turn."""
+        fresh = own - frozenset(self.draws)
+        self.draws += sorted(fresh)
+        self.given_draws |= fresh
 
     def own(self, value: Any) -> frozenset[Symbol]:
         """The noises of a drawn vector are not this piece's: each element has its own."""
@@ -229,6 +248,11 @@ class Builder:
         self.gaps: list[Gap] = []
         self.recognised = False
         self.prefix_sums = False
+        self.named = NamedValues()
+        self.by_chance = False
+        """Whether a turn is left by chances that depend on the data (see `program.races`)."""
+        self.looked: set[str] = set()
+        self.tables: set[tuple[Any, ...]] = set()
 
     def build(self, variables: Mapping[str, Any], element: Any = None) -> Graph:
         start = dict(variables)
@@ -240,6 +264,8 @@ class Builder:
             self._expand(self.todo.pop())
         if self.world.plan:
             self.edges, self.dead = without_needless_forks(self.edges, self.dead)
+        if self.by_chance:
+            return self._raced(law_of(self.edges, self.world.noises, self.named))
         if self.unknown_places:
             found = greatest_so_far(self.edges, len(self.unknown_places) == 1)
             if found is None:
@@ -256,7 +282,33 @@ class Builder:
             self.prefix_sums,
             self.recognised,
             self.gaps,
+            "inversion" if self.named.inversions else "",
+            self._table(),
         )
+
+    def _raced(self, law: Law) -> Graph:
+        """The argmax that the loop amounts to, in place of the loop."""
+        world = World(private=True)
+        world.derived, world.notes = self.world.derived, self.world.notes
+        noise = world.noise_symbol("0_0", law.noise)
+        element = Real(law.form.plus(Form.of(noise)))
+        edge = LoopEdge(0, END, False, (), (), {}, (), ((noise, True),))
+        node = LoopNode(0, ())
+        return Graph(
+            [node],
+            [edge],
+            [],
+            world,
+            selections=[Selected(element, False)],
+            rule=law.rule,
+            table=self._table(),
+        )
+
+    def _table(self) -> tuple[Any, ...] | None:
+        """The public list whose entry at the chosen place is released, if one is."""
+        if len(self.tables) > 1:
+            raise RefusedError(f"{self.parts.name} releases entries of several lists")
+        return next(iter(self.tables), None)
 
     # States
 
@@ -272,7 +324,9 @@ class Builder:
         return _Run(*args)
 
     def _still(self) -> _Run:
-        return self.new_run(self.world, "", (), {}, ())
+        run = self.new_run(self.world, "", (), {}, ())
+        run.values = self.named
+        return run
 
     def _node(
         self,
@@ -288,6 +342,7 @@ class Builder:
         if turn is None and piece < len(self.parts.pieces):
             turn = 0 if self.parts.pieces[piece].kind == "loop" else None
         self.places = {}
+        self.looked = outcome.run.looked  # type: ignore[attr-defined]
         updates: dict[Symbol, Form] = {}
         released: list[Any] = []
         abstract: dict[str, Any] = {}
@@ -338,15 +393,26 @@ class Builder:
             return value
         if path in self.counters and isinstance(value, int):
             return Counter()
+        if isinstance(value, (Place, Chosen)):
+            return self._abstract_place(value, path)
+        if isinstance(value, Labelled):
+            place = self._abstract(value.place, path, updates, released, memo)
+            return Labelled(value.table, place)
+        if isinstance(value, Ranked) and value.rank == 1 and not value.vector.own:
+            return value  # the greatest of the data themselves: of no turn, and of all
+        if isinstance(value, (Scaled, Weight, Chance)):
+            value = value.real()
         if isinstance(value, Real):
             if not value.form.terms:
                 return value.plain
+            if all(isinstance(self.named.meanings.get(s), Form) for s in value.form.terms):
+                return value
             return Real(self._slot(value.form, path, updates), value.integer)
         if isinstance(value, Vector):
             return self._abstract_vector(value, path, updates)
         if isinstance(value, PrefixSums):
             return PrefixSums(self._abstract_vector(value.vector, path, updates))
-        if isinstance(value, (Selected, Ranked, Gap, Sorted, Others)):
+        if isinstance(value, _PLACED):
             raise RefusedError(
                 f"{self.parts.name}: the place of the greatest element is kept over a loop: give "
                 "a length instead of ANY"
@@ -386,6 +452,17 @@ class Builder:
         self._refuse_hidden(value, path)
         return copied(value)
 
+    def _abstract_place(self, value: Place | Chosen, path: str) -> Any:
+        """A place that nobody has looked at yet is as good as drawn anew; others can be kept."""
+        if isinstance(value, Chosen):
+            self.places[path] = "kept"
+            return value
+        if value.source != TURN and value.source not in self.looked and not value.offset:
+            self.places[path] = "fresh"
+            return Place(f"fresh {path}")
+        self.places[path] = f"place {value.source}"
+        return Chosen(path, value.offset)
+
     def _abstract_parts(
         self, value: Any, path: str, updates: Any, released: list[Any], memo: dict[int, Any]
     ) -> Any:
@@ -422,7 +499,11 @@ class Builder:
         if type(vector.element) is not Real:
             return vector  # its own noise alone, where it is a curve
         form = vector.element.form
-        own = {s: c for s, c in form.terms.items() if s in vector.own or s.kind == "input"}
+        own = {
+            s: c
+            for s, c in form.terms.items()
+            if s in vector.own or s.kind == "input" or self.named.is_shared(s)
+        }
         shared = Form({s: c for s, c in form.terms.items() if s not in own})
         mine = Form(own, form.constant)
         if shared.terms:
@@ -459,6 +540,9 @@ class Builder:
         run = self._still()
         with in_run(run):
             names = scope(piece, copied(state.variables), BUILTINS)
+            if piece.rng:
+                nothing = NoDraws(f"{self.parts.file}:{piece.line}")
+                names.setdefault(piece.rng, VectorGenerator(nothing, run.own))
             found = eval(piece.iterable, names)
             if isinstance(found, (Records, Places)):
                 return found
@@ -471,6 +555,7 @@ class Builder:
         piece: Piece,
         variables: Mapping[str, Any],
         own: frozenset[Symbol],
+        looked: frozenset[str] = frozenset(),
     ) -> Iterator[Outcome]:
         from dpest.program.generator import SymbolicGenerator
 
@@ -479,6 +564,8 @@ class Builder:
         def make_run(*args: Any) -> _Run:
             run = self.new_run(*args)
             run.totals.known = totals
+            run.values = self.named
+            run.looked = set(looked)
             return run
 
         def prepare(run: PieceRun) -> Any:
@@ -507,7 +594,18 @@ class Builder:
         )
 
     def _block(self, state: State, piece: Piece) -> None:
-        found = list(self._run(state, piece, state.variables, frozenset()))
+        try:
+            found = list(self._run(state, piece, state.variables, frozenset()))
+        except DpestError:
+            raise
+        except Exception as error:
+            if not self.by_chance:
+                raise
+            # A loop that always ends before may be followed by an error. That it does is shown
+            # where its law is found (`races`); elsewhere this release is none that is known.
+            outcome = Outcome(self._still(), "return", f"raises {type(error).__name__}")
+            self._leave(state, outcome, state.node)
+            return
         asked: dict[Symbol, Vector] = {}
         for outcome in found:
             asked.update(outcome.run.totals.vectors)  # type: ignore[attr-defined]
@@ -553,8 +651,10 @@ class Builder:
             return
         turn = 0 if self.length is None else state.turn + 1
         variables = dict(state.variables)
-        variables[ITEM] = over.item(state.position)
-        for outcome in self._run(state, piece, variables, over.own):
+        variables[ITEM] = over.item(replace(state.position, turn=over.shuffled))
+        # Items that hold an entry of the data: the one of this turn.
+        looked = frozenset() if over.plain else frozenset({TURN if over.shuffled else IN_ORDER})
+        for outcome in self._run(state, piece, variables, over.own, looked):
             if outcome.how == "break":
                 self._go(
                     state, state.node, outcome, True, state.piece + 1, None, self.first, piece.after
@@ -584,13 +684,15 @@ class Builder:
             variables[ITEM] = items[turn]
         for outcome in self._run(state, piece, variables, frozenset()):
             here = outcome.how != "break"
+            # A `while` that looks at a random place knows its turn by its variables alone.
+            again = turn if items is None and outcome.run.looked else turn + 1  # type: ignore[attr-defined]
             self._go(
                 state,
                 state.node,
                 outcome,
                 False,
                 state.piece if here else state.piece + 1,
-                turn + 1 if here else None,
+                again if here else None,
                 self.first,
                 piece.before if here else piece.after,
             )
@@ -625,6 +727,7 @@ class Builder:
         names: frozenset[str],
     ) -> None:
         run = outcome.run
+        self._use_own(run.given_draws, state.piece)
         for blocks in run.dead:
             self.dead[source.index, reads, blocks, tuple(run.draws)] = None
         if outcome.how == "return":
@@ -650,14 +753,14 @@ class Builder:
         sized = {i: v.power for i, v in enumerate(released) if isinstance(v, Sized)}
         released = [v.value.form if isinstance(v, Sized) else v for v in released]
         forms += [v for v in released if isinstance(v, Form)]
-        if any(GREATEST in form.terms for form in forms):
-            raise RefusedError(
-                f"{self.parts.name} uses the greatest of data of any length otherwise than to "
-                "subtract it from scores: give a length instead of ANY"
-            )
+        looked: set[str] = getattr(run, "looked", set())
+        places = [v for v in released if isinstance(v, (Place, Chosen))]
+        if self.named.among(forms) or looked - {IN_ORDER} or places:
+            self.by_chance = True  # all edges together say what it is
         hidden: set[Symbol] = getattr(run, "vector_draws", set())
         draws = tuple(s for s in run.draws if s not in hidden)
-        self._refuse_unknown(forms, {*draws, *source.slots, *self.kept_slots()})
+        known = {*draws, *source.slots, *self.kept_slots(), *self.named.meanings}
+        self._refuse_unknown(forms, known)
         if any(isinstance(v, Counter) for v in released):
             raise self._unknown_place()
         given: frozenset[Symbol] = getattr(run, "given_draws", frozenset())
@@ -670,10 +773,11 @@ class Builder:
                 tuple(run.blocks),
                 draws,
                 dict(updates),
-                tuple("position" if isinstance(v, Position) else v for v in released),
+                tuple(map(_place_of, released)),
                 order,
                 dict(self.places) if target != END else {},
                 sized,
+                *looked - {IN_ORDER},
             )
         )
 
@@ -702,12 +806,22 @@ class Builder:
         plain: list[Any] = []
         returned: set[str] = set()
         for leaf in _leaves(decided(outcome.run.given)) + _leaves(returned_value):
+            if isinstance(leaf, Labelled):
+                self.tables.add(leaf.table)
+                leaf = leaf.place
             if isinstance(leaf, Counter):
                 self.unknown_places.append(source.index)
+                if self.by_chance:
+                    plain.append(("kept place",))
                 continue
             if isinstance(leaf, (Count, Public)):
                 plain.append(self.first)  # as public as a position
                 continue
+            if isinstance(leaf, (Items, Scaled, Weight, Chance)):
+                raise RefusedError(
+                    f"{self.parts.name} releases an order of the elements, or a weight that is "
+                    "computed from the data"
+                )
             if isinstance(leaf, (Records, SortedRecords, Tally)):
                 raise RecordError(
                     f"{self.parts.name} releases the records, or which of them there are, without "
@@ -725,7 +839,7 @@ class Builder:
                 self.selections.append(leaf)
             elif isinstance(leaf, Gap):
                 self.gaps.append(leaf)
-            elif isinstance(leaf, (Ranked, Sorted, Others)):
+            elif isinstance(leaf, _PLACED):
                 raise RefusedError(
                     f"{self.parts.name} releases the value of the greatest element of data of any "
                     "length: give a length instead of ANY"
@@ -833,24 +947,39 @@ def _is_open(value: Any) -> bool:
     )
 
 
+_PLACED = (
+    Selected, Ranked, Gap, Sorted, Others, SortedPlaces, Extreme, Withheld, OneDraw, OneHot
+)  # fmt: skip
 _WHOLE = (
+    *_PLACED,
     Vector,
     Output,
     PrefixSums,
-    Selected,
-    Ranked,
-    Gap,
-    Sorted,
-    Others,
     Position,
     Counter,
     Count,
+    Place,
+    Chosen,
+    Labelled,
+    Items,
+    Scaled,
+    Weight,
+    Chance,
     Public,
     Sized,
     Records,
     SortedRecords,
     Tally,
 )
+
+
+def _place_of(released: Any) -> Any:
+    """A released value, as an edge has it."""
+    if isinstance(released, Place):
+        return ("place", released.source, released.offset)
+    if isinstance(released, Chosen):
+        return ("chosen", released.path, released.offset)
+    return "position" if isinstance(released, Position) else released
 
 
 def _leaves(value: Any) -> list[Any]:

@@ -129,7 +129,7 @@ def _with_signs(plan: Plan, model: Model) -> Plan:
     return signs_among(plan, model.noises, model.world.draw_sites, conditions, forms)
 
 
-class _NoDraws:
+class NoDraws:
     """Stands for the generator where a loop's header is evaluated."""
 
     def __init__(self, where: str) -> None:
@@ -233,7 +233,7 @@ class _Builder:
         run = self._still(node)
         piece = self.parts.pieces[number]
         names = copied(dict(node.variables))
-        names.setdefault(piece.rng, _NoDraws(f"{self.parts.file}:{piece.line}"))
+        names.setdefault(piece.rng, NoDraws(f"{self.parts.file}:{piece.line}"))
         with in_run(run):
             found = eval(code, scope(piece, names, self.replacements))
             items = list(found)

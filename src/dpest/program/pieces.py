@@ -18,6 +18,7 @@ from types import CodeType, FunctionType
 from typing import Any, Literal
 
 from dpest.errors import UntraceableError
+from dpest.program.counted_loops import with_counted_loops
 from dpest.program.places import is_user_file
 from dpest.program.roots import with_units
 
@@ -109,7 +110,7 @@ def _cut(
     definition, file = _definition(function)
     statements = _expand(definition.body) if lists_as_loops else definition.body
     if change is not None:
-        statements = [change.visit(s) for s in statements]
+        statements = [change.visit(s) for s in with_counted_loops(statements)]
     closure = inspect.getclosurevars(function)
     names = {**function.__globals__, **closure.nonlocals}
     rest: tuple[Piece, ...] = ()

@@ -121,7 +121,12 @@ class MathForUnits:
 
     @staticmethod
     def exp(value: Any) -> Any:
-        return value.exp() if hasattr(value, "exp") else math.exp(value)
+        if hasattr(value, "exp"):
+            return value.exp()
+        from dpest.program.softmax import weight_of
+
+        weight = weight_of(value)
+        return math.exp(value) if weight is None else weight
 
     def __deepcopy__(self, memo: Any) -> MathForUnits:
         return self

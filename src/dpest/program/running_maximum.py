@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpest.program.any_length import Selected
 from dpest.program.linear import Form
 from dpest.program.loop_graph import LoopEdge
+from dpest.program.order_statistics import Selected
 from dpest.program.symbolic import Real
 
 

@@ -332,13 +332,15 @@ def _shifts(table: Mapping[Symbol, AffineShift]) -> dict[str, Any]:
     }
 
 
-def selection(head: dict[str, Any], found: Selection) -> dict[str, Any]:
+def selection(head: dict[str, Any], found: Selection, rule: str = "") -> dict[str, Any]:
+    """`rule`: by which the function's loop is this argmax (`program.races`), if by one."""
     own = {label(s) for s in found.own}
     return {
         **head,
         "noises": {h: entry for h, entry in head["noises"].items() if h in own},
         "element": _terms(found.element),
         "gap": bool(found.problem.pin),
+        **({"rule": rule} if rule else {}),
         "alignments": [_alignment(component, a) for _, component, a in found.plan.alignments],
     }
 

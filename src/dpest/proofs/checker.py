@@ -191,11 +191,11 @@ def check_square(C):
     faces = [f for g in components(C, [f"q{j}" for j in range(C["length"])]) for f in g]
     need({k for s in shift.values() for k in s} <= {k for f in faces for k in f}, "unknown data")
     for f in faces:
-        reach = [table[h][1] * max(-least(ZERO, s, f), -least(ZERO, minus(s), f)) ** 2 for h, s in shift.items()]
-        need(sum(reach, ZERO) <= number(C["epsilon"]), "cost")
+        need(sum((table[h][1] * max(-least(ZERO, s, f), -least(ZERO, minus(s), f)) ** 2 for h, s in shift.items()), ZERO) <= number(C["epsilon"]), "cost")
 def check_selection(C):
-    """The greatest of any number of values a·q + b·h: align the winner; m is the best of the rest."""
-    noises, element = noise_table(C), terms(C["element"])
+    """The greatest of any number of values a·q + b·h: align the winner; m is the best of the rest. `rule`: why it is the program's."""
+    noises, element, rule = noise_table(C), terms(C["element"]), ({f for f, _ in C["noises"].values()}, C.get("rule"))
+    need(rule[1] is None or rule in [({"exponential"}, "race"), *(({"gumbel"}, r) for r in ("choice", "inversion", "rejection"))], "rule")
     need(all(k in noises or k[0] in "qci" for k in element) and not any(x[2] for x in noises.values()), "ties matter")
     data, groups, lead = {k: v for k, v in element.items() if k not in noises}, [], {**element, "m": Q(-1)}
     for group in components(C, ["q"]):

@@ -127,9 +127,9 @@ def check_model(
     for _ in range(_TRIALS):
         x = random_input(len(inputs), source, integers)
         draws = Draws(source, plan=model.world.plan)
-        output = _run(function, x, draws, where)
+        output = run_on(function, x, draws.generator(), where)
         data = dict(zip(inputs, map(Fraction, x), strict=True))
-        values = _with_derived(data, model.world)
+        values = with_derived(data, model.world)
         rest = list(draws.values)
         at = 0
         while at not in leaves:
@@ -140,19 +140,20 @@ def check_model(
                     if _holds(edge.conditions, with_draws):
                         ways.append((target, edge, with_draws))
             if len(ways) != 1:
-                raise _mismatch(where, f"{len(ways)} ways of the model fit a run on {x}")
+                raise mismatch(where, f"{len(ways)} ways of the model fit a run on {x}")
             at, edge, values = ways[0]
             rest = rest[len(edge.draws) :]
         if rest:
-            raise _mismatch(where, f"the function drew {len(rest)} more noises than the model")
+            raise mismatch(where, f"the function drew {len(rest)} more noises than the model")
         release = leaves[at].release
         assert release is not None
         _compare(release[1], values, output, where)
 
 
-def _run(function: Callable[[Any, Any], Any], x: list[Any], draws: Draws, where: Any) -> Any:
+def run_on(function: Callable[[Any, Any], Any], x: list[Any], rng: Any, where: Any) -> Any:
+    """The function's output; UntraceableError where it has none."""
     try:
-        return function(list(x), draws.generator())
+        return function(list(x), rng)
     except Exception as error:
         raise UntraceableError(
             f"the function raises {type(error).__name__} ({error}) on the input {x}",
@@ -165,7 +166,7 @@ def _holds(conditions: Sequence[Condition], values: Mapping[Symbol, Fraction]) -
     return all(c.holds(values) for c in conditions)
 
 
-def _with_derived(values: dict[Symbol, Fraction], world: World) -> dict[Symbol, Fraction]:
+def with_derived(values: dict[Symbol, Fraction], world: World) -> dict[Symbol, Fraction]:
     if world.cases is not None:
         values.update(world.cases.at(values))
     for symbol, rule in world.derived.items():
@@ -191,7 +192,7 @@ def _compare(
     _, actual = flatten(output)
     expected = [float(v.at(values)) if isinstance(v, Form) else v for v in leaves]
     if len(expected) != len(actual) or not all(map(_same, expected, actual)):
-        raise _mismatch(where, f"it released {output!r}, the model {expected!r}")
+        raise mismatch(where, f"it released {output!r}, the model {expected!r}")
 
 
 def _same(expected: Any, actual: Any) -> bool:
@@ -202,7 +203,7 @@ def _same(expected: Any, actual: Any) -> bool:
     return bool(expected == plain)
 
 
-def _mismatch(where: Any, what: str) -> ReplayError:
+def mismatch(where: Any, what: str) -> ReplayError:
     return ReplayError(
         f"the function is not what its symbolic run says: {what}",
         "A mechanism must depend on its input, its parameters and `rng` alone, and treat numbers "
@@ -226,11 +227,13 @@ def check_graph(
     source = random.Random(21)
     for trial in range(_TRIALS):
         length = lengths[trial % len(lengths)] + (2 if choice is not None else 0)
+        if graph.table is not None:
+            length = len(graph.table) if choice is not None else min(length, len(graph.table))
         if graph.gaps and length < 2:
             continue
         x = random_input(length * len(entry), source, integers, ranges)
         draws = Draws(source, choice=choice, plan=graph.world.plan)
-        output = _run(function, x, draws, where)
+        output = run_on(function, x, draws.generator(), where)
         _Walk(graph, x, entry, draws.values, where).run(output)
 
 
@@ -267,10 +270,10 @@ class _Walk:
                 edges = [e for e in edges if e.reads == (self.read < len(self.x))]
             fits = [found for e in edges if (found := self._try(e)) is not None]
             if len(fits) != 1:
-                raise _mismatch(self.where, f"{len(fits)} ways of the model fit a run on {self.x}")
+                raise mismatch(self.where, f"{len(fits)} ways of the model fit a run on {self.x}")
             node = self._take(*fits[0])
         if self.rest:
-            raise _mismatch(
+            raise mismatch(
                 self.where, f"the function drew {len(self.rest)} more noises than the model"
             )
         self._compare(output)
@@ -278,7 +281,7 @@ class _Walk:
     def _try(self, edge: LoopEdge) -> tuple[LoopEdge, dict[Symbol, Fraction], int] | None:
         values = {**self.slots, **{s: v for s, v in self.fixed.items() if s in self.slots}}
         if edge.reads:
-            values = _with_derived({**values, **self.x[self.read]}, self.graph.world)
+            values = with_derived({**values, **self.x[self.read]}, self.graph.world)
         at = 0
         for symbol, is_vector in edge.order:
             count = len(self.x) if is_vector else 1
@@ -328,13 +331,14 @@ class _Walk:
             values = []
             for i, datum in enumerate(self.x):
                 here = {s: v[i] for s, v in self.vectors.items()}
-                here = _with_derived({**here, **datum}, self.graph.world)
+                here = with_derived({**here, **datum}, self.graph.world)
                 form = found[0].form
                 shared = {s: Fraction(0) for s in form.terms if s not in here}
                 values.append(form.at({**shared, **here}))
             ordered = sorted(values, reverse=not least)
             if self.graph.selections:
-                expected = [values.index(ordered[0]), *expected]
+                winner, table = values.index(ordered[0]), self.graph.table
+                expected = [winner if table is None else table[winner], *expected]
             if self.graph.gaps:
                 expected = [*expected, float(ordered[0] - ordered[1])]
         if self.graph.prefix_sums:
@@ -355,10 +359,10 @@ class _Walk:
                 None,
             )
             if place is None:
-                raise _mismatch(self.where, f"it released {output!r}, the model {expected!r}")
+                raise mismatch(self.where, f"it released {output!r}, the model {expected!r}")
             left.pop(place)
         if left and self.graph.faithful:
-            raise _mismatch(self.where, f"it released {output!r}, the model {expected!r}")
+            raise mismatch(self.where, f"it released {output!r}, the model {expected!r}")
 
 
 __all__ = ["Coin", "check_graph", "check_model"]

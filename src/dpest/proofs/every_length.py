@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from dpest.declaration import as_mechanism
 from dpest.errors import (
     DpestError,
     RefusedError,
@@ -14,10 +15,13 @@ from dpest.errors import (
 )
 from dpest.evidence import Measure
 from dpest.inputs.domains import ANY
+from dpest.program.any_length import ELEMENT
+from dpest.program.linear import Form
 from dpest.program.loops import Graph
+from dpest.program.races import ChanceError
 from dpest.program.record_cases import RecordError
 from dpest.program.unit import Unit
-from dpest.proofs import certificates, conformance, gaussian
+from dpest.proofs import certificates, conformance, gaussian, laws
 from dpest.proofs.budgets import graph_of, phases_of, potentials_of, records_of
 from dpest.proofs.conformance import place_of
 from dpest.proofs.linear_program import InexactError, InfeasibleError
@@ -38,20 +42,41 @@ from dpest.proofs.question import (
 )
 from dpest.proofs.record_budgets import record_potential
 from dpest.proofs.regions_of_release import Rates, rates
-from dpest.proofs.selection import selection
+from dpest.proofs.selection import noisy_argmax, selection
 
 _SMALL = (1, 2, 3, 5)
+_RULES = {
+    "race": (
+        "by the rule `race`: candidates in random order, each accepted with chance e^(score − "
+        "greatest), have the distribution of an argmax with exponential noise",
+    ),
+    "rejection": (
+        "by the rule `rejection`: candidates drawn with replacement until one is accepted, with "
+        "chances proportional to e^score, have the distribution of an argmax with Gumbel noise",
+    ),
+    "inversion": (
+        "by the rule `inversion`: the first running sum of weights e^score above a uniform share "
+        "of all has the distribution of an argmax with Gumbel noise",
+    ),
+    "choice": (
+        "by the rule `choice`: a choice with chances proportional to e^score has the distribution "
+        "of an argmax with Gumbel noise",
+    ),
+}
 _SAY = "Say what the data are: domain=dpest.integers(dpest.ANY, low, high), or reals"
 
 
-def every_length(question: Question) -> Proof:
-    """By a graph of the loop; where one record changes, by what each case of it adds to sums."""
+def every_length(question: Question, lengths: tuple[int, ...] = (2, 3)) -> Proof:
+    """By a graph of the loop; where one record changes, by what each case of it adds to sums.
+
+    `lengths`: where a lower bound on what an argmax costs is looked for.
+    """
     if question.adjacency.name == "add_remove_one":
-        return _proof_of(question, _graph_of(question, True))
+        return _proof_of(question, _graph_of(question, True), lengths)
     if question.adjacency.name != "replace_one":
-        return _proof_of(question, _graph_of(question, False))
+        return _proof_of(question, _graph_of(question, False), lengths)
     try:
-        proof = _proof_of(question, _graph_of(question, False))
+        proof = _proof_of(question, _graph_of(question, False), lengths)
     except (RefusedError, UntraceableError) as error:
         try:
             return _proof_of(question, _graph_of(question, True))
@@ -70,7 +95,9 @@ def every_length(question: Question) -> Proof:
 
 
 def tells(error: DpestError) -> bool:
-    """Whether an error of the reading case by case says what is wrong with the mechanism."""
+    """Whether an error of a reading says what is wrong with the mechanism."""
+    if isinstance(error, ChanceError):
+        return True
     return isinstance(error, RecordError) and error.telling
 
 
@@ -111,7 +138,7 @@ def _not_here(what: str, advice: str, error: Exception, question: Question) -> U
     )
 
 
-def _proof_of(question: Question, found: Graph) -> Proof:
+def _proof_of(question: Question, found: Graph, lengths: tuple[int, ...] = (2, 3)) -> Proof:
     squares = any(n.shift_cost.kind == "square" for n in found.noises.values())
     if squares:
         refuse_pure(question)
@@ -119,24 +146,27 @@ def _proof_of(question: Question, found: Graph) -> Proof:
     where = place_of(question.mechanism.function)
     integers = question.integer_data(has_integral(rated.draws))
     try:
-        conformance.check_graph(
-            question.run,
-            found,
-            integers=integers,
-            where=where,
-            entry=question.entry,
-            choice=_choice_scale(question, found),
-            ranges=question.record.ranges,
-        )
+        if found.rule:
+            laws.check(question, found, where)
+        else:
+            conformance.check_graph(
+                question.run,
+                found,
+                integers=integers,
+                where=where,
+                entry=question.entry,
+                choice=_choice_scale(question, found),
+                ranges=question.record.ranges,
+            )
     except UntraceableError:
         if question.form != "list" or question.fields:
             raise
         as_array = replace(question, form="array")  # it asks an array's questions
-        return _proof_of(as_array, _graph_of(as_array, found.world.cases is not None))
+        return _proof_of(as_array, _graph_of(as_array, found.world.cases is not None), lengths)
     if squares:
         return _squares(question, found, rated)
     if found.selections or found.gaps:
-        return _selected(question, found, rated)
+        return _selected(question, found, rated, lengths)
     try:
         if found.world.cases is not None:
             return records_of(question, found, rated)
@@ -207,14 +237,16 @@ def _choice_scale(question: Question, found: Graph) -> float | None:
     return float(scale.factor) * value**scale.power
 
 
-def _selected(question: Question, found: Graph, rated: Rates) -> Proof:
+def _selected(question: Question, found: Graph, rated: Rates, lengths: tuple[int, ...]) -> Proof:
     chosen = selection(found, rated.draws, question.adjacency, question.domain)
     if chosen.plan.cost is None:
         return without_bound(question)
     epsilon = chosen.plan.cost
     head = head_of(question, "selection", epsilon, ANY, found.noises, rated.draws, found.world)
-    certificate = certified(lambda: certificates.selection(head, chosen))
-    lower = small_lower(question, epsilon, (2, 3))
+    rule = found.rule or ("choice" if found.world.chosen else "")
+    certificate = certified(lambda: certificates.selection(head, chosen, rule))
+    model = _of_model(question, found, chosen.element)
+    lower = None if model is None else small_lower(model, epsilon, lengths)
     return concluded(
         question,
         replace(
@@ -223,10 +255,22 @@ def _selected(question: Question, found: Graph, rated: Rates) -> Proof:
             method="selection",
             lower=lower,
             certificate=certificate,
-            notes=notes_of(question, rated.draws, found.world),
+            notes=(*notes_of(question, rated.draws, found.world), *_RULES.get(rule, ())),
             words=("selection", found, chosen, rated),
         ),
     )
+
+
+def _of_model(question: Question, found: Graph, element: Form) -> Question | None:
+    """What has the function's distribution and can be read at a known length; None: nothing."""
+    if not found.rule and not found.world.chosen:
+        return question
+    data = [s for s in element.terms if s.kind == "input"]
+    drawn = [s for s in element.terms if s.kind == "noise"]
+    if data != [ELEMENT] or len(drawn) != 1:
+        return None
+    model = noisy_argmax(element.terms[ELEMENT], found.noises[drawn[0]])
+    return replace(question, mechanism=as_mechanism(model), form="list")
 
 
 def small_lower(

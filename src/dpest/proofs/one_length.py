@@ -14,8 +14,8 @@ from dpest.errors import (
     UntraceableError,
 )
 from dpest.evidence import Measure
-from dpest.program.any_length import LISTS
 from dpest.program.merging import Model, build
+from dpest.program.vector_functions import LISTS
 from dpest.proofs import certificates, conformance, gaussian, lower_bounds
 from dpest.proofs.adjacency_faces import faces, radius_of, relevant, whole_data
 from dpest.proofs.budgets import unrolled

@@ -222,7 +222,7 @@ def _joined(rays: Sequence[Ray | FinitePair]) -> tuple[Ray | FinitePair, ...]:
 def _from_every(question: Question, error: DpestError) -> Proof:
     """What has no proof at its length may have one for every length."""
     try:
-        every = every_length(replace(question, length=ANY))
+        every = every_length(replace(question, length=ANY), (question.length,))
     except DpestError as other:
         raise (other if tells(other) else error) from None
     if every.bound is None:

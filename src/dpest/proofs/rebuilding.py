@@ -34,6 +34,7 @@ _MODEL = (
     "tables",
     "element",
     "gap",
+    "rule",
     "statistics",
 )
 

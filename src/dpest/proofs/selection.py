@@ -8,10 +8,12 @@ decided by noises that are not shifted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from dpest.errors import RefusedError
 from dpest.program.any_length import ELEMENT, fields_of
@@ -34,6 +36,15 @@ class Selection:
     components: Faces
     problem: Problem
     plan: Plan
+
+
+def noisy_argmax(slope: Fraction, noise: Any) -> Callable[..., Any]:
+    """The function that releases the place of the greatest of slope·q + noise."""
+
+    def argmax_with_noise(x: Any, rng: Any) -> Any:
+        return np.argmax([slope * q + rng.draw_noise(noise) for q in x])
+
+    return argmax_with_noise
 
 
 def selection(

@@ -1,0 +1,204 @@
+"""What a loop over data of any length runs over: its elements, in order or in a random one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpest.program.lengths import Count, Position, unsupported
+from dpest.program.linear import Symbol
+from dpest.program.running import running
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What a loop runs over: for each position and element, the loop's item."""
+
+    item: Callable[[Any], Any]
+    own: frozenset[Symbol] = frozenset()
+    numbered: bool = False
+    plain: bool = False
+    """Whether the items are the positions themselves."""
+    shuffled: bool = False
+    """Whether the elements come in an order that is drawn uniformly at random."""
+
+    def in_random_order(self) -> Pass:
+        run: Any = running()
+        if self.shuffled or self.own or not hasattr(run, "shuffled"):
+            unsupported("this random order")
+        run.shuffled = True
+        return Pass(lambda _: self.item(Place(TURN)), frozenset(), True, self.plain, True)
+
+
+EACH = "each"
+"""The source of a place that stands for every place, in an expression that is the same at all."""
+TURN = "turn"
+"""The source of the places that a loop in random order comes to, each once."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of an element that was come to at random. It indexes the data, or is released.
+
+    `source` says by which draw: two places with one source are the same place.
+    """
+
+    source: str
+    offset: int = 0
+
+    def datum(self) -> None:
+        """Note that an entry there is looked at: no other entry may be, in the same turn."""
+        if self.offset:
+            unsupported("the entry beside a random place")
+        look_at(self.source)
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, (int, np.integer)) and not isinstance(other, bool):
+            return Place(self.source, self.offset + int(other))
+        return self._unknown()
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other) if isinstance(other, (int, np.integer)) else self._unknown()
+
+    def item(self) -> Place:
+        return self
+
+    def _unknown(self, *_: Any) -> Any:
+        unsupported("anything but an entry at, or the release of, a random place")
+
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __rsub__ = _unknown
+    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __int__ = __float__ = __bool__ = _unknown
+
+    def __eq__(self, other: object) -> Any:
+        if other is None or isinstance(other, str):
+            return False
+        self._unknown()
+
+    def __hash__(self) -> int:
+        return hash((self.source, self.offset))
+
+    def dpest_signature(self) -> Any:
+        return ("place", self.source, self.offset)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A place that was kept in the variable `path`, and is only handed on since."""
+
+    path: str
+    offset: int = 0
+
+    def item(self) -> Chosen:
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, (int, np.integer)) and not isinstance(other, bool):
+            return Chosen(self.path, self.offset + int(other))
+        return self._unknown()
+
+    __radd__ = __add__
+
+    def _unknown(self, *_: Any) -> Any:
+        unsupported("anything but the release of a place that was kept")
+
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __rsub__ = _unknown
+    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __int__ = __float__ = __bool__ = _unknown
+
+    def __eq__(self, other: object) -> Any:
+        if other is None or isinstance(other, str):
+            return False
+        self._unknown()
+
+    def __hash__(self) -> int:
+        return hash((self.path, self.offset))
+
+    def dpest_signature(self) -> Any:
+        return ("chosen", self.path, self.offset)
+
+
+IN_ORDER = "order"
+
+
+def look_at(source: str) -> None:
+    """An entry of the data is looked at: in the order of the loop, or at a random place.
+
+    The reading has one symbol for the datum of a turn, so that there can only be one such datum.
+    """
+    run: Any = running()
+    looked: set[str] | None = getattr(run, "looked", None)
+    if looked is None:
+        return
+    looked.add(source)
+    if len(looked) > 1:
+        unsupported("a second entry, beside the one of this turn,")
+
+
+def at_each(function: Callable[[Any], Any], over: Pass) -> Any:
+    """What a function gives for the item at every place, one by one."""
+    run: Any = running()
+    before = set(getattr(run, "looked", ()))
+    if before:
+        unsupported("a second entry, beside the one of this turn,")
+    try:
+        return function(over.item(Place(EACH)))
+    finally:
+        if hasattr(run, "looked"):
+            run.looked = before
+
+
+def every_place() -> Pass:
+    """`range` over all places."""
+    return Pass(lambda p: p, frozenset(), True, True)
+
+
+class Items:
+    """The items of a pass, as a list or an array that may be put into a random order."""
+
+    def __init__(self, over: Pass) -> None:
+        self.over = over
+
+    def shuffle(self) -> None:
+        self.over = self.over.in_random_order()
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice) and key == slice(None):
+            return self
+        if not isinstance(key, Position) or key.offset or key.turn:
+            unsupported("this entry of a list of the places")
+        if self.over.shuffled and getattr(running(), "shuffled", True):
+            unsupported("an order that is drawn in the turn that looks at it")
+        return self.over.item(key)
+
+    def tolist(self) -> Items:
+        return self
+
+    copy = flatten = ravel = tolist
+
+    def astype(self, dtype: Any, **_: Any) -> Items:
+        return self
+
+    @property
+    def size(self) -> Count:
+        return Count()
+
+    @property
+    def shape(self) -> tuple[Count]:
+        return (Count(),)
+
+    def _unknown(self, *_: Any) -> Any:
+        unsupported("this use of a list of the places")
+
+    __iter__ = __len__ = __bool__ = __array__ = __setitem__ = __add__ = __contains__ = _unknown
+
+    def __deepcopy__(self, memo: Any) -> Items:
+        return Items(self.over)
+
+    def dpest_signature(self) -> Any:
+        if not self.over.plain:
+            return ("items", id(self.over))
+        return ("items", self.over.shuffled)
