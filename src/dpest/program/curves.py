@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NoReturn
 
@@ -16,12 +16,24 @@ from dpest.errors import UntraceableError
 from dpest.noise.bernoulli import Bernoulli
 from dpest.noise.exponential import Exponential
 from dpest.noise.family import Noise
+from dpest.noise.geometric import Geometric
 from dpest.noise.laplace import Laplace
 from dpest.noise.parameters import exact, is_number
 from dpest.noise.uniform import Uniform
-from dpest.program.linear import Condition, Form, Relation, Symbol, compare
+from dpest.program.curve_pieces import (
+    BESIDE,
+    COMPARED,
+    ROUNDED,
+    Affine,
+    Cell,
+    Opaque,
+    Piece,
+    piece_product,
+    piece_sum,
+)
+from dpest.program.linear import Condition, Form, Relation, Symbol
 from dpest.program.places import shown, source_line
-from dpest.program.readings import NO_LOGARITHM, Curve, Plan, RereadError, Site
+from dpest.program.readings import NO_LOGARITHM, Curve, Plan, RereadError, Site, can_change
 from dpest.program.running import SAMPLING, refuse, remembered, running
 from dpest.program.symbolic import Real, Truth, about, as_real, joined, of_numpy, opposite, typed
 
@@ -47,8 +59,15 @@ def drawn_value(curve: Curve, drawn: Any, noise: Noise) -> Any:
         a, b = lines[1 if drawn > 0 and len(lines) == 2 else 0]
         return float(a) + float(b) * curve.t(float(drawn))
     (symbol,) = drawn.form.terms
+    if curve.kind == "geometric" and isinstance(noise, Exponential):
+        return _made(symbol, (Cell(exact(noise.scale), curve.scale, _floor_of(symbol)),), False)
     pieces = tuple(Affine(a, b, curve.depth, curve.most) for a, b in lines)
     return _made(symbol, pieces, drawn.numpy)
+
+
+def _floor_of(symbol: Symbol) -> Form:
+    """NumPy's geometric noise starts at 1."""
+    return Form({symbol: _ONE}, -_ONE)
 
 
 def _size(curve: Curve, drawn: Any, noise: Exponential) -> Any:
@@ -60,93 +79,6 @@ def _size(curve: Curve, drawn: Any, noise: Exponential) -> Any:
         return abs(float(drawn)) * float(ratio)
     (symbol,) = drawn.form.terms
     return _made(symbol, tuple(Real(Form({symbol: s * ratio})) for s in (-1, 1)), drawn.numpy)
-
-
-# What a value is on one half of the noise
-
-
-@dataclass(frozen=True)
-class Affine:
-    """a + b·t for 0 < t < most, b ≠ 0; `depth` logarithms make t linear."""
-
-    a: Fraction
-    b: Fraction
-    depth: int
-    most: Fraction | None
-
-    def ends(self) -> tuple[Fraction | None, Fraction | None]:
-        """Infimum and supremum, neither attained; None: none."""
-        last = None if self.most is None else self.a + self.b * self.most
-        return (self.a, last) if self.b > 0 else (last, self.a)
-
-    def sign(self) -> int:
-        """1 or −1 where it is known, else 0."""
-        low, high = self.ends()
-        if low is not None and low >= 0:
-            return 1
-        return -1 if high is not None and high <= 0 else 0
-
-    def holds(self, relation: Relation) -> bool | None:
-        """The truth of `self relation 0`, where it is the same for all t."""
-        sign = self.sign()
-        if sign:
-            return compare(Fraction(sign), relation)
-        return None if relation in (">", ">=") else relation == "!="
-
-
-@dataclass(frozen=True)
-class Opaque:
-    """What has no reading, and why."""
-
-    what: str
-    advice: str
-
-
-Piece = Real | Affine | Opaque
-_BESIDE = Opaque(
-    "a uniform draw is used beside its logarithm",
-    "use the draw for one noise alone, by log(u), log(2u), log(1 - 2|u - 1/2|) or the like",
-)
-
-_COMPARED = Opaque(
-    "a uniform draw is compared with a number beside its logarithm",
-    "log(2u) and log(1 - 2|u - 1/2|) go with a comparison with the middle of u's range",
-)
-
-
-def _sum(first: Piece, second: Piece, sign: int) -> Piece:
-    if isinstance(first, Opaque) or isinstance(second, Opaque):
-        return first if isinstance(first, Opaque) else second
-    if isinstance(first, Real) and isinstance(second, Real):
-        found = first + second if sign == 1 else first - second
-        return found if isinstance(found, Real) else _BESIDE
-    if isinstance(first, Affine) and isinstance(second, Affine):
-        if first.depth != second.depth:
-            return _BESIDE
-        a, b = first.a + sign * second.a, first.b + sign * second.b
-        return replace(first, a=a, b=b) if b else Real(Form.number(a))
-    curved, plain = (first, second) if isinstance(first, Affine) else (second, first)
-    if not isinstance(curved, Affine) or not isinstance(plain, Real) or plain.form.terms:
-        return _BESIDE
-    if curved is first:
-        return replace(curved, a=curved.a + sign * plain.form.constant)
-    return replace(curved, a=plain.form.constant + sign * curved.a, b=sign * curved.b)
-
-
-def _product(first: Piece, second: Piece) -> Piece:
-    if isinstance(first, Opaque) or isinstance(second, Opaque):
-        return first if isinstance(first, Opaque) else second
-    if isinstance(first, Real) and isinstance(second, Real):
-        found = first * second
-        return found if isinstance(found, Real) else _BESIDE
-    curved, plain = (first, second) if isinstance(first, Affine) else (second, first)
-    assert isinstance(curved, Affine)
-    if not isinstance(plain, Real) or plain.form.terms:
-        return _BESIDE
-    factor = plain.form.constant
-    if not factor:
-        return Real(Form())
-    return replace(curved, a=curved.a * factor, b=curved.b * factor)
 
 
 class Curved(Real):
@@ -176,7 +108,9 @@ class Curved(Real):
         piece = self.pieces[self._half()]
         if isinstance(piece, Real):
             return piece.form
-        self._refuse(piece if isinstance(piece, Opaque) else _BESIDE)
+        if isinstance(piece, Cell):
+            self._refuse(ROUNDED)
+        self._refuse(piece if isinstance(piece, Opaque) else BESIDE)
 
     def _refuse(self, reason: Opaque) -> NoReturn:
         site = running().draw_sites.get(self.symbol)  # type: ignore[attr-defined]
@@ -230,21 +164,21 @@ class Curved(Real):
         return Real(value.form.substitute(known)) if known else value
 
     def __add__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: _sum(a, b, 1))
+        return self._with(other, lambda a, b: piece_sum(a, b, 1))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: _sum(a, b, -1))
+        return self._with(other, lambda a, b: piece_sum(a, b, -1))
 
     def __rsub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: _sum(b, a, -1))
+        return self._with(other, lambda a, b: piece_sum(b, a, -1))
 
     def __neg__(self) -> Any:
-        return self._each(lambda p: _product(p, _number(-1)))
+        return self._each(lambda p: piece_product(p, _number(-1)))
 
     def __mul__(self, other: Any) -> Any:
-        return self._with(other, _product)
+        return self._with(other, piece_product)
 
     __rmul__ = __mul__
 
@@ -277,6 +211,8 @@ class Curved(Real):
         piece = self.pieces[half]
         if isinstance(piece, Affine):
             return piece.sign() or None
+        if isinstance(piece, Cell):
+            return 1 if piece.factor > 0 else -1
         if len(self.pieces) == 1 or isinstance(piece, Opaque):
             return None
         if not piece.form.terms.keys() <= {self.symbol}:
@@ -315,10 +251,27 @@ class Curved(Real):
         if piece.depth == 2:
             return Affine(Fraction(0), -_ONE, 1, None)
         noise = running().noise_of(self.symbol)
+        if isinstance(noise, Geometric):
+            site = running().draw_sites[self.symbol]  # type: ignore[attr-defined]
+            rate = running().plan[site].scale  # type: ignore[attr-defined]
+            return Cell(-_ONE, rate, _floor_of(self.symbol))
         if isinstance(noise, Laplace):
             side = 1 if half else -1
             return Real(Form({self.symbol: -side / exact(noise.scale)}))
         return Real(Form({self.symbol: -_ONE}))
+
+    def _whole(self, operation: str, up: bool | None = None) -> Any:
+        piece = self.pieces[0]
+        if not isinstance(piece, Cell):
+            return super()._whole(operation, up)
+        found = None if up is None else piece.rounded(up)
+        if found is None:
+            self._refuse(ROUNDED)
+        return Real(found, True, self.numpy)
+
+    def _toward_zero(self, operation: str) -> Any:
+        piece = self.pieces[0]
+        return self._whole(operation, isinstance(piece, Cell) and piece.factor < 0)
 
     # Comparisons, on each half
 
@@ -340,7 +293,7 @@ class Curved(Real):
         half = self._half()
         if truths[half] is None:
             piece = self.pieces[half]
-            self._refuse(piece if isinstance(piece, Opaque) else _COMPARED)
+            self._refuse(piece if isinstance(piece, Opaque) else COMPARED)
         return truths[half]
 
     def __lt__(self, other: Any) -> Any:
@@ -429,6 +382,24 @@ def logarithm(value: Any) -> Any:
 def logarithm_of_more(value: Any) -> Any:
     """log1p."""
     return logarithm(value + 1)
+
+
+def rounded(form: Form) -> RereadError | None:
+    """How exponential noise has to be read for its floor to be a noise: as geometric."""
+    run: Any = running()
+    plan: Plan | None = getattr(run, "plan", None)
+    if plan is None or len(form.terms) != 1 or form.constant:
+        return None
+    ((symbol, slope),) = form.terms.items()
+    site, noise = run.draw_sites.get(symbol), run.noise_of(symbol)
+    before = None if site is None else plan.get(site)
+    if site is None or not isinstance(noise, Exponential) or not is_number(noise.scale):
+        return None
+    if not can_change(before):
+        return None
+    rate = abs(slope) * exact(noise.scale)
+    part = before or Curve("geometric", True, "exponential")
+    return RereadError({site: replace(part, kind="geometric", scale=rate)})
 
 
 def chosen_of_curves(truth: Truth, yes: Any, no: Any) -> Any:

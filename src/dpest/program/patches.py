@@ -236,8 +236,9 @@ def _int(value: Any = 0, /, *base: Any, **options: Any) -> Any:
     if has_run() and not base and not options:
         if isinstance(value, Truth):
             return typed(value.number(), False)
-        if isinstance(value, Real) and value.integer:
-            return typed(value, False)
+        if isinstance(value, Real):
+            found = value._toward_zero("int() of a noisy value")
+            return typed(found, False) if isinstance(found, Real) else int(found)
     return int(value, *base, **options)
 
 

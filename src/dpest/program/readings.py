@@ -20,6 +20,7 @@ from dpest.errors import UntraceableError
 from dpest.noise.bernoulli import Bernoulli
 from dpest.noise.exponential import Exponential
 from dpest.noise.family import Noise
+from dpest.noise.geometric import Geometric
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.laplace import Laplace
 from dpest.noise.parameters import is_number
@@ -41,12 +42,13 @@ class FarNoiseError(Exception):
 
 @dataclass(frozen=True)
 class Curve:
-    """How a draw is read. `kind` is what N is to be: "exponential", "laplace" or "gumbel".
+    """How a draw is read. `kind` is what N is: "exponential", "laplace", "gumbel", "geometric".
 
     `low`: t is 0 at the lower end of the draw; for a Laplace noise, at both ends (else at the
     middle). `drawn`: the family that the function draws from. With a `partner`, the line of another
     draw, N is shared: `part` is what of it this draw is, its "sign" or its "size", and `scale` is
-    N's. The draws of the two lines are paired in their order; any pairing is exact.
+    N's. The draws of the two lines are paired in their order; any pairing is exact. Geometric noise
+    is 1 + ⌊scale·E⌋ of the standard exponential noise E = −log t.
     """
 
     kind: str
@@ -60,6 +62,8 @@ class Curve:
     def noise(self) -> Noise:
         if self.kind == "laplace":
             return Laplace(self.scale)
+        if self.kind == "geometric":
+            return Geometric(-math.expm1(-1 / float(self.scale)))
         return Exponential(1) if self.kind == "exponential" else Gumbel(1)
 
     @property
@@ -107,9 +111,11 @@ class Curve:
             if not least <= place <= 15:
                 raise FarNoiseError
             return math.exp(-math.exp(-place)) if self.depth == 2 else math.exp(-place)
+        if self.kind == "geometric":
+            place = (place - 0.5) / float(self.scale)  # in the middle of its cell
         if abs(place) > 18:
             raise FarNoiseError
-        return math.exp(-abs(place))
+        return place if self.drawn == "exponential" else math.exp(-abs(place))
 
 
 Plan = dict[Site, Curve]

@@ -434,25 +434,39 @@ class Real:
     def __complex__(self) -> complex:
         return complex(float(self))
 
-    def _whole(self, operation: str) -> Any:
+    def _whole(self, operation: str, up: bool | None = None) -> Any:
+        """Rounded up or down, or (None) to what is near."""
         if self.integer:
             return self
+        if up is not None and self.form.terms:
+            from dpest.program.curves import rounded
+
+            again = rounded(self.form)
+            if again is not None:
+                raise remembered(again)
         return self._number(operation, ROUNDING)
+
+    def _toward_zero(self, operation: str) -> Any:
+        """Of one noise that is never negative, rounded down, or up where it is subtracted."""
+        terms = () if self.integer else tuple(self.form.terms.items())
+        if len(terms) == 1 and terms[0][0].kind == "noise":
+            return self._whole(operation, terms[0][1] < 0)
+        return self._whole(operation)
 
     def __round__(self, digits: int | None = None) -> Any:
         value = self._whole("round() of a noisy value")
         return value if isinstance(value, Real) else round(value, digits)
 
     def __floor__(self) -> Any:
-        value = self._whole("floor() of a noisy value")
+        value = self._whole("floor() of a noisy value", False)
         return value if isinstance(value, Real) else math.floor(value)
 
     def __ceil__(self) -> Any:
-        value = self._whole("ceil() of a noisy value")
+        value = self._whole("ceil() of a noisy value", True)
         return value if isinstance(value, Real) else math.ceil(value)
 
     def __trunc__(self) -> Any:
-        value = self._whole("trunc() of a noisy value")
+        value = self._toward_zero("trunc() of a noisy value")
         return value if isinstance(value, Real) else math.trunc(value)
 
     def __format__(self, spec: str) -> str:

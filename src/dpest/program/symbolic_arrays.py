@@ -280,10 +280,12 @@ def _lesser(a: Any, b: Any) -> Any:
     return a if a <= b else b
 
 
-def _whole(name: str) -> Callable[[Any], Any]:
+def _whole(name: str, up: bool | None = None) -> Callable[[Any], Any]:
     def apply(value: Any) -> Any:
         found = value.number() if isinstance(value, Truth) else value
-        return found._whole(f"np.{name} of a noisy value")
+        if name == "trunc":
+            return found._toward_zero("np.trunc of a noisy value")
+        return found._whole(f"np.{name} of a noisy value", up)
 
     return apply
 
@@ -325,8 +327,8 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     np.signbit: lambda a: a < 0,
     np.floor_divide: operator.floordiv,
     np.remainder: operator.mod,
-    np.floor: _whole("floor"),
-    np.ceil: _whole("ceil"),
+    np.floor: _whole("floor", False),
+    np.ceil: _whole("ceil", True),
     np.trunc: _whole("trunc"),
     np.rint: _whole("rint"),
     np.log: logarithm,
