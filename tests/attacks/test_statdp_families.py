@@ -10,7 +10,7 @@ import pytest
 from dpest.attacks.statdp import close_look
 from dpest.attacks.statdp.close_look import Leader, front, leaders, look_closely, runs_to_tell
 from dpest.attacks.statdp.detection import search
-from dpest.attacks.statdp.families import Outputs, Products, Ranges, Reading
+from dpest.attacks.statdp.families import Outputs, Products, Ranges, Reading, between_cuts
 from dpest.attacks.statdp.laboratory import Case, Laboratory
 from dpest.attacks.statdp.selector import Grammar, select_events
 from dpest.program.batch import batch
@@ -45,6 +45,20 @@ PAIRS = [
 
 def samples(mechanism, x, x2, size=3000):
     return batch(mechanism, x, size, 1), batch(mechanism, x2, size, 2)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_values_are_sorted_between_cuts_as_by_a_search(scale):
+    rng = np.random.default_rng(0)
+    cuts = np.unique(rng.laplace(size=60)) * scale
+    near = np.concatenate([np.nextafter(cuts, -np.inf), cuts, np.nextafter(cuts, np.inf)])
+    ends = [-np.inf, np.inf, 0.0, -0.0, 1.7e308, -1.7e308, 5e-324]
+    values = np.concatenate([rng.laplace(size=20_000) * scale, near, ends])
+    expected = np.searchsorted(cuts, values, side="right")
+    np.testing.assert_array_equal(between_cuts(cuts, values), expected)
+    with_nan = between_cuts(cuts, np.append(values, np.nan))
+    np.testing.assert_array_equal(with_nan[:-1], expected)
+    np.testing.assert_array_equal(between_cuts(cuts[:1], values), values >= cuts[0])
 
 
 @pytest.mark.parametrize(("mechanism", "x", "x2"), PAIRS)

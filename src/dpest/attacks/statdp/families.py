@@ -32,6 +32,7 @@ MOST_CATEGORIES = 24
 _PROBE = 5000
 _MOST_OUTPUTS = 1024
 _SETS = 48
+_CELLS = 4096
 
 
 def probed(values: Any) -> Any:
@@ -142,7 +143,7 @@ class Bins:
             return Range(low, high, True, whole)
 
         def place(values: Floats) -> Ints:
-            index = np.searchsorted(cuts, values, side="right")
+            index = between_cuts(cuts, values)
             index[np.isnan(values)] = len(cuts) + 1
             return index
 
@@ -178,6 +179,38 @@ def _neighbouring(bins: int) -> tuple[Ints, Ints]:
     """First and last bin of every range of neighbouring bins."""
     first, last = np.triu_indices(bins)
     return first, last
+
+
+def between_cuts(cuts: Floats, values: Floats) -> Ints:
+    """How many cuts are at most each value, as `searchsorted(side="right")` has it; NaN: any.
+
+    The line from the first to the last cut is divided into cells of equal width: values in a cell
+    without a cut need no search. Rounding is monotone, so that a cut in an earlier cell is smaller.
+    """
+    width = cuts[-1] - cuts[0] if len(cuts) else 0.0
+    if len(values) < _CELLS or not 0 < width < math.inf:
+        return np.searchsorted(cuts, values, side="right")
+
+    def cells(of: Floats) -> NDArray[np.int32]:
+        with np.errstate(invalid="ignore", over="ignore"):
+            place = (of - cuts[0]) * ((_CELLS - 2) / width)
+            place += 1
+            np.clip(place, 0, _CELLS - 1, out=place)
+            return place.astype(np.int32)
+
+    with_cuts = cells(cuts)
+    below = np.zeros(_CELLS + 1, dtype=np.int64)
+    np.add.at(below, with_cuts + 1, 1)
+    below = np.cumsum(below)[:_CELLS]
+    searched = np.zeros(_CELLS, dtype=bool)
+    searched[with_cuts] = True
+    place = cells(values)
+    # What NaN became is no cell.
+    np.clip(place, 0, _CELLS - 1, out=place)
+    index = below[place]
+    left = np.flatnonzero(searched[place])
+    index[left] = np.searchsorted(cuts, values[left], side="right")
+    return index
 
 
 def _matched(points: Floats, values: Floats) -> Ints:

@@ -217,7 +217,8 @@ class Grammar:
         for number in self.numeric():
             bins = self._bins(number)
             if bins is not None:
-                self.reading.places(bins, keep=bool(splits) or outputs is not None)
+                if splits or outputs is not None:
+                    self.reading.places(bins, keep=True)
                 yield Ranges(bins)
                 numeric.append(bins)
         if numeric and outputs is not None and len(outputs.outputs) <= _MOST_SPLIT:
