@@ -156,7 +156,10 @@ def p_value_curve(
 
 
 def plot(curves: Sequence[Curve], title: str = "", path: str | None = None) -> Any:
-    """The curves in the style of the paper: p-value against test ε, a dotted line at each claim."""
+    """The curves in the style of the paper: p-value against test ε, a dotted line at each claim.
+
+    The legend says where each rises.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -166,7 +169,10 @@ def plot(curves: Sequence[Curve], title: str = "", path: str | None = None) -> A
     for curve, marker in zip(curves, "os^Dv*", strict=False):
         xs = [p.epsilon for p in curve.points]
         ys = [p.p_values.paper for p in curve.points]
-        label = "" if curve.claim is None else f"ε₀ = {curve.claim:g}"
+        rise = curve.rise()
+        told = [] if curve.claim is None else [f"ε₀ = {curve.claim:g}"]
+        told += [f"rises at {rise:.3g}"] if math.isfinite(rise) else ["refuted everywhere"]
+        label = ", ".join(told)
         (line,) = axes.plot(xs, ys, marker=marker, markersize=3, linewidth=1, label=label)
         if curve.claim is not None:
             axes.axvline(curve.claim, color=line.get_color(), linestyle=":", linewidth=1)
@@ -174,5 +180,5 @@ def plot(curves: Sequence[Curve], title: str = "", path: str | None = None) -> A
     axes.set(xlabel="test ε", ylabel="p-value", title=title, ylim=(-0.03, 1.03))
     axes.legend(fontsize=7)
     if path is not None:
-        figure.savefig(path)
+        figure.savefig(path, dpi=200)
     return figure
