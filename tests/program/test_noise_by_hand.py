@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,54 @@ def test_laplace_noise_is_proved(maker: Maker) -> None:
     assert proof.certificate is not None
     if maker is not by_log2:  # whose constants are rounded
         assert (proof.bound, proof.status) == (0.5, "exact")
+
+
+NEED_A_VALUE = {"by_the_nearer_end", "sign_of_a_uniform"}  # of eps, for a proof
+
+
+@pytest.mark.parametrize("maker", LAPLACE, ids=lambda m: m.__name__)
+@pytest.mark.parametrize("eps", [0.02, 0.5, 8.0])
+def test_laplace_noise_is_proved_for_every_eps(maker: Maker, eps: float) -> None:
+    def mechanism(x, rng, eps=1.0):
+        return x[0] + maker(rng, 1 / eps)
+
+    proof = dpest.prove(mechanism, adjacency=dpest.linf(1), length=1, params={"eps": eps})
+    if maker.__name__ in NEED_A_VALUE:
+        assert (proof.unit, float(proof.bound)) == (None, pytest.approx(eps))
+    else:
+        assert (proof.unit, float(proof.bound)) == ("eps", pytest.approx(1, rel=1e-15))
+    assert proof.certificate is not None
+
+
+def divided_by_eps(x, rng, eps=0.5):
+    return np.array(x) + rng.laplace(size=len(x)) / eps
+
+
+def vector_over_eps(x, rng, eps=0.5):
+    u = rng.random(len(x)) - 0.5
+    return np.array(x) - np.sign(u) * np.log(1 - 2 * np.abs(u)) / eps
+
+
+def signs_over_eps(x, rng, eps=0.5):
+    return [v + rng.exponential() * (1 if rng.random() < 0.5 else -1) / eps for v in x]
+
+
+@pytest.mark.parametrize("mechanism", [divided_by_eps, vector_over_eps, signs_over_eps])
+def test_noise_over_eps_is_proved_for_every_eps_and_length(mechanism: Any) -> None:
+    for length in (2, dpest.ANY):
+        proof = dpest.prove(mechanism, adjacency=dpest.l1(1), length=length)
+        assert (proof.bound, proof.unit, proof.status) == (1, "eps", "exact")
+        assert proof.length == length
+
+
+def test_noise_that_is_also_used_without_eps_needs_its_value() -> None:
+    def mechanism(x, rng, eps=0.5):
+        noise = rng.laplace()
+        return x[0] + noise / eps + noise
+
+    # Scale 3 at eps = 1/2: no multiple of eps.
+    proof = dpest.prove(mechanism, adjacency=dpest.linf(1), length=1)
+    assert (proof.unit, proof.bound) == (None, Fraction(1, 3))
 
 
 @pytest.mark.parametrize("mechanism", VECTORS, ids=lambda m: m.__name__)

@@ -40,15 +40,20 @@ from dpest.program.symbolic import Real, Truth, about, as_real, joined, of_numpy
 _ONE = Fraction(1)
 
 
-def drawn_value(curve: Curve, drawn: Any, noise: Noise) -> Any:
-    """A draw of `noise`, given N: a number for a number, else a curve (of a coin, a truth)."""
+def drawn_value(curve: Curve, drawn: Any, noise: Noise, eps: Any = None) -> Any:
+    """A draw of `noise`, given N: a number for a number, else a curve (of a coin, a truth).
+
+    `eps` is what a unit stands for in a run with numbers.
+    """
     if isinstance(noise, Bernoulli):
         if not isinstance(drawn, Real):
             return drawn > 0
         (symbol,) = drawn.form.terms
         return Truth(_positive(symbol))
     if curve.part and isinstance(noise, Exponential):
-        return _size(curve, drawn, noise)
+        return _size(curve, drawn, noise, eps)
+    if curve.kind == "scaled":
+        return curve.standard(drawn, eps) if not isinstance(drawn, Real) else _over(curve, drawn)
     if isinstance(noise, Uniform):
         start, width = exact(noise.low), exact(noise.high) - exact(noise.low)
     else:
@@ -57,7 +62,7 @@ def drawn_value(curve: Curve, drawn: Any, noise: Noise) -> Any:
     lines = [(start + width * a, width * b) for a, b in curve.lines()]
     if not isinstance(drawn, Real):
         a, b = lines[1 if drawn > 0 and len(lines) == 2 else 0]
-        return float(a) + float(b) * curve.t(float(drawn))
+        return float(a) + float(b) * curve.t(curve.standard(float(drawn), eps))
     (symbol,) = drawn.form.terms
     if curve.kind == "geometric" and isinstance(noise, Exponential):
         return _made(symbol, (Cell(exact(noise.scale), curve.scale, _floor_of(symbol)),), False)
@@ -70,15 +75,22 @@ def _floor_of(symbol: Symbol) -> Form:
     return Form({symbol: _ONE}, -_ONE)
 
 
-def _size(curve: Curve, drawn: Any, noise: Exponential) -> Any:
+def _over(curve: Curve, value: Real) -> Any:
+    """What is left of N, or of a curve over it, when its scale is divided out."""
+    if is_number(curve.scale):
+        return value / curve.scale
+    from dpest.program.in_units import in_units  # it knows curves
+
+    return in_units(1 / curve.scale, value)
+
+
+def _size(curve: Curve, drawn: Any, noise: Exponential, eps: Any) -> Any:
     """Exponential noise as the size of a Laplace noise."""
-    # In a run with numbers a scale may have a value where the plan has a unit.
-    known = is_number(noise.scale) and is_number(curve.scale)
-    ratio = exact(noise.scale) / exact(curve.scale) if known else _ONE
     if not isinstance(drawn, Real):
-        return abs(float(drawn)) * float(ratio)
+        return abs(curve.standard(float(drawn), eps)) * float(noise.scale)
     (symbol,) = drawn.form.terms
-    return _made(symbol, tuple(Real(Form({symbol: s * ratio})) for s in (-1, 1)), drawn.numpy)
+    size = _made(symbol, tuple(Real(Form({symbol: Fraction(s)})) for s in (-1, 1)), drawn.numpy)
+    return size if noise.scale == curve.scale else _over(curve, size) * noise.scale
 
 
 class Curved(Real):
@@ -178,6 +190,10 @@ class Curved(Real):
         return self._each(lambda p: piece_product(p, _number(-1)))
 
     def __mul__(self, other: Any) -> Any:
+        from dpest.program.in_units import InUnits  # it knows curves
+
+        if isinstance(other, InUnits):
+            return NotImplemented  # and knows how
         return self._with(other, piece_product)
 
     __rmul__ = __mul__
@@ -229,7 +245,11 @@ class Curved(Real):
 
     def log(self) -> Any:
         """The natural logarithm."""
-        return _made(self.symbol, tuple(self._log(i) for i in range(len(self.pieces))), self.numpy)
+        found = _made(self.symbol, tuple(self._log(i) for i in range(len(self.pieces))), self.numpy)
+        run: Any = running()
+        curve = run.plan[run.draw_sites[self.symbol]]
+        linear = any(isinstance(p, Affine) and p.depth == 1 for p in self.pieces)
+        return _over(curve, found) if linear and curve.kind != "geometric" else found
 
     def _log(self, half: int) -> Piece:
         piece = self.pieces[half]
@@ -255,10 +275,8 @@ class Curved(Real):
             site = running().draw_sites[self.symbol]  # type: ignore[attr-defined]
             rate = running().plan[site].scale  # type: ignore[attr-defined]
             return Cell(-_ONE, rate, _floor_of(self.symbol))
-        if isinstance(noise, Laplace):
-            side = 1 if half else -1
-            return Real(Form({self.symbol: -side / exact(noise.scale)}))
-        return Real(Form({self.symbol: -_ONE}))
+        side = -1 if isinstance(noise, Laplace) and not half else 1
+        return Real(Form({self.symbol: Fraction(-side)}))  # over its scale
 
     def _whole(self, operation: str, up: bool | None = None) -> Any:
         piece = self.pieces[0]

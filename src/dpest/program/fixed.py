@@ -21,8 +21,10 @@ class FixedRun:
         value: Callable[[int, Noise], Any],
         outcome: Callable[[int, Noise, Sequence[tuple[Any, Any]]], Any],
         plan: Plan | None = None,
+        eps: Any = None,
     ) -> None:
         self.plan = plan
+        self.eps = eps
         self._value = value
         self._outcome = outcome
         self.draws = 0

@@ -59,13 +59,13 @@ class SymbolicGenerator:
     # Continuous families
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        return self._located("laplace", Laplace, loc, (scale,), size)
+        return self._located("laplace", Laplace, loc, (scale,), size, self._curve())
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        return self._located("normal", Gaussian, loc, (scale,), size)
+        return self._located("normal", Gaussian, loc, (scale,), size, self._curve())
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        return self._located("gumbel", Gumbel, loc, (scale,), size)
+        return self._located("gumbel", Gumbel, loc, (scale,), size, self._curve())
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
         return self._located("exponential", Exponential, 0.0, (scale,), size, self._curve())
@@ -265,6 +265,11 @@ class SymbolicGenerator:
         """How draws are made that the plan reads in another way."""
         return self._curved if getattr(self._run, "plan", None) else None
 
+    @property
+    def _eps(self) -> Any:
+        """What the unit of a proof stands for in this run."""
+        return getattr(self._run, "eps", None)
+
     def _curved(self, noise: Noise) -> Any:
         site = site_of_draw(noise)
         curve = None if site is None else self._run.plan.get(site)
@@ -272,14 +277,14 @@ class SymbolicGenerator:
             return None
         waiting = self._waiting.get(site)
         if waiting:
-            return drawn_value(curve, waiting.pop(0), noise)
-        drawn = self._run.draw(curve.noise)
+            return drawn_value(curve, waiting.pop(0), noise, self._eps)
+        drawn = self._run.draw(curve.noise(noise))
         if isinstance(drawn, Real):
             (symbol,) = drawn.form.terms
             self._run.draw_sites[symbol] = site
         if curve.partner is not None:
             self._waiting.setdefault(curve.partner, []).append(drawn)
-        return drawn_value(curve, drawn, noise)
+        return drawn_value(curve, drawn, noise, self._eps)
 
     # Shapes
 

@@ -90,6 +90,8 @@ class World:
         """Noises that the function multiplies by this power of the public length."""
         self.plan: Plan = {}
         """Which draws are read in another way (see `program.curves`), and where they are made."""
+        self.eps: Any = None
+        """What the unit of a proof stands for in runs with numbers."""
         self.draw_sites: dict[Symbol, Site | None] = {}
         self._names: dict[tuple[str, Noise], Symbol] = {}
         self._taken: dict[str, int] = {}

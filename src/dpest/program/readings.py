@@ -11,7 +11,7 @@ who is read how decides only what can be read.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,27 @@ from dpest.noise.parameters import is_number
 from dpest.noise.uniform import Uniform
 from dpest.program.places import shown, user_place
 from dpest.program.running import SAMPLING
+from dpest.program.unit import Unit
 
 _HALF = Fraction(1, 2)
 _ONE = Fraction(1)
 NO_LOGARITHM = "it is not linear in the noise: apply it outside of the mechanism"
+
+SCALED = ("laplace", "gaussian", "exponential", "gumbel")
+"""The families in which a multiple of a noise is a noise."""
+
+
+def scale_of(noise: Noise) -> Any:
+    """Its scale, where it has one."""
+    return getattr(noise, "sigma", None) if noise.family == "gaussian" else noise.scale  # type: ignore[attr-defined]
+
+
+def value_of(scale: Any, eps: Any) -> float:
+    """A scale as a number, where eps has a value."""
+    if not isinstance(scale, Unit):
+        return float(scale)
+    return float(scale.factor) * float(eps) ** scale.power
+
 
 Site = tuple[str, int, str]
 """Where a draw is made: file, line and family."""
@@ -48,7 +65,7 @@ class Curve:
     middle). `drawn`: the family that the function draws from. With a `partner`, the line of another
     draw, N is shared: `part` is what of it this draw is, its "sign" or its "size", and `scale` is
     N's. The draws of the two lines are paired in their order; any pairing is exact. Geometric noise
-    is 1 + ⌊scale·E⌋ of the standard exponential noise E = −log t.
+    is 1 + ⌊scale·E⌋ of the standard exponential noise E = −log t. "scaled" noise is N / scale.
     """
 
     kind: str
@@ -58,13 +75,18 @@ class Curve:
     partner: Site | None = None
     scale: Any = 1
 
-    @property
-    def noise(self) -> Noise:
-        if self.kind == "laplace":
-            return Laplace(self.scale)
+    def noise(self, drawn: Noise) -> Noise:
+        """N, for a draw of this noise."""
+        if self.kind == "scaled":
+            return type(drawn)(scale_of(drawn) * self.scale)  # type: ignore[call-arg]
         if self.kind == "geometric":
             return Geometric(-math.expm1(-1 / float(self.scale)))
-        return Exponential(1) if self.kind == "exponential" else Gumbel(1)
+        kinds = {"laplace": Laplace, "exponential": Exponential, "gumbel": Gumbel}
+        return kinds[self.kind](self.scale)
+
+    def standard(self, place: float, eps: Any) -> float:
+        """Where N, divided by its scale, is, given where it is; eps is what a unit stands for."""
+        return place if self.kind == "geometric" else place / value_of(self.scale, eps)
 
     @property
     def depth(self) -> int:
@@ -91,6 +113,8 @@ class Curve:
         """Whether a draw of this noise can be read so."""
         if noise.family != self.drawn or noise.constant is not None:
             return False
+        if self.kind == "scaled":
+            return is_number(scale_of(noise))
         if isinstance(noise, Uniform):
             return is_number(noise.low) and is_number(noise.high)
         if isinstance(noise, Exponential):
@@ -124,7 +148,7 @@ Plan = dict[Site, Curve]
 
 def can_change(curve: Curve | None) -> bool:
     """Whether a reading may be refined: exponential noise gets a sign, or a logarithm."""
-    return curve is None or (curve.kind, curve.part) == ("exponential", "")
+    return curve is None or (curve.kind in ("exponential", "scaled") and not curve.part)
 
 
 def words(plan: Plan) -> list[str]:
@@ -133,7 +157,8 @@ def words(plan: Plan) -> list[str]:
     for (file, line, _), curve in plan.items():
         part = f"the {curve.part} of " if curve.part else ""
         where = f"{Path(file).name}:{line}"
-        found.add(f"{where}: {curve.drawn} draws are read as {part}{curve.kind} noise")
+        if curve.kind != "scaled":
+            found.add(f"{where}: {curve.drawn} draws are read as {part}{curve.kind} noise")
     return sorted(found)
 
 
@@ -151,7 +176,8 @@ class RereadError(UntraceableError):
         """The plan with these draws in it; refuses to read one a third way."""
         for site, curve in self.curves.items():
             before = plan.get(site)
-            if before == curve or not can_change(before):
+            scaled = before is not None and before.scale == 1 and replace(curve, scale=1) == before
+            if before == curve or not (scaled or can_change(before)):
                 raise UntraceableError(
                     "the logarithm of a uniform draw that is used in two ways",
                     f"draw once for each noise, on a line of its own; {SAMPLING}",
@@ -160,7 +186,10 @@ class RereadError(UntraceableError):
         return {**plan, **self.curves}
 
 
+_OTHERWISE = ("uniform", "bernoulli", *SCALED)
+
+
 def site_of_draw(noise: Noise) -> Site | None:
     """Where a draw is made, for the families that can be read in another way."""
-    place = user_place() if noise.family in ("uniform", "exponential", "bernoulli") else None
+    place = user_place() if noise.family in _OTHERWISE else None
     return None if place is None else (*place, noise.family)

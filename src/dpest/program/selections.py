@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpest.program.curves import Curved, chosen_of_curves
+from dpest.program.in_units import chosen_in_units
 from dpest.program.linear import Condition, Form
 from dpest.program.running import has_run, refuse, running
 from dpest.program.symbolic import (
@@ -29,6 +30,9 @@ def chosen(truth: Any, yes: Any, no: Any) -> Any:
     """`yes if truth else no`, without a fork where the answer stays linear."""
     if not isinstance(truth, Truth):
         return yes if truth else no
+    either = chosen_in_units(chosen, truth, yes, no)
+    if either is not None:
+        return either
     if isinstance(yes, Curved) or isinstance(no, Curved):
         either = chosen_of_curves(truth, yes, no)
         return either if either is not None else (yes if bool(truth) else no)

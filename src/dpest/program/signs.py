@@ -107,7 +107,9 @@ def _paired(
     if not can_change(before) or not _is_fair(sign, condition):
         return None
     scale = noise.scale
-    part = before or Curve("laplace", True, "exponential")
+    part = Curve("laplace", True, "exponential")
+    if before is not None and before.kind == "exponential":
+        part = before
     return RereadError(
         {
             first: Curve("laplace", True, sign.family, "sign", second, scale),

@@ -55,6 +55,8 @@ class Unit:
         return Unit(self.factor / found.factor, self.power - found.power)._plain()
 
     def __rtruediv__(self, other: Any) -> Any:
+        if getattr(other, "leaf_kind", None) is not None:
+            return _scaled(1 / self, other)
         found = _unit(other)
         return found if found is NotImplemented else found / self
 
@@ -175,7 +177,13 @@ def _scaled(unit: Unit, value: Any) -> Any:
 
     world = getattr(running(), "world", None) if has_run() else None
     private = world is not None and world.private and unit.power
-    if private and isinstance(value, Real) and _is_data(value):
+    if private and isinstance(value, Real):
+        from dpest.program.in_units import InUnits, in_units
+
+        if isinstance(value, InUnits):
+            return value * unit
+        if type(value) is not Real or not _is_data(value):
+            return in_units(unit, value)
         return Scaled(unit, value)
     _unit(value)
     raise AssertionError

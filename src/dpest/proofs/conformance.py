@@ -25,8 +25,9 @@ from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.loops import END, Graph, LoopEdge
 from dpest.program.merging import Edge, Model
 from dpest.program.piece_runs import Coin, World
-from dpest.program.readings import Plan
+from dpest.program.readings import SCALED, Plan, scale_of, value_of
 from dpest.program.skeleton import flatten
+from dpest.program.unit import Unit
 
 _TRIALS = 24
 _LENGTHS = (1, 2, 3, 5)
@@ -53,13 +54,18 @@ class Draws:
     """The scale of the Gumbel noises that the model has in place of a choice."""
     plan: Plan = field(default_factory=dict)
     """The draws that the model reads as curves over other noises, made from those here."""
+    eps: Any = None
+    """What the unit of the proof stands for."""
 
     def generator(self) -> SymbolicGenerator:
-        return SymbolicGenerator(FixedRun(self._draw, self._choose, self.plan))
+        return SymbolicGenerator(FixedRun(self._draw, self._choose, self.plan, self.eps))
 
     def _draw(self, _: int, noise: Noise) -> Any:
         # Not so far out that a draw that is made from it would lose digits.
-        value = _random_value(noise, self.source, 2.5 if self.plan else 20.0)
+        reach = 2.5 if self.plan else 20.0
+        if self.plan and noise.family in SCALED and isinstance(scale_of(noise), Unit):
+            reach *= value_of(scale_of(noise), self.eps)
+        value = _random_value(noise, self.source, reach)
         self.values.append(value)
         return int(value) if noise.discrete else float(value)
 
@@ -126,7 +132,7 @@ def check_model(
     leaves = {node.index: node for node in model.leaves}
     for _ in range(_TRIALS):
         x = random_input(len(inputs), source, integers)
-        draws = Draws(source, plan=model.world.plan)
+        draws = Draws(source, plan=model.world.plan, eps=model.world.eps)
         output = run_on(function, x, draws.generator(), where)
         data = dict(zip(inputs, map(Fraction, x), strict=True))
         values = with_derived(data, model.world)
@@ -232,7 +238,7 @@ def check_graph(
         if graph.gaps and length < 2:
             continue
         x = random_input(length * len(entry), source, integers, ranges)
-        draws = Draws(source, choice=choice, plan=graph.world.plan)
+        draws = Draws(source, choice=choice, plan=graph.world.plan, eps=graph.world.eps)
         output = run_on(function, x, draws.generator(), where)
         _Walk(graph, x, entry, draws.values, where).run(output)
 

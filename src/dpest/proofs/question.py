@@ -45,7 +45,10 @@ class Question:
 
     def world(self) -> World:
         """A fresh reading, of private data."""
-        return World(private=True)
+        found = World(private=True)
+        if self.unit is not None:
+            found.eps = self.mechanism.all_params.get(self.unit)
+        return found
 
     @property
     def argument(self) -> str:
