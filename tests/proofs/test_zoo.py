@@ -12,7 +12,7 @@ from dpest.proofs import checker, finite_checker, prove
 
 # Right ones without a proof, and why.
 NOT_PROVED = {
-    "SnappingLaplace": "np.log of a noisy value",  # its claim is about doubles, not about reals
+    "SnappingLaplace": "round() of a noisy value",  # its claim is about doubles, not about reals
 }
 # Right ones that are proved for the length of their domain alone, and why not for every length.
 AT_A_LENGTH = {
