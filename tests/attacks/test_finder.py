@@ -20,8 +20,8 @@ from dpest.attacks.finder.neighbourhood import neighbourhoods
 from dpest.attacks.finder.objective import Objective, Side
 from dpest.attacks.finder.search import Searcher
 from dpest.attacks.finder.smooth import EventShape, Linear, SmoothCheck
+from dpest.attacks.statdp.discrete import NUMBER
 from dpest.attacks.statdp.events import Range
-from dpest.attacks.statdp.features import NUMBER
 from dpest.declaration import as_mechanism
 from dpest.distributions.engine import exact_loss
 from dpest.errors import InputError

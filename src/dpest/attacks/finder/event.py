@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpest.attacks.statdp.discrete import NUMBER
 from dpest.attacks.statdp.events import Range
-from dpest.attacks.statdp.features import NUMBER, NUMERIC, equals, same_source, show
+from dpest.attacks.statdp.features import NUMERIC, equals, same_source, show
 from dpest.declaration import Mechanism
 from dpest.program.linear import Condition, Form, rational
 from dpest.program.paths import Path

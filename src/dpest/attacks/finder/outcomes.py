@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpest.attacks.finder.event import pattern_of
 from dpest.attacks.finder.objective import Side
-from dpest.attacks.statdp.features import NUMBER
+from dpest.attacks.statdp.discrete import NUMBER
 from dpest.program.linear import Form, Symbol
 from dpest.program.paths import Path
 

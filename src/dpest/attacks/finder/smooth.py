@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from dpest.attacks.statdp.features import NUMBER
+from dpest.attacks.statdp.discrete import NUMBER
 from dpest.noise.family import Noise
 from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.paths import Path, Trace

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.attacks.statdp import features as f
+from dpest.attacks.statdp.discrete import tagged
 from dpest.attacks.statdp.events import ONE, Event, Range
 from dpest.attacks.statdp.unions import FEW, MANY, Place, unions
 from dpest.program.samples import Samples
@@ -272,8 +273,8 @@ class OutputSplit:
 
     def places(self, reading: Reading) -> Places:
         codes, outputs = reading.joint.keys(self.atoms)
-        known = {f.tagged(output): i for i, output in enumerate(self.outputs)}
-        return np.array([known.get(f.tagged(o), -1) for o in outputs], dtype=np.int32)[codes]
+        known = {tagged(output): i for i, output in enumerate(self.outputs)}
+        return np.array([known.get(tagged(o), -1) for o in outputs], dtype=np.int32)[codes]
 
 
 # --- families ------------------------------------------------------------------------------------

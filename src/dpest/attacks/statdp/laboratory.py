@@ -12,7 +12,8 @@ import numpy as np
 
 from dpest.attacks.budget import Progress, Report
 from dpest.attacks.sampler import MechanismSampler, Sampler
-from dpest.attacks.statdp.features import NUMBER, Grouped
+from dpest.attacks.statdp.discrete import NUMBER
+from dpest.attacks.statdp.features import Grouped
 from dpest.attacks.statdp.leaves import leaves_of
 from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError, ReadingError
