@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import heapq
 import math
+from math import exp
 
 import numpy as np
+import scipy.special
+from numpy import exp as npexp
+from scipy import special
 from scipy.special import logsumexp, softmax
 
 # Permute-and-flip.
@@ -599,3 +603,350 @@ def topk_inf(scores, rng, *, eps=1.0, k=2):
         out.append(j)
         s[j] = -np.inf
     return out
+
+
+# More of each.
+
+
+def pf_from_exp(scores, rng, *, eps=1.0):
+    best = max(scores)
+    for i in rng.permutation(len(scores)):
+        if rng.random() < exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def pf_from_npexp(scores, rng, *, eps=1.0):
+    best = max(scores)
+    for i in rng.permutation(len(scores)):
+        if rng.random() < npexp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def pf_raise(scores, rng, *, eps=1.0):
+    best = max(scores)
+    for i in rng.permutation(len(scores)):
+        if rng.random() < math.exp(eps / 2 * (scores[i] - best)):
+            return i
+    raise RuntimeError("never")
+
+
+def pf_ret(scores, rng, *, eps=1.0):
+    best = max(scores)
+    for i in rng.permutation(len(scores)):
+        if rng.random() < math.exp(eps / 2 * (scores[i] - best)):
+            return i
+    return len(scores) - 1
+
+
+def pf_ret2(scores, rng, *, eps=1.0):
+    best = max(scores)
+    for i in rng.permutation(len(scores)):
+        if rng.random() < math.exp(eps / 2 * (scores[i] - best)):
+            return i
+    return int(np.argmax(scores))
+
+
+def pf_coin_vector(scores, rng, *, eps=1.0):
+    best = max(scores)
+    u = rng.random(len(scores))
+    for i in rng.permutation(len(scores)):
+        if u[i] < math.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def pf_np_list(scores, rng, *, eps=1.0):
+    s = np.array(scores, dtype=float)
+    s -= s.max()
+    p = np.exp(eps * s / 2)
+    order = np.arange(len(s))
+    rng.shuffle(order)
+    for i in order:
+        if rng.random() < p[i]:
+            return int(i)
+
+
+def pf_two_coins(scores, rng, *, eps=1.0):
+    best = max(scores)
+    for i in rng.permutation(len(scores)):
+        if rng.random() < math.exp(eps / 4 * (scores[i] - best)) and rng.random() < math.exp(
+            eps / 4 * (scores[i] - best)
+        ):
+            return i
+
+
+def pf_choice_coin(scores, rng, *, eps=1.0):
+    best = max(scores)
+    for i in rng.permutation(len(scores)):
+        p = math.exp(eps / 2 * (scores[i] - best))
+        if rng.choice([True, False], p=[p, 1 - p]):
+            return i
+
+
+def pf_chosen_none(scores, rng, *, eps=1.0):
+    best = max(scores)
+    chosen = None
+    for i in rng.permutation(len(scores)):
+        if chosen is None and rng.random() < math.exp(eps / 2 * (scores[i] - best)):
+            chosen = i
+    return chosen
+
+
+def pf_pair(scores, rng, *, eps=1.0):
+    names = ["a", "b", "c"]
+    best = max(scores)
+    for i in rng.permutation(len(scores)):
+        if rng.random() < math.exp(eps / 2 * (scores[i] - best)):
+            return i, names[i]
+
+
+def pf_plus1(scores, rng, *, eps=1.0):
+    best = max(scores)
+    for i in rng.permutation(len(scores)):
+        if rng.random() < math.exp(eps / 2 * (scores[i] - best)):
+            return i + 1
+
+
+def pf_zip(scores, rng, *, eps=1.0):
+    best = max(scores)
+    pairs = list(zip(range(len(scores)), scores, strict=True))
+    rng.shuffle(pairs)
+    for i, s in pairs:
+        if rng.random() < math.exp(eps / 2 * (s - best)):
+            return i
+
+
+def sm_special(scores, rng, *, eps=1.0):
+    return rng.choice(len(scores), p=special.softmax(eps * np.asarray(scores) / 2))
+
+
+def sm_special2(scores, rng, *, eps=1.0):
+    return rng.choice(len(scores), p=scipy.special.softmax(eps * np.asarray(scores) / 2))
+
+
+def sm_lognp(scores, rng, *, eps=1.0):
+    z = eps * np.asarray(scores) / 2
+    lp = z - np.log(np.sum(np.exp(z)))
+    return rng.choice(len(scores), p=np.exp(lp))
+
+
+def sm_label_choice(scores, rng, *, eps=1.0):
+    w = np.exp(eps / 2 * np.asarray(scores))
+    return ["x", "y", "z", "w"][rng.choice(len(scores), p=w / w.sum())]
+
+
+def sm_choice_labels(scores, rng, *, eps=1.0):
+    w = np.exp(eps / 2 * np.asarray(scores))
+    return rng.choice(["x", "y", "z", "w"], p=w / w.sum())
+
+
+def nm_keydraw(scores, rng, *, eps=1.0):
+    return max(range(len(scores)), key=lambda i: scores[i] + rng.laplace(scale=2 / eps))
+
+
+def nm_label_nm(scores, rng, *, eps=1.0):
+    names = ("x", "y", "z", "w")
+    return names[int(np.argmax(np.asarray(scores) + rng.exponential(2 / eps, len(scores))))]
+
+
+def nm_gumbel_u(scores, rng, *, eps=1.0):
+    g = -np.log(-np.log(rng.random(len(scores))))
+    return np.argmax(eps / 2 * np.asarray(scores) + g)
+
+
+def nm_least_wins(scores, rng, *, eps=1.0):
+    noisy = [s + rng.laplace(scale=2 / eps) for s in scores]
+    return noisy.index(min(noisy))
+
+
+def nm_argmin(scores, rng, *, eps=1.0):
+    noisy = [s + rng.laplace(scale=2 / eps) for s in scores]
+    return min(range(len(noisy)), key=lambda i: noisy[i])
+
+
+def nm_unpack(scores, rng, *, eps=1.0):
+    noisy = [s + rng.laplace(scale=2 / eps) for s in scores]
+    i, _ = max(enumerate(noisy), key=lambda p: p[1])
+    return i
+
+
+def rej_half(scores, rng, *, eps=1.0):
+    best = max(scores)
+    while True:
+        i = rng.integers(len(scores))
+        if rng.random() < 0.5 * np.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def bad_perm_scores(scores, rng, *, eps=1.0):
+    best = max(scores)
+    for j, s in enumerate(rng.permutation(scores)):
+        if rng.random() < math.exp(eps / 2 * (s - best)):
+            return j
+
+
+def bad_keydraw(scores, rng, *, eps=1.0):
+    z = rng.laplace(scale=2 / eps)
+    return max(range(len(scores)), key=lambda i: scores[i] + z)
+
+
+def pf_pop_true(scores, rng, *, eps=1.0):
+    left = list(range(len(scores)))
+    best = max(scores)
+    while True:
+        i = left.pop(rng.integers(0, len(left)))
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def pf_len(scores, rng, *, eps=1.0):
+    left = list(range(len(scores)))
+    best = max(scores)
+    while len(left) > 0:
+        k = rng.integers(len(left))
+        i = left.pop(k)
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+    raise RuntimeError
+
+
+def pf_remove(scores, rng, *, eps=1.0):
+    left = list(range(len(scores)))
+    best = max(scores)
+    while True:
+        i = rng.choice(left)
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+        left.remove(i)
+
+
+def pf_shuffle_pop(scores, rng, *, eps=1.0):
+    order = list(range(len(scores)))
+    rng.shuffle(order)
+    best = max(scores)
+    while order:
+        i = order.pop()
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def pf_guard(scores, rng, *, eps=1.0):
+    n = len(scores)
+    if n == 0:
+        return None
+    best = max(scores)
+    for i in rng.permutation(n):
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def rej_pool(scores, rng, *, eps=1.0):
+    left = list(range(len(scores)))
+    best = max(scores)
+    while True:
+        i = rng.choice(left)
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def nm_guard(scores, rng, *, eps=1.0):
+    if len(scores) < 1:
+        raise ValueError("nothing to choose from")
+    return int(np.argmax(np.asarray(scores) + rng.gumbel(scale=2 / eps, size=len(scores))))
+
+
+def bad_last(scores, rng, *, eps=1.0):
+    left = list(range(len(scores)))
+    best = max(scores)
+    while True:
+        i = left.pop(rng.integers(len(left)))
+        if not left:
+            return -1
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def bad_some(scores, rng, *, eps=1.0):
+    left = list(range(len(scores)))
+    best = max(scores)
+    while True:
+        i = rng.choice(left)
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+        if rng.random() < 0.5:
+            left.remove(i)
+
+
+def bad_first(scores, rng, *, eps=1.0):
+    left = list(range(len(scores)))
+    best = max(scores)
+    while left:
+        i = left.pop(0)
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def bad_lastpop(scores, rng, *, eps=1.0):
+    left = list(range(len(scores)))
+    best = max(scores)
+    while left:
+        i = left.pop()
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def bad_again(scores, rng, *, eps=1.0):
+    left = list(range(len(scores)))
+    best = max(scores)
+    i = left.pop(rng.integers(len(left)))
+    for i in left:
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def bad_other(scores, rng, *, eps=1.0):
+    left = list(range(len(scores)))
+    best = max(scores)
+    while True:
+        i = left.pop(rng.integers(len(left)))
+        j = rng.integers(len(scores))
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return j
+
+
+def bad_twice_looked(scores, rng, *, eps=1.0):
+    left = list(range(len(scores)))
+    best = max(scores)
+    while True:
+        i = rng.integers(len(scores))
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return left.pop(i)
+
+
+def bad_copy(scores, rng, *, eps=1.0):
+    order = list(range(len(scores)))
+    mixed = order.copy()
+    rng.shuffle(mixed)
+    best = max(scores)
+    for i in order:
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def bad_slice(scores, rng, *, eps=1.0):
+    order = list(range(len(scores)))
+    mixed = order[:]
+    rng.shuffle(mixed)
+    best = max(scores)
+    for i in order:
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i
+
+
+def bad_reshuffle(scores, rng, *, eps=1.0):
+    order = list(range(len(scores)))
+    best = max(scores)
+    while True:
+        rng.shuffle(order)
+        i = order[0]
+        if rng.random() < np.exp(eps / 2 * (scores[i] - best)):
+            return i

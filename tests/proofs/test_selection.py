@@ -28,7 +28,7 @@ def named(prefix, *without):
     return [f for f in found if f.__name__ not in without]
 
 
-RACES = named("pf", "pf_while", "pf_pop", "pf_sens", "pf_hard")
+RACES = named("pf", "pf_while", "pf_sens", "pf_hard")
 CHOICES = named("sm", "sm_bad", "sm_bad_cum")
 REJECTIONS = named("rej", "rej_twice", "rej_nomax")
 MAXIMA = named("nm", "nm_bad")

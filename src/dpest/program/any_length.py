@@ -86,7 +86,7 @@ class Vector(Entrywise):
             key.datum()
             if key.source == TURN:
                 self._use_own()
-            elif key.source != EACH and self.own:
+            elif key.source != EACH and self.own:  # also of a pool: it may be put back
                 unsupported("noise at a place that may be drawn again")
             return self.element
         if isinstance(key, slice) and key == slice(None):
@@ -246,6 +246,8 @@ def pass_over(value: Any) -> Pass | None:
     if isinstance(value, Vector):
         return Pass(lambda position: copied(value.element), value.own)
     if isinstance(value, Items):
+        if value.partial:
+            unsupported("a loop over what is left")
         return value.over
     return None
 

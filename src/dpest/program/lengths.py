@@ -59,7 +59,28 @@ class Count:
             return self.offset == other.offset
         if other is None or isinstance(other, str):
             return False
-        self._unknown()
+        return self._known(other, False)
+
+    def __ne__(self, other: object) -> Any:
+        return not self == other
+
+    def _known(self, other: Any, answer: bool) -> Any:
+        """There is an entry, at least: where there is none, two neighbours are the same."""
+        if type(other) is int and other < self.offset + 1:
+            return answer
+        return self._unknown()
+
+    def __gt__(self, other: Any) -> Any:
+        return self._known(other, True)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._known(other - 1, True) if type(other) is int else self._unknown()
+
+    def __lt__(self, other: Any) -> Any:
+        return self._known(other - 1, False) if type(other) is int else self._unknown()
+
+    def __le__(self, other: Any) -> Any:
+        return self._known(other, False)
 
     def __hash__(self) -> int:
         return hash(("count", self.offset))
@@ -69,7 +90,7 @@ class Count:
 
     __rsub__ = __mul__ = __rmul__ = __neg__ = __truediv__ = _unknown
     __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __pow__ = __round__ = _unknown
-    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __float__ = __int__ = __bool__ = _unknown
+    __index__ = __float__ = __int__ = __bool__ = _unknown
 
     def dpest_signature(self) -> Any:
         return ("count", self.offset)

@@ -40,6 +40,8 @@ class LoopEdge:
     """Which released numbers the function multiplies by which power of the public length."""
     looked: str = ""
     """At which random place the piece looked at the data (see `passes.Place`), if at one."""
+    removed: bool = False
+    """Whether that place was taken out of the list that it was drawn from."""
 
     @property
     def forms(self) -> tuple[Form, ...]:

@@ -42,7 +42,7 @@ from dpest.program.order_statistics import (
     SortedPlaces,
     Withheld,
 )
-from dpest.program.passes import IN_ORDER, TURN, Chosen, Items, Pass, Place
+from dpest.program.passes import IN_ORDER, TURN, Chosen, Index, Items, Left, Pass, Place
 from dpest.program.piece_runs import Outcome, PieceRun, World, kept, outcomes
 from dpest.program.pieces import ITEM, Cut, Piece, cut, scope
 from dpest.program.public_sizes import Places, Public, Sized
@@ -185,6 +185,8 @@ class _Run(PieceRun):
         """At which places of the data this run has looked (see `passes.look_at`)."""
         self.places = 0
         self.shuffled = False
+        self.removed: set[str] = set()
+        """Places that were taken out of the list that they were drawn from."""
 
     def total(self, vector: Vector) -> Real:
         return self.totals.total(vector)
@@ -395,6 +397,8 @@ class Builder:
             return Counter()
         if isinstance(value, (Place, Chosen)):
             return self._abstract_place(value, path)
+        if isinstance(value, Index):
+            raise RefusedError(f"{self.parts.name} keeps a random index over a loop")
         if isinstance(value, Labelled):
             place = self._abstract(value.place, path, updates, released, memo)
             return Labelled(value.table, place)
@@ -457,7 +461,8 @@ class Builder:
         if isinstance(value, Chosen):
             self.places[path] = "kept"
             return value
-        if value.source != TURN and value.source not in self.looked and not value.offset:
+        drawn = value.source.startswith(("uniform", "fresh"))
+        if drawn and value.source not in self.looked and not value.offset:
             self.places[path] = "fresh"
             return Place(f"fresh {path}")
         self.places[path] = f"place {value.source}"
@@ -777,7 +782,8 @@ class Builder:
                 order,
                 dict(self.places) if target != END else {},
                 sized,
-                *looked - {IN_ORDER},
+                next(iter(looked - {IN_ORDER}), ""),
+                bool(looked & getattr(run, "removed", set())),
             )
         )
 
@@ -817,7 +823,7 @@ class Builder:
             if isinstance(leaf, (Count, Public)):
                 plain.append(self.first)  # as public as a position
                 continue
-            if isinstance(leaf, (Items, Scaled, Weight, Chance)):
+            if isinstance(leaf, (Items, Index, Left, Scaled, Weight, Chance)):
                 raise RefusedError(
                     f"{self.parts.name} releases an order of the elements, or a weight that is "
                     "computed from the data"
@@ -962,6 +968,8 @@ _WHOLE = (
     Chosen,
     Labelled,
     Items,
+    Index,
+    Left,
     Scaled,
     Weight,
     Chance,

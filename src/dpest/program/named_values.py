@@ -28,7 +28,7 @@ class NamedValues:
 
     meanings: dict[Symbol, Any] = field(default_factory=dict)
     """A Form: the greatest of its values over all elements. A Weight, a Scaled, a Chance: of the
-    current element. A Share: see there."""
+    current element. A Share: see there. A Left: how many candidates are left."""
     inversions: list[Symbol] = field(default_factory=list)
     """Uniform draws by which an element was found among running sums of weights."""
     _known: dict[Any, Symbol] = field(default_factory=dict)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dpest.program.lengths import Count, Position, unsupported
-from dpest.program.linear import Symbol
+from dpest.program.linear import Condition, Form, Symbol
+from dpest.program.named_values import named_values
 from dpest.program.running import running
 
 
@@ -35,6 +36,8 @@ class Pass:
 
 EACH = "each"
 """The source of a place that stands for every place, in an expression that is the same at all."""
+POOL = "pool"
+"""Sources of places that are drawn from those that a list still has begin with it."""
 TURN = "turn"
 """The source of the places that a loop in random order comes to, each once."""
 
@@ -156,18 +159,118 @@ def every_place() -> Pass:
     return Pass(lambda p: p, frozenset(), True, True)
 
 
-class Items:
-    """The items of a pass, as a list or an array that may be put into a random order."""
+@dataclass(frozen=True)
+class Left:
+    """How many places a list still has from which some were taken: 0 or more."""
 
-    def __init__(self, over: Pass) -> None:
+    def _unknown(self, *_: Any) -> Any:
+        unsupported("how many candidates are left")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __index__ = __int__ = __float__ = _unknown
+    __lt__ = __le__ = __ge__ = _unknown
+
+    def __gt__(self, other: Any) -> Any:
+        return bool(self) if type(other) is int and other == 0 else self._unknown()
+
+    def __ne__(self, other: object) -> Any:
+        return bool(self) if type(other) is int and other == 0 else self._unknown()
+
+    def __eq__(self, other: object) -> Any:
+        return not self if type(other) is int and other == 0 else self._unknown()
+
+    def __hash__(self) -> int:
+        return hash("left")
+
+    def __bool__(self) -> bool:
+        """Whether any are left is not known at any length: both ways are followed.
+
+        Only before a turn draws: then none are left only if all were tried.
+        """
+        values = named_values()
+        if values is None or getattr(running(), "places", True):
+            unsupported("how many candidates are left after one was drawn")
+        symbol = values.symbol("left", self)
+        return running().decide(Condition(Form.of(symbol), ">"))
+
+    def dpest_signature(self) -> Any:
+        return "left"
+
+
+@dataclass(frozen=True)
+class Index:
+    """A uniformly drawn index of a list from which places were taken."""
+
+    source: str
+
+    def dpest_signature(self) -> Any:
+        return ("index", self.source)
+
+
+def taken(kind: str) -> str:
+    """The source of a place that is drawn now."""
+    run: Any = running()
+    if not hasattr(run, "places"):
+        unsupported("a random place")
+    run.places += 1
+    return f"{kind} {run.places}"
+
+
+class Items:
+    """The items of a pass, as a list or an array that may be put into a random order.
+
+    A list of all places may also be a pool: a place is drawn from it, and taken out (`partial`).
+    """
+
+    def __init__(self, over: Pass, partial: bool = False) -> None:
         self.over = over
+        self.partial = partial
 
     def shuffle(self) -> None:
+        self._whole()
         self.over = self.over.in_random_order()
 
+    def _whole(self) -> None:
+        if self.partial:
+            unsupported("a list from which places were taken")
+
+    def count(self) -> Any:
+        return Left() if self.partial else Count()
+
+    def drawn(self) -> Place:
+        """A uniformly drawn one of those that are left."""
+        if not self.over.plain or self.over.shuffled:
+            unsupported("this random entry")
+        return Place(taken(POOL))
+
+    def pop(self, key: Any = -1) -> Place:
+        run: Any = running()
+        if self.over.shuffled and type(key) is int and key in (0, -1):
+            if not self.over.plain or run.shuffled:
+                unsupported("this random entry")
+            place = Place(taken(POOL))  # of a random order the next is any of those that are left
+            run.removed.add(place.source)
+            self.partial = True
+            return place
+        if not isinstance(key, Index) and not (isinstance(key, Place) and not key.offset):
+            unsupported("pop() but at a random place")
+        if key.source in getattr(running(), "looked", ()):
+            unsupported("pop() at a place that was looked at")
+        place = self.drawn()
+        self.remove(place)
+        return place
+
+    def remove(self, place: Any) -> None:
+        run: Any = running()
+        pool = isinstance(place, Place) and place.source.startswith(POOL) and not place.offset
+        if not pool or not self.over.plain or self.over.shuffled:
+            unsupported("remove() but of a place that was drawn")
+        run.removed.add(place.source)
+        self.partial = True
+
     def __getitem__(self, key: Any) -> Any:
+        self._whole()
         if isinstance(key, slice) and key == slice(None):
-            return self
+            return Items(self.over)
         if not isinstance(key, Position) or key.offset or key.turn:
             unsupported("this entry of a list of the places")
         if self.over.shuffled and getattr(running(), "shuffled", True):
@@ -175,30 +278,33 @@ class Items:
         return self.over.item(key)
 
     def tolist(self) -> Items:
-        return self
+        return Items(self.over, self.partial)
 
     copy = flatten = ravel = tolist
 
     def astype(self, dtype: Any, **_: Any) -> Items:
-        return self
+        return self.tolist()
 
     @property
-    def size(self) -> Count:
-        return Count()
+    def size(self) -> Any:
+        return self.count()
 
     @property
-    def shape(self) -> tuple[Count]:
-        return (Count(),)
+    def shape(self) -> tuple[Any]:
+        return (self.count(),)
+
+    def __bool__(self) -> bool:
+        return bool(Left()) if self.partial else True
 
     def _unknown(self, *_: Any) -> Any:
         unsupported("this use of a list of the places")
 
-    __iter__ = __len__ = __bool__ = __array__ = __setitem__ = __add__ = __contains__ = _unknown
+    __iter__ = __len__ = __array__ = __setitem__ = __add__ = __contains__ = _unknown
 
     def __deepcopy__(self, memo: Any) -> Items:
-        return Items(self.over)
+        return Items(self.over, self.partial)
 
     def dpest_signature(self) -> Any:
         if not self.over.plain:
-            return ("items", id(self.over))
-        return ("items", self.over.shuffled)
+            return ("items", id(self.over), self.partial)
+        return ("items", self.over.shuffled, self.partial)

@@ -31,7 +31,7 @@ from dpest.noise.uniform import Uniform
 from dpest.program.linear import Condition, Form, Symbol, rational
 from dpest.program.loop_graph import END, LoopEdge
 from dpest.program.named_values import NamedValues, Share
-from dpest.program.passes import TURN
+from dpest.program.passes import POOL, TURN, Left
 from dpest.program.softmax import Chance, Scaled, Weight
 from dpest.program.unit import Unit
 
@@ -88,15 +88,16 @@ class _Reader:
         self.edges = edges
         self.noises = noises
         self.values = values
+        self.trying = {e.source for e in edges if e.looked}
 
     def law(self) -> Law:
         loop = self._start()
         here = [e for e in self.edges if e.source == loop]
-        if any(e.looked == TURN for e in here):
-            tries = [e for e in here if e.reads]
-            return self._race(self._accepted(loop, tries))
-        if any(e.looked.startswith("uniform") or e.looked.startswith("fresh") for e in here):
-            return self._rejection(self._accepted(loop, here))
+        sources = {e.looked for e in here if e.looked}
+        if sources == {TURN}:
+            return self._race(self._accepted(loop))
+        if sources:
+            return self._drawn(loop)
         drawn = {s for e in here if e.reads for s in e.draws}
         if any(s in drawn for e in here for b in e.blocks for c in b for s in c.form.terms):
             raise _NoLaw(
@@ -104,6 +105,17 @@ class _Reader:
                 "an advantage, and whether it is taken tells how good the best is"
             )
         return self._inversion(loop)
+
+    def _drawn(self, loop: int) -> Law:
+        """Candidates that are drawn, from all or from those that are left."""
+        again = [e for e in self.edges if e.looked and e.target in self.trying]
+        pool = {e.looked.startswith(POOL) for e in self.edges if e.looked}
+        accepted = self._accepted(loop)
+        if pool == {True} and all(e.removed for e in again):
+            return self._race(accepted)  # those that are left, in a random order
+        if any(e.removed for e in self.edges):
+            raise _NoLaw("some candidates are taken out of the list, others are not")
+        return self._rejection(accepted)
 
     # The loop
 
@@ -119,20 +131,51 @@ class _Reader:
             node = here[0].target
         raise _NoLaw("it is not reached")
 
-    def _accepted(self, loop: int, tries: Sequence[LoopEdge]) -> Chances:
+    def _accepted(self, loop: int) -> Chances:
         """The chance that a turn accepts its candidate: all turns must be alike."""
-        accepted: Chances = {}
-        released = set()
-        for edge in tries:
-            if edge.target == loop:
-                self._unchanged(edge)
-                continue
-            released.add(self._released(edge))
-            for exponent, share in self._chance(edge).items():
-                accepted[exponent] = accepted.get(exponent, Fraction(0)) + share
-        if len(released) != 1:
+        found: Chances | None = None
+        released: set[tuple[Any, ...]] = set()
+        pending, known = [loop], {loop}
+        while pending:
+            node = pending.pop()
+            accepted: Chances = {}
+            for edge in (e for e in self.edges if e.source == node and self._is_try(e)):
+                if edge.target in self.trying:
+                    self._unchanged(edge)
+                    if edge.target not in known:
+                        known.add(edge.target)
+                        pending.append(edge.target)
+                    continue
+                released.add(self._released(edge))
+                for exponent, share in self._chance(edge).items():
+                    accepted[exponent] = accepted.get(exponent, Fraction(0)) + share
+            accepted = {e: c for e, c in accepted.items() if c}
+            if found is not None and found != accepted:
+                raise _NoLaw("its turns differ in their chances")
+            found = accepted
+        if len(released) != 1 or found is None:
             raise _NoLaw("it releases different things, or nothing")
-        return {e: c for e, c in accepted.items() if c}
+        return found
+
+    def _is_try(self, edge: LoopEdge) -> bool:
+        """Whether an edge is a turn; that no candidate is left has no chance (see the top)."""
+        return edge.reads or bool(edge.looked) or not self._is_exhausted(edge)
+
+    def _is_exhausted(self, edge: LoopEdge) -> bool:
+        """Whether it is the way on when all candidates were tried."""
+        if any(e.reads for e in self.edges if e.source == edge.source):
+            return not edge.reads
+        return any(self._about_left(c) < 0 for block in edge.blocks for c in block)
+
+    def _about_left(self, condition: Condition) -> int:
+        """1 for "some are left", −1 for "none are left", 0 for anything else."""
+        signs = [
+            c for s, c in condition.form.terms.items()
+            if isinstance(self.values.meanings.get(s), Left)
+        ]  # fmt: skip
+        if len(signs) != 1 or len(condition.form.terms) != 1 or condition.form.constant:
+            return 0
+        return 1 if signs[0] > 0 else -1
 
     def _unchanged(self, edge: LoopEdge) -> None:
         """A turn that accepts nobody leaves all as it was."""
@@ -172,6 +215,8 @@ class _Reader:
         found: Chances = {(): Fraction(1)}
         used: set[Symbol] = set()
         for condition in (c for block in edge.blocks for c in block):
+            if self._about_left(condition) > 0:
+                continue
             tossed = [s for s in condition.form.terms if s.kind == "noise"]
             if len(tossed) != 1 or tossed[0] not in edge.draws:
                 raise _NoLaw("a decision is not one coin, tossed in its turn")

@@ -99,7 +99,9 @@ LISTS: dict[str, Any] = {"max": symbolic_max, "min": symbolic_min}
 
 
 def _len(value: Any) -> Any:
-    return Count() if isinstance(value, (Vector, Items)) else builtins.len(value)
+    if isinstance(value, Items):
+        return value.count()
+    return Count() if isinstance(value, Vector) else builtins.len(value)
 
 
 def _enumerate(value: Any, start: int = 0) -> Any:

@@ -13,7 +13,7 @@ from dpest.program.labels import Labelled, entry
 from dpest.program.lengths import Count, unsupported
 from dpest.program.linear import Symbol
 from dpest.program.named_values import named_values
-from dpest.program.passes import Items, Pass, Place, every_place
+from dpest.program.passes import Index, Items, Left, Pass, Place, every_place, taken
 from dpest.program.public_sizes import Size, Sized, sized_draw
 from dpest.program.running import running
 from dpest.program.softmax import Chance, Weight, WeightSum
@@ -73,13 +73,13 @@ class VectorGenerator:
             if first == 0 and last == Count():
                 return self._random_place()
             unsupported("rng.integers")
+        if isinstance(last, Left) and first == 0 and not options:
+            return Index(taken("index"))
         given = (low,) if high is None else (low, high)
         return self._drawn("integers", self.inner.integers, given, options)
 
     def _random_place(self) -> Place:
-        run: Any = running()
-        run.places += 1
-        return Place(f"uniform {run.places}")
+        return Place(taken("uniform"))
 
     def _uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
         """A uniform share of the sum of all weights, where that is the border."""
@@ -106,6 +106,8 @@ class VectorGenerator:
                 return Items(over.in_random_order())
         if p is None and size is None and is_size(a):
             return self._random_place()
+        if p is None and size is None and isinstance(a, Items):
+            return a.drawn()
         if is_size(size) and isinstance(a, (list, tuple)) and options.get("replace", True) is True:
             value = self.inner.choice(a, **options)
             own = self.own(value)
