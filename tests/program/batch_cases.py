@@ -141,7 +141,7 @@ def rounded(x, rng):
 
 
 def one_number_at_a_time(x, rng):
-    return float(x[0] + rng.laplace()) > 0, math.log(1 + abs(rng.laplace()))
+    return float(x[0] + rng.laplace()) > 0, math.erf(1 + abs(rng.laplace()))
 
 
 def one_number_after_a_decision(x, rng):

@@ -175,6 +175,15 @@ def log_of_log_of_the_rest(rng, b):
 GUMBEL: list[Maker] = [log_of_log, log_of_exponential, log_of_log_of_the_rest]
 
 
+def added(maker: Maker) -> Callable[..., Any]:
+    """The first number plus noise of scale 2."""
+
+    def mechanism(x, rng, b=2.0):
+        return x[0] + maker(rng, b)
+
+    return mechanism
+
+
 # Vectors: x plus Laplace noise of scale 2
 
 

@@ -124,7 +124,7 @@ def test_conversions_of_noise_stay_in_the_batch(device: str) -> None:
 
 def test_what_needs_numbers_is_run_one_by_one_and_said() -> None:
     notes: list[str] = []
-    samples = batch(lambda x, rng: math.exp(x + rng.laplace()), 1.0, 200, 1, on_note=notes.append)
+    samples = batch(lambda x, rng: math.erf(x + rng.laplace()), 1.0, 200, 1, on_note=notes.append)
     assert len(samples) == 200
     (note,) = notes
     assert "float()" in note
@@ -133,9 +133,24 @@ def test_what_needs_numbers_is_run_one_by_one_and_said() -> None:
 
 
 def test_math_of_noise_is_run_one_by_one_and_said() -> None:
-    samples = batch(lambda x, rng: math.log(abs(x + rng.laplace())), 1.0, 200, 1)
+    samples = batch(lambda x, rng: math.lgamma(abs(x + rng.laplace())), 1.0, 200, 1)
     assert "`math`" in samples.notes[0]
     assert "np.log" in samples.notes[0]
+
+
+def test_functions_of_math_stay_in_the_batch() -> None:
+    def mechanism(x: Any, rng: Any) -> Any:
+        value = x + rng.laplace()
+        size = abs(value)
+        return value, math.log(size), math.exp(-size), math.sqrt(size), math.copysign(2, value)
+
+    samples = batch(mechanism, 1.0, 2000, 1)
+    assert not samples.notes
+    for value, log, exp, root, sign in samples:
+        size = abs(value)
+        expected = math.log(size), math.exp(-size), math.sqrt(size), math.copysign(2, value)
+        assert (log, exp, root, sign) == pytest.approx(expected, rel=1e-14)
+        assert type(log) is float
 
 
 def test_a_mechanism_cannot_swallow_the_fallback() -> None:

@@ -1,10 +1,11 @@
 """Functions of Python and NumPy that no protocol lets a batched value take part in.
 
 While a batch is read, the user's module sees a NumPy whose `array` and its like make batched arrays
-of lists with noise in them and whose new arrays of floats can be filled with noise, and a `max` and
-`min` that compare all runs at once instead of splitting the batch. Only the names in the globals of
-the user's function are replaced: compiled code that fills the arrays of `np.empty` by their memory
-must never meet one of ours. For other values, and in other threads, they are the originals.
+of lists with noise in them and whose new arrays of floats can be filled with noise, a `math` whose
+functions take all runs at once, and a `max` and `min` that compare all runs at once instead of
+splitting the batch. Only the names in the globals of the user's function are replaced: compiled
+code that fills the arrays of `np.empty` by their memory must never meet one of ours. For other
+values, and in other threads, they are the originals.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -44,9 +46,10 @@ def patched(reading: Reading, function: Any) -> Iterator[None]:
         depth, saved = _replaced.get(id(names), (0, {}))
         if depth == 0:
             for name, value in list(names.items()):
-                if value is np:
+                found = _MODULES.get(id(value))
+                if found is not None and found[0] is value:
                     saved[name] = value
-                    names[name] = _NUMPY
+                    names[name] = found[1]
             converted = [(name, _CONVERSIONS[name]) for name in conversions(function)]
             for name, new in (("max", _max), ("min", _min), ("type", _type), *converted):
                 saved[name] = names.get(name, _MISSING)
@@ -291,6 +294,47 @@ def _int(value: Any = 0, /, *base: Any, **options: Any) -> Any:
     return retyped(reading.astype(value, np.dtype(np.int64)), int)
 
 
+def _of_math(
+    original: Callable[..., Any], domain: Callable[[Any], Any], error: Exception
+) -> Callable[..., Any]:
+    """A function of `math`, by NumPy's of that name; runs outside of its domain raise, as there."""
+    by_numpy = getattr(np, original.__name__)
+
+    @functools.wraps(original)
+    def apply(*args: Any) -> Any:
+        value = args[-1]
+        if _active() is None or not isinstance(value, Batched) or value.shape:
+            return original(*args)
+        if not domain(value):
+            raise type(error)(*error.args)
+        return retyped(by_numpy(*args), float)
+
+    return apply
+
+
+def _log(value: Any, /, *base: Any) -> Any:
+    """math.log, with or without a base."""
+    if not isinstance(value, Batched) or any(isinstance(v, Batched) for v in base):
+        return math.log(value, *base)
+    found = _natural_log(value)
+    return found / math.log(*base) if base else found
+
+
+_DOMAIN, _RANGE = ValueError("math domain error"), OverflowError("math range error")
+_natural_log = _of_math(math.log, lambda v: v > 0, _DOMAIN)
+_MATH: dict[str, Callable[..., Any]] = {
+    "log": _log,
+    "log2": _of_math(math.log2, lambda v: v > 0, _DOMAIN),
+    "log10": _of_math(math.log10, lambda v: v > 0, _DOMAIN),
+    "log1p": _of_math(math.log1p, lambda v: v > -1, _DOMAIN),
+    "sqrt": _of_math(math.sqrt, lambda v: v >= 0, _DOMAIN),
+    "exp": _of_math(math.exp, lambda v: v < 709.7, _RANGE),
+    "expm1": _of_math(math.expm1, lambda v: v < 709.7, _RANGE),
+    "sin": _of_math(math.sin, lambda v: True, _DOMAIN),
+    "cos": _of_math(math.cos, lambda v: True, _DOMAIN),
+    "fabs": _of_math(math.fabs, lambda v: True, _DOMAIN),
+    "copysign": _of_math(math.copysign, lambda v: True, _DOMAIN),
+}
 _CONVERSIONS = {"float": _float, "int": _int}
 
 
@@ -362,3 +406,11 @@ _NUMPY = _Overlay(
         },
     },
 )
+_MODULES: dict[int, tuple[Any, Any]] = {
+    id(old): (old, new)
+    for old, new in (
+        (np, _NUMPY),
+        (math, _Overlay(math, _MATH)),
+        *((getattr(math, name), new) for name, new in _MATH.items()),
+    )
+}
