@@ -98,6 +98,8 @@ def test_the_densities_are_those_of_the_function(number):
         if loss.complete:
             assert logs[side] - logs[1 - side] <= loss.epsilon + loss.error + 1e-7, shown
         ratios[side].append(math.exp(min(logs[1 - side] - logs[side], 50.0)))
-    for values in ratios:
+    # An output with a probability of its own under one input may have a mere density under the
+    # other; then ε is infinite, and the two don't compare.
+    for values in ratios if loss.epsilon < math.inf else ():
         spread = np.std(values) / math.sqrt(len(values))
         assert np.mean(values) <= 1 + 8 * spread + 1e-9, f"{text}\n{pair}: {np.mean(values)}"

@@ -338,10 +338,6 @@ def rounded_twice(x, rng):
     return x[0] + math.floor(e) + math.floor(2 * e)
 
 
-def rounded_to_the_nearest(x, rng):
-    return x[0] + round(rng.exponential(2.0))
-
-
 def half_a_range(x, rng):
     return x[0] - 2 * math.log(rng.uniform(0, 0.5))
 
@@ -369,7 +365,6 @@ def squared(x, rng):
         (half_a_range, "between 0 and 1/2"),
         (rounded_and_not, "rounded, and used in another way"),
         (rounded_twice, "rounded, and used in another way"),
-        (rounded_to_the_nearest, r"round\(\) of a noisy value"),
         (compared_elsewhere, "compared with a number beside its logarithm"),
         (box_muller, "np.sqrt|np.cos"),
         (squared, "a power of a noisy value|np.square"),

@@ -34,20 +34,12 @@ def numpy_log(x, rng):
     return np.log(x + rng.exponential())
 
 
-def to_int(x, rng):
-    return int(x + rng.laplace())
+def wrapped_around(x, rng):
+    return (x + rng.laplace()) % 1
 
 
-def rounded(x, rng):
-    return round(x + rng.laplace(), 1)
-
-
-def numpy_rounded(x, rng):
-    return np.round(x + rng.laplace(size=2))
-
-
-def floored(x, rng):
-    return math.floor(x + rng.laplace())
+def whole_steps(x, rng):
+    return (x + rng.laplace()) // 2
 
 
 def product(x, rng):
@@ -100,10 +92,8 @@ def key(x, rng):
         (to_float, "float()"),
         (to_log, "math.log(noisy)"),
         (numpy_log, "np.log"),
-        (to_int, "int()"),
-        (rounded, "round()"),
-        (numpy_rounded, "round()"),
-        (floored, "floor()"),
+        (wrapped_around, "of a noisy value"),
+        (whole_steps, "of a noisy value"),
         (product, "multiplied"),
         (quotient, "division by a noisy value"),
         (square, "power"),

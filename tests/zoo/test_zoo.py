@@ -21,7 +21,7 @@ from zoo.two_samples import describe, p_values, smallest
 ENTRIES = zoo.entries()
 
 # Mechanisms that can't be traced, each with the reason.
-UNTRACEABLE = {"SnappingLaplace": "takes the logarithm of a noisy value and rounds"}
+UNTRACEABLE: dict[str, str] = {}
 
 entries = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 
@@ -188,7 +188,8 @@ def test_traces_unless_listed(entry):
         return
     found = trace(entry, some_input(entry))
     assert found.paths
-    assert found.leftover == 0
+    # What is rounded has a path for each multiple, and there is no last one.
+    assert found.leftover == 0 or (entry.name == "SnappingLaplace" and found.leftover < 1e-9)
 
 
 def test_names_in_any_case_and_close_ones():

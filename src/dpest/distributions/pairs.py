@@ -107,7 +107,7 @@ class CellPair:
         if extreme.how != "support":
             return extreme
         factor = self.factors[index]
-        point = self._typical(side)
+        point = self.typical(side)
         lattice = any(c.lattice for c in self.cell.coordinates)
         shown = support.only_one_side_of_lattice if lattice else support.only_one_side
         for at in (extreme.at, *extreme.others):
@@ -116,9 +116,11 @@ class CellPair:
                 return replace(extreme, at=at, others=())
         return factor.finite_extremes()[side]
 
-    def _typical(self, side: int) -> dict[Symbol, float]:
+    def typical(self, side: int) -> dict[Symbol, float]:
         """Some coordinates that the side can release, for the factors that are not in question."""
         point = {c.symbol: 0.0 for c in self.cell.coordinates}
+        if not self.cell.regions[side]:
+            return point
         region = self.cell.regions[side][0]
         inner = [support._opened(c, self.noises[side]) for c in region.conditions]
         symbols = {s for c in inner for s in c.form.terms}

@@ -146,11 +146,9 @@ def _tightest(
         return none, False
     if lattice and len({strict for _, strict in bounds}) > 1:
         nudge = 1e-6 if pick is np.maximum else -1e-6
-        return pick.reduce([a(values) + nudge * s for a, s in bounds]), False
-    result = bounds[0][0](values)
-    for affine, _ in bounds[1:]:
-        result = pick(result, affine(values))
-    return result, bounds[0][1]
+        nudged = [a(values) + nudge * s for a, s in bounds]
+        return functools.reduce(pick, nudged), False
+    return functools.reduce(pick, [a(values) for a, _ in bounds]), bounds[0][1]
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,8 @@ def describe(
                 p, q = p + part.log_p, q + part.log_q
         if cell.real:
             densities = densities or any(not c.lattice for c in cell.coordinates)
+            if any(c.symbol not in where for c in cell.coordinates):
+                where = {**extreme.pair.typical(0 if forward else 1), **where}
             point = [where.get(c.symbol, math.nan) for c in cell.coordinates]
             numbers = real_leaves(cell, point)
             for j, value in zip(cell.real, numbers, strict=True):

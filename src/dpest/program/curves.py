@@ -34,6 +34,7 @@ from dpest.program.curve_pieces import (
 from dpest.program.linear import Condition, Form, Relation, Symbol
 from dpest.program.places import shown, source_line
 from dpest.program.readings import NO_LOGARITHM, Curve, Plan, RereadError, Site, can_change
+from dpest.program.rounding import How
 from dpest.program.running import SAMPLING, refuse, remembered, running
 from dpest.program.symbolic import Real, Truth, about, as_real, joined, of_numpy, opposite, typed
 
@@ -278,18 +279,21 @@ class Curved(Real):
         side = -1 if isinstance(noise, Laplace) and not half else 1
         return Real(Form({self.symbol: Fraction(-side)}))  # over its scale
 
-    def _whole(self, operation: str, up: bool | None = None) -> Any:
+    def _whole(self, operation: str, how: How, step: Fraction = _ONE, plain: bool = False) -> Any:
         piece = self.pieces[0]
         if not isinstance(piece, Cell):
-            return super()._whole(operation, up)
-        found = None if up is None else piece.rounded(up)
+            return super()._whole(operation, how, step, plain)
+        up = self._upward(how)
+        found = None if up is None or step != 1 else piece.rounded(up)
         if found is None:
             self._refuse(ROUNDED)
         return Real(found, True, self.numpy)
 
-    def _toward_zero(self, operation: str) -> Any:
+    def _upward(self, how: How) -> bool | None:
         piece = self.pieces[0]
-        return self._whole(operation, isinstance(piece, Cell) and piece.factor < 0)
+        if how == "trunc" and isinstance(piece, Cell):
+            return piece.factor < 0
+        return super()._upward(how)
 
     # Comparisons, on each half
 
@@ -402,7 +406,7 @@ def logarithm_of_more(value: Any) -> Any:
     return logarithm(value + 1)
 
 
-def rounded(form: Form) -> RereadError | None:
+def as_geometric(form: Form) -> RereadError | None:
     """How exponential noise has to be read for its floor to be a noise: as geometric."""
     run: Any = running()
     plan: Plan | None = getattr(run, "plan", None)

@@ -38,6 +38,7 @@ _FORKING = (
     "where",
     "integers",
     "choice",
+    *("round", "around", "rint", "floor", "ceil", "trunc", "int"),
 )
 _PLAIN = (
     *("max", "min", "abs", "round", "int", "float", "bool", "str", "len", "sum", "pow", "divmod"),
@@ -45,6 +46,7 @@ _PLAIN = (
 )
 _ENTRYWISE = (
     *("maximum", "minimum", "clip", "abs", "absolute", "fabs", "where"),
+    *("round", "around", "rint", "floor", "ceil", "trunc"),
     *("logical_xor", "logical_and", "logical_or", "logical_not", "bitwise_xor"),
 )
 _SIZE_COMES = {  # the place of `size` among the arguments of a draw

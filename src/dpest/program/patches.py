@@ -237,7 +237,7 @@ def _int(value: Any = 0, /, *base: Any, **options: Any) -> Any:
         if isinstance(value, Truth):
             return typed(value.number(), False)
         if isinstance(value, Real):
-            found = value._toward_zero("int() of a noisy value")
+            found = value._whole("int() of a noisy value", "trunc")
             return typed(found, False) if isinstance(found, Real) else int(found)
     return int(value, *base, **options)
 

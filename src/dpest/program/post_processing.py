@@ -44,17 +44,21 @@ _SPLIT = (ast.Div, ast.Mult)
 
 @dataclass(frozen=True)
 class Unprocessed:
-    """A mechanism that releases what another one processes, and the text of the processing."""
+    """A mechanism that releases what another one processes; the text of both."""
 
     mechanism: Mechanism
     steps: tuple[str, ...]
+    body: str
 
 
-def before_processing(mechanism: Mechanism, inputs: Iterable[Any]) -> Unprocessed | None:
+def before_processing(
+    mechanism: Mechanism, inputs: Iterable[Any], *, depth: int | None = None
+) -> Unprocessed | None:
     """The mechanism without what it does to its results at its end; None if it does nothing.
 
     The mechanism is a function of what the found one releases, and of nothing else: seen in the
-    source, and on runs with each of the inputs.
+    source, and on runs with each of the inputs. What stands inside of `depth` functions stays in
+    it: a logarithm may be how its noise is made.
     """
     if mechanism.black_box:
         return None
@@ -62,24 +66,28 @@ def before_processing(mechanism: Mechanism, inputs: Iterable[Any]) -> Unprocesse
     definition = definition_of(function)
     if definition is None:
         return None
-    scope = _Scope(function, definition)
+    scope = _Scope(function, definition, depth)
     found = _taken_apart(definition, scope)
     if found is None:
         return None
     body, ending, steps = found
-    file = f"<{mechanism.name} before {' and '.join(steps)}>"
+    # The name of a file, for messages: a slash would look like a folder.
+    file = f"<{mechanism.name} before {' and '.join(steps)}>".replace("/", "÷")
     inner = replace(mechanism, function=rebuilt(function, definition, body, file=file))
     rest = _compiled(ending, function)
     given = list(inputs)
     if not given or not all(_agree(mechanism, inner, rest, x) for x in given):
         return None
-    return Unprocessed(inner, steps)
+    return Unprocessed(inner, steps, "\n".join(map(ast.unparse, body)))
 
 
 class _Scope:
     """What the names of a function mean, where they are not its own."""
 
-    def __init__(self, function: types.FunctionType, definition: ast.FunctionDef) -> None:
+    def __init__(
+        self, function: types.FunctionType, definition: ast.FunctionDef, depth: int | None
+    ) -> None:
+        self.left = math.inf if depth is None else depth  # functions around what is looked at
         arguments = {a.arg for a in ast.walk(definition) if isinstance(a, ast.arg)}
         self._own = names_bound(definition) | arguments
         known = inspect.getclosurevars(function).nonlocals
@@ -152,14 +160,20 @@ def _children(node: ast.expr, scope: _Scope, leaves: list[ast.expr]) -> tuple[as
         known = scope.is_pure(found.func)
         if not plain or not (known or (method and not _is_module(found.func, scope))):
             return node, False
+        if not scope.left:
+            return node, False
+        scope.left -= 1
         if not known:
             assert isinstance(found.func, ast.Attribute)
             found.func = copy.copy(found.func)
             found.func.value = part(found.func.value)
         found.args = [part(a) for a in found.args]
         found.keywords = [ast.keyword(k.arg, part(k.value)) for k in found.keywords]
+        scope.left += 1
         return found, len(leaves) > 0
     if isinstance(found, ast.BinOp):
+        if not scope.left:
+            return node, False
         count = len(leaves)
         found.left = part(found.left)
         between = len(leaves)

@@ -268,8 +268,18 @@ class Run:
         question = tuple(None if cell is None else tuple(cell) for cell in cells)
         return self.choose_lazily(question, lambda: question)
 
+    def choose_endlessly(
+        self, question: Any, cells: Callable[[], Sequence[Sequence[Condition]]]
+    ) -> int:
+        """`choose` in a search without a bound: what is improbable may stay unexplored."""
+        return self.choose_lazily(question, cells, endless=True)
+
     def choose_lazily(
-        self, question: Any, cells: Callable[[], Sequence[Sequence[Condition] | None]]
+        self,
+        question: Any,
+        cells: Callable[[], Sequence[Sequence[Condition] | None]],
+        *,
+        endless: bool = False,
     ) -> int:
         """`choose`, with the cells written down only if the question is new."""
         if self.position < self.given:
@@ -282,6 +292,7 @@ class Run:
                     ((), None, None) if cell is None else (cell, region.meet(cell), None)
                     for cell in cells()
                 ],
+                endless=endless,
             )
             index = self.turns[-1].index
         if self._watch is not None:
@@ -329,7 +340,11 @@ class Run:
         return turn
 
     def _fork(
-        self, question: Any, ways: list[tuple[Sequence[Condition], Point | None, Choice | None]]
+        self,
+        question: Any,
+        ways: list[tuple[Sequence[Condition], Point | None, Choice | None]],
+        *,
+        endless: bool = False,
     ) -> None:
         possible = [(i, way) for i, way in enumerate(ways) if way[1] is not None]
         if len(possible) == 1:
@@ -343,7 +358,7 @@ class Run:
         if self._absorbed(place):
             raise remembered(Joined())
         self._forks[place] += 1
-        if self._too_deep(place):
+        if self._too_deep(place, endless):
             raise remembered(Suspended())
         self.exploration.forks[place] += 1
         tightened = self.names.supports.tightened
@@ -378,13 +393,14 @@ class Run:
             return False  # what is summed up must not be joined as well
         return joins.absorbs(key, self.turns)
 
-    def _too_deep(self, place: Place | None) -> bool:
+    def _too_deep(self, place: Place | None, endless: bool) -> bool:
         """Whether this looks like a loop without a bound that is better left for later."""
         count = self._forks[place]
         if count > self.patience:
             return True
         limits = self.exploration.limits
-        if count <= limits.data_size + 3 or place is None or not inside_while(*place):
+        early = count <= limits.data_size + 3 or place is None or not inside_while(*place)
+        if early and not endless:
             return False
         mass = mass_bound(self.conditions, self.choices, self.names.supports.noises)
         return mass < self.improbable

@@ -14,7 +14,6 @@ from dpest.program.in_units import chosen_in_units
 from dpest.program.linear import Condition, Form
 from dpest.program.running import has_run, refuse, running
 from dpest.program.symbolic import (
-    ROUNDING,
     Real,
     Truth,
     as_real,
@@ -117,7 +116,7 @@ def converted(value: Any, dtype: np.dtype[Any]) -> Any:
     if dtype.kind in "iu" and value.integer:
         return value
     if dtype.kind in "iu":
-        refuse(f"astype({dtype.name}) of a noisy value", ROUNDING)
+        return dtype.type(value._whole(f"astype({dtype.name}) of a noisy value", "trunc"))
     refuse(f"astype({dtype.name}) of a noisy value", "keep it a number")
 
 

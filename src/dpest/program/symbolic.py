@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dpest.program.linear import Condition, Form, Relation, Symbol, rational
+from dpest.program.rounding import How, rounded
 from dpest.program.running import has_run, refuse, remembered, running
 
 _NUMBERS = (int, float, Fraction, np.integer, np.floating, np.bool_)
@@ -423,7 +424,7 @@ class Real:
         )
 
     def __int__(self) -> int:
-        return int(self._number("int() of a noisy value", ROUNDING))
+        return int(self._whole("int() of a noisy value", "trunc", plain=True))
 
     def __index__(self) -> int:
         value = self._number(
@@ -434,40 +435,51 @@ class Real:
     def __complex__(self) -> complex:
         return complex(float(self))
 
-    def _whole(self, operation: str, up: bool | None = None) -> Any:
-        """Rounded up or down, or (None) to what is near."""
-        if self.integer:
+    def _whole(
+        self, operation: str, how: How, step: Fraction = Fraction(1), plain: bool = False
+    ) -> Any:
+        """The multiple of `step` that it is rounded to; itself where it is whole already."""
+        if self.integer and not plain and step <= 1:
             return self
-        if up is not None and self.form.terms:
-            from dpest.program.curves import rounded
+        value = settled(self)
+        if not value.form.terms:
+            return _PLAINLY[how](value.form.constant / step) * step
+        if step == 1 and self._upward(how) is not None:
+            from dpest.program.curves import as_geometric
 
-            again = rounded(self.form)
+            again = as_geometric(value.form)
             if again is not None:
                 raise remembered(again)
-        return self._number(operation, ROUNDING)
+        found = rounded(value.form, how, step)
+        if found is None:
+            refuse(operation, ROUNDING)
+        return found * step
 
-    def _toward_zero(self, operation: str) -> Any:
-        """Of one noise that is never negative, rounded down, or up where it is subtracted."""
-        terms = () if self.integer else tuple(self.form.terms.items())
-        if len(terms) == 1 and terms[0][0].kind == "noise":
-            return self._whole(operation, terms[0][1] < 0)
-        return self._whole(operation)
+    def _upward(self, how: How) -> bool | None:
+        """Whether it is rounded up, or down; None: to what is near."""
+        if how != "trunc":
+            return {"floor": False, "ceil": True}.get(how)
+        # One noise that is never negative goes down, or up where it is subtracted.
+        terms = tuple(self.form.terms.items())
+        return terms[0][1] < 0 if len(terms) == 1 and terms[0][0].kind == "noise" else None
 
     def __round__(self, digits: int | None = None) -> Any:
-        value = self._whole("round() of a noisy value")
-        return value if isinstance(value, Real) else round(value, digits)
+        value = self._whole("round() of a noisy value", "round", Fraction(10) ** -(digits or 0))
+        if isinstance(value, Real):
+            return value
+        return int(value) if digits is None or self.integer else round(float(value), digits)
 
     def __floor__(self) -> Any:
-        value = self._whole("floor() of a noisy value", False)
-        return value if isinstance(value, Real) else math.floor(value)
+        value = self._whole("floor() of a noisy value", "floor")
+        return value if isinstance(value, Real) else int(value)
 
     def __ceil__(self) -> Any:
-        value = self._whole("ceil() of a noisy value", True)
-        return value if isinstance(value, Real) else math.ceil(value)
+        value = self._whole("ceil() of a noisy value", "ceil")
+        return value if isinstance(value, Real) else int(value)
 
     def __trunc__(self) -> Any:
-        value = self._toward_zero("trunc() of a noisy value")
-        return value if isinstance(value, Real) else math.trunc(value)
+        value = self._whole("trunc() of a noisy value", "trunc")
+        return value if isinstance(value, Real) else int(value)
 
     def __format__(self, spec: str) -> str:
         if self.form.terms and spec:
@@ -765,6 +777,14 @@ def _sum(value: Real, other: Any, sign: int) -> Any:
     return Real(
         value.form.plus(found.form, sign), value.integer and found.integer, of_numpy(value, found)
     )
+
+
+_PLAINLY: dict[How, Callable[[Fraction], int]] = {
+    "round": round,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+}
 
 
 def _times_infinity(value: Real, infinity: float) -> float:

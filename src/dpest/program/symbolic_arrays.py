@@ -17,6 +17,7 @@ import numpy as np
 
 from dpest.program.curves import logarithm, logarithm_of_more
 from dpest.program.linear import Form, Symbol
+from dpest.program.rounding import How
 from dpest.program.running import refuse
 from dpest.program.selections import chosen, clipped, converted, extreme, sign_of, with_sign
 from dpest.program.symbolic import (
@@ -280,12 +281,11 @@ def _lesser(a: Any, b: Any) -> Any:
     return a if a <= b else b
 
 
-def _whole(name: str, up: bool | None = None) -> Callable[[Any], Any]:
+def _whole(name: str, how: How) -> Callable[[Any], Any]:
     def apply(value: Any) -> Any:
         found = value.number() if isinstance(value, Truth) else value
-        if name == "trunc":
-            return found._toward_zero("np.trunc of a noisy value")
-        return found._whole(f"np.{name} of a noisy value", up)
+        whole = found._whole(f"np.{name} of a noisy value", how)
+        return whole if isinstance(whole, Real) else np.float64(whole)
 
     return apply
 
@@ -327,10 +327,10 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     np.signbit: lambda a: a < 0,
     np.floor_divide: operator.floordiv,
     np.remainder: operator.mod,
-    np.floor: _whole("floor", False),
-    np.ceil: _whole("ceil", True),
-    np.trunc: _whole("trunc"),
-    np.rint: _whole("rint"),
+    np.floor: _whole("floor", "floor"),
+    np.ceil: _whole("ceil", "ceil"),
+    np.trunc: _whole("trunc", "trunc"),
+    np.rint: _whole("rint", "round"),
     np.log: logarithm,
     np.log1p: logarithm_of_more,
     np.log2: lambda a: logarithm(a) / math.log(2),

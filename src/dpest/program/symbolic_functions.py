@@ -201,7 +201,10 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **optio
 
 
 def _round(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    return wrapped(_mapped(lambda v: round(v, decimals) if is_symbolic(v) else np.round(v), a))
+    def one(value: Any) -> Any:
+        return round(value, decimals) if is_symbolic(value) else np.round(value, decimals)
+
+    return wrapped(_mapped(one, a))
 
 
 def _diff(a: Any, n: int = 1, axis: int = -1, **_: Any) -> Any:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.declaration import Mechanism
-from dpest.errors import ReplayError, UntraceableError
+from dpest.errors import RefusedError, ReplayError, UntraceableError
 from dpest.noise.family import Noise
 from dpest.noise.gumbel import Gumbel
 from dpest.program.any_length import ELEMENT
@@ -323,6 +323,12 @@ class _Walk:
                 self.released.append("position")
             else:
                 self.released.append(value)
+        known = values.keys()
+        if any(f.terms.keys() - known for f in edge.updates.values()):
+            raise RefusedError(
+                "a truth about noise is kept as a number from one entry to the next: a run can't "
+                "be held against the model. Give a length instead of ANY"
+            )
         self.slots = {s: f.at(values) for s, f in edge.updates.items()}
         self.read += edge.reads
         return edge.target

@@ -76,20 +76,25 @@ def _before_processing(question: Question, fallback: int | None) -> Proof | None
         length = getattr(question.domain, "length", None)
     if not isinstance(length, int):
         length = 3
-    found = before_processing(question.mechanism, _some_inputs(question, length))
-    if found is None:
-        return None
-    proof = answer(replace(question, mechanism=found.mechanism), fallback)
-    if proof.bound is None and proof.rho is None:
-        return None
-    # What shows that the numbers are that revealing need not show it of the result.
-    return replace(
-        proof,
-        status="upper bound",
-        lower=None,
-        rays=(),
-        notes=(*proof.notes, described(found.steps)),
-    )
+    inputs = _some_inputs(question, length)
+    tried: set[str] = set()
+    for depth in (None, 1, 2, 3):
+        found = before_processing(question.mechanism, inputs, depth=depth)
+        if found is None or found.body in tried:
+            continue
+        tried.add(found.body)
+        proof = answer(replace(question, mechanism=found.mechanism), fallback)
+        if proof.bound is None and proof.rho is None:
+            continue
+        # What shows that the numbers are that revealing need not show it of the result.
+        return replace(
+            proof,
+            status="upper bound",
+            lower=None,
+            rays=(),
+            notes=(*proof.notes, described(found.steps)),
+        )
+    return None
 
 
 def _some_inputs(question: Question, length: int) -> list[Any]:
