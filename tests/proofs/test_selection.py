@@ -20,20 +20,23 @@ from dpest import ANY, zoo
 from dpest.proofs import checker, prove
 from dpest.proofs.laws import race, softmax
 from dpest.proofs.rebuilding import differences
-from proofs import selection_mechanisms as ways
+from proofs import choice_mechanisms as choices
+from proofs import race_mechanisms as races
+from proofs import race_mistakes as mistakes
 
 
-def named(prefix, *without):
-    found = [f for name, f in vars(ways).items() if name.startswith(prefix + "_") or name == prefix]
+def named(module, prefix, *without):
+    found = [f for name, f in vars(module).items() if name.split("_")[0] == prefix]
     return [f for f in found if f.__name__ not in without]
 
 
-RACES = named("pf", "pf_while", "pf_sens", "pf_hard")
-CHOICES = named("sm", "sm_bad", "sm_bad_cum")
-REJECTIONS = named("rej", "rej_twice", "rej_nomax")
-MAXIMA = named("nm", "nm_bad")
-WRONG = named("bad", "bad_twice")
-TWICE = [ways.bad_twice, ways.rej_twice, ways.sm_bad, ways.sm_bad_cum, ways.nm_bad]
+RACES = named(races, "pf", "pf_while", "pf_sens", "pf_hard")
+CHOICES = named(choices, "sm", "sm_bad", "sm_bad_cum")
+REJECTIONS = named(choices, "rej", "rej_twice", "rej_nomax")
+MAXIMA = named(choices, "nm", "nm_bad")
+WRONG = named(mistakes, "bad", "bad_twice")
+TWICE = [mistakes.bad_twice, *(getattr(choices, n) for n in ("rej_twice", "sm_bad", "sm_bad_cum"))]
+TWICE.append(choices.nm_bad)
 
 
 def neighbours(source, n, adjacency="linf", radius=1):
@@ -71,12 +74,12 @@ def test_permute_and_flip_is_a_race(function):
 
 
 def test_other_scales():
-    proof = prove(ways.pf_sens, adjacency="linf:2")
+    proof = prove(races.pf_sens, adjacency="linf:2")
     assert proof.epsilon == 1
-    held_against_the_exact_engine(ways.pf_sens, proof, radius=2)
-    assert prove(ways.pf_sens, adjacency="linf").epsilon == Fraction(1, 2)
-    assert prove(ways.pf_hard, adjacency="linf").epsilon == Fraction(1, 2)
-    assert prove(ways.pf_zoo, adjacency="l1").epsilon == Fraction(1, 2)
+    held_against_the_exact_engine(races.pf_sens, proof, radius=2)
+    assert prove(races.pf_sens, adjacency="linf").epsilon == Fraction(1, 2)
+    assert prove(races.pf_hard, adjacency="linf").epsilon == Fraction(1, 2)
+    assert prove(races.pf_zoo, adjacency="l1").epsilon == Fraction(1, 2)
 
 
 @pytest.mark.parametrize("function", CHOICES, ids=lambda f: f.__name__)
@@ -114,7 +117,7 @@ def test_half_the_noise_is_refuted(function):
 
 
 @pytest.mark.parametrize("length", [ANY, 3])
-@pytest.mark.parametrize("function", [*WRONG, ways.rej_nomax], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [*WRONG, choices.rej_nomax], ids=lambda f: f.__name__)
 def test_what_is_no_race_is_not_proved(function, length):
     proof = prove(function, adjacency="linf", length=length, claim="pure:eps")
     assert (proof.status, proof.certificate) == ("unknown", None)
@@ -124,14 +127,14 @@ def test_what_is_no_race_is_not_proved(function, length):
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        (ways.bad_nomax, "may be above 1"),
-        (ways.bad_other_best, "may be above 1"),
-        (ways.bad_order, "in the order of the data"),
-        (ways.bad_state2, "changes something"),
-        (ways.bad_turn_out, "more than the place"),
-        (ways.bad_out, "more than the place"),
-        (ways.bad_same_u, "not one coin"),
-        (ways.bad_half, "not always accepted"),
+        (mistakes.bad_nomax, "may be above 1"),
+        (mistakes.bad_other_best, "may be above 1"),
+        (mistakes.bad_order, "in the order of the data"),
+        (mistakes.bad_state2, "changes something"),
+        (mistakes.bad_turn_out, "more than the place"),
+        (mistakes.bad_out, "more than the place"),
+        (mistakes.bad_same_u, "not one coin"),
+        (mistakes.bad_half, "not always accepted"),
     ],
 )
 def test_the_reason_says_what_is_wrong(function, why):
@@ -329,22 +332,22 @@ def test_an_argmax_with_exponential_noise_has_it_too(x):
     """The exact engine integrates the noise out; the rule's formula never sees it."""
     weights = [math.exp((v - max(x)) / 2) for v in x]
     noisy = dpest.distribution(with_exponential_noise, np.array(x))
-    raced = dpest.distribution(ways.pf_zoo, np.array(x))
+    raced = dpest.distribution(races.pf_zoo, np.array(x))
     for i, p in enumerate(race(weights)):
         assert noisy.probability(i) == pytest.approx(p, abs=1e-9)
         assert raced.probability(i) == pytest.approx(p, abs=1e-9)
 
 
 def test_the_rule_is_part_of_the_certificate():
-    certificate = json.loads(json.dumps(prove(ways.pf_zoo, adjacency="linf").certificate))
+    certificate = json.loads(json.dumps(prove(races.pf_zoo, adjacency="linf").certificate))
     checker.check(certificate)
     forged = {**certificate, "rule": "rejection"}
     with pytest.raises(checker.Invalid):
         checker.check(forged)
     plain = {k: v for k, v in certificate.items() if k != "rule"}
-    assert differences(plain, ways.pf_zoo) == ["rule"]
+    assert differences(plain, races.pf_zoo) == ["rule"]
     other = {**certificate, "element": {"q": "1/2", "h0_0": "1"}}
-    assert differences(other, ways.pf_zoo) == ["element"]
+    assert differences(other, races.pf_zoo) == ["element"]
 
 
 def test_the_zoo():

@@ -185,6 +185,7 @@ class _Run(PieceRun):
         """At which places of the data this run has looked (see `passes.look_at`)."""
         self.places = 0
         self.shuffled = False
+        self.at_each = False
         self.removed: set[str] = set()
         """Places that were taken out of the list that they were drawn from."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -56,6 +57,8 @@ class Place:
         """Note that an entry there is looked at: no other entry may be, in the same turn."""
         if self.offset:
             unsupported("the entry beside a random place")
+        if self.source == EACH and not getattr(running(), "at_each", False):
+            unsupported("an entry at a place that was kept from an expression")
         look_at(self.source)
 
     def __add__(self, other: Any) -> Any:
@@ -147,11 +150,13 @@ def at_each(function: Callable[[Any], Any], over: Pass) -> Any:
     before = set(getattr(run, "looked", ()))
     if before:
         unsupported("a second entry, beside the one of this turn,")
+    if not hasattr(run, "at_each"):
+        unsupported("an expression for each element")
+    run.at_each = True
     try:
         return function(over.item(Place(EACH)))
     finally:
-        if hasattr(run, "looked"):
-            run.looked = before
+        run.at_each, run.looked = False, before
 
 
 def every_place() -> Pass:
@@ -215,15 +220,20 @@ def taken(kind: str) -> str:
     return f"{kind} {run.places}"
 
 
+_numbers = itertools.count()
+
+
 class Items:
     """The items of a pass, as a list or an array that may be put into a random order.
 
     A list of all places may also be a pool: a place is drawn from it, and taken out (`partial`).
+    `number` tells one list from another: places know the list that they were drawn from.
     """
 
-    def __init__(self, over: Pass, partial: bool = False) -> None:
+    def __init__(self, over: Pass, partial: bool = False, number: int | None = None) -> None:
         self.over = over
         self.partial = partial
+        self.number = next(_numbers) if number is None else number
 
     def shuffle(self) -> None:
         self._whole()
@@ -240,14 +250,15 @@ class Items:
         """A uniformly drawn one of those that are left."""
         if not self.over.plain or self.over.shuffled:
             unsupported("this random entry")
-        return Place(taken(POOL))
+        return Place(taken(f"{POOL} {self.number}"))
 
     def pop(self, key: Any = -1) -> Place:
         run: Any = running()
         if self.over.shuffled and type(key) is int and key in (0, -1):
             if not self.over.plain or run.shuffled:
                 unsupported("this random entry")
-            place = Place(taken(POOL))  # of a random order the next is any of those that are left
+            # Of a random order the next is any of those that are left.
+            place = Place(taken(f"{POOL} {self.number}"))
             run.removed.add(place.source)
             self.partial = True
             return place
@@ -261,7 +272,8 @@ class Items:
 
     def remove(self, place: Any) -> None:
         run: Any = running()
-        pool = isinstance(place, Place) and place.source.startswith(POOL) and not place.offset
+        mine = f"{POOL} {self.number} "
+        pool = isinstance(place, Place) and place.source.startswith(mine) and not place.offset
         if not pool or not self.over.plain or self.over.shuffled:
             unsupported("remove() but of a place that was drawn")
         run.removed.add(place.source)
@@ -302,9 +314,7 @@ class Items:
     __iter__ = __len__ = __array__ = __setitem__ = __add__ = __contains__ = _unknown
 
     def __deepcopy__(self, memo: Any) -> Items:
-        return Items(self.over, self.partial)
+        return Items(self.over, self.partial, self.number)
 
     def dpest_signature(self) -> Any:
-        if not self.over.plain:
-            return ("items", id(self.over), self.partial)
-        return ("items", self.over.shuffled, self.partial)
+        return ("items", self.number, self.over.shuffled, self.partial)

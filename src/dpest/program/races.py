@@ -109,9 +109,11 @@ class _Reader:
     def _drawn(self, loop: int) -> Law:
         """Candidates that are drawn, from all or from those that are left."""
         again = [e for e in self.edges if e.looked and e.target in self.trying]
-        pool = {e.looked.startswith(POOL) for e in self.edges if e.looked}
+        lists = {e.looked.rpartition(" ")[0] for e in self.edges if e.looked}
+        if len(lists) != 1 or not next(iter(lists)).startswith(("uniform", "fresh", POOL)):
+            raise _NoLaw("its candidates come from several lists, or from a new one in each turn")
         accepted = self._accepted(loop)
-        if pool == {True} and all(e.removed for e in again):
+        if next(iter(lists)).startswith(POOL) and all(e.removed for e in again):
             return self._race(accepted)  # those that are left, in a random order
         if any(e.removed for e in self.edges):
             raise _NoLaw("some candidates are taken out of the list, others are not")
