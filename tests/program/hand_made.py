@@ -116,7 +116,22 @@ def sign_of_integers_before(rng, b):
     return b * rng.standard_exponential() * (1 if rng.integers(2) else -1)
 
 
+def sign_and_log_on_one_line(rng, b):
+    return (1 if rng.random() < 0.5 else -1) * -b * np.log(rng.random())
+
+
+def sign_of_one_and_log_of_another(rng, b):
+    return np.sign(rng.random() - 0.5) * -b * math.log(rng.random())
+
+
+def logs_of_both_ends(rng, b):
+    return b * (np.log(rng.random()) - np.log(1 - rng.random()))
+
+
 LAPLACE: list[Maker] = [
+    sign_and_log_on_one_line,
+    sign_of_one_and_log_of_another,
+    logs_of_both_ends,
     by_inverse_cdf,
     by_copysign,
     by_cases,
@@ -243,6 +258,10 @@ def vector_of_sign_ifs(x, rng):
     return out
 
 
+def vector_on_one_line(x, rng):
+    return [v + 2 * (1 if rng.random() < 0.5 else -1) * math.log(rng.random()) for v in x]
+
+
 VECTORS = [
     vector_by_inverse_cdf,
     vector_by_where,
@@ -253,4 +272,5 @@ VECTORS = [
     vector_of_signs,
     vector_of_where_signs,
     vector_of_sign_ifs,
+    vector_on_one_line,
 ]

@@ -102,7 +102,7 @@ def test_laplace_noise_is_proved(maker: Maker) -> None:
         assert (proof.bound, proof.status) == (0.5, "exact")
 
 
-NEED_A_VALUE = {"by_the_nearer_end", "sign_of_a_uniform"}  # of eps, for a proof
+NEED_A_VALUE = {"by_the_nearer_end", "sign_of_a_uniform", "sign_of_one_and_log_of_another"}
 
 
 @pytest.mark.parametrize("maker", LAPLACE, ids=lambda m: m.__name__)
@@ -209,6 +209,17 @@ def test_gumbel_max_by_hand(maker: Maker) -> None:
     for place, expected in enumerate(weights / weights.sum()):
         assert found[place] == pytest.approx(expected, rel=1e-12)
     assert dpest.prove(by_hand, adjacency=dpest.linf(1), length=3).bound == 1
+
+
+@pytest.mark.parametrize("length", range(2, 9))
+def test_a_noisy_maximum_by_hand_is_proved_at_every_length(length: int) -> None:
+    def mechanism(x, rng, eps=1.0):
+        u = rng.random(len(x)) - 0.5
+        noise = -np.sign(u) * np.log(1 - 2 * np.abs(u)) * 2 / eps
+        return int(np.argmax(np.array(x) + noise))
+
+    proof = dpest.prove(mechanism, adjacency=dpest.linf(1), length=length)
+    assert (proof.bound, proof.unit) == (1, "eps")
 
 
 # Wrong spellings

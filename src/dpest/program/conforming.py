@@ -24,6 +24,7 @@ from dpest.program.running import SAMPLING
 from dpest.program.skeleton import flatten
 from dpest.program.symbolic import Real, Truth
 
+_BORDER = 1e-9
 _MOST_BITS = 16  # truth values that a point of a path is made to differ in
 
 
@@ -117,6 +118,12 @@ def _check_point(
     def number(leaf: Any) -> Any:
         return plain(leaf.form) if isinstance(leaf, Real) else leaf
 
+    if names.plan and any(
+        abs(c.form.at(values)) < _BORDER
+        for c in found.conditions
+        if c.form.terms.keys() <= values.keys()
+    ):
+        return  # a draw that is made from the noise may fall on the other side
     generator = at_point(values, names.drawn, inside, found.choices, names.plan)
     changed = target
     if any(isinstance(v, (Real, Symbol, Form)) for v in target.params.values()):

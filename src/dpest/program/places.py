@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import bisect
+import dis
 import functools
 import linecache
 import re
 import sys
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
@@ -36,12 +38,37 @@ def is_user_frame(frame: FrameType) -> bool:
 
 def user_place() -> Place | None:
     """File and line of the innermost frame that belongs to the user."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if is_user_frame(frame):
-            return frame.f_code.co_filename, frame.f_lineno
+    frame = _user_frame()
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def user_call() -> tuple[str, int, int] | None:
+    """The same, and which call of its line it is in, counted from 1 as the code has them."""
+    frame = _user_frame()
+    if frame is None:
+        return None
+    calls = _calls(frame.f_code).get(frame.f_lineno, ())
+    return frame.f_code.co_filename, frame.f_lineno, bisect.bisect_right(calls, frame.f_lasti)
+
+
+def _user_frame() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and not is_user_frame(frame):
         frame = frame.f_back
-    return None
+    return frame
+
+
+@functools.lru_cache(maxsize=4096)
+def _calls(code: CodeType) -> dict[int, list[int]]:
+    """For each line, where in the bytecode its calls are."""
+    spans = code.co_lines()
+    lines = {offset: line for first, end, line in spans for offset in range(first, end, 2)}
+    found: dict[int, list[int]] = {}
+    for step in dis.get_instructions(code):
+        line = lines.get(step.offset)
+        if step.opname.startswith("CALL") and line is not None:
+            found.setdefault(line, []).append(step.offset)
+    return found
 
 
 def shown(place: Place | None) -> str | None:

@@ -25,7 +25,7 @@ from dpest.noise.gumbel import Gumbel
 from dpest.noise.laplace import Laplace
 from dpest.noise.parameters import is_number
 from dpest.noise.uniform import Uniform
-from dpest.program.places import shown, user_place
+from dpest.program.places import shown, user_call
 from dpest.program.running import SAMPLING
 from dpest.program.unit import Unit
 
@@ -49,8 +49,8 @@ def value_of(scale: Any, eps: Any) -> float:
     return float(scale.factor) * float(eps) ** scale.power
 
 
-Site = tuple[str, int, str]
-"""Where a draw is made: file, line and family."""
+Site = tuple[str, int, int, str]
+"""Where a draw is made: file, line, which call of the line, and the family."""
 
 
 class FarNoiseError(Exception):
@@ -154,7 +154,7 @@ def can_change(curve: Curve | None) -> bool:
 def words(plan: Plan) -> list[str]:
     """What a result says about how draws were read."""
     found = set()
-    for (file, line, _), curve in plan.items():
+    for (file, line, *_), curve in plan.items():
         part = f"the {curve.part} of " if curve.part else ""
         where = f"{Path(file).name}:{line}"
         if curve.kind != "scaled":
@@ -191,5 +191,5 @@ _OTHERWISE = ("uniform", "bernoulli", *SCALED)
 
 def site_of_draw(noise: Noise) -> Site | None:
     """Where a draw is made, for the families that can be read in another way."""
-    place = user_place() if noise.family in _OTHERWISE else None
+    place = user_call() if noise.family in _OTHERWISE else None
     return None if place is None else (*place, noise.family)

@@ -14,7 +14,7 @@ from dpest.program.joining import state_key
 from dpest.program.linear import Condition, Form, Symbol
 from dpest.program.masses import mass_bound
 from dpest.program.paths import Choice
-from dpest.program.places import Place, inside_while, shown, user_place
+from dpest.program.places import Place, inside_while, shown, user_call, user_place
 from dpest.program.readings import Plan, Site
 from dpest.program.regions import Point, Region, Supports
 from dpest.program.returning import Moment, Watch
@@ -178,7 +178,8 @@ class Run:
 
     def _at(self, symbol: Symbol, noise: Noise) -> None:
         """Note where a draw was made."""
-        self._drawn_at = place = user_place()
+        place = user_call()
+        self._drawn_at = None if place is None else place[:2]
         self.names.sites[symbol] = None if place is None else (*place, noise.family)
 
     def drawn_before(self, key: Any) -> Any:

@@ -65,7 +65,8 @@ class Draws:
         reach = 2.5 if self.plan else 20.0
         if self.plan and noise.family in SCALED and isinstance(scale_of(noise), Unit):
             reach *= value_of(scale_of(noise), self.eps)
-        value = _random_value(noise, self.source, reach)
+        # And no ties, which the last bit of such a draw would decide.
+        value = _random_value(noise, self.source, reach, 1 << (44 if self.plan else 10))
         self.values.append(value)
         return int(value) if noise.discrete else float(value)
 
@@ -80,7 +81,9 @@ class Draws:
         return outcomes[place][0]
 
 
-def _random_value(noise: Noise, source: random.Random, reach: float = 20.0) -> Fraction:
+def _random_value(
+    noise: Noise, source: random.Random, reach: float = 20.0, steps: int = 1 << 10
+) -> Fraction:
     """A short binary fraction, exact as a double, so that the function's arithmetic is too."""
     low, high = noise.support
     if noise.discrete:
@@ -89,7 +92,6 @@ def _random_value(noise: Noise, source: random.Random, reach: float = 20.0) -> F
         return Fraction(source.randint(first, min(last, first + 40)))
     least = low if math.isfinite(low) else -reach
     most = high if math.isfinite(high) else least + 2 * reach
-    steps = 1 << 10
     return Fraction(least) + Fraction(source.randrange(1, steps), steps) * Fraction(most - least)
 
 
