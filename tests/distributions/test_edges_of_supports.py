@@ -21,9 +21,22 @@ def bounded_and_count(x, rng):
     return x[0] + rng.uniform(0, 1) + 3 * rng.binomial(4, 0.5)
 
 
+def counted_and_compared(x, rng):
+    s = rng.poisson(2)
+    return [-q + rng.exponential(1) < s for q in x], s
+
+
+def bounded_and_compared(x, rng):
+    s = rng.geometric(0.5)
+    return [q + rng.uniform(0, 1) < s for q in x], s
+
+
 @pytest.mark.parametrize(
     ("mechanism", "x", "x2"),
     [
+        (counted_and_compared, [0.0, 1.0], [1.0, 1.0]),  # s = 0: exponential noise below 0
+        (bounded_and_compared, [0.0], [0.5]),
+        (bounded_and_compared, [0.5], [1.0]),
         (least_and_count, [0.0, 1.0, -1.0], [0.0, 1.0, 0.0]),
         (least_and_count, [0.5, 0.25], [0.5, 0.75]),
         (least_and_poisson, [1.0, -1.0], [1.0, 0.0]),
@@ -35,6 +48,14 @@ def test_infinite(mechanism, x, x2):
     for pair in ((x, x2), (x2, x)):
         loss = dpest.exact(mechanism, *pair)
         assert loss.epsilon == math.inf
+
+
+def test_finite_where_only_a_border_is_shared():
+    """The same supports, touched at a point of the lattice: no difference of what is possible."""
+    loss = dpest.exact(counted_and_compared, [1.0], [1.5])
+    assert math.isfinite(loss.epsilon)
+    first = -math.log1p(-math.exp(-1.0))  # P(true | s = 0) is 1 - e^-q
+    assert loss.epsilon >= abs(first + math.log1p(-math.exp(-1.5))) - 1e-12
 
 
 def test_kinks_of_a_sum_over_a_lattice():

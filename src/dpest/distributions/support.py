@@ -111,15 +111,17 @@ def only_one_side_of_lattice(
 
     A sum of unbounded noises is known on a window only: a mass of zero outside of it proves
     nothing. Impossible is what the supports and conditions exclude, or what lies between the
-    points of the other side's lattice.
+    points of the other side's lattice. An output of whole numbers alone is impossible, too, where
+    the continuous noise would have to lie on a border: that has probability 0.
     """
     exact = {s: Fraction(v) for s, v in point.items()}
+    whole = all(c.lattice for c in cell.coordinates)
     for coordinate in cell.coordinates:
         if coordinate.lattice:
             exact[coordinate.symbol] = _snapped(coordinate, point[coordinate.symbol])
     other = 1 - side
     return not any(
-        possible_at(cell, r, noises[other], exact, inner=False)
+        possible_at(cell, r, noises[other], exact, inner=whole)
         and _on_lattice(cell, r, noises[other], exact)
         for r in cell.regions[other]
     )
