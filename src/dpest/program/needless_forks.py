@@ -6,8 +6,8 @@ add the same noise. A proof that shifts the noise must not have to stay on one s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 from dpest.program.loop_graph import LoopEdge
@@ -42,18 +42,22 @@ def without_needless_forks(
     return kept, impossible
 
 
+_DECIDED = ("source", "reads", "blocks")
+
+
 def _key(edge: LoopEdge) -> Any:
     """All of an edge but its decisions."""
-    return (
-        edge.target,
-        edge.draws,
-        tuple(sorted(edge.updates.items(), key=lambda item: item[0])),
-        tuple((type(v).__name__, v) for v in edge.released),
-        edge.order,
-        tuple(sorted(edge.places.items())),
-        tuple(sorted(edge.sized.items())),
-        getattr(edge, "looked", ""),
+    values = (getattr(edge, f.name) for f in fields(edge) if f.name not in _DECIDED)
+    return tuple(
+        tuple(sorted(v.items())) if isinstance(v, Mapping) else _with_types(v) for v in values
     )
+
+
+def _with_types(value: Any) -> Any:
+    """True and 1 are not the same release."""
+    if not isinstance(value, tuple):
+        return value
+    return tuple((type(v).__name__, v) for v in value)
 
 
 def _reduced(ways: list[_Way]) -> list[_Way]:
