@@ -18,6 +18,7 @@ from dpest.program.linear import Form
 from dpest.program.named_values import Share, named_values
 from dpest.program.running import refuse
 from dpest.program.symbolic import Real
+from dpest.program.unit import NO_VALUE
 
 _ONLY = (
     "a proof follows weights exp(c·score), divided by their sum or by the greatest, as chances of "
@@ -26,7 +27,7 @@ _ONLY = (
 
 
 def _refused(*_: Any) -> NoReturn:
-    refuse("an expression of eps and the data, which is used otherwise than in weights", _ONLY)
+    refuse(f"eps, {NO_VALUE}, times the data, which is used otherwise than in weights", _ONLY)
 
 
 def _is_number(value: Any) -> bool:
