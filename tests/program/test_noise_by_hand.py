@@ -25,6 +25,7 @@ from program.hand_made import (
     added,
     by_inverse_cdf,
     by_log2,
+    vector_drawn_before,
 )
 
 MAKERS = [(m, stats.laplace, Laplace) for m in LAPLACE]
@@ -161,6 +162,12 @@ def test_vectors_have_their_exact_loss_and_proof(mechanism: Any) -> None:
 @pytest.mark.parametrize("mechanism", VECTORS[:2] + VECTORS[6:8], ids=lambda m: m.__name__)
 def test_long_vectors_are_one_path(mechanism: Any) -> None:
     found = trace(mechanism, [0.0] * 40)
+    assert len(found.paths) == 1
+    assert not found.paths[0].conditions
+
+
+def test_forks_that_make_no_difference_are_joined() -> None:
+    found = trace(vector_drawn_before, [0.0] * 5)
     assert len(found.paths) == 1
     assert not found.paths[0].conditions
 

@@ -11,9 +11,11 @@ from dataclasses import fields, replace
 from typing import Any
 
 from dpest.program.loop_graph import LoopEdge
+from dpest.program.paths import Path
 from dpest.program.piece_runs import Block
 
 Dead = tuple[int, bool, tuple[Block, ...], tuple[Any, ...]]
+_DEEPEST = 200  # conditions of a path that are looked at one inside of the other
 _Way = tuple[tuple[Block, ...], Any, Any]  # what was decided, what follows, and whose it is
 
 
@@ -40,6 +42,26 @@ def without_needless_forks(
                 source, reads, draws = owner
                 impossible[source, reads, blocks, draws] = None
     return kept, impossible
+
+
+def joined_paths(paths: Sequence[Path]) -> list[Path]:
+    """The paths of a trace without such forks; what they release, and how often, is the same."""
+    if any(len(path.conditions) > _DEEPEST for path in paths):
+        return list(paths)
+    ways: list[_Way] = [
+        (
+            tuple((c,) for c in path.conditions),
+            (path.skeleton, _with_types(path.leaves), path.choices),
+            path,
+        )
+        for path in paths
+    ]
+    return [
+        path
+        if len(blocks) == len(path.conditions)
+        else replace(path, conditions=tuple(c for (c,) in blocks))
+        for blocks, _, path in _reduced(ways)
+    ]
 
 
 _DECIDED = ("source", "reads", "blocks")

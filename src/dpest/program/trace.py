@@ -21,6 +21,7 @@ from dpest.program.forking import Exploration, Explored, Limits, Names, explore
 from dpest.program.instances import expand_indicators, instantiate
 from dpest.program.linear import Condition, Symbol, distinct
 from dpest.program.merged import merged_trace
+from dpest.program.needless_forks import joined_paths
 from dpest.program.patches import patched
 from dpest.program.paths import Path, Trace
 from dpest.program.readings import Plan, RereadError, words
@@ -197,6 +198,8 @@ def _traced(
         ways.append(found)
     # Before the function is run as it is: a loop that never ends must be known.
     paths = _with_turns(paths, ways, exploration, names, where)
+    if plan:
+        paths = joined_paths(paths)
     if not symbolic_in(x) and not any(symbolic_in(v) for v in target.params.values()):
         check_generator(target, x, exploration.overlay)
     used = {s for path in paths for form in path.forms for s in form.symbols("indicator")}
