@@ -274,6 +274,19 @@ def test_what_else_is_released_of_the_noise_counts(released: str) -> None:
     assert dpest.prove(mechanism, adjacency=dpest.linf(1), length=1).bound is None
 
 
+def test_a_draw_that_is_a_sign_and_more_is_read_by_forks() -> None:
+    def mechanism(x, rng):
+        u = rng.random()
+        return x[0] + (2 * (u < 0.5) - 1) * rng.exponential(2.0), bool(u < 0.25)
+
+    # Where u ≥ 1/2 only values below x are released.
+    assert dpest.exact(mechanism, [0.0], [1.0]).epsilon == math.inf
+    found = dpest.distribution(mechanism, [0.0])
+    assert found.density((1.0, True)) == pytest.approx(0.25 * math.exp(-0.5) / 2, rel=1e-12)
+    assert found.density((1.0, False)) == pytest.approx(0.25 * math.exp(-0.5) / 2, rel=1e-12)
+    assert found.density((-1.0, False)) == pytest.approx(0.5 * math.exp(-0.5) / 2, rel=1e-12)
+
+
 def test_one_draw_for_two_answers() -> None:
     def mechanism(x, rng):
         noise = by_inverse_cdf(rng, 2.0)

@@ -63,12 +63,14 @@ class Names:
     """Symbols for draws and truths, the same on every path that makes the same draw.
 
     `tag` is put before the names, to keep apart the pieces of one program. `plan` says which draws
-    are read in another way (see `program.curves`), `sites` where they are made.
+    are read in another way (see `program.readings`), `pairs` whether two of them may be read as
+    one, `sites` where they are made.
     """
 
     tag: str = ""
     supports: Supports = field(default_factory=Supports)
     plan: Plan = field(default_factory=dict)
+    pairs: bool = True
     sites: dict[Symbol, Site | None] = field(default_factory=dict)
     indicators: dict[Symbol, Truth] = field(default_factory=dict)
     drawn_values: dict[tuple[int, Any], tuple[Symbol, Noise, Any]] = field(default_factory=dict)
@@ -208,6 +210,10 @@ class Run:
     @property
     def plan(self) -> Plan:
         return self.names.plan
+
+    @property
+    def pairs(self) -> bool:
+        return self.names.pairs
 
     @property
     def draw_sites(self) -> dict[Symbol, Site | None]:

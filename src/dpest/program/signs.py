@@ -28,7 +28,9 @@ def signed(first: Form, second: Form) -> RereadError | None:
     """How a sign and an exponential noise have to be read for their product to be linear."""
     run: Any = running()
     plan: Plan | None = getattr(run, "plan", None)
-    if plan is None or len(first.terms) != 1 or len(second.terms) != 1 or second.constant:
+    if plan is None or not getattr(run, "pairs", True):
+        return None
+    if len(first.terms) != 1 or len(second.terms) != 1 or second.constant:
         return None
     ((bit, step),) = first.terms.items()
     (size,) = second.terms

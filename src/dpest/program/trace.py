@@ -96,12 +96,18 @@ def _as_far_as_possible(
 ) -> Trace:
     """With a larger leftover where the wanted one needs too many paths; the trace carries it."""
     plan: Plan = {}
+    pairs = True
     while True:
         last = limits.leftover >= _MOST_LEFTOVER
         try:
-            return _traced(target, x, limits, assume, plan, lenient=lenient, last=last)
+            return _traced(target, x, limits, assume, plan, pairs, lenient=lenient, last=last)
         except RereadError as again:
             plan = again.added(plan)
+        except UntraceableError:
+            if not any(curve.part for curve in plan.values()):
+                raise
+            # A sign that is used in another way, too, may be read by forks.
+            plan, pairs = {site: curve for site, curve in plan.items() if not curve.part}, False
         except _TooManyTurnsError:
             limits = replace(limits, leftover=min(1000 * limits.leftover, _MOST_LEFTOVER))
 
@@ -132,12 +138,13 @@ def _traced(
     limits: Limits,
     assume: Sequence[Condition],
     plan: Plan,
+    pairs: bool,
     *,
     lenient: bool,
     last: bool,
 ) -> Trace:
     where = place_of(target.function)
-    names = Names(plan=plan)
+    names = Names(plan=plan, pairs=pairs)
     call = caller(target)
     first = True
 
