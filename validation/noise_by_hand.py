@@ -85,26 +85,19 @@ def main() -> int:
         proof = dpest.prove(mechanism, adjacency=dpest.linf(1), length=2)
         if proof.bound is not None:
             proved += 1
-            for pair in (
-                ([0.0, 0.0], [1.0, 1.0]),
-                ([0.0, 0.0], [1.0, -1.0]),
-                ([2.0, 0.5], [1.5, 1.5]),
-            ):
+            for pair in PAIRS:
                 loss = dpest.exact(mechanism, *pair).epsilon
                 violated += loss > float(proof.bound) * (1 + 1e-9)
                 tightest = max(tightest, loss / float(proof.bound))
-        print(
-            f"{seed:3d} p = {values[-1]:.3f}  ε ≤ {proof.bound}  {mechanism.__name__}", flush=True
-        )
+        bound = "no proof" if proof.bound is None else f"ε ≤ {float(proof.bound):.4g}"
+        print(f"{seed:3d} p = {values[-1]:.3f}  {bound:10}  {mechanism.__name__}", flush=True)
     values = [p for p in values if p == p]
     smallest = min(values)
     print(f"\n{programs} programs, {runs} runs each: the smallest p-value is {smallest:.4f}")
     print(f"by chance one as small comes with probability {1 - (1 - smallest) ** programs:.3f}")
     uniform = stats.kstest(values, "uniform").pvalue
     print(f"all p-values against the uniform distribution: p = {uniform:.3f}")
-    print(
-        f"{proved} have a proof; {violated} pairs lose more, the worst {tightest:.4f} of the bound"
-    )
+    print(f"{proved} have a proof; {violated} pairs lose more, the worst {tightest:.4f} of it")
     print(f"{time.process_time() - started:.0f} s of one core")
     return int(violated > 0 or smallest < FALSE_ALARM / programs)
 
