@@ -30,7 +30,7 @@ def named(module, prefix, *without):
     return [f for f in found if f.__name__ not in without]
 
 
-RACES = named(races, "pf", "pf_while", "pf_sens", "pf_hard")
+RACES = named(races, "pf", "pf_sens", "pf_hard")
 CHOICES = named(choices, "sm", "sm_bad", "sm_bad_cum")
 REJECTIONS = named(choices, "rej", "rej_twice", "rej_nomax")
 MAXIMA = named(choices, "nm", "nm_bad")

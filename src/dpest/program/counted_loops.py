@@ -1,7 +1,8 @@
 """`while` loops that count, as the `for` loops that they are.
 
 `j = 0; while j < n: ...; j += 1` is `for j in range(n): ...`, where the body neither changes j or n
-nor continues early, and j is not read afterwards.
+nor continues early, and j is not read afterwards. `while True: i = order[j]; ...; j += 1` is that
+loop over the length of `order`, and then the IndexError; where the body has no `break`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,48 @@ def with_counted_loops(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The statements, with each top-level `while` that counts from 0 as a `for` over a range."""
     found: list[ast.stmt] = []
     for place, statement in enumerate(statements):
-        loop = None
+        loop = endless = None
         if isinstance(statement, ast.While) and not statement.orelse:
-            loop = _counted(statement, statements[:place], statements[place + 1 :])
+            before, after = statements[:place], statements[place + 1 :]
+            loop = _counted(statement, before, after)
+            endless = _indexed(statement) if loop is None else None
+            if endless is not None:
+                loop = _counted(endless, before, after)
         found.append(statement if loop is None else loop)
+        if loop is not None and endless is not None:
+            found.append(_out_of_range(statement))
     return found
+
+
+def _indexed(loop: ast.While) -> ast.While | None:
+    """`while True: i = order[j]; …; j += 1` with the test that its first statement makes."""
+    first = loop.body[0]
+    value = first.value if isinstance(first, ast.Assign) else None
+    if not (
+        isinstance(loop.test, ast.Constant)
+        and loop.test.value in (True, 1)
+        and isinstance(value, ast.Subscript)
+        and isinstance(value.value, ast.Name)
+        and isinstance(value.slice, ast.Name)
+        and not _leaves(loop.body, ast.Break)
+    ):
+        return None
+    length = ast.Call(ast.Name("len", ast.Load()), [value.value], [])
+    test = ast.Compare(ast.Name(value.slice.id, ast.Load()), [ast.Lt()], [length])
+    made = ast.While(test, loop.body, [])
+    for node in (made, test, test.left, length, length.func):
+        ast.copy_location(node, loop)
+    return made
+
+
+def _out_of_range(loop: ast.stmt) -> ast.stmt:
+    name = ast.Name("IndexError", ast.Load())
+    text = ast.Constant("list index out of range")
+    call = ast.Call(name, [text], [])
+    made = ast.Raise(call, None)
+    for node in (made, call, name, text):
+        ast.copy_location(node, loop)
+    return made
 
 
 def _counted(
@@ -43,7 +81,7 @@ def _counted(
         return None
     if isinstance(bound, ast.Call) and not _is_length(bound):
         return None
-    if _continues(body) or any(name in set(_names(s)) for s in after):
+    if _leaves(body, ast.Continue) or any(name in set(_names(s)) for s in after):
         return None
     if not _starts_at_zero(before, name):
         return None
@@ -90,15 +128,15 @@ def _starts_at_zero(before: Sequence[ast.stmt], name: str) -> bool:
     return False
 
 
-def _continues(nodes: Iterable[ast.AST]) -> bool:
-    """Whether a `continue` of this loop skips what follows."""
+def _leaves(nodes: Iterable[ast.AST], kind: type[ast.stmt]) -> bool:
+    """Whether a `continue` or a `break` of this loop is among them."""
     for node in nodes:
-        if isinstance(node, ast.Continue):
+        if isinstance(node, kind):
             return True
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             continue
         loop = isinstance(node, (ast.For, ast.While, ast.AsyncFor))
-        if _continues(node.orelse if loop else ast.iter_child_nodes(node)):  # type: ignore[attr-defined]
+        if _leaves(node.orelse if loop else ast.iter_child_nodes(node), kind):  # type: ignore[attr-defined]
             return True
     return False
 
