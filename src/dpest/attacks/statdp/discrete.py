@@ -52,7 +52,8 @@ class Discrete:
                         for kind, column, hidden in zip(kinds, group.columns, columns, strict=True)
                     )
                 )
-        return _merge(codes, outputs)
+        # The outputs of one group are all different.
+        return _merge(codes, outputs) if len(samples.groups) > 1 else (codes, outputs)
 
     def _pack(self, group: Group) -> tuple[NDArray[np.int64], list[Bools | None]]:
         """One code per row, and per column the rows where a float is an atom (None: no float)."""

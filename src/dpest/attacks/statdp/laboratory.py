@@ -61,6 +61,7 @@ class Laboratory:
         else:
             self.mechanism = as_mechanism(target).with_params(params)
         self._noise_free = True
+        self._references: dict[tuple[str, str], tuple[Any, ...]] = {}
         self.samplers: dict[str, Sampler] = {}
         self.memory: dict[tuple[str, str, str, int], Samples] = {}
         self.seed = seed
@@ -132,18 +133,29 @@ class Laboratory:
     def reference(self, case: Case, x: Any, samples: Samples) -> tuple[Any, ...] | None:
         """ω0: the output without noise; for a black box the most frequent output."""
         if self.mechanism is not None and not self.mechanism.black_box and self._noise_free:
-            from dpest.program.trace import noise_free
-
-            target = self.mechanism.with_params(case.arguments)
-            try:
-                return leaves_of(noise_free(target, x, seconds=_NOISE_FREE_SECONDS))
-            except ReadingError:
-                self._noise_free = False  # a loop that only noise ends, say: not once a pair
-            except Exception as error:  # the function's own: an output like any other
-                return (f"raises {type(error).__name__}",)
+            key = (case.arguments_key, repr(x))
+            if key not in self._references:
+                try:
+                    self._references[key] = self._without_noise(self.mechanism, case, x)
+                except ReadingError:
+                    self._noise_free = False  # a loop that only noise ends, say: not once a pair
+            if key in self._references:
+                return self._references[key]
         codes, outputs = Grouped.of(samples).keys(())
         common = outputs[int(np.bincount(codes).argmax())] if outputs else ()
         return None if any(v is NUMBER for v in common) else common
+
+    @staticmethod
+    def _without_noise(mechanism: Mechanism, case: Case, x: Any) -> tuple[Any, ...]:
+        from dpest.program.trace import noise_free
+
+        target = mechanism.with_params(case.arguments)
+        try:
+            return leaves_of(noise_free(target, x, seconds=_NOISE_FREE_SECONDS))
+        except ReadingError:
+            raise
+        except Exception as error:  # the function's own: an output like any other
+            return (f"raises {type(error).__name__}",)
 
     def notes(self) -> tuple[str, ...]:
         samplers = [self.fixed] if self.fixed is not None else list(self.samplers.values())

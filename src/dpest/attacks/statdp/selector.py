@@ -258,7 +258,7 @@ class Grammar:
                 if kind == "none":
                     found[("none", None)] = found.get(("none", None), 0) + len(column)
                     continue
-                for value, count in Counter(column[: _PROBE * 4].tolist()).items():
+                for value, count in _counted(column[: _PROBE * 4]):
                     key = (leaf_kind(value) if kind == MIXED else kind, value)
                     found[key] = found.get(key, 0) + count
         ranked = sorted(found, key=lambda key: -found[key])[:MOST_CATEGORIES]
@@ -357,6 +357,14 @@ class Grammar:
             return None
         _, outputs = self.reading.joint.keys(self.atoms)
         return OutputSplit(tuple(outputs), self.atoms) if len(outputs) > 1 else None
+
+
+def _counted(column: NDArray[Any]) -> list[tuple[Any, int]]:
+    """The values of a column, and how often each comes up."""
+    if column.dtype == object:
+        return list(Counter(column.tolist()).items())
+    seen, counts = np.unique(column, return_counts=True)
+    return list(zip(seen.tolist(), counts.tolist(), strict=True))
 
 
 def readable(values: Floats, sample: Floats) -> Floats:
