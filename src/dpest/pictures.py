@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from dpest.errors import DpestError
 if TYPE_CHECKING:
     from dpest.distributions.loss import ExactLoss
     from dpest.distributions.output import OutputDistribution
+    from dpest.evidence import Witness
 
 BARS = 24
 POINTS = 81
@@ -41,31 +43,38 @@ def curves(mechanism: Mechanism, x: Any, x2: Any) -> Mapping[str, Any]:
             continue
     try:
         sides = [output_distribution(trace(mechanism, value)) for value in (x, x2)]
-        found.update(_outputs(sides[0], sides[1], loss.witness.event))
+        found.update(_outputs(sides[0], sides[1], loss.witness))
     except (DpestError, ArithmeticError):
         pass
     return found
 
 
-def _outputs(first: OutputDistribution, second: OutputDistribution, event: str) -> dict[str, Any]:
+def _outputs(
+    first: OutputDistribution, second: OutputDistribution, witness: Witness
+) -> dict[str, Any]:
     """The likeliest outcomes as bars, and the density of the first real leaf, if there is one."""
     found: dict[str, Any] = {}
     table: dict[str, list[float]] = {}
+    values: dict[str, Any] = {}
     for side, distribution in enumerate((first, second)):
         for outcome in distribution.outcomes:
-            table.setdefault(repr(outcome.output), [0.0, 0.0])[side] = outcome.probability
+            label = repr(outcome.output)
+            values[label] = outcome.output
+            table.setdefault(label, [0.0, 0.0])[side] = outcome.probability
     if len(table) > 1:
-        ranked = sorted(table.items(), key=lambda item: -max(item[1]))
-        shown = ranked[:BARS]
-        marked = [i for i, (label, _) in enumerate(ranked) if f"output = {label}" == event.strip()]
-        if marked and marked[0] >= BARS:  # the event is always in the picture
-            shown[-1] = ranked[marked[0]]
-            marked = [BARS - 1]
+        shown = sorted(table, key=lambda label: -max(table[label]))
+        details = witness.details
+        event = {repr(v) for v in details.get("outputs", (details.get("output"),))}
+        if not event & set(shown[:BARS]):  # something of the event is always in the picture
+            shown[BARS - 1 : BARS] = [label for label in shown if label in event][:1]
+        shown = shown[:BARS]
+        if all(isinstance(values[label], numbers.Real) for label in shown):
+            shown.sort(key=lambda label: float(values[label]))
         found["outputs"] = {
-            "labels": [label for label, _ in shown],
-            "p": [values[0] for _, values in shown],
-            "q": [values[1] for _, values in shown],
-            "marked": marked,
+            "labels": shown,
+            "p": [table[label][0] for label in shown],
+            "q": [table[label][1] for label in shown],
+            "marked": [i for i, label in enumerate(shown) if label in event],
         }
     leaf = _first_real(first)
     if leaf is not None:

@@ -60,6 +60,8 @@ def _discrete(
     if len(outputs) == 1:
         event = f"output = {shown(outputs[0])}"
     else:
+        if all(isinstance(v, (int, float)) for v in outputs):
+            outputs.sort()
         listed = ", ".join(map(shown, outputs[:_MOST_SHOWN]))
         rest = len(outputs) - _MOST_SHOWN
         event = f"output is one of {listed}" + (f" and {rest} more" if rest > 0 else "")

@@ -216,7 +216,10 @@ def privacy_loss(
         notes=tuple(dict.fromkeys(notes)),
     )
     if certify and loss.leftover:
-        loss.notes = (*loss.notes, "no enclosure: a loop without a bound was cut off")
+        loss.notes = (
+            *loss.notes,
+            "no enclosure: a loop or a rounded number without a bound was cut off",
+        )
     elif certify:
         from dpest.distributions.enclosure import enclose
 
@@ -247,7 +250,10 @@ def _supremum(
 
 
 def _cut_off(leftover: float) -> str:
-    return f"a loop without a bound was cut off where {leftover:.3g} of the probability was left"
+    return (
+        "a loop or a rounded number without a bound was cut off where "
+        f"{leftover:.3g} of the probability was left"
+    )
 
 
 def _as_parts(given: Trace | Sequence[Trace]) -> list[Trace]:

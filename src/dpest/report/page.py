@@ -106,7 +106,8 @@ def figures(verdict: Verdict) -> list[tuple[str, str, str]]:
             marked=outputs["marked"],
             title="The two output distributions",
         )
-        found.append(("The two output distributions", svg, f"{pair}. The event is shaded."))
+        event = " The event is shaded." if outputs["marked"] else ""
+        found.append(("The two output distributions", svg, f"{pair}.{event}"))
     if "density" in data:
         density = data["density"]
         curves = [
