@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from dpest.errors import DpestError, RefusedError, UntraceableError
 from dpest.program.any_length import (
     ELEMENT,
@@ -29,18 +27,14 @@ from dpest.program.labels import Labelled, entry
 from dpest.program.lengths import Count, Counter, NeedsPositionError, Position
 from dpest.program.linear import Form, Symbol
 from dpest.program.loop_graph import END, Graph, LoopEdge, LoopNode
+from dpest.program.loop_states import Abstraction
+from dpest.program.loop_values import PLACED, as_released, decided_variable, leaves_of
 from dpest.program.merging import NoDraws, decided
 from dpest.program.named_values import NamedValues
 from dpest.program.needless_forks import without_needless_forks
 from dpest.program.order_statistics import (
-    Extreme,
     Gap,
-    Others,
-    Ranked,
     Selected,
-    Sorted,
-    SortedPlaces,
-    Withheld,
 )
 from dpest.program.passes import IN_ORDER, TURN, Chosen, Index, Items, Left, Pass, Place
 from dpest.program.piece_runs import Outcome, PieceRun, World, kept, outcomes
@@ -49,18 +43,16 @@ from dpest.program.public_sizes import Places, Public, Sized
 from dpest.program.races import Law, law_of
 from dpest.program.readings import Plan, RereadError, words
 from dpest.program.record_cases import Entry, RecordError
-from dpest.program.record_containers import PrivateSize, SortedRecords, Tally
+from dpest.program.record_containers import SortedRecords, Tally
 from dpest.program.records import Records
 from dpest.program.running import in_run
 from dpest.program.running_maximum import greatest_so_far
 from dpest.program.signs import signs_among
-from dpest.program.skeleton import flatten
 from dpest.program.softmax import Chance, Scaled, Weight
 from dpest.program.states import copied, signature
-from dpest.program.symbolic import Real, Truth, is_symbolic
-from dpest.program.symbolic_arrays import wrapped
+from dpest.program.symbolic import Real
 from dpest.program.vector_functions import ANY_LENGTH
-from dpest.program.vector_generator import OneDraw, OneHot, VectorGenerator
+from dpest.program.vector_generator import VectorGenerator
 
 _MOST_NODES = 300
 _MANY_VALUES = 40
@@ -254,7 +246,6 @@ class Builder:
         self.named = NamedValues()
         self.by_chance = False
         """Whether a turn is left by chances that depend on the data (see `program.races`)."""
-        self.looked: set[str] = set()
         self.tables: set[tuple[Any, ...]] = set()
 
     def build(self, variables: Mapping[str, Any], element: Any = None) -> Graph:
@@ -344,15 +335,13 @@ class Builder:
         """The node of a state, what its slots are set to, and what is released on the way."""
         if turn is None and piece < len(self.parts.pieces):
             turn = 0 if self.parts.pieces[piece].kind == "loop" else None
-        self.places = {}
-        self.looked = outcome.run.looked  # type: ignore[attr-defined]
-        updates: dict[Symbol, Form] = {}
-        released: list[Any] = []
-        abstract: dict[str, Any] = {}
-        memo: dict[int, Any] = {}
-        for name in sorted(k for k in variables if k in names):
-            abstract[name] = self._abstract(variables[name], name, updates, released, memo)
-        slots = tuple(sorted({*updates, *extra}))
+        looked = outcome.run.looked  # type: ignore[attr-defined]
+        found = Abstraction(self.parts, self.named, self.counters, self.kept_lists, looked)
+        abstract = {
+            name: found.of(variables[name], name) for name in sorted(variables) if name in names
+        }
+        self.places = found.places
+        slots = tuple(sorted({*found.updates, *extra}))
         key = (piece, turn, position.dpest_signature(), signature(abstract), slots)
         node = self.table.get(key)
         if node is None:
@@ -368,7 +357,7 @@ class Builder:
             self.nodes.append(node)
             self.todo.append(State(node, piece, turn, position, abstract))
             self.values.setdefault(piece, []).append(abstract)
-        return node, updates, released
+        return node, found.updates, found.released
 
     def _growing(self, piece: int) -> set[str]:
         """The integers that take many values at the head of this loop."""
@@ -378,143 +367,6 @@ class Builder:
                 if type(value) is int:
                     found.setdefault(name, set()).add(value)
         return {name for name, values in found.items() if len(values) > _MANY_VALUES}
-
-    def _abstract(
-        self,
-        value: Any,
-        path: str,
-        updates: dict[Symbol, Form],
-        released: list[Any],
-        memo: dict[int, Any],
-    ) -> Any:
-        if isinstance(value, Position):
-            # From here on it is the position of an earlier element, which is not tracked.
-            self.places[path] = "now"
-            return Counter()
-        if isinstance(value, Counter):
-            self.places[path] = "kept"
-            return value
-        if path in self.counters and isinstance(value, int):
-            return Counter()
-        if isinstance(value, (Place, Chosen)):
-            return self._abstract_place(value, path)
-        if isinstance(value, Index):
-            raise RefusedError(f"{self.parts.name} keeps a random index over a loop")
-        if isinstance(value, Labelled):
-            place = self._abstract(value.place, path, updates, released, memo)
-            return Labelled(value.table, place)
-        if isinstance(value, Ranked) and value.rank == 1 and not value.vector.own:
-            return value  # the greatest of the data themselves: of no turn, and of all
-        if isinstance(value, (Scaled, Weight, Chance)):
-            value = value.real()
-        if isinstance(value, Real):
-            if not value.form.terms:
-                return value.plain
-            if all(isinstance(self.named.meanings.get(s), Form) for s in value.form.terms):
-                return value
-            return Real(self._slot(value.form, path, updates), value.integer)
-        if isinstance(value, Vector):
-            return self._abstract_vector(value, path, updates)
-        if isinstance(value, PrefixSums):
-            return PrefixSums(self._abstract_vector(value.vector, path, updates))
-        if isinstance(value, _PLACED):
-            raise RefusedError(
-                f"{self.parts.name}: the place of the greatest element is kept over a loop: give "
-                "a length instead of ANY"
-            )
-        if isinstance(value, Output):
-            if id(value) not in memo:
-                released.extend(_leaves(value.items))
-                memo[id(value)] = Output(value.name)
-            return memo[id(value)]
-        if type(value) is list:
-            if id(value) in memo:
-                return memo[id(value)]
-            if path not in self.kept_lists:
-                released.extend(_leaves(value))
-                memo[id(value)] = Output(path)
-                return memo[id(value)]
-            fresh: list[Any] = []
-            memo[id(value)] = fresh
-            for i, v in enumerate(value):
-                fresh.append(self._abstract(v, f"{path}.{i}", updates, released, memo))
-            return fresh
-        if type(value) is tuple:
-            return tuple(
-                self._abstract(v, f"{path}.{i}", updates, released, memo)
-                for i, v in enumerate(value)
-            )
-        if isinstance(value, PrivateSize):
-            return PrivateSize(
-                self._abstract(value.value, path, updates, released, memo), value.whole
-            )
-        if isinstance(value, Sized):
-            return Sized(Real(self._slot(value.value.form, path, updates)), value.power)
-        if type(value) is dict or (isinstance(value, np.ndarray) and value.dtype == object):
-            if id(value) not in memo:
-                memo[id(value)] = self._abstract_parts(value, path, updates, released, memo)
-            return memo[id(value)]
-        self._refuse_hidden(value, path)
-        return copied(value)
-
-    def _abstract_place(self, value: Place | Chosen, path: str) -> Any:
-        """A place that nobody has looked at yet is as good as drawn anew; others can be kept."""
-        if isinstance(value, Chosen):
-            self.places[path] = "kept"
-            return value
-        drawn = value.source.startswith(("uniform", "fresh"))
-        if drawn and value.source not in self.looked and not value.offset:
-            self.places[path] = "fresh"
-            return Place(f"fresh {path}")
-        self.places[path] = f"place {value.source}"
-        return Chosen(path, value.offset)
-
-    def _abstract_parts(
-        self, value: Any, path: str, updates: Any, released: list[Any], memo: dict[int, Any]
-    ) -> Any:
-        """Each entry of a dict or of an array with symbolic values."""
-        if type(value) is dict:
-            return {
-                k: self._abstract(v, f"{path}.{k}", updates, released, memo)
-                for k, v in value.items()
-            }
-        parts = np.empty(value.shape, dtype=object)
-        for place in np.ndindex(value.shape):
-            name = ".".join((path, *map(str, place)))
-            parts[place] = self._abstract(value[place], name, updates, released, memo)
-        return wrapped(parts)
-
-    def _refuse_hidden(self, value: Any, path: str) -> None:
-        """An object that keeps noise or data where no state of the loop can follow it."""
-        inner = getattr(value, "__dict__", None)
-        if type(inner) is dict and any(is_symbolic(v) for v in inner.values()):
-            names = ", ".join(k for k, v in inner.items() if is_symbolic(v))
-            raise RefusedError(
-                f"{self.parts.file}: the object {path!r} ({type(value).__name__}) keeps a noisy or "
-                f"private value ({names}) over a loop: keep it in a variable, a list or a dict, or "
-                "give a length instead of ANY"
-            )
-
-    def _slot(self, form: Form, path: str, updates: dict[Symbol, Form]) -> Form:
-        symbol = Symbol("state", path)
-        updates[symbol] = form
-        return Form.of(symbol)
-
-    def _abstract_vector(self, vector: Vector, path: str, updates: dict[Symbol, Form]) -> Vector:
-        """The shared part of the elements goes to a slot; their own part stays an expression."""
-        if type(vector.element) is not Real:
-            return vector  # its own noise alone, where it is a curve
-        form = vector.element.form
-        own = {
-            s: c
-            for s, c in form.terms.items()
-            if s in vector.own or s.kind == "input" or self.named.is_shared(s)
-        }
-        shared = Form({s: c for s, c in form.terms.items() if s not in own})
-        mine = Form(own, form.constant)
-        if shared.terms:
-            mine = mine.plus(self._slot(shared, path, updates))
-        return Vector(Real(mine, vector.element.integer), vector.own)
 
     # Steps
 
@@ -578,10 +430,10 @@ class Builder:
             return VectorGenerator(SymbolicGenerator(run), run.own)  # type: ignore[attr-defined]
 
         def finish(outcome: Outcome) -> None:
-            outcome.value = _decided_variable(outcome.value)
+            outcome.value = decided_variable(outcome.value)
             for name, value in outcome.variables.items():
                 if name in piece.after or name in piece.before:
-                    outcome.variables[name] = _decided_variable(value)
+                    outcome.variables[name] = decided_variable(value)
 
         return outcomes(
             self.parts,
@@ -742,7 +594,7 @@ class Builder:
         target, updates, released = self._node(
             piece, turn, position, kept(outcome, names), names, outcome
         )
-        given = _leaves(decided(run.given))
+        given = leaves_of(decided(run.given))
         self._edge(source, target.index, outcome, reads, updates, [*given, *released])
 
     def _edge(
@@ -779,7 +631,7 @@ class Builder:
                 tuple(run.blocks),
                 draws,
                 dict(updates),
-                tuple(map(_place_of, released)),
+                tuple(map(as_released, released)),
                 order,
                 dict(self.places) if target != END else {},
                 sized,
@@ -812,7 +664,7 @@ class Builder:
         vectors: list[Vector] = []
         plain: list[Any] = []
         returned: set[str] = set()
-        for leaf in _leaves(decided(outcome.run.given)) + _leaves(returned_value):
+        for leaf in leaves_of(decided(outcome.run.given)) + leaves_of(returned_value):
             if isinstance(leaf, Labelled):
                 self.tables.add(leaf.table)
                 leaf = leaf.place
@@ -841,12 +693,12 @@ class Builder:
                 vectors.append(leaf)
             elif isinstance(leaf, Output):
                 returned.add(leaf.name)
-                plain.extend(_leaves(leaf.items))
+                plain.extend(leaves_of(leaf.items))
             elif isinstance(leaf, Selected):
                 self.selections.append(leaf)
             elif isinstance(leaf, Gap):
                 self.gaps.append(leaf)
-            elif isinstance(leaf, _PLACED):
+            elif isinstance(leaf, PLACED):
                 raise RefusedError(
                     f"{self.parts.name} releases the value of the greatest element of data of any "
                     "length: give a length instead of ANY"
@@ -878,8 +730,9 @@ class Builder:
     ) -> None:
         """A last pass that releases the elements one by one."""
         self._count_pass(len(self.parts.pieces), "a release of the elements")
-        updates: dict[Symbol, Form] = {}
-        shared = [self._abstract_element(v, f"release{i}", updates) for i, v in enumerate(vectors)]
+        found = Abstraction(self.parts, self.named)
+        shared = [found.element(v, f"release{i}") for i, v in enumerate(vectors)]
+        updates = found.updates
         node = LoopNode(len(self.nodes), tuple(sorted(updates)), "release")
         self.nodes.append(node)
         own = frozenset().union(*(v.own for v in vectors))
@@ -901,114 +754,7 @@ class Builder:
                 ]
             for blocks in run.dead:
                 self.dead[node.index, True, blocks, tuple(run.draws)] = None
-            self._edge(node, node.index, Outcome(run, "next", None), True, still, _leaves(values))
-
-    def _abstract_element(self, vector: Vector, path: str, updates: dict[Symbol, Form]) -> Vector:
-        if isinstance(vector.element, Real):
-            return self._abstract_vector(vector, path, updates)
-        element = vector.element
-        shared: dict[Symbol, Form] = {}
-        from dpest.program.piece_runs import conditions_of
-
-        if not isinstance(element, Truth):
-            return vector
-        for condition in conditions_of(element):
-            for symbol in condition.form.terms:
-                if symbol not in vector.own and symbol.kind in ("noise", "state"):
-                    slot = Symbol("state", f"{path}.{symbol.name}")
-                    updates[slot] = Form.of(symbol)
-                    shared[symbol] = Form.of(slot)
-        return Vector(_substituted(element, shared), vector.own)
-
-
-def _substituted(truth: Any, values: Mapping[Symbol, Form]) -> Any:
-    from dpest.program.linear import Condition
-
-    if truth.condition is not None:
-        form = truth.condition.form.substitute(values)
-        return Truth(Condition(form, truth.condition.relation))
-    return Truth(None, tuple(_substituted(p, values) for p in truth.parts), truth.conjunction)
-
-
-def _decided_variable(value: Any) -> Any:
-    if isinstance(value, Output):
-        value.items = decided(value.items)
-        return value
-    if isinstance(value, _WHOLE) or not _is_open(value):
-        return value  # the same object: other names may stand for it, too
-    return decided(value)
-
-
-def _is_open(value: Any) -> bool:
-    """Whether a truth, or a number with one in it, is still to be decided."""
-    if isinstance(value, Truth):
-        return True
-    if isinstance(value, Real):
-        return any(s.kind == "indicator" for s in value.form.terms)
-    if type(value) in (list, tuple):
-        return any(map(_is_open, value))
-    if type(value) is dict:
-        return any(map(_is_open, value.values()))
-    return (
-        isinstance(value, np.ndarray) and value.dtype == object and any(map(_is_open, value.flat))
-    )
-
-
-_PLACED = (
-    Selected, Ranked, Gap, Sorted, Others, SortedPlaces, Extreme, Withheld, OneDraw, OneHot
-)  # fmt: skip
-_WHOLE = (
-    *_PLACED,
-    Vector,
-    Output,
-    PrefixSums,
-    Position,
-    Counter,
-    Count,
-    Place,
-    Chosen,
-    Labelled,
-    Items,
-    Index,
-    Left,
-    Scaled,
-    Weight,
-    Chance,
-    Public,
-    Sized,
-    Records,
-    SortedRecords,
-    Tally,
-)
-
-
-def _place_of(released: Any) -> Any:
-    """A released value, as an edge has it."""
-    if isinstance(released, Place):
-        return ("place", released.source, released.offset)
-    if isinstance(released, Chosen):
-        return ("chosen", released.path, released.offset)
-    return "position" if isinstance(released, Position) else released
-
-
-def _leaves(value: Any) -> list[Any]:
-    """What an observer sees: forms of noise and data, or plain values."""
-    if isinstance(value, PrivateSize):
-        value = value.value
-    if isinstance(value, _WHOLE):
-        return [value]
-    if type(value) in (list, tuple):
-        return [leaf for part in value for leaf in _leaves(part)]
-    if type(value) is dict:
-        return [leaf for part in value.values() for leaf in _leaves(part)]
-    _, leaves = flatten(value)
-    found: list[Any] = []
-    for leaf in leaves:
-        if isinstance(leaf, Real):
-            found.append(leaf.form if leaf.form.terms else leaf.plain)
-        else:
-            found.append(leaf)
-    return found
+            self._edge(node, node.index, Outcome(run, "next", None), True, still, leaves_of(values))
 
 
 __all__ = ["END", "Graph", "LoopEdge", "LoopNode", "UntraceableError", "graph"]
