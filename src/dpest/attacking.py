@@ -161,7 +161,8 @@ def in_runs(sampler: Sampler, x: Any, budget: Budget, share: float = 1.0) -> Bud
     size = _TRIAL
     sampler.draw(x, size, 0)
     spent = time.monotonic() - started
-    while spent < 0.02 and size < 1 << 18:
+    # Long enough that what each path costs, however few its runs, does not count.
+    while spent < min(0.02 * budget.seconds, 0.25) and size < 1 << 18:
         size *= 8
         started = time.monotonic()
         sampler.draw(x, size, 0)
