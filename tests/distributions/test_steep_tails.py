@@ -71,3 +71,19 @@ def test_a_steep_tail_alone_is_unbounded():
     loss = dpest.exact(far_out, [0.0], [1.0])
     assert loss.epsilon == math.inf
     assert loss.epsilon_forward == pytest.approx(1.0) or loss.epsilon_backward == pytest.approx(1.0)
+
+
+def test_a_tail_that_falls_ever_faster_is_not_continued_as_an_exponential_one():
+    """The first noisy value below a Gumbel threshold: Laplace noise bounds the loss."""
+
+    def first_below(x, rng):
+        threshold = -rng.gumbel(scale=4)
+        for q in x:
+            v = q + rng.laplace(scale=1)
+            if v < threshold:
+                return [v]
+        return []
+
+    for x, x2 in (([-2.0, -2.5], [-1.5, -1.5]), ([-2.0, -0.5], [-1.5, 0.5])):
+        for pair in ((x, x2), (x2, x)):
+            assert 0.5 <= dpest.exact(first_below, *pair).epsilon <= 2

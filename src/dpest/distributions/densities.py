@@ -154,8 +154,8 @@ def _lattice_bounds(
 class Tabulated:
     """A density known by its Legendre series on panels, with its integrals from both ends.
 
-    Beyond the panels it goes on exponentially with the slope it has there, which is exact for
-    noise with exponential tails.
+    Beyond the panels, where tails are exponential, it goes on with their slope, which is exact; a
+    steeper tail ends so soon that the mass beyond a point is its density there over its slope.
     """
 
     discrete = False
@@ -196,6 +196,7 @@ class Tabulated:
         signs = (-1.0) ** np.arange(ORDER)
         self._integrals = (_integrated(self._series), _integrated(self._series * signs))
         whole = np.log(2 * self._series[:, 0]) + self._peak
+        self._known = tail_slopes
         slopes = self._edge_slopes(log_density, tail_slopes)
         left_tail = self._tail_mass(self._starts[0], slopes[0], log_density)
         right_tail = self._tail_mass(self._ends[-1], slopes[1], log_density)
@@ -261,7 +262,27 @@ class Tabulated:
                 result = np.where(flat < low, self.log_mass, result)
             tail = -np.inf if rate == math.inf else start - rate * distance
             result = np.where(outside, tail, result)
+            steep = outside & (not math.isfinite(self._known[0 if from_left else 1]))
+            if rate < math.inf and steep.any():
+                result[steep] = self._beyond(flat[steep], rate, -1.0 if from_left else 1.0)
         return result.reshape(x.shape)
+
+    def _beyond(self, x: Floats, slope: float, way: float) -> Floats:
+        """The log of the mass beyond points in a tail that falls ever faster.
+
+        f(x)/s(x), where s is the slope of -log f: what it leaves out is of the order of s'/s².
+        """
+        here = self.log_density(x)
+        slopes = np.full(len(x), slope)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            for _ in range(60):  # the first step may be far too long for a slope like e^x
+                step = 1e-2 / slopes
+                found = (here - self.log_density(x + way * step)) / step
+                done = ~(found > 1.5 * slopes)
+                slopes = np.where(found > slopes, found, slopes)
+                if done.all():
+                    break
+            return np.where(np.isfinite(here), here - np.log(slopes), -np.inf)
 
     def log_cdf(self, x: Floats) -> Floats:
         return self._cumulative(x, True)
