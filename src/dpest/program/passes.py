@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -43,8 +43,43 @@ TURN = "turn"
 """The source of the places that a loop in random order comes to, each once."""
 
 
-@dataclass(frozen=True)
-class Place:
+class _Unknown:
+    """A place whose number nobody knows: it moves by whole numbers, and is handed on."""
+
+    offset: int
+    only: ClassVar[str]
+    """What can be done with it."""
+
+    def item(self) -> Self:
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, (int, np.integer)) and not isinstance(other, bool):
+            return replace(self, offset=self.offset + int(other))  # type: ignore[type-var]
+        return self._refused()
+
+    __radd__ = __add__
+
+    def _refused(self, *_: Any) -> Any:
+        unsupported(f"anything but {self.only}")
+
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __rsub__ = _refused
+    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __int__ = __float__ = __bool__ = _refused
+
+    def __eq__(self, other: object) -> Any:
+        if other is None or isinstance(other, str):
+            return False
+        self._refused()
+
+    def __hash__(self) -> int:
+        return hash(self.dpest_signature())
+
+    def dpest_signature(self) -> Any:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Place(_Unknown):
     """The place of an element that was come to at random. It indexes the data, or is released.
 
     `source` says by which draw: two places with one source are the same place.
@@ -52,6 +87,7 @@ class Place:
 
     source: str
     offset: int = 0
+    only: ClassVar[str] = "an entry at, or the release of, a random place"
 
     def datum(self) -> None:
         """Note that an entry there is looked at: no other entry may be, in the same turn."""
@@ -61,67 +97,20 @@ class Place:
             unsupported("an entry at a place that was kept from an expression")
         look_at(self.source)
 
-    def __add__(self, other: Any) -> Any:
-        if isinstance(other, (int, np.integer)) and not isinstance(other, bool):
-            return Place(self.source, self.offset + int(other))
-        return self._unknown()
-
-    __radd__ = __add__
-
     def __sub__(self, other: Any) -> Any:
-        return self + (-other) if isinstance(other, (int, np.integer)) else self._unknown()
-
-    def item(self) -> Place:
-        return self
-
-    def _unknown(self, *_: Any) -> Any:
-        unsupported("anything but an entry at, or the release of, a random place")
-
-    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __rsub__ = _unknown
-    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __int__ = __float__ = __bool__ = _unknown
-
-    def __eq__(self, other: object) -> Any:
-        if other is None or isinstance(other, str):
-            return False
-        self._unknown()
-
-    def __hash__(self) -> int:
-        return hash((self.source, self.offset))
+        return self + (-other) if isinstance(other, (int, np.integer)) else self._refused()
 
     def dpest_signature(self) -> Any:
         return ("place", self.source, self.offset)
 
 
-@dataclass(frozen=True)
-class Chosen:
+@dataclass(frozen=True, eq=False)
+class Chosen(_Unknown):
     """A place that was kept in the variable `path`, and is only handed on since."""
 
     path: str
     offset: int = 0
-
-    def item(self) -> Chosen:
-        return self
-
-    def __add__(self, other: Any) -> Any:
-        if isinstance(other, (int, np.integer)) and not isinstance(other, bool):
-            return Chosen(self.path, self.offset + int(other))
-        return self._unknown()
-
-    __radd__ = __add__
-
-    def _unknown(self, *_: Any) -> Any:
-        unsupported("anything but the release of a place that was kept")
-
-    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __rsub__ = _unknown
-    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __int__ = __float__ = __bool__ = _unknown
-
-    def __eq__(self, other: object) -> Any:
-        if other is None or isinstance(other, str):
-            return False
-        self._unknown()
-
-    def __hash__(self) -> int:
-        return hash((self.path, self.offset))
+    only: ClassVar[str] = "the release of a place that was kept"
 
     def dpest_signature(self) -> Any:
         return ("chosen", self.path, self.offset)
