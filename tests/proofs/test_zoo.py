@@ -10,8 +10,6 @@ import dpest
 from dpest import ANY, zoo
 from dpest.proofs import checker, finite_checker, prove
 
-# Right ones without a proof, and why.
-NOT_PROVED: dict[str, str] = {}
 # Right ones that are proved for the length of their domain alone, and why not for every length.
 AT_A_LENGTH = {
     "LaplaceMechanism": "an entry",  # one number
@@ -62,10 +60,6 @@ def test_what_is_proved_of_the_zoo(entry):
             assert REFUSED[entry.name] in proof.reason
             return
         assert proof.status == "refuted"
-    elif entry.name in NOT_PROVED:
-        assert (proof.status, proof.certificate) == ("unknown", None)
-        assert NOT_PROVED[entry.name] in proof.reason
-        return
     else:
         assert proof.proved
         assert proof.status in ("exact", "upper bound")
@@ -88,7 +82,7 @@ def test_what_is_proved_of_the_zoo(entry):
 
 
 def test_the_lists_name_mechanisms_of_the_zoo():
-    named = {*NOT_PROVED, *AT_A_LENGTH, *REFUSED}
+    named = {*AT_A_LENGTH, *REFUSED}
     assert named <= set(zoo.names())
-    assert all(zoo.get(n).about["right"] for n in (*NOT_PROVED, *AT_A_LENGTH))
+    assert all(zoo.get(n).about["right"] for n in AT_A_LENGTH)
     assert not any(zoo.get(n).about["right"] for n in REFUSED)

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from dpest import zoo
-from dpest.errors import TargetError, UntraceableError
+from dpest.errors import TargetError
 from dpest.inputs.patterns import patterns
 from dpest.program.batch import batch
 from dpest.program.trace import trace
@@ -19,9 +19,6 @@ from dpest.zoo.bloom_filter import BITS, HASHES, SET_BITS
 from zoo.two_samples import describe, p_values, smallest
 
 ENTRIES = zoo.entries()
-
-# Mechanisms that can't be traced, each with the reason.
-UNTRACEABLE: dict[str, str] = {}
 
 entries = pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
 
@@ -176,11 +173,7 @@ def test_the_comparison_can_fail():
 
 
 @entries
-def test_traces_unless_listed(entry):
-    if entry.name in UNTRACEABLE:
-        with pytest.raises(UntraceableError, match=r"additive\.py"):
-            trace(entry, some_input(entry))
-        return
+def test_traces(entry):
     if entry.name == "SVT34Parallel":
         entry = entry.with_params({"cutoff": 1})  # 121 paths in place of 3,136
     elif entry.name == "SVT6":

@@ -134,7 +134,7 @@ class Reals(Domain):
             raise InputError(
                 f"an empty domain: nothing lies between {self.low:g} and {self.high:g}"
             )
-        _check_length(self.length)
+        _require_length(self.length)
         low, high = max(self.low, self.box[0]), min(self.high, self.box[1])
         if low > high:  # the usual box lies outside: search near the domain's finite end
             low = self.low if self.low > -math.inf else self.high - 20
@@ -288,7 +288,7 @@ class Records(Domain):
         for _, low, high in self.fields or (("", self.low, self.high),):
             if not low <= high:
                 raise InputError(f"an empty domain: nothing lies between {low:g} and {high:g}")
-        _check_length(self.length)
+        _require_length(self.length)
 
     @property
     def width(self) -> float:
@@ -369,7 +369,7 @@ class Records(Domain):
         return f"records({self.length}, {self.low:g}, {self.high:g})"
 
 
-def _check_length(length: Length) -> None:
+def _require_length(length: Length) -> None:
     """The first number of a domain is its length; bounds in its place are a mistake, not a length.
 
     Datasets of length 0 are inputs of a domain of ANY length, not a domain of their own.
