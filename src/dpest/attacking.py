@@ -26,6 +26,8 @@ SEARCH_SHARE = 0.5
 DOUBLES_BUDGET = Budget(runs=100_000)
 # The chance of missing a violation that is stated where nothing else is asked for.
 MISSED = 0.05
+# The literature's patterns that are tried whatever the scouted pairs promise.
+PATTERNS = 8
 _TRIAL = 64
 _LEAST = 400
 
@@ -126,8 +128,15 @@ def sampler_of(campaign: Campaign) -> MechanismSampler:
 
 
 def pairs_of(campaign: Campaign) -> list[Pair]:
+    """The literature's patterns and the pairs around the numbers of the code, best first."""
     question = campaign.question
-    found = patterns(question.adjacency, question.domain, question.length, both_orders=False)
+    usual = patterns(question.adjacency, question.domain, question.length, both_orders=False)
+    scouted = [
+        (how, question.domain.as_input(x), question.domain.as_input(x2))
+        for _, how, x, x2 in campaign.scouted
+        if len(x) == question.length
+    ]
+    found = [*usual[:PATTERNS], *scouted, *usual[PATTERNS:]]
     if not found:
         raise InputError(
             f"no pair of neighbours is known for {question.domain} under {question.adjacency}; "

@@ -20,6 +20,9 @@ from dpest.ask.patterns import patterns
 from dpest.ask.questions import Resolved
 from dpest.ask.search import WorstPair, search
 from dpest.attacks.budget import Budget, Progress, Report
+from dpest.attacks.scouting.candidates import candidates
+from dpest.attacks.scouting.coupled import Coupled, Scored
+from dpest.attacks.scouting.landmarks import landmarks
 from dpest.errors import DomainError, DpestError, InputError, PathLimitError, RefusedError
 from dpest.evidence import EXACT, Evidence, Measure, Witness
 from dpest.pictures import curves
@@ -49,6 +52,9 @@ PROOF_SECONDS = 15.0
 ANY_SECONDS = 4.0
 # Points on a ray: next to the origin, then far out. The loss rises to its limit like 1/λ or faster.
 SCALES = (1.0, 1024.0, 32768.0, 1048576.0)
+# Pairs around the numbers of the code: seconds of computing to rank them, how many are kept, how
+# many the exact search begins with, and how much more another length must show to be chosen.
+SCOUT_SECONDS, MANY, STARTS, CLEARLY = 0.6, 64, 24, 2.0
 # What sampling may spend by default.
 RUNS, SECONDS = 400_000, 4.0
 
@@ -122,6 +128,9 @@ class Campaign:
                 self.prove((self.question.length,))
             if exact and not self.settled():
                 self.follow_rays()
+            if not self.settled():
+                self.choose_length()
+            if exact:
                 self.search_exactly()
             if "attack" in self.engines and self.lower_is_open():
                 self.sample()
@@ -364,6 +373,7 @@ class Campaign:
                 length=question.length,
                 budget=count if look else max(PAIRS, count),
                 seed=self.seed,
+                starts=[] if look else self.starts(),
                 enough=self.enough(),
                 idle=IDLE,
                 stop=lambda: deadline.passed() or len(refused) > 1,
@@ -382,6 +392,54 @@ class Campaign:
             self.consider((found.value, found.x, found.x2), how)
             if whole:
                 self.exhausted(found)
+
+    # Where to look ---------------------------------------------------------------------------
+
+    @functools.cached_property
+    def scouted(self) -> list[Scored]:
+        """Pairs around the numbers of the code that a few runs tell apart best."""
+        question = self.question
+        numbers = landmarks(question.mechanism)
+        self.tell("scouting pairs around the numbers of the code")
+        pairs = candidates(
+            question.adjacency,
+            question.domain,
+            question.length,
+            numbers,
+            other_lengths=question.length_assumed,
+        )
+        try:
+            ranked = Coupled(question.mechanism, question.domain).rank(pairs, SCOUT_SECONDS, MANY)
+        except DpestError as reason:
+            self.refuse("no pairs around the numbers of the code", str(reason))
+            return []
+        return [found for found in ranked if found.score > 0]
+
+    def starts(self) -> list[tuple[str, Any, Any]]:
+        """The scouted pairs of the question's length, most promising first."""
+        n = self.question.length
+        return [(s.how, s.x, s.x2) for s in self.scouted if len(s.x) == n][:STARTS]
+
+    def choose_length(self) -> None:
+        """Where nobody said how long the data are: the length at which they are told apart best.
+
+        Bounds for another length alone would no longer be about the question, so there are none.
+        """
+        question = self.question
+        fixed = any(e.side == "upper" and math.isfinite(e.value) for e in self.evidence)
+        if not question.length_assumed or fixed or not self.scouted:
+            return
+        usual = max((s.score for s in self.scouted if len(s.x) == question.length), default=0.0)
+        worst = max(self.scouted, key=lambda s: s.score)
+        n = len(worst.x)
+        if n == question.length or worst.score < CLEARLY * max(usual, 1.0):
+            return
+        self.notes.append(
+            f"nobody said how long the data are: audited at n = {n}, where a few runs tell "
+            "neighbours apart best"
+        )
+        self.evidence = [e for e in self.evidence if e.side == "upper"]
+        self.question = replace(question, length=n, domain=question.domain.with_length(n or None))
 
     def exhausted(self, found: WorstPair) -> None:
         """Every pair of a finite domain was computed: the maximum is an upper bound too."""
