@@ -24,7 +24,7 @@ from dpest.attacks.scouting.candidates import candidates
 from dpest.attacks.scouting.coupled import Coupled, Scored
 from dpest.attacks.scouting.landmarks import landmarks
 from dpest.errors import DomainError, DpestError, InputError, PathLimitError, RefusedError
-from dpest.evidence import EXACT, Evidence, Measure, Witness
+from dpest.evidence import EXACT, Demonstration, Evidence, Measure, Witness
 from dpest.pictures import curves
 from dpest.running.watchdog import Deadline, TimeUp, patient, watched
 from dpest.verdict import MEET, Verdict, exceeds
@@ -55,6 +55,8 @@ SCALES = (1.0, 1024.0, 32768.0, 1048576.0)
 # Pairs around the numbers of the code: seconds of computing to rank them, how many are kept, how
 # many the exact search begins with, and how much more another length must show to be chosen.
 SCOUT_SECONDS, MANY, STARTS, CLEARLY = 0.6, 64, 24, 2.0
+# The demonstration of a violation: seconds of computing, and pairs that are tried for it.
+DEMONSTRATION_SECONDS, DEMONSTRATED = 15.0, 24
 # What sampling may spend by default.
 RUNS, SECONDS = 400_000, 4.0
 
@@ -151,7 +153,33 @@ class Campaign:
             alpha=self.alpha,
             details=self.details,
             curves=self.curves,
+            demonstrating=self.demonstrate,
         )
+
+    def demonstrate(self) -> Demonstration | None:
+        """Which pair and event refute the claim with the fewest runs."""
+        question = self.question
+        if question.limit is None or question.measure.kind != "epsilon":
+            return None
+        from dpest.attacking import pairs_of, run_all_of
+        from dpest.attacks.demonstration.choosing import demonstrate
+
+        lower = self.verdict().lower
+        witness = [] if lower is None else [(lower.witness.x, lower.witness.x2)]
+        half, whole = (Deadline(DEMONSTRATION_SECONDS * share) for share in (0.2, 1.0))
+        try:
+            with watched(whole):
+                return demonstrate(
+                    question.mechanism,
+                    [*(p for p in witness if p[0] is not None), *pairs_of(self)[:DEMONSTRATED]],
+                    question.limit,
+                    question.measure.delta,
+                    seed=self.seed,
+                    late=half.passed,
+                    run_all=run_all_of(self),
+                )
+        except (DpestError, TimeUp):
+            return None  # the bounds stand without it
 
     def refuse(self, what: str, reason: str) -> None:
         """Note what was not done; what has one reason is said once."""
