@@ -31,10 +31,24 @@ def runs_to_refute(p: float, q: float, epsilon: float, delta: float) -> float:
     excess = p - math.exp(epsilon) * q - delta
     if excess <= 0:
         return math.inf
-    scatter = math.sqrt(p * (1 - p) + math.exp(2 * epsilon) * q * (1 - q))
+    first, second = _scatters(p, q, epsilon)
+    # With a δ the two chances are tested against a number between them, each on its own.
+    scatter = first + second if delta else math.hypot(first, second)
     # Where the event is all but certain to tell, the exact test still needs a few hits.
     few = (math.log(1 / LEVEL) + _Z_MISSED**2) / max(p, 1e-12) / max(1 - delta / p, 1e-3)
     return max(((_Z_LEVEL + _Z_MISSED) * scatter / excess) ** 2, few)
+
+
+def _scatters(p: float, q: float, epsilon: float) -> tuple[float, float]:
+    """The standard deviations that one run adds to p and to e^ε·q."""
+    return math.sqrt(p * (1 - p)), math.exp(epsilon) * math.sqrt(q * (1 - q))
+
+
+def middle_of(p: float, q: float, epsilon: float, delta: float) -> float:
+    """A chance for the second input between q and what p allows, equally far in sigmas."""
+    first, second = _scatters(p, max(q, 1e-9), epsilon)
+    excess = p - math.exp(epsilon) * q - delta
+    return q + excess * math.exp(-epsilon) * second / max(first + second, 1e-300)
 
 
 class _Plan(NamedTuple):
@@ -44,6 +58,8 @@ class _Plan(NamedTuple):
     found: Found
     p: float
     q: float
+    cautious_p: float
+    cautious_q: float
 
 
 def demonstrate(
@@ -73,7 +89,8 @@ def demonstrate(
         return None
     count = _round_up(max(best.needed, _LEAST))
     case, event = best.found.case, best.found.choice.event
-    text = script(mechanism, case.x, case.x2, event, epsilon, delta, count, best.q)
+    middle = middle_of(best.cautious_p, best.cautious_q, epsilon, delta)
+    text = script(mechanism, case.x, case.x2, event, epsilon, delta, count, middle)
     return Demonstration(case.x, case.x2, event.words, best.p, best.q, epsilon, delta, count, text)
 
 
@@ -89,7 +106,7 @@ def _planned(
         needed = runs_to_refute(p, q, epsilon, delta)
         if best is None or needed < best.needed:
             found = oriented(finalists[number][0], choice)
-            best = _Plan(needed, found, choice.k1 / runs, choice.k2 / runs)
+            best = _Plan(needed, found, choice.k1 / runs, choice.k2 / runs, p, q)
     return best if best is not None and math.isfinite(best.needed) else None
 
 

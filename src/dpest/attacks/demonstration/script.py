@@ -142,9 +142,9 @@ def script(
     epsilon: float,
     delta: float,
     runs: int,
-    q: float,
+    middle: float,
 ) -> str:
-    """`q` is what the event's chance on the second input was estimated at."""
+    """`middle`: a chance on the second input that the counts refute from both sides, for δ > 0."""
     extra = "".join(f", {key}={value!r}" for key, value in mechanism.params.items())
     call = f"mechanism(x{extra})" if mechanism.black_box else f"mechanism(x, rng{extra})"
     claim = f"{epsilon:g}-DP" if not delta else f"({epsilon:g}, {delta:g})-DP"
@@ -160,13 +160,8 @@ def script(
         _READING,
         _COUNTING.format(words=event.words, source=source, call=call),
         "c1, c2 = count(D1), count(D2)",
-        _APPROXIMATE.format(middle=_middle(q, epsilon, runs)) if delta else _PURE,
+        _APPROXIMATE.format(middle=middle) if delta else _PURE,
         'print(f"the event happened in {c1} of {RUNS} runs on D1 and in {c2} of {RUNS} on D2")',
         f'print(f"p-value of the claim {claim}: {{p_value:.3g}}")',
     ]
     return "\n".join(lines) + "\n"
-
-
-def _middle(q: float, epsilon: float, runs: int) -> float:
-    """A little above q: as far as its own scatter goes."""
-    return q + 3.5 * (max(q, 1 / runs) * (1 - q) / runs) ** 0.5 + 7 / runs * (q == 0)

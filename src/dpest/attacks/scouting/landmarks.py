@@ -60,9 +60,10 @@ Clip = Callable[[float], Any]
 
 def around(numbers: Iterable[float], clip: Clip) -> list[Any]:
     """Entries of a domain at, just below and just above each number, without repetition."""
-    found: dict[Any, None] = {}
+    found: dict[str, Any] = {}
     for number in numbers:
         near = max(abs(number), 1.0) * 1e-6
         for value in (number, number - near, number + near, number - 1, number + 1):
-            found.setdefault(clip(value))
-    return list(found)
+            entry = clip(value)
+            found.setdefault(repr(entry), entry)
+    return list(found.values())
