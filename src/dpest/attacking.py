@@ -27,8 +27,6 @@ SEARCH_SHARE = 0.5
 DOUBLES_BUDGET = Budget(runs=100_000)
 # The chance of missing a violation that is stated where nothing else is asked for.
 MISSED = 0.05
-# The literature's patterns that are tried whatever the scouted pairs promise.
-PATTERNS = 8
 _TRIAL = 64
 _LEAST = 400
 
@@ -138,12 +136,7 @@ def pairs_of(campaign: Campaign) -> list[Pair]:
     """The literature's patterns and the pairs around the numbers of the code, best first."""
     question = campaign.question
     usual = patterns(question.adjacency, question.domain, question.length, both_orders=False)
-    scouted = [
-        (how, question.domain.as_input(x), question.domain.as_input(x2))
-        for _, how, x, x2 in campaign.scouted
-        if len(x) == question.length
-    ]
-    found = [*usual[:PATTERNS], *scouted, *usual[PATTERNS:]]
+    found = [*campaign.clearly_worse(usual), *usual]
     if not found:
         raise InputError(
             f"no pair of neighbours is known for {question.domain} under {question.adjacency}; "

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpest import measures
 from dpest.ask.domains import ANY, Reals, integers
-from dpest.ask.patterns import patterns
+from dpest.ask.patterns import Pattern, patterns
 from dpest.ask.questions import Resolved
 from dpest.ask.search import WorstPair, search
 from dpest.attacks.budget import Budget, Progress, Report
@@ -53,8 +53,9 @@ ANY_SECONDS = 4.0
 # Points on a ray: next to the origin, then far out. The loss rises to its limit like 1/λ or faster.
 SCALES = (1.0, 1024.0, 32768.0, 1048576.0)
 # Pairs around the numbers of the code: seconds of computing to rank them, how many are kept, how
-# many the exact search begins with, and how much more another length must show to be chosen.
-SCOUT_SECONDS, MANY, STARTS, CLEARLY = 0.6, 64, 24, 2.0
+# many the exact search begins with, how many an attack may be given, and how much more they, or
+# another length, must show for that.
+SCOUT_SECONDS, MANY, STARTS, PROMISING, CLEARLY = 0.6, 64, 24, 8, 2.0
 # The demonstration of a violation: seconds of computing, and pairs that are tried for it.
 DEMONSTRATION_SECONDS, DEMONSTRATED = 15.0, 24
 # What sampling may spend by default.
@@ -447,6 +448,20 @@ class Campaign:
         """The scouted pairs of the question's length, most promising first."""
         n = self.question.length
         return [(s.how, s.x, s.x2) for s in self.scouted if len(s.x) == n][:STARTS]
+
+    def clearly_worse(self, known: Sequence[Pattern]) -> list[Pattern]:
+        """Scouted pairs that a few runs tell apart much better than the known ones.
+
+        Every pair that is looked at costs runs: where nothing promises more, nothing is added.
+        """
+        domain, n = self.question.domain, self.question.length
+        scouted = [s for s in self.scouted if len(s.x) == n]
+        if not scouted:
+            return []
+        usual = Coupled(self.question.mechanism, domain).rank(known, SCOUT_SECONDS, len(known))
+        best = max((s.score for s in usual), default=0.0)
+        worse = [s for s in scouted if s.score > CLEARLY * max(best, 0.5)]
+        return [(s.how, domain.as_input(s.x), domain.as_input(s.x2)) for s in worse[:PROMISING]]
 
     def choose_length(self) -> None:
         """Where nobody said how long the data are: the length at which they are told apart best.

@@ -7,6 +7,7 @@ noise does to the output from run to run. This ranks pairs; it bounds nothing.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -25,6 +26,11 @@ RUNS = 6
 # A difference in what is discrete, where the noise never makes one, is worth a large one of reals.
 _CERTAIN = 50.0
 _MOST = 1e6
+# Where runs share nothing, more of them are needed, and medians scatter by themselves.
+_MANY_RUNS, _CHANCE = 24, 0.6
+
+
+Output = tuple[Any, list[Any]]  # its skeleton and its leaves
 
 
 class Scored(NamedTuple):
@@ -41,7 +47,8 @@ class Coupled:
         self._mechanism = mechanism
         self._domain = domain
         self._runs = runs
-        self._known: dict[str, list[tuple[Any, list[Any]]]] = {}
+        self._known: dict[str, list[Output]] = {}
+        self._coupled: bool | None = None
 
     def rank(self, pairs: Iterable[Candidate], seconds: float, most: int) -> list[Scored]:
         """The pairs with the largest scores, as far as `seconds` of computing go."""
@@ -58,7 +65,9 @@ class Coupled:
 
     def score(self, x: Any, x2: Any) -> float:
         """How far apart the outputs are, in units of their own scatter."""
-        ours, theirs = self._outputs(x), self._outputs(x2)
+        if not self._repeatable(x):
+            return self._apart(self._outputs(x, _MANY_RUNS), self._outputs(x2, _MANY_RUNS))
+        ours, theirs = self._outputs(x, self._runs), self._outputs(x2, self._runs)
         scatter = _smaller(_scatter(ours), _scatter(theirs))
         total = 0.0
         for (shape, leaves), (shape2, leaves2) in zip(ours, theirs, strict=True):
@@ -69,15 +78,36 @@ class Coupled:
                 total += _distance(a, b, scatter.get((shape, i), 0.0))
         return min(total / self._runs, _MOST)
 
-    def _outputs(self, x: Any) -> list[tuple[Any, list[Any]]]:
+    def _repeatable(self, x: Any) -> bool:
+        """Whether the same randomness gives the same output: found on the first input."""
+        if self._coupled is None:
+            self._coupled = _equal(self._output(x, 0), self._output(x, 0))
+        return self._coupled
+
+    @staticmethod
+    def _apart(ours: list[Output], theirs: list[Output]) -> float:
+        """Of runs that share nothing: how far their medians are apart, beyond what chance does."""
+        if not {str(shape) for shape, _ in ours} & {str(shape) for shape, _ in theirs}:
+            return _CERTAIN
+        first, second = _columns(ours), _columns(theirs)
+        total = 0.0
+        for place in first.keys() & second.keys():
+            one, two = np.array(first[place]), np.array(second[place])
+            scatter = float(np.subtract(*np.quantile([*one, *two], [0.75, 0.25])))
+            shift = float(abs(np.median(one) - np.median(two)))
+            if shift > 0:
+                total += max(shift / scatter - _CHANCE, 0.0) if scatter > 0 else _MOST
+        return min(total, _MOST)
+
+    def _outputs(self, x: Any, runs: int) -> list[Output]:
         key = repr(x)
         if key not in self._known:
-            self._known[key] = [self._output(x, seed) for seed in range(self._runs)]
+            self._known[key] = [self._output(x, seed) for seed in range(runs)]
         return self._known[key]
 
-    def _output(self, x: Any, seed: int) -> tuple[Any, list[Any]]:
+    def _output(self, x: Any, seed: int) -> Output:
         target = self._mechanism
-        given = self._domain.as_input(list(x) if isinstance(x, list) else x)
+        given = copy.deepcopy(self._domain.as_input(x))
         with global_randomness(np.random.SeedSequence(seed)):
             try:
                 if target.takes_size:
@@ -95,18 +125,28 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and math.isfinite(value)
 
 
-def _scatter(outputs: list[tuple[Any, list[Any]]]) -> dict[tuple[Any, int], float]:
-    """The spread of each real place of the output over the runs: its interquartile range."""
+def _columns(outputs: list[Output]) -> dict[tuple[Any, int], list[float]]:
+    """The real values at each place of the output, over the runs."""
     columns: dict[tuple[Any, int], list[float]] = {}
     for shape, leaves in outputs:
         for i, leaf in enumerate(leaves):
             if _is_real(leaf):
                 columns.setdefault((shape, i), []).append(float(leaf))
-    found = {}
-    for place, values in columns.items():
-        low, high = np.quantile(values, [0.25, 0.75])
-        found[place] = float(high - low)
-    return found
+    return columns
+
+
+def _scatter(outputs: list[Output]) -> dict[tuple[Any, int], float]:
+    """The spread of each real place of the output over the runs: its interquartile range."""
+    return {
+        place: float(np.subtract(*np.quantile(values, [0.75, 0.25])))
+        for place, values in _columns(outputs).items()
+    }
+
+
+def _equal(one: Output, other: Output) -> bool:
+    return one[0] == other[0] and all(
+        _distance(a, b, 0.0) == 0 for a, b in zip(one[1], other[1], strict=True)
+    )
 
 
 def _smaller(
@@ -116,7 +156,7 @@ def _smaller(
     return {k: min(one.get(k, 0.0), other.get(k, 0.0)) for k in one.keys() | other.keys()}
 
 
-def _all_shaped(outputs: list[tuple[Any, list[Any]]], shape: Any) -> bool:
+def _all_shaped(outputs: list[Output], shape: Any) -> bool:
     return all(other == shape for other, _ in outputs)
 
 
