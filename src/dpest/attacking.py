@@ -17,6 +17,7 @@ from dpest.verdict import exceeds
 
 if TYPE_CHECKING:
     from dpest.campaign import Campaign
+    from dpest.running.samples import Samples
 
 Pair = tuple[Any, Any]
 
@@ -95,7 +96,7 @@ def _attack(
             length=DEFAULT_LENGTHS if question.length_assumed else question.length,
             epsilon=question.limit,
             budget=campaign.given_budget,
-            run_all=campaign.runner.batches if campaign.runner is not None else None,
+            run_all=run_all_of(campaign),
             **settings,
         )
     if method == "finder":
@@ -121,13 +122,21 @@ def _attack(
 
 def sampler_of(campaign: Campaign) -> MechanismSampler:
     """Runs of the question's mechanism, wherever the campaign was told to run them."""
-    run_all = campaign.runner.batches if campaign.runner is not None else None
-    return MechanismSampler(campaign.question.mechanism, device=campaign.device, run_all=run_all)
+    return MechanismSampler(
+        campaign.question.mechanism, device=campaign.device, run_all=run_all_of(campaign)
+    )
+
+
+def run_all_of(campaign: Campaign) -> Callable[..., list[Samples]] | None:
+    """How the campaign's workers draw, if it has some."""
+    return campaign.runner.batches if campaign.runner is not None else None
 
 
 def pairs_of(campaign: Campaign) -> list[Pair]:
+    """The literature's patterns and the pairs around the numbers of the code, best first."""
     question = campaign.question
-    found = patterns(question.adjacency, question.domain, question.length, both_orders=False)
+    usual = patterns(question.adjacency, question.domain, question.length, both_orders=False)
+    found = [*campaign.clearly_worse(usual), *usual]
     if not found:
         raise InputError(
             f"no pair of neighbours is known for {question.domain} under {question.adjacency}; "

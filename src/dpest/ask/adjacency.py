@@ -24,6 +24,10 @@ class Adjacency:
 
     radius: Any = 1
     name: ClassVar[str] = ""
+    moves_one: ClassVar[bool] = False
+    """Whether neighbours differ in one entry alone, which may be replaced, added or removed."""
+    changes_length: ClassVar[bool] = False
+    """Whether neighbours differ in the number of their entries."""
 
     def __post_init__(self) -> None:
         if self.radius is not None and not (is_real(self.radius) and 0 < self.radius < math.inf):
@@ -204,6 +208,7 @@ class ReplaceOne(Adjacency):
 
     radius: Any = None
     name: ClassVar[str] = "replace_one"
+    moves_one: ClassVar[bool] = True
 
     def _check(self, x: Any, x2: Any) -> None:
         a, b = entries(x), entries(x2)
@@ -262,6 +267,8 @@ class AddRemoveOne(Adjacency):
 
     radius: Any = None
     name: ClassVar[str] = "add_remove_one"
+    moves_one: ClassVar[bool] = True
+    changes_length: ClassVar[bool] = True
 
     def _check(self, x: Any, x2: Any) -> None:
         a, b = entries(x), entries(x2)

@@ -12,6 +12,7 @@ import numpy as np
 
 from dpest import __version__
 from dpest.evidence import Evidence, Measure, Witness
+from dpest.report.sentence import sentence
 from dpest.verdict import Verdict
 
 FORMAT = "dpest-verdict/1"
@@ -38,6 +39,8 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "lower": bound(verdict.lower),
         "upper": bound(verdict.upper),
         "floating_point": floating_point(verdict),
+        "sentence": sentence(verdict),
+        "demonstration": demonstration(verdict),
         "evidence": [{"side": e.side, **(bound(e) or {})} for e in verdict.evidence],
         "notes": list(verdict.notes),
         "alpha": verdict.alpha,
@@ -45,6 +48,11 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "seconds": verdict.seconds,
         "details": plain(verdict.details),
     }
+
+
+def demonstration(verdict: Verdict) -> dict[str, Any] | None:
+    found = verdict.demonstration
+    return None if found is None else plain(found.to_dict())
 
 
 def floating_point(verdict: Verdict) -> dict[str, Any] | None:

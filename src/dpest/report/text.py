@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dpest.evidence import Evidence, Measure
+from dpest.report.sentence import sentence
 from dpest.verdict import MEET, Verdict
 
 if TYPE_CHECKING:
@@ -161,6 +162,17 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
         f"claim       {question.claim or 'none: measured only'}",
     ]
     blocks = [("Question", asked)]
+    shown = verdict.demonstration
+    if shown is not None:
+        title = f"Demonstration: refutes the claim in {shown.runs:,} runs on each input"
+        lines = [
+            f"inputs   {show_input(shown.x)}",
+            f"against  {show_input(shown.x2)}",
+            f"event    {shown.event}",
+            f"estimate {shown.p:.3g} of the runs against {shown.q:.3g}",
+            "run it   --replay FILE writes a script that needs the function and NumPy alone",
+        ]
+        blocks.insert(0, (title, lines))
     if verdict.lower is not None:
         low = verdict.lower
         title = f"At least {number(low.value)}: {obtained(low)} ({cost(low)})"
@@ -199,7 +211,7 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
 
 
 def plain(verdict: Verdict, verbose: bool = False) -> str:
-    lines = [headline(verdict)]
+    lines = [headline(verdict), *filter(None, [sentence(verdict)])]
     for title, body in sections(verdict, verbose):
         lines += ["", title, *[f"  {line}" for line in body]]
     return "\n".join(lines)
@@ -213,6 +225,8 @@ def show(verdict: Verdict, console: Console, verbose: bool = False, quiet: bool 
     console.print(Text(headline(verdict), style=style), soft_wrap=True)
     if quiet:
         return
+    if said := sentence(verdict):
+        console.print(Text(said), soft_wrap=True)
     for title, body in sections(verdict, verbose):
         console.print()
         console.print(Text(title, style="bold"), soft_wrap=True)
