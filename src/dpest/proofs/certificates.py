@@ -1,4 +1,4 @@
-"""Certificates: all that the checker needs, nothing that it has to believe."""
+"""Certificates: all that the kernel needs, nothing that it has to believe."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dpest.reading.records.record_cases import Cases
 
 
 class UncertifiedError(Exception):
-    """A step holds, but not by a certificate that the checker knows."""
+    """A step holds, but not by a certificate that the kernel knows."""
 
 
 def header(
