@@ -52,7 +52,7 @@ def candidates(
 def _of_length(
     adjacency: Adjacency, domain: Reals | Records, n: int, numbers: Sequence[float]
 ) -> Iterator[Candidate]:
-    make = _datasets if adjacency.moves_one else _vectors
+    make = _datasets if adjacency.swaps_entries else _vectors
     for how, x, x2 in make(adjacency, domain, n, numbers):
         differ = len(x) != len(x2) or not all(map(same, x, x2))
         if differ and adjacency.holds(x, x2, domain):
