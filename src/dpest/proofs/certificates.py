@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import math
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -22,6 +20,7 @@ from dpest.reading.loops.loops import Graph
 from dpest.reading.loops.merging import Model
 from dpest.reading.loops.piece_runs import Block, World
 from dpest.reading.records.record_cases import Cases
+from dpest.running.places import source_of, undeclared
 
 FORMAT = "dpest-certificate/1"
 
@@ -45,13 +44,13 @@ def header(
     draws: Mapping[Symbol, Draw],
     world: World,
 ) -> dict[str, Any]:
-    source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+    source = source_of(function)
     return {
         "format": FORMAT,
         "mechanism": name,
         "source": source,
         "sha256": hashlib.sha256(source.encode()).hexdigest(),
-        "module": getattr(inspect.unwrap(function), "__module__", None),
+        "module": getattr(undeclared(function), "__module__", None),
         "parameters": {k: repr(v) for k, v in parameters.items()},
         "unit": unit,
         "adjacency": {"name": adjacency.name, "radius": number(radius)},
@@ -98,14 +97,14 @@ def table(
     found: Any,
 ) -> dict[str, Any]:
     """A finite mechanism: the exact chances of every output on every input."""
-    source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+    source = source_of(function)
     radius = adjacency._exact_radius() if adjacency.radius is not None else math.inf
     return {
         "format": FORMAT,
         "mechanism": name,
         "source": source,
         "sha256": hashlib.sha256(source.encode()).hexdigest(),
-        "module": getattr(inspect.unwrap(function), "__module__", None),
+        "module": getattr(undeclared(function), "__module__", None),
         "parameters": {k: repr(v) for k, v in parameters.items()},
         "unit": unit,
         "adjacency": {"name": adjacency.name, "radius": number(radius)},

@@ -9,10 +9,8 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib
-import inspect
 import math
 import tempfile
-import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -23,6 +21,7 @@ from dpest.ask.adjacency import Adjacency, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.ask.domains import ANY, Domain, finite, integers, reals, records
 from dpest.errors import DpestError, RefusedError
+from dpest.running.places import source_of
 
 _MODEL = (
     "unit",
@@ -152,7 +151,7 @@ def _parameters(certificate: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _source(function: Callable[..., Any]) -> str:
-    return textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+    return source_of(function)
 
 
 @contextlib.contextmanager
