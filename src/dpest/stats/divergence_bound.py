@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
+from dpest.stats import gaussian_curve
 from dpest.stats._checks import check_alpha
-from dpest.stats.gaussian_curve import ordinal_probit
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.intp]
@@ -31,7 +32,9 @@ _LARGEST = 200.0
 # Nats of wealth that a promise reckons with.
 _NATS = 5.0
 # Likelihood ratios are also tried with this many classes at either end counted as the next one.
-_CAPS = (0, 1, 2, 4, 6)
+_CAPS = (0, 1, 2, 4, 6, 9)
+# Scores look like two Gaussians while the test of the fit does not reject that at this level.
+_FITS = 0.02
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Bound:
     swapped: bool
     pairs: int
     estimate: float
+    error: float
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ def divergence_bound(
     pairs = min(len(first) - m, len(second) - n)
     witness = _learn(first[:m], second[:n], order, pairs) if pairs >= 2 * _FIRST_BATCH else None
     if witness is None:
-        return Bound(0.0, order or 1.0, False, pairs, 0.0)
+        return Bound(0.0, order or 1.0, False, pairs, 0.0, math.inf)
     return measured(witness, first[m : m + pairs], second[n : n + pairs], alpha, order is None)
 
 
@@ -120,8 +124,10 @@ def measured(
             middle = 0.5 * (low + high)
             low, high = (middle, high) if refuted(middle) else (low, middle)
     factor = witness.order if zcdp else 1.0
-    estimate = _plug_in(batches.sum(axis=0), witness.order) / factor
-    return Bound(low / factor, witness.order, witness.swapped, len(ones), estimate)
+    estimate, error = _plug_in(batches.sum(axis=0), witness.order)
+    return Bound(
+        low / factor, witness.order, witness.swapped, len(ones), estimate / factor, error / factor
+    )
 
 
 def _batches(ones: Counts, others: Counts, classes: int) -> Floats:
@@ -147,59 +153,93 @@ def _largest_log_wealth(batches: Floats, z: Floats, limit: float) -> float:
         # The mean can't be so small: no such pair of distributions.
         return math.inf if limit < lowest else 0.0
     gain = z - limit
-    most = 0.7 / (limit - lowest)
-    # Before anything is seen, a small stake; it weighs as much as 10 pairs.
-    weight, total, square = 10.0, 0.0, 10.0 * float(np.mean(gain**2))
+    most = 0.5 / (limit - lowest)
+    total, square = 0.0, 0.0  # before anything is seen, nothing is staked
     log_wealth, largest = 0.0, 0.0
     for table in batches:
         stake = min(max(total / square, 0.0), most) if square > 0.0 else 0.0
         if stake > 0.0:
             log_wealth += float(np.sum(table * np.log1p(stake * gain)))
             largest = max(largest, log_wealth)
-        weight += float(table.sum())
         total += float(np.sum(table * gain))
         square += float(np.sum(table * gain**2))
     return largest
 
 
 def _learn(first: Floats, second: Floats, order: float | None, pairs: int) -> Witness | None:
-    """The witness that promises the largest bound, judged on the scores it is learnt from."""
+    """The witness that promises the largest bound, judged on the scores it is learnt from.
+
+    Where the scores look like two Gaussians, the likelihood ratio and the promise are those of
+    Gaussians: one number is learnt, and the tails are not taken from a few scores. Elsewhere they
+    are what was seen in each class.
+    """
     pooled = np.sort(np.concatenate([first, second]))
-    classes = min(_CLASSES, len(pooled) // _LEAST)
-    if classes < 2:
+    if len(pooled) < 2 * _LEAST:
         return None
-    share = 0.5 * (1.0 - np.cos(np.linspace(0.0, math.pi, classes + 1)[1:-1]))
-    edges = np.unique(pooled[np.round(share * len(pooled)).astype(np.intp)])
-    p = np.bincount(np.searchsorted(edges, first, side="right"), minlength=len(edges) + 1)
-    q = np.bincount(np.searchsorted(edges, second, side="right"), minlength=len(edges) + 1)
-    found = [
-        _promise(edges, ratio, p / p.sum(), q / q.sum(), a, swapped, pairs, fitted)
-        for ratio, fitted in _ratios(p.astype(np.float64), q.astype(np.float64))
-        for a in ((order,) if order is not None else ORDERS)
-        for swapped in (False, True)
-    ]
-    per_order = [(w, worth / (w.order if order is None else 1.0)) for w, worth in found]
-    witness, worth = max(per_order, key=lambda pair: pair[1])
+    rng = np.random.default_rng(0)
+    chance, _ = gaussian_curve.fit_p_value(first, second, rng)
+    area = gaussian_curve.right_pairs(first, second, rng)
+    mu, _ = gaussian_curve.mu_estimate(area, len(first), len(second))
+    like_gaussians = chance > _FITS
+    found: list[tuple[float, Witness]] = []
+    for most in (_CLASSES, 3 * _CLASSES):
+        edges = _edges(pooled, min(most, len(pooled) // _LEAST))
+        p, q = _frequencies(edges, first), _frequencies(edges, second)
+        if like_gaussians:
+            p, q = _as_gaussians(p, q, mu)
+        fitted = 0.5 * (1 if like_gaussians else len(p)) * (1 / len(first) + 1 / len(second))
+        ratio = np.log(p) - np.log(q)
+        for cap in _CAPS:
+            if 2 * cap + 2 < len(p):
+                ordered = np.sort(ratio)
+                capped = np.clip(ratio, ordered[cap], ordered[-1 - cap])
+                found.extend(_promises(edges, capped, p, q, order, pairs, fitted))
+    worth, witness = max(found, key=lambda pair: pair[0])
     return witness if worth > 0.0 else None
 
 
-def _ratios(p: Floats, q: Floats) -> list[tuple[Floats, float]]:
-    """Log-likelihood ratios of the classes, as two Gaussians have them and as they were seen, each
-    with what it seems better than it is, on the scores it was made from.
-    """
-    chances = ordinal_probit(p, q)
-    parameters = 1.0 / p.sum() + 1.0 / q.sum()
-    smooth = 2.0
-    seen = np.log((p + smooth) / (p.sum() + smooth * len(p)))
-    seen -= np.log((q + smooth) / (q.sum() + smooth * len(q)))
-    gaussian = np.log(chances.first) - np.log(chances.second)
+def _edges(pooled: Floats, classes: int) -> Floats:
+    """Cuts between classes of scores, the smaller ones towards both ends."""
+    share = 0.5 * (1.0 - np.cos(np.linspace(0.0, math.pi, max(classes, 2) + 1)[1:-1]))
+    return np.unique(pooled[np.round(share * len(pooled)).astype(np.intp)])
+
+
+def _frequencies(edges: Floats, scores: Floats) -> Floats:
+    """The classes' frequencies, smoothed."""
+    counts = np.bincount(np.searchsorted(edges, scores, side="right"), minlength=len(edges) + 1)
+    return (counts + 1.0) / (counts.sum() + len(counts))
+
+
+def _as_gaussians(p: Floats, q: Floats, mu: float) -> tuple[Floats, Floats]:
+    """The classes' chances for two Gaussians mu apart, cut where as much lies below as was seen."""
+    below = np.cumsum(p + q)[:-1] / 2.0
+    low, high = np.full(len(below), -20.0), np.full(len(below), 20.0)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        less = 0.5 * (ndtr(middle - 0.5 * mu) + ndtr(middle + 0.5 * mu)) < below
+        low, high = np.where(less, middle, low), np.where(less, high, middle)
+    rows = [
+        np.maximum(np.diff(np.concatenate([[0.0], ndtr(low + move), [1.0]])), 1e-300)
+        for move in (-0.5 * mu, 0.5 * mu)
+    ]
+    return rows[0], rows[1]
+
+
+def _promises(
+    edges: Floats,
+    ratio: Floats,
+    p: Floats,
+    q: Floats,
+    order: float | None,
+    pairs: int,
+    fitted: float,
+) -> list[tuple[float, Witness]]:
+    """Witnesses with this ratio, of the order asked (of all, per order) and both directions."""
     found = []
-    for cap in _CAPS:
-        if 2 * cap + 2 < len(p):
-            for ratio, free in ((gaussian, 1), (seen, len(p))):
-                ordered = np.sort(ratio)
-                capped = np.clip(ratio, ordered[cap], ordered[-1 - cap])
-                found.append((capped, 0.5 * free * parameters))
+    for a in (order,) if order is not None else ORDERS:
+        for swapped in (False, True):
+            witness, worth = _promise(edges, ratio, p, q, a, swapped, pairs, fitted)
+            found.append((worth / (a if order is None else 1.0), witness))
     return found
 
 
@@ -236,11 +276,17 @@ def _variance(p: Floats, values: Floats) -> float:
     return float(np.dot(p, (values - mean) ** 2))
 
 
-def _plug_in(table: Floats, order: float) -> float:
-    """The divergence of the classes' frequencies, smoothed: an estimate."""
+def _plug_in(table: Floats, order: float) -> tuple[float, float]:
+    """The divergence of the classes' frequencies, smoothed, and its standard error: an estimate."""
     p, q = (table.sum(axis=axis) + 0.5 for axis in (1, 0))
     p, q = p / p.sum(), q / q.sum()
     loss = np.log(p) - np.log(q)
     if order == 1.0:
-        return float(np.dot(p, loss))
-    return math.log(float(np.dot(p, np.exp((order - 1.0) * loss)))) / (order - 1.0)
+        value, slope_p, slope_q = float(np.dot(p, loss)), loss, np.exp(loss)
+    else:
+        moment = float(np.dot(p, np.exp((order - 1.0) * loss)))
+        value = math.log(moment) / (order - 1.0)
+        slope_p = order / (order - 1.0) * np.exp((order - 1.0) * loss) / moment
+        slope_q = np.exp(order * loss) / moment
+    variance = (_variance(p, slope_p) + _variance(q, slope_q)) / max(float(table.sum()), 1.0)
+    return max(0.0, value), math.sqrt(variance)

@@ -103,17 +103,26 @@ class ExtremeLabels:
 
     def observed(self, delta: float = 0.0) -> tuple[str, int, int, int]:
         """The look whose odds are best after two standard errors: its name, sizes, wrong labels."""
+        return self._best(delta)[1]
+
+    def promise(self, delta: float = 0.0) -> float:
+        """The log-odds of that look, two standard errors down; to compare scores with, no bound."""
+        return self._best(delta)[0]
+
+    def _best(self, delta: float) -> tuple[float, tuple[str, int, int, int]]:
         best, found = -math.inf, ("top", 0, 0, 0)
         for way in self.looks:
-            for top, bottom, wrong in zip(way.top, way.bottom, way.wrong, strict=True):
-                right = int(top + bottom - wrong) - delta * self.runs
+            for top, bottom, wrong in zip(
+                way.top.tolist(), way.bottom.tolist(), way.wrong.tolist(), strict=True
+            ):
+                right = top + bottom - wrong - delta * self.runs
                 if right <= 0:
                     continue
                 spread = math.sqrt(1.0 / right + 1.0 / (wrong + 0.5))
                 value = math.log(right / (wrong + 0.5)) - 2.0 * spread
                 if value > best:
-                    best, found = value, (way.name, int(top), int(bottom), int(wrong))
-        return found
+                    best, found = value, (way.name, top, bottom, wrong)
+        return best, found
 
 
 def _least(
