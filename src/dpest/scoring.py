@@ -22,6 +22,7 @@ from dpest.attacks.scores.evidence import (
 from dpest.attacks.scores.learning import learnt_score
 from dpest.errors import DomainError, InputError
 from dpest.evidence import ESTIMATE, Evidence, Measure, Witness, confidence
+from dpest.notions import domain
 from dpest.notions.claims import ApproxDP, Claim, GaussianDP, PureDP, parse_claim
 from dpest.running.samples import Samples
 from dpest.stats import one_run as one_run_bounds
@@ -67,9 +68,7 @@ def audit_scores(
     """
     started = time.monotonic()
     stated = _claim_of(claim, epsilon, delta)
-    measure, limit = measured(stated)
-    if stated is None and delta:
-        measure = Measure(delta=float(delta))
+    measure, limit = measure_of(claim, epsilon, delta)
     _check_alpha(alpha)
     first, second = _rows(inside, "inside"), _rows(outside, "outside")
     notes: list[str] = []
@@ -151,9 +150,7 @@ def one_run(
     """
     started = time.monotonic()
     stated = _claim_of(claim, epsilon, delta)
-    measure, limit = measured(stated)
-    if stated is None and delta:
-        measure = Measure(delta=float(delta))
+    measure, limit = measure_of(claim, epsilon, delta)
     if measure.kind not in ("epsilon", "gdp"):
         raise InputError("one run bounds ε, ε at a δ, or μ of Gaussian DP: claim one of them")
     _check_alpha(alpha)
@@ -300,6 +297,16 @@ def _canaries(scores: ArrayLike, included: ArrayLike) -> tuple[Floats, NDArray[n
     if len(values) < 2:
         raise InputError(f"one run needs at least two canaries, got {len(values)}")
     return values, labels
+
+
+def measure_of(
+    claim: Claim | str | None, epsilon: float | None = None, delta: float | None = None
+) -> tuple[Measure, float | None]:
+    """What is asked about, and what is claimed of it; ε, at the δ if there is one, by default."""
+    stated = _claim_of(claim, epsilon, delta)
+    if stated is None and delta:
+        return Measure(delta=float(domain.probability(delta, "delta"))), None
+    return measured(stated)
 
 
 def _claim_of(

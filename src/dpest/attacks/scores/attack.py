@@ -6,6 +6,7 @@ It bounds every measure: ε, ε at a δ, μ of Gaussian DP, Rényi divergences, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,8 @@ def scores_attack(
         notes=tuple(notes),
         details={"score": scorer.describe(), "interrupted": interrupted, "measured": scored.runs},
     )
-    return lower.with_(seconds=meter.seconds)
+    event = f"{lower.witness.event} (score: {scorer.describe()})" if lower.witness.event else ""
+    return lower.with_(seconds=meter.seconds, witness=replace(lower.witness, event=event))
 
 
 def _worst(runs: _Runs, pairs: Sequence[Pair], measure: Measure, total: int) -> Pair:
