@@ -20,6 +20,8 @@ _HOMES = {
     "prove": "dpest.auditing",
     "calibrate": "dpest.calibration",
     "assert_private": "dpest.auditing",
+    "audit_scores": "dpest.scoring",
+    "one_run": "dpest.scoring",
     "Verdict": "dpest.verdict",
     "Evidence": "dpest.evidence",
     "Witness": "dpest.evidence",

@@ -12,7 +12,7 @@ from dpest.ask.patterns import patterns
 from dpest.attacks.budget import Budget
 from dpest.attacks.sampler import MechanismSampler, Sampler
 from dpest.errors import DpestError, InputError
-from dpest.evidence import Evidence, Measure
+from dpest.evidence import ESTIMATE, Evidence, Measure
 from dpest.verdict import exceeds
 
 if TYPE_CHECKING:
@@ -60,8 +60,20 @@ def _attack(
         **options,
     }
     delta = question.measure.delta
+    if method == "scores":
+        from dpest.attacks.scores.attack import scores_attack
+
+        sampler = sampler_of(campaign)
+        pairs = [(x, x2)] if x is not None else pairs_of(campaign)
+        budget = in_runs(sampler, pairs[0][0], campaign.attack_budget)
+        return _judged(
+            scores_attack(sampler, pairs, measure=question.measure, budget=budget, **settings),
+            question.limit,
+        )
     if question.measure.kind != "epsilon":
-        raise InputError("an attack bounds ε, or ε at a δ; give --epsilon and --delta")
+        raise InputError(
+            f"the attack {method} bounds ε, or ε at a δ; the method scores bounds {question.measure}"
+        )
     if method == "sequential":
         from dpest.attacks.sequential import sequential_attack
 
@@ -116,8 +128,13 @@ def _attack(
             **settings,
         )
     raise InputError(
-        f"no attack is called {method!r}; there are sequential, sniper, statdp, finder"
+        f"no attack is called {method!r}; there are sequential, sniper, statdp, finder, scores"
     )
+
+
+def _judged(evidence: Evidence, limit: float | None) -> Evidence:
+    refuted = limit is not None and evidence.value > limit
+    return evidence.with_(details={**evidence.details, "refuted_claim": refuted})
 
 
 def sampler_of(campaign: Campaign) -> MechanismSampler:
@@ -195,10 +212,9 @@ def statistical(campaign: Campaign) -> list[Evidence]:
     from dpest.attacks.sequential import sequential_attack
 
     question = campaign.question
-    if question.measure.kind != "epsilon":
-        campaign.notes.append("no sampling: attacks bound ε and ε at a δ only")
-        return []
     sampler = sampler_of(campaign)
+    if question.measure != Measure():
+        return _by_scores(campaign, sampler)
     try:
         found = search_pair(campaign, sampler, SEARCH_SHARE, campaign.alpha / 2)
     except DpestError as reason:
@@ -222,7 +238,53 @@ def statistical(campaign: Campaign) -> list[Evidence]:
         campaign.details["interrupted"] = True
     else:
         _state_power(campaign, evidence)
-    return [found, evidence]
+    better = max(found, evidence, key=lambda e: e.value)
+    return [found, evidence, *estimate_beside(better)]
+
+
+def estimate_beside(lower: Evidence) -> list[Evidence]:
+    """The estimate that belongs to a bound from runs: what its event, or its average, points to."""
+    known = lower.details.get("estimate")
+    if known is None:
+        p, q, n = lower.witness.p, lower.witness.q, lower.runs / 2
+        gap = (p or 0.0) - lower.measure.delta
+        if p is None or q is None or gap <= 0.0 or q <= 0.0 or n < 1:
+            return []
+        error = math.sqrt(p * (1.0 - p) / (n * gap * gap) + (1.0 - q) / (n * q))
+        known = {"value": max(0.0, math.log(gap / q)), "error": error}
+    about = "what this event shows, not the most that the mechanism leaks"
+    return [
+        lower.with_(
+            value=known["value"],
+            error=known["error"],
+            standing=ESTIMATE,
+            notes=(),
+            details={"of": about},
+        )
+    ]
+
+
+def _by_scores(campaign: Campaign, sampler: MechanismSampler) -> list[Evidence]:
+    """The attack by scores, with all of alpha and of the runs, and the estimate that it makes."""
+    from dpest.attacks.scores.attack import scores_attack
+
+    try:
+        pairs = pairs_of(campaign)
+        found = scores_attack(
+            sampler,
+            pairs,
+            measure=campaign.question.measure,
+            alpha=campaign.alpha,
+            budget=in_runs(sampler, pairs[0][0], campaign.attack_budget),
+            seed=campaign.seed,
+            progress=campaign.progress,
+        )
+    except DpestError as reason:
+        campaign.notes.append(f"no sampling: {reason}")
+        return []
+    if found.details.get("interrupted"):
+        campaign.details["interrupted"] = True
+    return [_judged(found, campaign.question.limit), *estimate_beside(found)]
 
 
 def _state_power(campaign: Campaign, evidence: Evidence) -> None:

@@ -145,13 +145,15 @@ def distribution(
 
 
 def attack(
-    target: Target,
+    target: Target | None = None,
     x: Any = None,
     x2: Any = None,
     *,
-    method: Literal["sequential", "sniper", "statdp", "finder"] = "sequential",
+    samples: tuple[Any, Any] | None = None,
+    method: Literal["sequential", "sniper", "statdp", "finder", "scores"] | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
+    claim: Claim | str | None = None,
     adjacency: Adjacency | str | None = None,
     domain: Domain | str | None = None,
     length: int | None = None,
@@ -168,20 +170,30 @@ def attack(
 ) -> Evidence:
     """A lower bound from runs of the code, sound at confidence 1 − alpha.
 
-    Without a pair it searches one first, on samples that are not used again.
+    Without a pair it searches one first, on samples that are not used again. The method is
+    "sequential" for ε, and "scores" for every other measure (ε at a δ, μ, ρ, Rényi divergences).
+    Runs that were made elsewhere go in as `samples`, the outputs on either input; those are all
+    that is used then.
     """
+    if samples is not None:
+        return _attack_samples(target, samples, epsilon, delta, claim, alpha, seed, options)
+    if target is None:
+        raise InputError("an attack needs a mechanism, or samples=(outputs, other outputs)")
     if (x is None) != (x2 is None):
         raise InputError("give both inputs of the pair, or none")
     question = resolve(
         target,
         epsilon=epsilon,
         delta=delta,
+        claim=claim,
         adjacency=adjacency,
         domain=domain,
         length=length,
         params=params,
         find_form=x is None,
     )
+    if method is None:
+        method = "sequential" if question.measure == Measure() else "scores"
     if x is not None:
         _neighbours(question.mechanism, x, x2, question.adjacency)
         x, x2 = as_taken(question.mechanism, x, x2)
@@ -196,6 +208,31 @@ def attack(
             device=device,
         )
         return campaign.attack(method, x, x2, **options)
+
+
+def _attack_samples(
+    target: Any,
+    samples: tuple[Any, Any],
+    epsilon: float | None,
+    delta: float | None,
+    claim: Claim | str | None,
+    alpha: float,
+    seed: int,
+    options: Mapping[str, Any],
+) -> Evidence:
+    from dpest.scoring import attack_samples, measure_of
+
+    if target is not None:
+        raise InputError("give a mechanism to run, or samples of one, not both")
+    unknown = [name for name in options if name != "learn"]
+    if unknown:
+        raise InputError(f"samples take no option {unknown[0]!r}: they have been drawn")
+    measure, limit = measure_of(claim, epsilon, delta)
+    found = attack_samples(
+        samples, measure=measure, alpha=alpha, seed=seed, learn=options.get("learn")
+    )
+    refuted = limit is not None and found.value > limit
+    return found.with_(details={**found.details, "refuted_claim": refuted})
 
 
 def prove(

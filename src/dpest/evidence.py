@@ -159,6 +159,8 @@ class Evidence:
     error: float = 0.0
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+    #: What it rests on besides the code and the runs; such a bound is shown but never believed.
+    assumption: str = ""
 
     def __post_init__(self) -> None:
         if math.isnan(self.value):

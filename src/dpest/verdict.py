@@ -61,7 +61,10 @@ class Verdict:
         return [
             e
             for e in self.evidence
-            if e.standing.is_bound and e.measure == self.question.measure and e.arithmetic == "real"
+            if e.standing.is_bound
+            and not e.assumption
+            and e.measure == self.question.measure
+            and e.arithmetic == "real"
         ]
 
     @property

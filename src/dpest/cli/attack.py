@@ -20,12 +20,12 @@ from dpest.cli.options import (
 from dpest.cli.progress import showing_progress
 from dpest.cli.targets import load
 
-METHODS = ("sequential", "sniper", "statdp", "finder")
+METHODS = ("sequential", "sniper", "statdp", "finder", "scores")
 
 
 @click.command()
 @click.argument("target")
-@click.option("--method", type=click.Choice(METHODS), default="sequential", show_default=True)
+@click.option("--method", type=click.Choice(METHODS), help="Default: sequential; with δ: scores.")
 @click.option("--pair", nargs=2, metavar="X X2", help="The two inputs; none: search for them.")
 @click.option("--epsilon", type=float, help="The claim to refute; none: bound as well as it can.")
 @click.option("--delta", type=float, help="The claim's δ.")
@@ -39,7 +39,7 @@ METHODS = ("sequential", "sniper", "statdp", "finder")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def attack(
     target: str,
-    method: str,
+    method: str | None,
     pair: tuple[str, str] | None,
     params: tuple[str, ...],
     json_path: str | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -69,6 +70,7 @@ def bound(evidence: Evidence | None) -> dict[str, Any] | None:
         "value": plain(evidence.value),
         "standing": str(evidence.standing),
         "method": evidence.method,
+        "assumption": evidence.assumption,
         "measure": measure(evidence.measure),
         "arithmetic": evidence.arithmetic,
         "witness": witness(evidence.witness),
@@ -117,4 +119,6 @@ def plain(value: Any) -> Any:
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, set, frozenset, np.ndarray, range)):
         return [plain(v) for v in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
     return str(value)

@@ -67,8 +67,15 @@ def _answer(verdict: Verdict) -> str:
     if verdict.status == "proved" and upper is not None:
         said = f"{name} is {question.claim}; " if question.claim else f"{name}: "
         return f"PROVED: {said}{both}"
+    if _from_scores(verdict) and lower is not None and not question.claim:
+        return f"MEASURED: {name}: {letter} ≥ {number(lower.value)} ({obtained(lower)})"
     said = f"the claim {question.claim} of {name} is" if question.claim else f"{name} is"
     return f"UNSETTLED: {said} neither proved nor refuted; {both}"
+
+
+def _from_scores(verdict: Verdict) -> bool:
+    """Whether all that is known are scores that somebody else made."""
+    return "source" in verdict.details
 
 
 def interval(verdict: Verdict) -> str:
@@ -142,6 +149,11 @@ def advice(verdict: Verdict) -> str:
                 "`dpest calibrate` finds the least noise that still keeps it."
             )
         return "Nothing: the claim holds for the stated adjacency and domain."
+    if _from_scores(verdict):
+        return (
+            "Scores show a leak, never its absence: more of them, or better ones, raise the bound. "
+            "For an upper bound give dpest the code."
+        )
     if upper is None:
         return (
             "No upper bound was found; see the notes for what stood in the way of a proof. "
@@ -177,6 +189,7 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
         low = verdict.lower
         title = f"At least {number(low.value)}: {obtained(low)} ({cost(low)})"
         blocks.append((title, witness_lines(low) + list(low.notes)))
+    blocks += _beside_bounds(verdict)
     if verdict.upper is not None:
         up = verdict.upper
         title = f"At most {number(up.value)}: {obtained(up)} ({cost(up)})"
@@ -207,6 +220,24 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
     if verdict.notes:
         blocks.append(("Notes", [f"- {note}" for note in verdict.notes]))
     blocks.append(("What to do", [advice(verdict)]))
+    return blocks
+
+
+def _beside_bounds(verdict: Verdict) -> list[tuple[str, list[str]]]:
+    """What is no bound: estimates, and bounds that rest on an assumption."""
+    blocks = []
+    for e in verdict.evidence:
+        letter = symbol(e.measure)
+        if not e.standing.is_bound:
+            about = e.details.get("of")
+            title = f"Estimate: {letter} ≈ {number(e.value)} ± {number(e.error)}, no bound"
+            blocks.append((title, [about] if about else []))
+        elif e.assumption:
+            title = f"At least {number(e.value)} if {e.assumption}: {obtained(e)}"
+            blocks.append((title, witness_lines(e)))
+        elif e.measure != verdict.question.measure:
+            title = f"{letter} is at least {number(e.value)}: {obtained(e)}"
+            blocks.append((title, witness_lines(e)))
     return blocks
 
 
