@@ -103,6 +103,8 @@ Proof.
   intros G f F. rewrite (E_split _ _ _ _ L ns g f G F).
   f_equal; apply E_ext; intros h; destruct Rle_dec; auto.
 Qed.
+Lemma splits_ext ns A B : (forall h, A h = B h) -> splits ns A -> splits ns B.
+Proof. intros X S. replace B with A; auto. apply functional_extensionality; auto. Qed.
 Lemma splits_not ns A : splits ns A -> splits ns (fun h => negb (A h)).
 Proof.
   intros S f F. rewrite (S f F), Rplus_comm. f_equal; apply E_ext; intros h; destruct (A h); auto.
