@@ -11,7 +11,7 @@ Definition upward (f : family) : bool :=
   match f with Exponential | Gumbel | Geometric => true | _ => false end.
 
 Definition noise_table := list (family * Q).
-Definition entry (T : noise_table) (i : nat) : family * Q := nth i T (Laplace, 1%Q).
+Definition entry (T : noise_table) (i : nat) : family * Q := nth i T (hd (Laplace, 1%Q) T).
 Definition rate (T : noise_table) (i : nat) : Q := snd (entry T i).
 Definition integral (T : noise_table) : bool := existsb (fun x => discrete (fst x)) T.
 (** Rates are positive, and continuous and discrete noise are not mixed. *)
@@ -23,14 +23,22 @@ Definition allowed (T : noise_table) (s : vec) : Prop :=
   (integral T = true -> forall i, exists z, s i = IZR z) /\
   (forall i, upward (fst (entry T i)) = true -> 0 <= s i).
 
-Lemma entry_or_default T i : In (entry T i) T \/ entry T i = (Laplace, 1%Q).
-Proof. unfold entry. destruct (nth_in_or_default i T (Laplace, 1%Q)); auto. Qed.
-Lemma rate_pos T i : proper_table T = true -> 0 < Q2R (rate T i).
+Lemma entry_or_default T i : In (entry T i) T \/ T = [].
+Proof.
+  unfold entry. destruct T as [|x T]; auto. left. change (hd (Laplace, 1%Q) (x :: T)) with x.
+  destruct (nth_in_or_default i (x :: T) x) as [I | D]; [exact I | rewrite D; left; auto].
+Qed.
+Lemma entry_proper T i : proper_table T = true ->
+  0 < Q2R (rate T i) /\ discrete (fst (entry T i)) = integral T.
 Proof.
   unfold proper_table, rate. rewrite forallb_forall. intros P. rewrite <- Q2R_0.
-  destruct (entry_or_default T i) as [I | ->]; [|rewrite Q2R_0; simpl; rewrite Q2R_1; lra].
-  apply Qlt_Rlt, Qnot_le_lt. intros L. apply Qle_bool_iff in L. specialize (P _ I). rewrite L in P. discriminate.
+  destruct (entry_or_default T i) as [I | ->].
+  - specialize (P _ I). apply andb_true_iff in P. destruct P as [P D]. split; [|apply eqb_prop; auto].
+    apply Qlt_Rlt, Qnot_le_lt. intros L. apply Qle_bool_iff in L. rewrite L in P. discriminate.
+  - unfold entry; simpl. destruct i; simpl; rewrite Q2R_1, Q2R_0; split; auto; lra.
 Qed.
+Lemma rate_pos T i : proper_table T = true -> 0 < Q2R (rate T i).
+Proof. apply entry_proper. Qed.
 
 (** Values given by a list; variables that are not in it are 0. *)
 Definition qval (l : list (nat * Q)) (i : nat) : Q := match assoc i l with Some q => q | None => 0%Q end.
