@@ -11,7 +11,10 @@ import click
 @click.argument("certificates", nargs=-1, required=True, metavar="CERTIFICATE...")
 @click.option("--against", metavar="TARGET", help="The function that the certificates are about.")
 @click.option("--proof-only", is_flag=True, help="Do not run the source that a certificate holds.")
-def check(certificates: tuple[str, ...], against: str | None, proof_only: bool) -> int:
+@click.option("--coq", is_flag=True, help="Compile each certificate as a theorem of Coq, too.")
+def check(
+    certificates: tuple[str, ...], against: str | None, proof_only: bool, coq: bool
+) -> int:
     """Check certificates: the proof about the model, then the model of the source.
 
     The proof is checked by the independent checker (exact rationals, no solver; it runs nothing).
@@ -19,7 +22,11 @@ def check(certificates: tuple[str, ...], against: str | None, proof_only: bool) 
     with the certificate's. That RUNS the source: use --proof-only for a file that you don't trust,
     or --against to compare with your own function.
 
-    Exit status: 0 all are valid, 1 one was refused, 2 a file is no certificate.
+    With --coq, the certificate becomes a theorem about its graph, Coq checks it, and the theorem is
+    printed in words with all that its proof assumes.
+
+    Exit status: 0 all are valid, 1 one was refused, 2 a file is no certificate, or Coq was asked
+    and could not answer.
 
     \b
     Example:
@@ -51,8 +58,27 @@ def check(certificates: tuple[str, ...], against: str | None, proof_only: bool) 
             click.echo(
                 f"proof    {path}  only the proof was checked, not that the model is the source's"
             )
+        if not refused and coq:
+            refused = _theorem(path, certificate)
         status = max(status, refused)
     return status
+
+
+def _theorem(path: str, certificate: Any) -> int:
+    from dpest.errors import DpestError
+    from dpest.proofs import coqc
+
+    try:
+        found = coqc.check(certificate)
+    except DpestError as reason:
+        click.echo(f"no Coq   {path}  {reason}")
+        return 2
+    click.echo(f"theorem  {path}  {found.statement}")
+    click.echo(f"assumes  {path}  {', '.join(found.assumptions) or 'nothing'}")
+    if not found.only_standard:
+        click.echo(f"REFUSED  {path}  the proof assumes more than the axioms of the reals")
+        return 1
+    return 0
 
 
 def _compare(path: str, certificate: Any, target: Any) -> int:
