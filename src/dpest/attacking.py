@@ -26,6 +26,8 @@ SEARCH_SHARE = 0.5
 DOUBLES_BUDGET = Budget(runs=100_000)
 # The chance of missing a violation that is stated where nothing else is asked for.
 MISSED = 0.05
+# Pairs that the grey box looks at where none is given: five runs each.
+RECORDED_PAIRS = 8
 _TRIAL = 64
 _LEAST = 400
 
@@ -59,6 +61,22 @@ def _attack(
         **options,
     }
     delta = question.measure.delta
+    if method == "recorded":
+        from dpest.attacks.recorded import recorded_attack
+
+        pairs = [(x, x2)] if x is not None else pairs_of(campaign)[:RECORDED_PAIRS]
+        found = [
+            recorded_attack(
+                question.mechanism,
+                one,
+                two,
+                limit=question.limit,
+                measure=question.measure,
+                seed=campaign.seed,
+            )
+            for one, two in pairs
+        ]
+        return max(found, key=lambda e: (len(e.details["recorded"]["findings"]) > 0, e.value))
     if question.measure.kind != "epsilon":
         raise InputError("an attack bounds ε, or ε at a δ; give --epsilon and --delta")
     if method == "sequential":
@@ -115,7 +133,7 @@ def _attack(
             **settings,
         )
     raise InputError(
-        f"no attack is called {method!r}; there are sequential, sniper, statdp, finder"
+        f"no attack is called {method!r}; there are sequential, sniper, statdp, finder, recorded"
     )
 
 

@@ -149,7 +149,7 @@ def attack(
     x: Any = None,
     x2: Any = None,
     *,
-    method: Literal["sequential", "sniper", "statdp", "finder"] = "sequential",
+    method: Literal["sequential", "sniper", "statdp", "finder", "recorded"] = "sequential",
     epsilon: float | None = None,
     delta: float | None = None,
     adjacency: Adjacency | str | None = None,
@@ -168,7 +168,9 @@ def attack(
 ) -> Evidence:
     """A lower bound from runs of the code, sound at confidence 1 − alpha.
 
-    Without a pair it searches one first, on samples that are not used again.
+    Without a pair it searches one first, on samples that are not used again. The method
+    "recorded" is the grey box: five runs, and a finding instead of a bound (standing `estimate`).
+    It names each place where noise meets a value, with the sensitivity that was measured there.
     """
     if (x is None) != (x2 is None):
         raise InputError("give both inputs of the pair, or none")

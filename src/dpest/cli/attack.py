@@ -20,7 +20,7 @@ from dpest.cli.options import (
 from dpest.cli.progress import showing_progress
 from dpest.cli.targets import load
 
-METHODS = ("sequential", "sniper", "statdp", "finder")
+METHODS = ("sequential", "sniper", "statdp", "finder", "recorded")
 
 
 @click.command()
