@@ -5,6 +5,7 @@ Here the engines meet; none of them knows another.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -184,7 +185,10 @@ def attack(
         params=params,
         find_form=x is None,
     )
-    if x is not None:
+    if x is not None and method == "recorded":
+        # NaN is no number that a neighbour is measured by, but what code does with it matters.
+        _neighbours(question.mechanism, _numbers(x), _numbers(x2), question.adjacency)
+    elif x is not None:
         _neighbours(question.mechanism, x, x2, question.adjacency)
         x, x2 = as_taken(question.mechanism, x, x2)
     with _running(workers, cluster, state) as runner:
@@ -242,6 +246,13 @@ def prove(
 def _neighbours(mechanism: Mechanism, x: Any, x2: Any, adjacency: Adjacency | str | None) -> None:
     rule = parse_adjacency(adjacency) if isinstance(adjacency, str) else adjacency
     (rule or mechanism.adjacency or any_pair()).check(x, x2)
+
+
+def _numbers(x: Any) -> Any:
+    """The input with zeros for NaN."""
+    if isinstance(x, (list, tuple)):
+        return type(x)(_numbers(v) for v in x)
+    return 0.0 if isinstance(x, float) and math.isnan(x) else x
 
 
 def assert_private(

@@ -11,7 +11,6 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +26,8 @@ from dpest.evidence import ESTIMATE, EPSILON, Evidence, Measure, Witness
 from dpest.running.black_box import global_randomness
 
 _METHOD = "recorded"
+# A cost must exceed the claim by more than claims are rounded to.
+SLACK = 1e-6
 _UNCOVERED = (
     *("not a number", "scale from data", "noise used twice", "compared with data"),
     *("control flow", "released without noise", "noise and data mixed", "raises"),
@@ -67,7 +68,6 @@ def recorded_attack(
     found = Comparison(first, second, replay.divergence)
     outputs = _Outputs(found, plain_runs[0], plain_runs[1], record, again, replay)
     outputs.compare()
-    found.check_declared()
     report = _Report(found, outputs, measure, limit)
     return Evidence(
         side="upper",
@@ -117,9 +117,13 @@ def _hooked_run(mechanism: Mechanism, x: Any, seed: int, tape: Tape) -> Outcome:
 def _mark_released(tape: Tape, output: Any) -> None:
     """A noisy value that is released was looked at: nothing that goes on with it replaces it."""
     released = {v for v in map(_key, (leaf for _, leaf in leaves_by_name(output))) if v is not None}
-    for use in tape.uses:
-        if use.kind == "sum" and any(_key(v) in released for v in np.ravel(use.noisy)):
-            use.handled = True
+    for use in reversed(tape.uses):  # equal values are the latest one's
+        if use.kind != "sum":
+            continue
+        own = {_key(v) for v in np.ravel(use.noisy)}
+        if own & released:
+            use.handled = use.released = True
+            released -= own
 
 
 def _key(value: Any) -> float | None:
@@ -188,18 +192,27 @@ class _Outputs:
             said = f"the structure of the output depends on the data: {', '.join(gone)}"
             self.found.findings.append(Finding("released without noise", said))
             return
+        opaque = [n for n, leaf in one.items() if not _readable(leaf)]
+        if opaque:
+            kind = type(one[opaque[0]]).__name__
+            self.found.unresolved.append(f"{opaque[0]} is a {kind}, which can't be looked into")
+        one = {n: leaf for n, leaf in one.items() if n not in opaque}
         varied = [n for n in one if n in repeated and not _equal(one[n], repeated[n])]
         if varied:
             self.unhooked.append(
                 f"{varied[0]} is random although every hooked draw was repeated: "
                 "its noise bypasses the hooks"
             )
-        for name in one:
-            if name not in varied and not _equal(one[name], two[name]):
-                self._differs(name, one[name], two[name], free.get(name))
+        differing = [n for n in one if n not in varied and not _equal(one[n], two[n])]
+        fixed = [n for n in differing if _equal(one[n], free.get(n))]
+        for names in (fixed, [n for n in differing if n not in fixed]):
+            if names:
+                name = names[0]
+                self._differs(name, len(names) - 1, one[name], two[name], free.get(name))
 
-    def _differs(self, name: str, one: Any, two: Any, free: Any) -> None:
+    def _differs(self, name: str, more: int, one: Any, two: Any, free: Any) -> None:
         lost = self.found.lost_sight()
+        name = f"{name} (and {more} more)" if more else name
         shown = f"{name} is {_show(one)} on x and {_show(two)} on x2 with the same noisy values"
         if lost:
             self.found.unresolved.append(f"{shown}; it may be covered by noise that was lost: {lost[0]}")
@@ -253,7 +266,7 @@ class _Report:
         for row in self.found.rows.values():
             if row.sensitivity is None or not row.scale:
                 continue
-            if row.price.at(self.measure) > limit * (1 + 1e-9):
+            if row.price.at(self.measure) > limit * (1 + SLACK):
                 over = True
                 paid = self.pays_for(row.price, row.scale)
                 times = f" in {row.uses} uses" if row.uses > 1 else ""
@@ -263,7 +276,7 @@ class _Report:
                     f"{row.sensitivity:.6g} apart{times}"
                 )
                 self.found.findings.append(Finding("sensitivity", said, row.place))
-        if self.cost > limit * (1 + 1e-9) and not over:
+        if self.cost > limit * (1 + SLACK) and not over:
             parts = [r for r in self.found.rows.values() if not r.price.free]
             lines = ", ".join(
                 f"{r.price.at(self.measure):.4g} at line {r.place.line}" for r in parts[:6]
@@ -403,9 +416,11 @@ def _equal(a: Any, b: Any) -> bool:
         return False
 
 
+def _readable(leaf: Any) -> bool:
+    """Whether a value can be compared; an object that has no == of its own can't."""
+    return type(leaf).__eq__ is not object.__eq__
+
+
 def _show(value: Any) -> str:
     value = plain(value)
     return f"{value:.6g}" if isinstance(value, float) else repr(value)[:60]
-
-
-Reader = Callable[[Any], Any]

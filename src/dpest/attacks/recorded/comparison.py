@@ -79,6 +79,7 @@ class Comparison:
         self.shifts: dict[tuple[tuple[int, float], ...], tuple[float, Place]] = {}
         self.owners: dict[int, tuple[tuple[int, float], ...]] = {}
         self.priced_uses: list[Use] = []  # those whose value before noise differs
+        self.idle: list[Use] = []  # noise on a value without data: it may cover something later
         self.chosen = False  # whether coins or choices decided something
         for index, (a, b) in enumerate(zip(first.uses, second.uses, strict=False)):
             if not self._superseded(index):
@@ -138,13 +139,22 @@ class Comparison:
                 f"the scale of the noise depends on the data: {_list(np.abs(scales[at]))} "
                 f"against {_list(np.abs(scales2[at]))}"
             )
-            self.findings.append(Finding("scale from data", said, a.place))
-            self._add(row, Price(pure=math.inf), a)
+            self._depends(said, name, row, a)
             return
         gap = distance(value, value2, row.norm) or 0.0
+        if gap == 0 and not a.released:
+            self.idle.append(a)
         row.sensitivity = _norm(row.sensitivity, gap, row.norm)
         row.scale = min(filter(None, (row.scale, float(np.min(np.abs(scales), initial=math.inf)))))
         self._add(row, self._moved(a, value2 - value, laws, scales), a)
+
+    def _depends(self, said: str, law: str, row: Row, use: Use) -> None:
+        """The noise itself depends on the data; after a random choice that may be all right."""
+        if self.chosen or law == "uniform":
+            self.unresolved.append(f"{said} ({use.place}); a random choice may account for it")
+            return
+        self.findings.append(Finding("scale from data", said, use.place))
+        self._add(row, Price(pure=math.inf), use)
 
     def _moved(self, use: Use, gaps: Any, laws: list[list[str]], scales: Any) -> Price:
         """The cost of moving the noise so that the noisy values stay what they are."""
@@ -238,16 +248,15 @@ class Comparison:
             return
         row = self._row(a, a.name)
         row.declared = call.sensitivity
+        self.chosen = self.chosen or call.selects
         if _settings(call) != _settings(call2):
             said = (
                 f"the parameters of {a.name} depend on the data: {_settings(call)} "
                 f"against {_settings(call2)}"
             )
-            self.findings.append(Finding("scale from data", said, a.place))
-            self._add(row, Price(pure=math.inf), a)
+            self._depends(said, a.name, row, a)
             return
         if call.price is not None:
-            self.chosen = self.chosen or not call.law
             self._add(row, call.price(call.value, call2.value), a)
             return
         self._library_noise(row, a, call, call2)
@@ -272,6 +281,12 @@ class Comparison:
         if math.isinf(gap):
             said = f"{row.name} gets a value that is not a finite number on one of the inputs"
             self.findings.append(Finding("not a number", said, use.place))
+        elif call.sensitivity is not None and gap > call.sensitivity * (1 + 1e-9):
+            said = (
+                f"{row.name} was told a sensitivity of {call.sensitivity:.6g}; its values on the "
+                f"two inputs are {gap:.6g} apart"
+            )
+            self.findings.append(Finding("sensitivity", said, use.place))
         row.sensitivity = _norm(row.sensitivity, gap, row.norm)
         if call.law:
             row.scale = call.scale
@@ -288,24 +303,14 @@ class Comparison:
     def _diverged(self, divergence: Divergence) -> None:
         where = divergence.second or divergence.first
         said = f"with the same noisy values, the run on x2 {divergence.words}"
-        if self.chosen or any(not d.followed for d in self.first.draws):
+        if divergence.first is not None and divergence.second is not None:
+            said += f" (x: {divergence.first})"
+        if self.chosen or self.lost_sight():
             self.unresolved.append(
                 f"{said} ({where}); coins or noise that could not be followed may account for it"
             )
         else:
             self.findings.append(Finding("control flow", said, where))
-
-    def check_declared(self) -> None:
-        """A library was told a sensitivity, and the values that it got are further apart."""
-        for row in self.rows.values():
-            if row.declared is None or row.sensitivity is None or row.uses > 1:
-                continue
-            if row.sensitivity > row.declared * (1 + 1e-9):
-                said = (
-                    f"{row.name} was told a sensitivity of {row.declared:.6g}; its values on the "
-                    f"two inputs are {row.sensitivity:.6g} apart"
-                )
-                self.findings.append(Finding("sensitivity", said, row.place))
 
     @property
     def price(self) -> Price:
@@ -317,6 +322,8 @@ class Comparison:
         for draw in self.first.draws:
             if not draw.followed and draw.size:
                 lost[str(draw.place)] = draw.words
+        for use in self.idle:
+            lost[str(use.place)] = "noise"
         return [f"{words} at {where}" for where, words in lost.items()]
 
 

@@ -38,6 +38,7 @@ class Call:
     claim: tuple[float, float] | None = None
     price: Callable[[Any, Any], Price] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    selects: bool = False  # whether it chooses one of several candidates
 
 
 @dataclass(frozen=True)
@@ -120,22 +121,31 @@ def _ibm(name: str, mechanism: Any, value: Any = None) -> Call:
     sensitivity = float(given) if isinstance(given, (int, float)) else None
     kind = type(mechanism).__name__
     parameters = {k: own[k] for k in ("epsilon", "delta", "sensitivity", "lower", "upper") if k in own}
-    if kind.startswith(("Laplace", "Geometric")) and "Bounded" not in kind and sensitivity:
-        scale = sensitivity / (epsilon - math.log(1 - delta) if delta < 1 else math.inf)
-        law = "laplace"
-        if delta == 0 or kind.startswith("Geometric"):
-            return Call(value, law, scale, sensitivity, (epsilon, delta), None, parameters)
-    if kind.startswith("Gaussian") and sensitivity and "_scale" in own:
+    if kind.startswith(("Laplace", "Geometric")) and "Bounded" not in kind and sensitivity is not None:
+        if delta == 0:
+            scale = sensitivity / epsilon
+            return Call(value, "laplace", scale, sensitivity, (epsilon, delta), None, parameters)
+    if kind.startswith("Gaussian") and own.get("_scale") is not None:
         scale = float(own["_scale"])
         return Call(value, "normal", scale, sensitivity, (epsilon, delta), None, parameters)
-    if kind == "Exponential" and "_probabilities" in own:
+    # With a measure the candidates are intervals of the data: an index is not what is released.
+    if kind == "Exponential" and own.get("measure") is None and "_probabilities" in own:
         from dpest.attacks.recorded.pricing import chances_price
 
         chances = np.diff(np.asarray(own["_probabilities"], dtype=float), prepend=0.0)
-        return Call(chances, claim=(epsilon, delta), price=chances_price, parameters=parameters)
+        return Call(
+            chances,
+            claim=(epsilon, delta),
+            price=chances_price,
+            parameters=parameters,
+            selects=True,
+        )
+    selects = kind.startswith(("Exponential", "Permute", "Binary"))
     if "utility" in own and value is None:
-        value = np.asarray(own["utility"], dtype=float)
-    return Call(value, "", 0.0, sensitivity, (epsilon, delta), None, parameters)
+        value = [float(u) for u in own["utility"]]
+        if own.get("measure") is not None:
+            value = repr((value, [float(m) for m in own["measure"]]))
+    return Call(value, "", 0.0, sensitivity, (epsilon, delta), None, parameters, selects)
 
 
 # OpenDP -----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,14 +25,15 @@ ROUNDING = 1e-11
 class Price:
     """A cost: pure ε, Gaussian μ, and (ε, δ) as a library claims it; they compose.
 
-    `trusted`: rests on a library's claim, not on noise that was seen. `unpriced`: why there is
-    no price.
+    `trusted`: rests on a library's claim, not on noise that was seen. `loose`: an upper bound even
+    if all is released. `unpriced`: why there is no price.
     """
 
     pure: float = 0.0
     mu: float = 0.0
     claimed: tuple[float, float] = (0.0, 0.0)
     trusted: bool = False
+    loose: bool = False
     unpriced: str = ""
 
     @property
@@ -65,7 +66,8 @@ class Price:
     @property
     def tight(self) -> bool:
         """Whether the sum of such costs is what the pair is worth if all of it is released."""
-        return not self.trusted and not self.unpriced and not (self.pure and self.mu)
+        mixed = bool(self.pure and self.mu)
+        return not (self.trusted or self.loose or self.unpriced or mixed)
 
 
 def total(prices: Iterable[Price]) -> Price:
@@ -76,6 +78,7 @@ def total(prices: Iterable[Price]) -> Price:
         mu=math.hypot(*(p.mu for p in found)) if found else 0.0,
         claimed=(sum(p.claimed[0] for p in found), sum(p.claimed[1] for p in found)),
         trusted=any(p.trusted and not p.free for p in found),
+        loose=any(p.loose and not p.free for p in found),
         unpriced="; ".join(dict.fromkeys(p.unpriced for p in found if p.unpriced)),
     )
 
@@ -117,7 +120,8 @@ def difference_price(laws: list[str], scales: list[float], shift: float) -> Pric
     known = [p for p in prices if not p.unpriced]
     if not known:
         return prices[0]
-    return min(known, key=lambda p: (p.pure + p.mu, p.mu))
+    cheapest = min(known, key=lambda p: (p.pure + p.mu, p.mu))
+    return cheapest if len(normal) == len(laws) else replace(cheapest, loose=True)
 
 
 def chances_price(first: Floats, second: Floats) -> Price:

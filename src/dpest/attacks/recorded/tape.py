@@ -98,6 +98,7 @@ class Use:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     replaces: tuple[int, ...] = ()  # earlier uses of the same noise, of which this one goes on
     handled: bool = False  # whether its result was used otherwise than by going on
+    released: bool = False  # whether its result is in the output as it is
 
 
 @dataclass(frozen=True)
