@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from inputs.closed_forms import noisy_max_epsilon, svt_epsilon
 
+from ask.closed_forms import noisy_max_epsilon, svt_epsilon
 from dpest.ask.adjacency import add_remove_one, any_pair, l1, linf, monotone, replace_one
 from dpest.ask.domains import finite, integers, reals, records
 from dpest.ask.search import search
