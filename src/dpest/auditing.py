@@ -45,7 +45,7 @@ def audit(
     budget: Budget | str | int | None = None,
     seed: int = 0,
     engines: Sequence[str] = ("proof", "exact", "attack"),
-    floating_point: bool = False,
+    floating_point: bool | None = None,
     progress: Report | None = None,
     workers: int = 1,
     cluster: str | None = None,
@@ -60,6 +60,8 @@ def audit(
     chance, over the sampling, that the lower bound is too large: it pays for everything tried. (It
     is small: a verdict may stop a release. `attack` takes the 5 % of the literature.)
     `length` may be a range: the verdict is then on the largest, with how ε grows in its details.
+    `floating_point` asks for the audit of the machine's doubles, a verdict of its own; None: it is
+    made, briefly, for functions without `rng` that release doubles.
     Interrupted with Ctrl-C, it returns what was established so far (`details["interrupted"]`).
     Runs are made by `workers` processes or on a Dask `cluster`, and finished ones are kept in the
     file `state`; none of this changes the answer. `device` is "numpy" or one of torch ("cuda").
@@ -270,11 +272,13 @@ def assert_private(
     exact engine or a proof decides. For code that can only be run, `catches` is a true ε that must
     not go unnoticed: enough runs are made to miss it with chance at most `missed`, if the pair is
     among those searched and the leak shows in common outputs (as Laplace noise leaks). Without it,
-    the notes of the verdict say what the budget would have missed. The message is the
+    the notes of the verdict say what the budget would have missed. The machine's doubles are
+    audited only if asked for (`floating_point=True`). The message is the
     counterexample, with lines to replay it. Takes everything that `audit` takes.
     """
     if catches is not None:
         budget = _enough(target, catches, false_alarm, missed, budget, question)
+    question.setdefault("floating_point", False)
     verdict = audit(target, alpha=false_alarm, budget=budget, **question)
     from dpest.assertions import check
 

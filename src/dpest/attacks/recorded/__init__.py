@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dpest.attacks.recorded.attack import recorded_attack
+from dpest.attacks.recorded.attack import noise_drawn, recorded_attack
 
-__all__ = ["recorded_attack"]
+__all__ = ["noise_drawn", "recorded_attack"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,6 +83,17 @@ def recorded_attack(
         notes=tuple(report.lines()),
         details=report.details(),
     )
+
+
+def noise_drawn(mechanism: Mechanism, inputs: Sequence[Any]) -> list[tuple[str, float]]:
+    """The laws and scales of the noise that a function draws on these inputs, as far as seen."""
+    found: dict[tuple[str, float], None] = {}
+    for seed, x in enumerate(inputs):
+        tape = Tape()
+        _hooked_run(mechanism, x, seed, tape)
+        for draw in tape.draws:
+            found.update(dict.fromkeys((draw.law, float(s)) for s in np.unique(draw.scale)))
+    return list(found)
 
 
 def _arguments(mechanism: Mechanism, seed: int) -> dict[str, Any]:
