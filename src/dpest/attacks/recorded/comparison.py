@@ -80,7 +80,8 @@ class Comparison:
         self.owners: dict[int, tuple[tuple[int, float], ...]] = {}
         self.priced_uses: list[Use] = []  # those whose value before noise differs
         self.idle: list[Use] = []  # noise on a value without data: it may cover something later
-        self.chosen = False  # whether coins or choices decided something
+        # Whether coins or choices decided something.
+        self.chosen = any(_selects(use) for use in (*first.uses, *second.uses))
         for index, (a, b) in enumerate(zip(first.uses, second.uses, strict=False)):
             if not self._superseded(index):
                 self._compare(a, b)
@@ -248,7 +249,6 @@ class Comparison:
             return
         row = self._row(a, a.name)
         row.declared = call.sensitivity
-        self.chosen = self.chosen or call.selects
         if _settings(call) != _settings(call2):
             said = (
                 f"the parameters of {a.name} depend on the data: {_settings(call)} "
@@ -325,6 +325,11 @@ class Comparison:
         for use in self.idle:
             lost[str(use.place)] = "noise"
         return [f"{words} at {where}" for where, words in lost.items()]
+
+
+def _selects(use: Use) -> bool:
+    call = use.parameters.get("call")
+    return isinstance(call, Call) and call.selects
 
 
 def _settings(call: Call) -> dict[str, Any]:

@@ -43,13 +43,17 @@ class Call:
 
 @dataclass(frozen=True)
 class Primitive:
-    """A method of a class, or a function of a module, that releases something private."""
+    """A method of a class, or a function of a module, that releases something private.
+
+    Or, with `makes`, one that makes such functions: `makes(tape, made, *args)` hooks them.
+    """
 
     owner: Any
     method: str
     name: str
     describe: Callable[..., Call]
     freeze: Callable[[Any], Any] = copy.deepcopy
+    makes: Callable[..., Any] | None = None
 
 
 @contextmanager
@@ -70,11 +74,9 @@ def library_hooks(tape: Tape) -> Iterator[list[str]]:
         yield bypassed
 
 
-@contextmanager
-def _hooked(tape: Tape, primitive: Primitive) -> Iterator[None]:
+def wrapped(tape: Tape, primitive: Primitive, original: Callable[..., Any]) -> Callable[..., Any]:
+    """`original`, with what it is given on the tape and its result frozen in a replay."""
     from dpest.attacks.recorded.hooks import muted
-
-    original = vars(primitive.owner)[primitive.method]
 
     @functools.wraps(original)
     def hooked(*args: Any, **kwargs: Any) -> Any:
@@ -84,18 +86,38 @@ def _hooked(tape: Tape, primitive: Primitive) -> Iterator[None]:
             call = primitive.describe(*args, **kwargs)
             made = Use("primitive", call.value, None, place(), name=primitive.name)
             made.parameters = {"call": call}
+            # In a replay the library must accept the input; what it returns is thrown away.
+            result = original(*args, **kwargs)
             if tape.master is None:
-                made.noisy = primitive.freeze(original(*args, **kwargs))
-            else:
-                # The library must accept the input; what it returns is thrown away.
-                original(*args, **kwargs)
+                made.noisy = primitive.freeze(result)
             return primitive.freeze(tape.use(made))
 
-    setattr(primitive.owner, primitive.method, hooked)
+    return hooked
+
+
+@contextmanager
+def _hooked(tape: Tape, primitive: Primitive) -> Iterator[None]:
+    original = vars(primitive.owner)[primitive.method]
+    hook = wrapped if primitive.makes is None else _wrapped_factory
+    setattr(primitive.owner, primitive.method, hook(tape, primitive, original))
     try:
         yield
     finally:
         setattr(primitive.owner, primitive.method, original)
+
+
+def _wrapped_factory(
+    tape: Tape, primitive: Primitive, original: Callable[..., Any]
+) -> Callable[..., Any]:
+    """A function that makes private functions: what it makes is hooked."""
+    makes = primitive.makes
+    assert makes is not None
+
+    @functools.wraps(original)
+    def hooked(*args: Any, **kwargs: Any) -> Any:
+        return makes(tape, original(*args, **kwargs), *args, **kwargs)
+
+    return hooked
 
 
 # diffprivlib ------------------------------------------------------------------------------------
@@ -221,6 +243,7 @@ def _mapped(measurement: Any, measure: str, apart: Any) -> Price:
 def pydp() -> list[Primitive]:
     from pydp.algorithms import numerical_mechanisms as numerical
     from pydp.algorithms._algorithm import MetaAlgorithm
+    from pydp.algorithms.partition_selection import create_partition_strategy
 
     found = [
         Primitive(MetaAlgorithm, "quick_result", "python-dp algorithm", _pydp_algorithm),
@@ -228,11 +251,21 @@ def pydp() -> list[Primitive]:
     for name in ("LaplaceMechanism", "GaussianMechanism"):
         kind = getattr(numerical, name)
         owner = next(k for k in kind.__mro__ if "add_noise" in vars(k))
-        found.append(Primitive(owner, "add_noise", "python-dp mechanism", _pydp_mechanism))
-        if all(f.owner is not owner for f in found[:-1]):
-            continue
-        found.pop()
+        if all(known.owner is not owner for known in found):
+            found.append(Primitive(owner, "add_noise", "python-dp mechanism", _pydp_mechanism))
+    for name in ("truncated_geometric", "laplace", "gaussian"):
+        kind = type(create_partition_strategy(name, 1.0, 0.01, 1))
+        found += [
+            Primitive(kind, method, f"partition selection ({name})", _pydp_selection)
+            for method in ("should_keep", "noised_value_if_should_keep")
+            if method in vars(kind)
+        ]
     return found
+
+
+def _pydp_selection(strategy: Any, users: Any) -> Call:
+    claim = (float(strategy.epsilon), float(strategy.delta))
+    return Call(float(users), "", 0.0, 1.0, claim, selects=True)
 
 
 def _pydp_algorithm(algorithm: Any, data: Any) -> Call:
@@ -363,6 +396,39 @@ def _collected(frame: Any) -> Any:
     return frame.sparkSession.createDataFrame(frame.collect(), frame.schema)
 
 
+# jax-privacy ------------------------------------------------------------------------------------
+
+
+def jax_privacy() -> list[Primitive]:
+    from jax_privacy import noise_addition
+
+    return [
+        Primitive(
+            noise_addition,
+            "matrix_factorization_privatizer",
+            "jax-privacy privatizer",
+            lambda *args: Call(None),
+            makes=_jax_privatizer,
+        )
+    ]
+
+
+def _jax_privatizer(tape: Tape, made: Any, matrix: Any, *, stddev: float, **_: Any) -> Any:
+    """Its `update` adds the noise. Noise that is correlated over steps is not priced."""
+    import jax
+
+    shown = matrix.materialize(2) if hasattr(matrix, "materialize") else matrix
+    independent = np.array_equal(np.asarray(shown), np.eye(len(shown)))
+
+    def describe(gradients: Any, *rest: Any, **kwargs: Any) -> Call:
+        leaves = [np.ravel(np.asarray(leaf, dtype=float)) for leaf in jax.tree.leaves(gradients)]
+        law = "normal" if independent else ""
+        return Call(np.concatenate(leaves), law, float(stddev))
+
+    primitive = Primitive(None, "update", "jax-privacy privatizer", describe)
+    return made._replace(update=wrapped(tape, primitive, made.update))
+
+
 LIBRARIES: dict[str, Callable[[], list[Primitive]]] = {
     "diffprivlib": diffprivlib,
     "opendp": opendp,
@@ -370,4 +436,5 @@ LIBRARIES: dict[str, Callable[[], list[Primitive]]] = {
     "pipeline_dp": pipeline_dp,
     "snsql": snsql,
     "tmlt.core": tmlt,
+    "jax_privacy": jax_privacy,
 }
