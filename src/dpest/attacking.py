@@ -13,6 +13,8 @@ from dpest.attacks.budget import Budget
 from dpest.attacks.sampler import MechanismSampler, Sampler
 from dpest.errors import DpestError, InputError
 from dpest.evidence import ESTIMATE, Evidence, Measure
+from dpest.running.skeleton import flatten
+from dpest.running.watchdog import Deadline, TimeUp, watched
 from dpest.verdict import exceeds
 
 if TYPE_CHECKING:
@@ -27,6 +29,14 @@ SEARCH_SHARE = 0.5
 DOUBLES_BUDGET = Budget(runs=100_000)
 # The chance of missing a violation that is stated where nothing else is asked for.
 MISSED = 0.05
+# Where nobody asked for it: what it may take, and how slow a run may be.
+UNASKED_DOUBLES = Budget(runs=60_000, seconds=4.0)
+SLOWEST_RUN = 2e-3
+# Pairs that the grey box looks at where none is given: five runs each.
+RECORDED_PAIRS = 8
+# It goes on to another pair within these seconds of computing, and is ended after those.
+RECORDED_SECONDS = 1.0
+RECORDED_LIMIT = 60.0
 _TRIAL = 64
 _LEAST = 400
 
@@ -70,6 +80,22 @@ def _attack(
             scores_attack(sampler, pairs, measure=question.measure, budget=budget, **settings),
             question.limit,
         )
+    if method == "recorded":
+        from dpest.attacks.recorded import recorded_attack
+
+        pairs = [(x, x2)] if x is not None else pairs_of(campaign)[:RECORDED_PAIRS]
+        found = [
+            recorded_attack(
+                question.mechanism,
+                one,
+                two,
+                limit=question.limit,
+                measure=question.measure,
+                seed=campaign.seed,
+            )
+            for one, two in pairs
+        ]
+        return max(found, key=_gravity)
     if question.measure.kind != "epsilon":
         raise InputError(
             f"the attack {method} bounds ε, or ε at a δ; the method scores bounds {question.measure}"
@@ -128,7 +154,8 @@ def _attack(
             **settings,
         )
     raise InputError(
-        f"no attack is called {method!r}; there are sequential, sniper, statdp, finder, scores"
+        f"no attack is called {method!r}; there are sequential, sniper, statdp, finder, scores, "
+        "recorded"
     )
 
 
@@ -324,7 +351,63 @@ def runs_to_catch(claim: float, true: float, alpha: float, missed: float) -> int
     return math.ceil(needed / (1 - SEARCH_SHARE))
 
 
-def floating_point(campaign: Campaign) -> list[Evidence]:
+def recorded(campaign: Campaign) -> list[Evidence]:
+    """The grey box on the question's pairs, for code that can only be run: its worst finding."""
+    from dpest.attacks.recorded import recorded_attack
+
+    question = campaign.question
+    deadline = Deadline(RECORDED_SECONDS)
+    found: list[Evidence] = []
+    try:
+        with watched(Deadline(RECORDED_LIMIT)):
+            for x, x2 in pairs_of(campaign)[:RECORDED_PAIRS]:
+                found.append(
+                    recorded_attack(
+                        question.mechanism,
+                        x,
+                        x2,
+                        limit=question.limit,
+                        measure=question.measure,
+                        seed=campaign.seed,
+                    )
+                )
+                if deadline.passed():
+                    break
+    except TimeUp:
+        campaign.notes.append(f"no grey box: five runs take more than {RECORDED_LIMIT:g} s")
+    except DpestError as reason:
+        campaign.notes.append(f"no grey box: {reason}")
+    return [max(found, key=_gravity)] if found else []
+
+
+def _gravity(evidence: Evidence) -> tuple[bool, bool, float]:
+    """What is worse comes later: something found, on a run that was understood, at a cost."""
+    seen = evidence.details["recorded"]
+    return bool(seen["findings"]), seen["complete"], evidence.value
+
+
+def releases_doubles(campaign: Campaign) -> bool:
+    """Whether one run returns a float that is no whole number, quickly enough to do it often."""
+    mechanism = campaign.question.mechanism
+    if mechanism.takes_size:
+        return False
+    try:
+        x, _ = pairs_of(campaign)[0]
+        outputs, seconds = [], []
+        with watched(Deadline(1.0)):
+            for _ in range(5):
+                started = time.monotonic()
+                outputs.append(mechanism(x))
+                seconds.append(time.monotonic() - started)
+    except (Exception, TimeUp):  # the user's code may do anything
+        return False
+    slow = min(seconds) > SLOWEST_RUN  # the machine may be busy with other things
+    leaves = [leaf for output in outputs for leaf in flatten(output)[1]]
+    doubles = [v for v in leaves if isinstance(v, float) and math.isfinite(v)]
+    return not slow and any(v != round(v) for v in doubles)
+
+
+def floating_point(campaign: Campaign, budget: Budget | None = None) -> list[Evidence]:
     """What the machine's doubles leak beyond the mathematics, on the question's first pair.
 
     The function is run as it is: the batch reading draws its noise by other arithmetic.
@@ -332,19 +415,20 @@ def floating_point(campaign: Campaign) -> list[Evidence]:
     from dpest.attacks.floating import audit_doubles
 
     question = campaign.question
-    if question.measure != Measure():
-        campaign.notes.append("no audit of the machine's doubles: it tests pure ε only")
+    if question.measure.kind != "epsilon":
+        campaign.notes.append("no audit of the machine's doubles: it tests ε, or ε at a δ, only")
         return []
-    x, x2 = pairs_of(campaign)[0]
     try:
+        x, x2 = pairs_of(campaign)[0]
         return [
             audit_doubles(
                 question.mechanism,
                 x,
                 x2,
                 alpha=campaign.alpha,
+                delta=question.measure.delta,
                 seed=campaign.seed,
-                budget=campaign.given_budget or DOUBLES_BUDGET,
+                budget=budget or campaign.given_budget or DOUBLES_BUDGET,
                 progress=campaign.progress,
             )
         ]

@@ -73,7 +73,7 @@ class Campaign:
         budget: Budget | str | int | None = None,
         seed: int = 0,
         engines: Sequence[str] = ENGINES,
-        floating_point: bool = False,
+        floating_point: bool | None = False,
         progress: Report | None = None,
         runner: Runner | None = None,
         device: str = "numpy",
@@ -136,9 +136,9 @@ class Campaign:
             if exact:
                 self.search_exactly()
             if "attack" in self.engines and self.lower_is_open():
+                self.record()
                 self.sample()
-            if self.floating_point or self.question.mechanism.about.get("floating_point"):
-                self.audit_doubles()
+            self.audit_doubles()
         except KeyboardInterrupt:
             self.details["interrupted"] = True
             self.notes.append("interrupted: the bounds are valid, the search is not complete")
@@ -551,7 +551,26 @@ class Campaign:
 
         return attack(self, method, x, x2, **options)
 
-    def audit_doubles(self) -> None:
-        from dpest.attacking import floating_point
+    def record(self) -> None:
+        """The grey box, for code that can only be run: a finding, on which no verdict rests."""
+        from dpest.attacking import recorded
 
-        self.evidence += floating_point(self)
+        self.tell("recording the noise")
+        self.evidence += recorded(self)
+
+    def audit_doubles(self) -> None:
+        """The machine's doubles: where it was asked for, and for black boxes that release them."""
+        from dpest.attacking import UNASKED_DOUBLES, floating_point, releases_doubles
+
+        mechanism = self.question.mechanism
+        if self.floating_point or mechanism.about.get("floating_point"):
+            self.evidence += floating_point(self)
+        elif (
+            self.floating_point is None
+            and mechanism.black_box
+            and "attack" in self.engines
+            and self.question.measure.kind == "epsilon"
+            and releases_doubles(self)
+        ):
+            self.tell("the machine's doubles")
+            self.evidence += floating_point(self, UNASKED_DOUBLES)

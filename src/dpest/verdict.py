@@ -123,6 +123,11 @@ class Verdict:
         return exceeds(self.floating_point, self.question.limit)
 
     @property
+    def recorded(self) -> Evidence | None:
+        """What the grey box found, if it was used: a finding, on which no status rests."""
+        return next((e for e in self.evidence if "recorded" in e.details), None)
+
+    @property
     def violated(self) -> bool:
         return self.status == "violated"
 

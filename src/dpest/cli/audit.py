@@ -43,7 +43,11 @@ from dpest.verdict import Verdict
     show_default=True,
     help="How long the engines try before they give up: 10 for ten times as long.",
 )
-@click.option("--floating-point", is_flag=True, help="Also audit the machine's doubles.")
+@click.option(
+    "--floating-point/--no-floating-point",
+    default=None,
+    help="Audit the machine's doubles; by default, briefly, of black boxes that release them.",
+)
 @running_options
 @click.option("--json", "json_path", metavar="F", help="Write the verdict as JSON; - for stdout.")
 @click.option("--html", "html_path", metavar="F", help="Write the report as one HTML page.")

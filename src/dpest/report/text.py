@@ -40,7 +40,7 @@ def headline(verdict: Verdict) -> str:
     machine = verdict.floating_point
     if machine is None:
         return _answer(verdict)
-    leak = f"ε ≥ {number(machine.value)} ({machine.standing})"
+    leak = f"{symbol(machine.measure)} ≥ {number(machine.value)} ({machine.standing})"
     if verdict.floating_point_violated:
         return f"{_answer(verdict)}. FLOATING POINT VIOLATED: its doubles leak {leak}"
     claim = verdict.question.claim
@@ -203,6 +203,13 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
         found = "VIOLATED" if verdict.floating_point_violated else "no violation found"
         title = f"Floating point: {found}, ε ≥ {number(machine.value)} ({machine.standing})"
         blocks.append((title, witness_lines(machine) + list(machine.notes)))
+    if verdict.recorded is not None:
+        found = len(verdict.recorded.details["recorded"]["findings"])
+        title = (
+            f"Grey box: {found or 'no'} finding{'' if found == 1 else 's'}, the pair costs "
+            f"{number(verdict.recorded.value)} (no bound; {cost(verdict.recorded)})"
+        )
+        blocks.append((title, witness_lines(verdict.recorded) + list(verdict.recorded.notes)))
     growth = verdict.details.get("growth")
     if growth:
         rows = [

@@ -225,7 +225,12 @@ def _divergence(
 
 
 def _of_curve(
-    curve: ScoreCurve, value: float, what: str, estimate: float, error: float, details: dict[str, Any]
+    curve: ScoreCurve,
+    value: float,
+    what: str,
+    estimate: float,
+    error: float,
+    details: dict[str, Any],
 ) -> Found:
     threshold, x, y = curve.witness()
     return Found(
@@ -258,9 +263,7 @@ def _mu_worth(inside: Floats, outside: Floats, rng: np.random.Generator) -> floa
     return mu - error
 
 
-def _odds_worth(
-    inside: Floats, outside: Floats, delta: float, rng: np.random.Generator
-) -> float:
+def _odds_worth(inside: Floats, outside: Floats, delta: float, rng: np.random.Generator) -> float:
     scores = np.concatenate([inside, outside])
     labels = np.arange(len(scores)) < len(inside)
     share = len(inside) / max(len(scores), 1)
