@@ -66,6 +66,12 @@ BUGS = {
     ),
     "budget_spent_twice": ([0.0, 0.5, 0.5], [1.0, 0.5, 0.5], {}, "budget", "twice"),
     "not_a_number": ([0.0, 0.5, 0.5], [NAN, 0.5, 0.5], {}, "not a number", "nan"),
-    "metadata": ([0.5] * 3, [0.5] * 4, {"adjacency": "add_remove_one"}, "released without noise", ""),
+    "metadata": (
+        [0.5] * 3,
+        [0.5] * 4,
+        {"adjacency": "add_remove_one"},
+        "released without noise",
+        "",
+    ),
     "control_flow": ([0.5] * 4, [0.5] * 3, {"adjacency": "add_remove_one"}, "control flow", "flow"),
 }

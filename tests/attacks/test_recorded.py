@@ -85,9 +85,7 @@ def scaled(x, rng):
     return 2 * (sum(x) / 2 + 0.5 * rng.laplace(0.0, 2.0))
 
 
-@pytest.mark.parametrize(
-    "function", [added, located, global_numpy, accumulated, two_sided, scaled]
-)
+@pytest.mark.parametrize("function", [added, located, global_numpy, accumulated, two_sided, scaled])
 def test_laplace_noise_costs_its_shift(function):
     found = recorded(function, [1.0, 2.0], [2.0, 2.0], epsilon=0.5)
     assert found.value == pytest.approx(0.5)
