@@ -199,7 +199,7 @@ def test_an_exception_is_named():
 def test_the_hooks_go_away():
     before = {
         "laplace": np.random.Generator.laplace,
-        "numpy": np.random.laplace,  # noqa: NPY002
+        "numpy": np.random.laplace,
         "random": random.random,
         "gauss": random.Random.gauss,
         "secrets": secrets.randbelow,
@@ -207,7 +207,7 @@ def test_the_hooks_go_away():
     recorded(added, [1.0], [2.0])
     after = {
         "laplace": np.random.Generator.laplace,
-        "numpy": np.random.laplace,  # noqa: NPY002
+        "numpy": np.random.laplace,
         "random": random.random,
         "gauss": random.Random.gauss,
         "secrets": secrets.randbelow,

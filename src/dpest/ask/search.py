@@ -17,6 +17,7 @@ import numpy as np
 from dpest.ask.adjacency import AddRemoveOne, Adjacency, AnyPair, ReplaceOne
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.patterns import all_pairs, plain_patterns
+from dpest.ask.tables import Table
 from dpest.errors import DpestError, InputError
 
 _GAIN = 1e-3
@@ -153,7 +154,7 @@ def search(
             for name, x, x2 in plain_patterns(adjacency, domain, n, both_orders=not symmetric):
                 ledger.at(x, x2, name)
             datasets = isinstance(adjacency, (ReplaceOne, AddRemoveOne))
-            if isinstance(domain, Records) or datasets:
+            if isinstance(domain, (Records, Table)) or datasets:
                 search_datasets(ledger, generator, n)
             elif isinstance(domain, Reals):
                 search_vectors(ledger, generator, n)
