@@ -9,11 +9,9 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib
-import inspect
 import json
 import math
 import tempfile
-import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -27,6 +25,7 @@ from dpest.errors import DpestError, RefusedError
 from dpest.proofs.literals import read_literals
 from dpest.proofs.proving import prove_question
 from dpest.proofs.question import asked
+from dpest.running.places import source_of
 
 _MODEL = (
     "unit",
@@ -74,7 +73,7 @@ def compared(certificate: Mapping[str, Any], target: Any = None) -> Comparison:
     try:
         return _compared(certificate, mechanism)
     except DpestError:
-        source = textwrap.dedent(inspect.getsource(inspect.unwrap(mechanism.function)))
+        source = source_of(mechanism.function)
         if source == certificate["source"]:
             raise
         return Comparison(mechanism.name, ("source",))
