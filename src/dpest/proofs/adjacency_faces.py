@@ -21,7 +21,7 @@ def radius_of(adjacency: Any, domain: Any = None) -> Any:
     if adjacency.radius is not None:
         return adjacency._exact_radius()
     width = getattr(domain, "width", None)
-    if width is not None and math.isfinite(width):
+    if not adjacency.changes_length and width is not None and math.isfinite(width):
         return Fraction(repr(float(width)))
     return math.inf
 
