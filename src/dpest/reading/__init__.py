@@ -1,0 +1,1 @@
+"""Reading a function: its code is lowered, and a machine with an explicit state executes it."""
