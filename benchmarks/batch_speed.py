@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.program.batch import batch
+from dpest.running.batch.batch import batch
 
 EPS, THRESHOLD, CUTOFF = 0.1, 0.5, 1
 

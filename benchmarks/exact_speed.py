@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dpest import zoo
+from dpest.ask.patterns import patterns
 from dpest.distributions.engine import Objective
 from dpest.distributions.output import output_distribution
 from dpest.distributions.templates import Template
-from dpest.inputs.patterns import patterns
-from dpest.program.trace import trace
+from dpest.reading.trace import trace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "validation"))
 from exact_table import TRUTHS, literature_pairs

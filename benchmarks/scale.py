@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.program.batch_counts import count_outputs
+from dpest.running.batch.counts import count_outputs
 
 EPS = 0.1
 QUERIES = [1.0] * 10

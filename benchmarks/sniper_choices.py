@@ -13,9 +13,9 @@ import sys
 import time
 
 from dpest import zoo
+from dpest.ask.patterns import patterns
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sniper import Plan, sniper_attack
-from dpest.inputs.patterns import patterns
 
 DEFAULT = ("LaplaceMechanism", "PrefixSum", "SVT3", "NoisyHist2")
 

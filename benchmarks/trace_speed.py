@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from dpest import zoo
-from dpest.program.paths import Trace
-from dpest.program.trace import instantiate, trace
+from dpest.reading.paths import Trace
+from dpest.reading.trace import instantiate, trace
 
 
 def running_maximum(x, rng):  # type: ignore[no-untyped-def]

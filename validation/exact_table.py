@@ -15,10 +15,10 @@ import time
 from dataclasses import dataclass, replace
 
 from dpest import zoo
+from dpest.ask.domains import Reals
+from dpest.ask.patterns import patterns
+from dpest.ask.search import search
 from dpest.distributions.engine import Objective, exact_loss
-from dpest.inputs.domains import Reals
-from dpest.inputs.patterns import patterns
-from dpest.inputs.search import search
 
 BUDGET = 200  # pairs of one search
 LISTED = 400  # pairs of a domain that is searched in full
@@ -151,7 +151,7 @@ def max_sum_by_mpmath() -> tuple[float, float]:
     import numpy as np
 
     from dpest.distributions.output import output_distribution
-    from dpest.program.trace import trace
+    from dpest.reading.trace import trace
 
     mpmath.mp.dps = 20
     x, x2, at = [1.0] * 20, [2.0] * 20, -60.0

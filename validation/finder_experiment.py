@@ -40,9 +40,9 @@ from dpest.attacks.finder.estimate import samples_needed
 from dpest.distributions.engine import exact_loss
 from dpest.distributions.loss import privacy_loss
 from dpest.errors import DpestError
-from dpest.program.paths import Path as Way
-from dpest.program.skeleton import Leaf
-from dpest.program.trace import expand_indicators, instantiate, trace
+from dpest.reading.paths import Path as Way
+from dpest.reading.trace import expand_indicators, instantiate, trace
+from dpest.running.skeleton import Leaf
 
 NAMES = ["AT", "AT1", "AT2", "AT3", "AT4", "AT5", "ExpMech", "NoisyMax", "Sum"]
 # The least ε for which each one is private at n = 4; the paper states 0.45 for AT.

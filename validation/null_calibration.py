@@ -31,7 +31,7 @@ from dpest.attacks.floating import audit_doubles
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sequential import sequential_attack
 from dpest.attacks.sniper import Plan, sniper_attack
-from dpest.program.samples import Samples
+from dpest.running.samples import Samples
 from dpest.stats import clopper_pearson
 
 ALPHA = 0.1

@@ -48,8 +48,8 @@ from typing import Any
 
 import dpest
 from dpest.errors import DpestError
-from dpest.program.watchdog import Deadline, TimeUp, watched
 from dpest.proofs import prove
+from dpest.running.watchdog import Deadline, TimeUp, watched
 
 NOISES = ("laplace",) * 8 + ("exponential", "gumbel")
 SCALES = ("0.5", "1", "2", "3", "4")

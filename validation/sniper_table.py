@@ -23,11 +23,11 @@ from multiprocessing import get_context
 from typing import Any
 
 from dpest import zoo
+from dpest.ask.patterns import patterns
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sniper import Plan, sniper_attack
-from dpest.inputs.patterns import patterns
-from dpest.program.batch import block_of
-from dpest.program.samples import Samples
+from dpest.running.batch.batch import block_of
+from dpest.running.samples import Samples
 
 # Name: the better published bound, the true worst case at this length.
 PUBLISHED = {

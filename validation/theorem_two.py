@@ -19,8 +19,8 @@ from scipy.special import erfinv, ndtr, ndtri
 
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sniper import Attack, algorithm_one
-from dpest.program.samples import Group, Samples
-from dpest.program.skeleton import Leaf
+from dpest.running.samples import Group, Samples
+from dpest.running.skeleton import Leaf
 
 C = 0.01
 

@@ -19,8 +19,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from dpest import zoo
-from dpest.inputs.patterns import patterns
-from dpest.program.batch import batch
+from dpest.ask.patterns import patterns
+from dpest.running.batch.batch import batch
 from zoo.two_samples import p_values, smallest
 
 FALSE_ALARM = 1e-3

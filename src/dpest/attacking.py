@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpest.ask.patterns import patterns
 from dpest.attacks.budget import Budget
 from dpest.attacks.sampler import MechanismSampler, Sampler
 from dpest.errors import DpestError, InputError
 from dpest.evidence import Evidence, Measure
-from dpest.inputs.patterns import patterns
 from dpest.verdict import exceeds
 
 if TYPE_CHECKING:

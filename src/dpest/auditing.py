@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpest.ask.adjacency import Adjacency, any_pair, parse_adjacency
+from dpest.ask.declaration import Mechanism, as_mechanism
+from dpest.ask.domains import ANY, Domain
+from dpest.ask.input_form import as_taken
+from dpest.ask.questions import resolve
 from dpest.attacks.budget import Budget, Report
 from dpest.campaign import Campaign
-from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure
-from dpest.input_form import as_taken
-from dpest.inputs.adjacency import Adjacency, any_pair, parse_adjacency
-from dpest.inputs.domains import ANY, Domain
 from dpest.notions.claims import Claim
-from dpest.questions import resolve
 from dpest.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def distribution(
 ) -> OutputDistribution:
     """The whole output distribution on one input: to look at, evaluate, plot and sample."""
     from dpest.distributions.output import output_distribution
-    from dpest.program.trace import trace
+    from dpest.reading.trace import trace
 
     return output_distribution(trace(as_mechanism(target).with_params(params), x))
 

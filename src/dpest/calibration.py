@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from dpest.ask.declaration import Mechanism
+from dpest.ask.questions import Resolved, resolve
 from dpest.campaign import Campaign
-from dpest.declaration import Mechanism
 from dpest.errors import DpestError, InputError, RefusedError
 from dpest.evidence import Evidence
-from dpest.program.samples import Samples
-from dpest.questions import Resolved, resolve
+from dpest.running.samples import Samples
 
 DIGITS = 6
 _STEPS = 60
@@ -141,7 +141,7 @@ def settle(
 
 def central_input(question: Resolved) -> Any:
     """A plain input to measure the error on."""
-    from dpest.inputs.patterns import patterns
+    from dpest.ask.patterns import patterns
 
     found = patterns(question.adjacency, question.domain, question.length)
     if found:
@@ -150,8 +150,8 @@ def central_input(question: Resolved) -> Any:
 
 
 def error_of(mechanism: Mechanism, x: Any, seed: int) -> Mapping[str, float]:
-    from dpest.program.batch import batch
-    from dpest.program.trace import noise_free
+    from dpest.reading.trace import noise_free
+    from dpest.running.batch.batch import batch
 
     samples = batch(mechanism, x, ERROR_RUNS, seed)
     try:

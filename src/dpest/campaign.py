@@ -15,15 +15,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpest import measures
+from dpest.ask.domains import ANY, Reals, integers
+from dpest.ask.patterns import patterns
+from dpest.ask.questions import Resolved
+from dpest.ask.search import WorstPair, search
 from dpest.attacks.budget import Budget, Progress, Report
 from dpest.errors import DomainError, DpestError, InputError, PathLimitError, RefusedError
 from dpest.evidence import EXACT, Evidence, Measure, Witness
-from dpest.inputs.domains import ANY, Reals, integers
-from dpest.inputs.patterns import patterns
-from dpest.inputs.search import WorstPair, search
 from dpest.pictures import curves
-from dpest.program.watchdog import Deadline, TimeUp, patient, watched
-from dpest.questions import Resolved
+from dpest.running.watchdog import Deadline, TimeUp, patient, watched
 from dpest.verdict import MEET, Verdict, exceeds
 
 if TYPE_CHECKING:

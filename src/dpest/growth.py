@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from dpest.ask.domains import ANY
 from dpest.campaign import Campaign
-from dpest.inputs.domains import ANY
 from dpest.report.text import number
 from dpest.verdict import Verdict
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpest.declaration import Mechanism
+from dpest.ask.declaration import Mechanism
+from dpest.ask.entries import as_code
 from dpest.evidence import Evidence, Measure, Witness
-from dpest.inputs.entries import as_code
 from dpest.notions.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
 from dpest.notions.implication import gdp_of, least, zcdp_of
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpest.declaration import Mechanism
+from dpest.ask.declaration import Mechanism
 from dpest.errors import DpestError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def curves(mechanism: Mechanism, x: Any, x2: Any) -> Mapping[str, Any]:
     """Data for the pictures; one that has no exact answer is left out."""
     from dpest.distributions.engine import exact_loss
     from dpest.distributions.output import output_distribution
-    from dpest.program.trace import trace
+    from dpest.reading.trace import trace
 
     found: dict[str, Any] = {"pair": [x, x2]}
     loss = exact_loss(mechanism, x, x2)
@@ -92,7 +92,7 @@ def _outputs(
 
 
 def _first_real(distribution: OutputDistribution) -> int | None:
-    from dpest.program.linear import Form
+    from dpest.geometry.linear import Form
 
     for path in distribution.trace.paths:
         for i, leaf in enumerate(path.leaves):

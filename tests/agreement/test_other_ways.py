@@ -22,8 +22,8 @@ import pytest
 
 import dpest
 from dpest.distributions.output import output_distribution
-from dpest.program.batch import batch
-from dpest.program.trace import trace
+from dpest.reading.trace import trace
+from dpest.running.batch.batch import batch
 
 RUNS = 10_000
 T = 0.5

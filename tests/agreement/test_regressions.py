@@ -14,8 +14,8 @@ import pytest
 import dpest
 from dpest.errors import ReadingError
 from dpest.noise import discrete_laplace
-from dpest.program.batch import batch
 from dpest.proofs.checker import check
+from dpest.running.batch.batch import batch
 
 
 def integer_noise(x, rng, eps=1.0):

@@ -13,7 +13,7 @@ from scipy import stats
 
 import dpest
 from agreement.styles import CASES, Case
-from dpest.program.batch import batch
+from dpest.running.batch.batch import batch
 
 NAMES = [f"{case}-{i}" for i, case in enumerate(CASES)]
 PROVED = [case for case in CASES if case.adjacency]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpest.program.samples import Group, Samples
-from dpest.program.skeleton import Leaf, Nest
+from dpest.running.samples import Group, Samples
+from dpest.running.skeleton import Leaf, Nest
 
 
 class ArraySampler:

@@ -11,6 +11,9 @@ import pytest
 from scipy.integrate import quad
 
 import dpest
+from dpest.ask.adjacency import parse_adjacency
+from dpest.ask.declaration import as_mechanism
+from dpest.ask.domains import integers, reals
 from dpest.attacks.finder import confirmation
 from dpest.attacks.finder.attack import finder_attack, finder_search
 from dpest.attacks.finder.estimate import PairedCounts, estimate, samples_needed
@@ -22,15 +25,12 @@ from dpest.attacks.finder.search import Searcher
 from dpest.attacks.finder.smooth import EventShape, Linear, SmoothCheck
 from dpest.attacks.statdp.discrete import NUMBER
 from dpest.attacks.statdp.events import Range
-from dpest.declaration import as_mechanism
 from dpest.distributions.engine import exact_loss
 from dpest.errors import InputError
-from dpest.inputs.adjacency import parse_adjacency
-from dpest.inputs.domains import integers, reals
+from dpest.geometry.linear import Symbol
 from dpest.noise import Laplace
-from dpest.program.batch import batch
-from dpest.program.linear import Symbol
-from dpest.program.trace import trace
+from dpest.reading.trace import trace
+from dpest.running.batch.batch import batch
 from dpest.stats import central_limit, hoeffding
 
 
@@ -231,7 +231,7 @@ def test_events_read_columns_values_and_traces_alike():
         [False, 1],
     ]
     expected = [True, False, True, False, False, False, True]
-    from dpest.program.samples import Samples
+    from dpest.running.samples import Samples
 
     assert event.mask(Samples.from_outputs(outputs)).tolist() == expected
     assert [event.holds(o) for o in outputs] == expected

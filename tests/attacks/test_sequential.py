@@ -17,7 +17,7 @@ from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sequential import SequentialAudit, sequential_attack
 from dpest.attacks.sniper import sniper_attack
 from dpest.errors import InputError, ReadingError
-from dpest.program.samples import Samples
+from dpest.running.samples import Samples
 
 
 @pytest.mark.parametrize(("true", "claim", "target"), [(2.0, 1.0, 220), (0.5, 0.1, 560)])

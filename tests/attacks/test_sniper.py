@@ -16,7 +16,7 @@ from dpest.attacks.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.sniper import Plan, guideline_size, paper_threshold, sniper_attack
 from dpest.attacks.thresholds import Attack, Counts, best_threshold
 from dpest.errors import InputError
-from dpest.program.samples import Samples
+from dpest.running.samples import Samples
 
 
 def test_guideline_one():

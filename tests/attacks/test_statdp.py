@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
+from dpest.ask.declaration import as_mechanism
 from dpest.attacks.statdp import features as f
 from dpest.attacks.statdp import replay
 from dpest.attacks.statdp.arguments import ArgumentGenerator
@@ -26,9 +27,8 @@ from dpest.attacks.statdp.hypothesis_test import coin_label_p_value, hypothesis_
 from dpest.attacks.statdp.inputs import generate_cases
 from dpest.attacks.statdp.laboratory import Case, Laboratory
 from dpest.attacks.statdp.selector import Choice, select_events
-from dpest.declaration import as_mechanism
 from dpest.errors import InputError
-from dpest.program.samples import Samples
+from dpest.running.samples import Samples
 from dpest.stats import conditional_test
 
 
@@ -521,7 +521,7 @@ def test_chosen_arguments_are_part_of_the_notes():
 
 def test_a_loop_that_only_noise_ends_is_run_without_noise_once(monkeypatch):
     from dpest.errors import PathLimitError
-    from dpest.program import trace
+    from dpest.reading import trace
 
     asked = []
 

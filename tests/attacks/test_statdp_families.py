@@ -13,7 +13,7 @@ from dpest.attacks.statdp.detection import search
 from dpest.attacks.statdp.families import Outputs, Products, Ranges, Reading, between_cuts
 from dpest.attacks.statdp.laboratory import Case, Laboratory
 from dpest.attacks.statdp.selector import Grammar, select_events
-from dpest.program.batch import batch
+from dpest.running.batch.batch import batch
 
 
 def value_svt(queries, rng, *, eps=0.7):

@@ -17,8 +17,8 @@ from dpest.attacks.statdp.laboratory import Case, Laboratory
 from dpest.attacks.statdp.selector import select_events
 from dpest.attacks.statdp.unions import unions
 from dpest.execution.runner import open_runner
-from dpest.program.batch import batch
-from dpest.program.samples import Samples
+from dpest.running.batch.batch import batch
+from dpest.running.samples import Samples
 
 OUTPUTS = [[True, 0.5], [1.5], [False, True, -2.0], [0.2], [True, 3.0], [True, False, 0.1]]
 UNION = Event(

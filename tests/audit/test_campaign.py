@@ -10,8 +10,8 @@ import pytest
 import dpest
 from dpest import campaign, zoo
 from dpest.errors import DomainError, InputError
-from dpest.program.trace import trace
-from dpest.program.watchdog import Deadline, TimeUp, watched
+from dpest.reading.trace import trace
+from dpest.running.watchdog import Deadline, TimeUp, watched
 
 
 def noisy(x, rng, *, eps=0.5):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dpest
+from dpest.ask.domains import parse_domain
 from dpest.errors import InputError
-from dpest.inputs.domains import parse_domain
 
 
 def of_a_number(x, rng, *, eps=0.5):

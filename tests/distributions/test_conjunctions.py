@@ -12,12 +12,12 @@ from dpest.distributions.composites import Bound, Composite, density_row, interv
 from dpest.distributions.elimination import Inequality, eliminate
 from dpest.distributions.latents import Latents
 from dpest.errors import RefusedError
+from dpest.geometry.linear import Form, Symbol
 from dpest.noise.exponential import Exponential
 from dpest.noise.gaussian import Gaussian
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.laplace import Laplace
 from dpest.noise.uniform import Uniform
-from dpest.program.linear import Form, Symbol
 
 NOISES = [Laplace(2.0), Exponential(3.0), Gaussian(1.5), Gumbel(2.0), Uniform(-1.0, 2.0)]
 V = [Symbol("noise", f"v{i}") for i in range(6)]

@@ -240,7 +240,7 @@ def test_a_cut_in_a_loop_with_real_outputs_is_not_a_difference_of_supports():
 
 def test_a_large_leftover_lowers_the_bound_and_never_lifts_it():
     from dpest.distributions.loss import privacy_loss
-    from dpest.program.trace import trace
+    from dpest.reading.trace import trace
 
     truth, before = math.log(4), 0.0
     for leftover in (1e-1, 1e-2, 1e-4, 1e-7):

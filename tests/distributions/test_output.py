@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from dpest import zoo
+from dpest.ask.patterns import patterns
 from dpest.distributions.output import RELEASED, output_distribution
 from dpest.errors import DpestError, InputError
-from dpest.inputs.patterns import patterns
-from dpest.program.batch import batch
-from dpest.program.linear import Form
-from dpest.program.skeleton import flatten
-from dpest.program.trace import trace
+from dpest.geometry.linear import Form
+from dpest.reading.trace import trace
+from dpest.running.batch.batch import batch
+from dpest.running.skeleton import flatten
 
 RUNS = 20_000
 

@@ -9,11 +9,11 @@ import pytest
 
 import dpest
 from dpest import zoo
-from dpest.declaration import as_mechanism
+from dpest.ask.declaration import as_mechanism
 from dpest.distributions.engine import Objective, exact_loss
 from dpest.distributions.loss import privacy_loss
 from dpest.distributions.products import independent_results
-from dpest.program.trace import trace
+from dpest.reading.trace import trace
 
 
 def above(x, rng, scale):

@@ -21,7 +21,7 @@ from dpest.noise.exponential import Exponential
 from dpest.noise.gaussian import Gaussian
 from dpest.noise.laplace import Laplace
 from dpest.noise.uniform import Uniform
-from dpest.program.trace import trace
+from dpest.reading.trace import trace
 
 ONE = Fraction(1)
 

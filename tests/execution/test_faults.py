@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dpest.program.batch_arrays import block_rows
+from dpest.running.batch.arrays import block_rows
 
 # Enough blocks to be killed among.
 BLOCKS = 14

@@ -20,8 +20,8 @@ import pytest
 from dpest.errors import InputError, TimeLimitError, WorkerError
 from dpest.execution.pools import leave_global_generator
 from dpest.execution.runner import Runner, _groups, open_runner
-from dpest.program.batch import batch
-from dpest.program.batch_counts import count_outputs
+from dpest.running.batch.batch import batch
+from dpest.running.batch.counts import count_outputs
 
 SIZE = 300_000  # three blocks
 THRESHOLD = 1.0

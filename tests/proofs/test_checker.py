@@ -13,7 +13,7 @@ import pytest
 
 import dpest
 from dpest import ANY, zoo
-from dpest.declaration import as_mechanism
+from dpest.ask.declaration import as_mechanism
 from dpest.proofs import checker, prove
 from dpest.proofs.rebuilding import differences
 from proofs import proof_mechanisms as m

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import dpest
-from dpest.program.elements import alike
 from dpest.proofs import finite_checker, prove, rebuilding
+from dpest.reading.tracing.elements import alike
 
 BITS = "integers:0,1"
 

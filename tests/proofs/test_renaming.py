@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpest import zoo
-from dpest.program.linear import Symbol
+from dpest.geometry.linear import Symbol
 from dpest.proofs import planning, prove
 from dpest.proofs.alignment import Change, Draw, Problem, align, cost_at, dual_bound
 from dpest.proofs.renaming import Costs, named, renamed

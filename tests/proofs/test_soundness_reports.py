@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 import dpest
 from dpest import ANY, zoo
+from dpest.ask.declaration import as_mechanism
 from dpest.cli.check import check
-from dpest.declaration import as_mechanism
 from dpest.proofs import checker, prove
 from dpest.proofs.certificates import sealed
 from dpest.proofs.rebuilding import differences

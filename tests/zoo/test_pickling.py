@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from dpest import zoo
-from dpest.declaration import as_mechanism
+from dpest.ask.declaration import as_mechanism
 
 
 @pytest.mark.parametrize("entry", zoo.entries(), ids=lambda e: e.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpest import zoo
-from dpest.program.pieces import cut
+from dpest.reading.loops.pieces import cut
 
 
 @pytest.mark.parametrize("name", ["SVT1", "SVT6", "AT3", "StatDP_iSVT4", "NumSVT", "SmartSum"])

@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from dpest import zoo
+from dpest.ask.patterns import patterns
 from dpest.errors import TargetError
-from dpest.inputs.patterns import patterns
-from dpest.program.batch import batch
-from dpest.program.trace import trace
+from dpest.reading.trace import trace
+from dpest.running.batch.batch import batch
 from dpest.zoo.bloom_filter import BITS, HASHES, SET_BITS
 from zoo.two_samples import describe, p_values, smallest
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from dpest.program.skeleton import flatten
+from dpest.running.skeleton import flatten
 
 Features = tuple[Hashable, tuple[Hashable, ...], tuple[float, ...]]
 

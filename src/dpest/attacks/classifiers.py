@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpest.attacks import additive
 from dpest.attacks.features import Coder, Family, Parts, Splitter, as_numbers
-from dpest.program.samples import Samples
+from dpest.running.samples import Samples
 
 Floats = NDArray[np.float64]
 
@@ -189,7 +189,7 @@ def _look(first: Samples, second: Samples, half: int = _LOOK // 2) -> Samples:
 
 def _head(samples: Samples, count: int) -> Samples:
     """The first `count` outputs."""
-    from dpest.program.samples import Group
+    from dpest.running.samples import Group
 
     if samples.size <= count:
         return samples

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpest.program.samples import Group, Samples
-from dpest.program.skeleton import Nest, Skeleton, leaf_kinds
+from dpest.running.samples import Group, Samples
+from dpest.running.skeleton import Nest, Skeleton, leaf_kinds
 
 Codes = NDArray[np.intp]
 

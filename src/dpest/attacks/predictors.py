@@ -14,7 +14,7 @@ from scipy.special import betaln
 
 from dpest.attacks import additive
 from dpest.attacks.features import Coder, Family, Parts, Splitter, quantile_edges
-from dpest.program.samples import Samples
+from dpest.running.samples import Samples
 from dpest.stats.betting import tails_log_wealth, tree_log_wealth
 
 Floats = NDArray[np.float64]

@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpest.declaration import Mechanism, as_mechanism
+from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.errors import DpestError, ReadingError
-from dpest.program.batch import block_of, blocks_in
-from dpest.program.samples import Samples
-from dpest.program.skeleton import Skeleton
+from dpest.running.batch.batch import block_of, blocks_in
+from dpest.running.samples import Samples
+from dpest.running.skeleton import Skeleton
 
 
 class Sampler(Protocol):

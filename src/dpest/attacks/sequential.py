@@ -21,7 +21,7 @@ from dpest.attacks.predictors import Ensemble, RegionBets
 from dpest.attacks.sampler import Sampler
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure, Witness, confidence
-from dpest.program.samples import Samples
+from dpest.running.samples import Samples
 from dpest.stats.betting import MixtureWealth, event_payoffs, label_bets, odds_limit, prefix_bound
 
 Floats = NDArray[np.float64]

@@ -34,7 +34,7 @@ from dpest.attacks.thresholds import (
 )
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure, Witness, confidence
-from dpest.program.samples import Samples
+from dpest.running.samples import Samples
 
 Floats = NDArray[np.float64]
 Pair = tuple[Any, Any]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from dpest.attacks.classifiers import Scorer
-from dpest.program.samples import Samples
+from dpest.running.samples import Samples
 from dpest.stats import clopper_pearson, ratio
 from dpest.stats.betting import bernoulli_sequence
 

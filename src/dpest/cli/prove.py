@@ -48,8 +48,8 @@ def prove(
       dpest prove SVT1 --length any --certificate svt.cert.json
       dpest prove ReportNoisyMax1 --length 5 --adjacency monotone --explain
     """
+    from dpest.ask.domains import ANY
     from dpest.auditing import prove as ask
-    from dpest.inputs.domains import ANY
 
     for path in (certificate, json_path, coq):
         check_writable(path)

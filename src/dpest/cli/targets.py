@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dpest.declaration import Mechanism, as_mechanism
+from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.errors import TargetError
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpest.declaration import Mechanism
+from dpest.ask.declaration import Mechanism
 
 if TYPE_CHECKING:
     from rich.console import Console

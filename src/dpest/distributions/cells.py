@@ -30,8 +30,8 @@ from dpest.distributions.lattice import exact_product
 from dpest.distributions.quadrature import Floats
 from dpest.distributions.sums import merged_noises
 from dpest.distributions.terms import MassTerm, Term, parameters_of, settle
+from dpest.geometry.linear import Condition, Form, Symbol, rational
 from dpest.noise.family import Noise
-from dpest.program.linear import Condition, Form, Symbol, rational
 
 _ZERO = Fraction(0)
 _TRUE, _FALSE = ("bool", True), ("bool", False)

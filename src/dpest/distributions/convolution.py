@@ -34,7 +34,7 @@ from dpest.distributions.terms import (
     Term,
     Values,
 )
-from dpest.program.linear import Condition, Form, Symbol
+from dpest.geometry.linear import Condition, Form, Symbol
 
 
 class Mixture:

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpest.geometry.linear import Form, Symbol
 from dpest.noise.family import Noise
-from dpest.program.linear import Form, Symbol
 
 Row = tuple[Fraction, ...]
 _ZERO, _ONE = Fraction(0), Fraction(1)

@@ -17,7 +17,7 @@ from dpest.distributions.pairs import CellPair, GroupPair
 from dpest.distributions.privacy_loss import loss_distribution
 from dpest.distributions.witness import shown
 from dpest.evidence import Witness
-from dpest.program.skeleton import leaf_kinds, unflatten
+from dpest.running.skeleton import leaf_kinds, unflatten
 
 _MOST_SHOWN = 3
 _ROUNDING = 1e-11  # of sums over quadrature nodes, relative

@@ -31,7 +31,7 @@ from dpest.distributions.terms import (
     Term,
 )
 from dpest.errors import RefusedError
-from dpest.program.linear import Form, Symbol
+from dpest.geometry.linear import Form, Symbol
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _DEEPEST = 2

@@ -21,7 +21,7 @@ from dpest.distributions.lattice import exact_product
 from dpest.distributions.pair_factors import Factor
 from dpest.distributions.pairs import CellPair, GroupPair
 from dpest.distributions.terms import IntervalTerm, KernelTerm, MassTerm, Term
-from dpest.program.linear import Form, rational
+from dpest.geometry.linear import Form, rational
 
 if TYPE_CHECKING:
     from dpest.distributions.loss import ExactLoss

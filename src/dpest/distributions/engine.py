@@ -7,18 +7,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dpest.declaration import Mechanism, as_mechanism
+from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.distributions.loss import ExactLoss, privacy_loss
 from dpest.distributions.products import agree, independent_results
 from dpest.distributions.templates import Template, independent_parts, shape_key
-from dpest.program.conforming import check_generator
-from dpest.program.patches import Overlay
-from dpest.program.paths import Trace
+from dpest.reading.conforming import check_generator
+from dpest.reading.paths import Trace
+from dpest.reading.tracing.patches import Overlay
 
 
 def _traced(results: Sequence[Mechanism], x: Any) -> list[Trace]:
     """Independent parts of the output: those of each result."""
-    from dpest.program.trace import trace
+    from dpest.reading.trace import trace
 
     return [part for result in results for part in independent_parts(trace(result, x))]
 
@@ -39,7 +39,7 @@ def exact_loss(
     results = independent_results(target, x, x2)
     first, second = _traced(results, x), _traced(results, x2)
     if len(first) != len(second):
-        from dpest.program.trace import trace
+        from dpest.reading.trace import trace
 
         return privacy_loss(trace(target, x), trace(target, x2), certify=certify)
     return privacy_loss(first, second, certify=certify)

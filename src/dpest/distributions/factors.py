@@ -17,10 +17,10 @@ from typing import Any
 
 from dpest.distributions.cells import Region, constant_key
 from dpest.errors import RefusedError
+from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
-from dpest.program.linear import Condition, Form, Symbol
-from dpest.program.paths import Path, Trace
-from dpest.program.skeleton import Leaf, Skeleton, leaf_kinds
+from dpest.reading.paths import Path, Trace
+from dpest.running.skeleton import Leaf, Skeleton, leaf_kinds
 
 _MOST_REGIONS = 20_000
 _ONE = Fraction(1)

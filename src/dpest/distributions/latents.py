@@ -16,7 +16,7 @@ from dpest.distributions.composites import (
 )
 from dpest.distributions.densities import Density
 from dpest.distributions.terms import MassTerm, Term
-from dpest.program.linear import Condition, Symbol
+from dpest.geometry.linear import Condition, Symbol
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from dpest.distributions.densities import Density
 from dpest.distributions.terms import IntervalTerm, Term
+from dpest.geometry.linear import rational
 from dpest.noise.family import Noise
 from dpest.noise.uniform import Uniform
-from dpest.program.linear import rational
 
 _MOST_SUMMED = 4096
 

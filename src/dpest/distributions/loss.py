@@ -22,7 +22,7 @@ from dpest.distributions.templates import independent_parts
 from dpest.distributions.witness import describe, joined
 from dpest.errors import DomainError, RefusedError
 from dpest.evidence import Witness
-from dpest.program.paths import Trace
+from dpest.reading.paths import Trace
 
 
 @dataclass

@@ -16,9 +16,9 @@ from dpest.distributions.factors import Block, Group, groups_of, skeleton_key
 from dpest.distributions.latents import Latents
 from dpest.distributions.quadrature import Floats
 from dpest.errors import InputError, MissingExtraError, RefusedError
-from dpest.program.linear import Condition, Form, rational
-from dpest.program.paths import Path, Trace
-from dpest.program.skeleton import flatten, unflatten
+from dpest.geometry.linear import Condition, Form, rational
+from dpest.reading.paths import Path, Trace
+from dpest.running.skeleton import flatten, unflatten
 
 _MOST_OUTCOMES = 100_000
 _REJECTED = object()

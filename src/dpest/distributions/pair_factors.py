@@ -17,8 +17,8 @@ from dpest.distributions.ratio import Extreme, scan, scan_lattice
 from dpest.distributions.summit import Lattice, climb, grid_bounds
 from dpest.distributions.sums import Convolved, TwoSidedSum
 from dpest.distributions.terms import IntegralTerm, KernelTerm, Term, renamed
+from dpest.geometry.linear import Form, Symbol, rational
 from dpest.noise.laplace import Laplace
-from dpest.program.linear import Form, Symbol, rational
 
 Values = Mapping[Symbol, Floats]
 _UNSETTLED = 1e-8  # relative error of an integral

@@ -26,10 +26,10 @@ from dpest.distributions.pair_factors import Factor, Values
 from dpest.distributions.quadrature import Floats
 from dpest.distributions.ratio import NOTHING, Extreme
 from dpest.distributions.terms import IntegralTerm, Term, parameters_of
+from dpest.geometry.linear import Form, Symbol
 from dpest.noise.family import Noise
-from dpest.program.linear import Form, Symbol
-from dpest.program.paths import Trace
-from dpest.program.skeleton import Skeleton
+from dpest.reading.paths import Trace
+from dpest.running.skeleton import Skeleton
 
 Noises = tuple[Mapping[Symbol, Noise], Mapping[Symbol, Noise]]
 

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from dpest.declaration import Mechanism
-from dpest.program import elements
-from dpest.program.calls import caller
-from dpest.program.sources import body_of, definition_of, names_read, rebuilt, target_of
-from dpest.program.watchdog import Deadline, TimeUp, watched
+from dpest.ask.declaration import Mechanism
+from dpest.reading.calls import caller
+from dpest.reading.tracing import elements
+from dpest.reading.tracing.sources import body_of, definition_of, names_read, rebuilt, target_of
+from dpest.running.watchdog import Deadline, TimeUp, watched
 
 _CHECKS = 12
 _SECONDS = 5.0

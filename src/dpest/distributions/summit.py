@@ -24,7 +24,7 @@ from dpest.distributions.ratio import (
     scan,
     scan_lattice,
 )
-from dpest.program.linear import Form, Symbol
+from dpest.geometry.linear import Form, Symbol
 
 _SWEEPS = 6
 _FAR = 40.0

@@ -23,6 +23,7 @@ from dpest.distributions.densities import Tabulated, features, reach, spread
 from dpest.distributions.exponential_sums import ExponentialSum
 from dpest.distributions.log_tables import LogTable
 from dpest.distributions.quadrature import Floats
+from dpest.geometry.linear import Form, Symbol, rational
 from dpest.noise.exponential import Exponential
 from dpest.noise.family import Noise
 from dpest.noise.gaussian import Gaussian
@@ -30,7 +31,6 @@ from dpest.noise.laplace import Laplace
 from dpest.noise.lattice import LatticeNoise
 from dpest.noise.two_sided_geometric import TwoSidedDecay
 from dpest.noise.uniform import Uniform
-from dpest.program.linear import Form, Symbol, rational
 
 Summand = tuple[Noise, Fraction]
 _FAMILIES = (Laplace, Exponential, Gaussian, Uniform)

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from dpest.distributions.cells import Cell, Coordinate, Region
+from dpest.geometry.linear import Condition, Form, Relation, Symbol, rational
+from dpest.geometry.polyhedra import feasible
 from dpest.noise.discrete_uniform import DiscreteUniform
 from dpest.noise.family import Noise
 from dpest.noise.lattice import LatticeNoise
-from dpest.program.linear import Condition, Form, Relation, Symbol, rational
-from dpest.program.polyhedra import feasible
 
 _ONE = Fraction(1)
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from dpest.declaration import Mechanism
+from dpest.ask.declaration import Mechanism
 from dpest.distributions.factors import Interned
 from dpest.errors import DpestError
-from dpest.program.linear import Condition, Form, Symbol, rational
-from dpest.program.paths import Path, Trace
-from dpest.program.skeleton import Leaf, Nest, leaf_kinds
+from dpest.geometry.linear import Condition, Form, Symbol, rational
+from dpest.reading.paths import Path, Trace
+from dpest.running.skeleton import Leaf, Nest, leaf_kinds
 
 _MOST_PATHS = 5000
 _SECONDS = 20.0
@@ -64,7 +64,7 @@ class Template:
     @staticmethod
     def of(mechanism: Mechanism, x: Any) -> Template | None:
         """The template for inputs like `x`, or None where the paths must be found per input."""
-        from dpest.program.trace import trace
+        from dpest.reading.trace import trace
 
         if _numbers(x) is None:
             return None

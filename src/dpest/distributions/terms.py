@@ -25,7 +25,7 @@ from dpest.distributions.densities import (
     spread,
 )
 from dpest.distributions.quadrature import Floats, Ints, around_peak, graded, integrate
-from dpest.program.linear import Form, Symbol
+from dpest.geometry.linear import Form, Symbol
 
 Values = Mapping[Symbol, Floats]
 _CHUNK = 600_000  # quadrature nodes that are held at once

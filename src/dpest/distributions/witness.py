@@ -11,8 +11,8 @@ import numpy as np
 from dpest.distributions.cells import Cell
 from dpest.distributions.pairs import CellExtreme, GroupPair
 from dpest.evidence import Witness
-from dpest.program.linear import Form
-from dpest.program.skeleton import leaf_kinds, unflatten
+from dpest.geometry.linear import Form
+from dpest.running.skeleton import leaf_kinds, unflatten
 
 
 def real_leaves(cell: Cell, point: Sequence[float]) -> list[float]:
@@ -127,7 +127,7 @@ def _impossible(extreme: CellExtreme, forward: bool) -> str:
 
 def _relation(cell: Cell, index: int) -> str:
     row, value = cell.shape.relations[index]
-    from dpest.program.linear import Symbol
+    from dpest.geometry.linear import Symbol
 
     names = {Symbol("state", f"output[{cell.real[j]}]"): c for j, c in enumerate(row) if c}
     return f"{Form(names)} = {value}"

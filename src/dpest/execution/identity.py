@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.declaration import as_mechanism
+from dpest.ask.declaration import as_mechanism
 
 _CONSTANTS = (bool, int, float, str, bytes, tuple, list, dict, np.ndarray, np.generic)
 

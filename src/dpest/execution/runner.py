@@ -19,17 +19,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from dpest.declaration import Mechanism, as_mechanism
+from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError, WorkerError
 from dpest.execution.identity import mechanism_identity, work_identity
 from dpest.execution.pools import Dask, cores, leave_global_generator, process_pool
 from dpest.execution.state import State
 from dpest.execution.travel import describe, pack, pack_result, unpack
-from dpest.program.batch import batch, block_of, blocks_in, join_blocks
-from dpest.program.batch_counts import OutputCounts, count_block, count_outputs
-from dpest.program.samples import Samples
-from dpest.program.seeds import Seed
-from dpest.program.time_limit import DEFAULT_SECONDS
+from dpest.running.batch.batch import batch, block_of, blocks_in, join_blocks
+from dpest.running.batch.counts import OutputCounts, count_block, count_outputs
+from dpest.running.samples import Samples
+from dpest.running.seeds import Seed
+from dpest.running.time_limit import DEFAULT_SECONDS
 
 _PATIENCE = 10  # seconds without a result, after which the workers are looked for
 # A task takes this part of a worker's share of what is left: the last tasks are small, so that no
@@ -122,7 +122,7 @@ class Runner:
         on_note: Callable[[str], None] | None = None,
         time_limit: float = DEFAULT_SECONDS,
     ) -> Samples:
-        """`dpest.program.batch.batch`, with the same outputs for the same seed."""
+        """`dpest.running.batch.batch.batch`, with the same outputs for the same seed."""
         target = as_mechanism(mechanism).with_params(params)
         if self._executor is None and self._state_path is None:
             return batch(
@@ -180,7 +180,7 @@ class Runner:
         device: str = "numpy",
         time_limit: float = DEFAULT_SECONDS,
     ) -> OutputCounts:
-        """`dpest.program.batch_counts.count_outputs`, with the same counts for the same seed."""
+        """`dpest.running.batch.counts.count_outputs`, with the same counts for the same seed."""
         target = as_mechanism(mechanism).with_params(params)
         if self._executor is None and self._state_path is None:
             return count_outputs(target, x, size, seed, device=device, time_limit=time_limit)
@@ -381,8 +381,8 @@ class _Errand:
                         f"block {block} of {self.name} ended its worker every time (seed "
                         f"{self.seed!r}): the mechanism crashes the process, or runs out of "
                         "memory. To see it happen, run this block alone: "
-                        f"dpest.program.batch.block_of(mechanism, x, size, seed={self.seed!r}, "
-                        f"number={block})"
+                        f"dpest.running.batch.batch.block_of(mechanism, x, size, "
+                        f"seed={self.seed!r}, number={block})"
                     )
                 try:
                     future = self._submit((block,))

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpest.declaration import Mechanism
+from dpest.ask.declaration import Mechanism
+from dpest.ask.questions import resolve
 from dpest.errors import DpestError
 from dpest.evidence import Evidence
-from dpest.questions import resolve
 
 if TYPE_CHECKING:
     from dpest.campaign import Campaign
@@ -130,7 +130,7 @@ def _patterns(row: str, study: Campaign) -> Cell:
 
 def _pattern_pairs(study: Campaign) -> list[tuple[Any, Any]]:
     """Those that a mechanism names, where its inputs are no vectors; otherwise the usual ones."""
-    from dpest.inputs.patterns import patterns
+    from dpest.ask.patterns import patterns
 
     question = study.question
     named = question.mechanism.about.get("pattern_pairs")
@@ -153,7 +153,7 @@ def _proved(row: str, study: Campaign) -> Cell:
 
 
 def _proved_any(row: str, study: Campaign) -> Cell:
-    from dpest.inputs.domains import ANY
+    from dpest.ask.domains import ANY
 
     return _bounded(row, "proved_any", study, ANY)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from dpest.declaration import Mechanism
-from dpest.questions import resolve
+from dpest.ask.declaration import Mechanism
+from dpest.ask.questions import resolve
 
 if TYPE_CHECKING:
     from dpest.literature.cells import Settings

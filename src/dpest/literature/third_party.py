@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dpest.declaration import Mechanism
-from dpest.inputs.adjacency import l1
-from dpest.inputs.domains import integers, reals
+from dpest.ask.adjacency import l1
+from dpest.ask.declaration import Mechanism
+from dpest.ask.domains import integers, reals
 from dpest.notions.claims import ApproxDP, Claim, PureDP
 
 EPSILON = 1.0

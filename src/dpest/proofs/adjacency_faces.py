@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
-from dpest.program.linear import Symbol
-from dpest.program.piece_runs import Derived
+from dpest.geometry.linear import Symbol
 from dpest.proofs.alignment import Face
+from dpest.reading.loops.piece_runs import Derived
 
 Faces = list[list[dict[Symbol, tuple[Fraction, Fraction]]]]
 _ZERO = Fraction(0)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, get_args
 
-from dpest.program.linear import Symbol
+from dpest.geometry.linear import Symbol
 from dpest.proofs.linear_program import (
     CONSTANT,
     Affine,

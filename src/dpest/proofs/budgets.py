@@ -7,14 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from dpest.ask.domains import ANY
 from dpest.errors import (
     DpestError,
     PathLimitError,
 )
-from dpest.inputs.domains import ANY
-from dpest.program.any_length import ELEMENT
-from dpest.program.loops import Graph, graph
-from dpest.program.record_cases import RecordError
 from dpest.proofs import certificates, conformance, lower_bounds
 from dpest.proofs.adjacency_faces import faces
 from dpest.proofs.conformance import place_of
@@ -35,6 +32,9 @@ from dpest.proofs.question import (
 )
 from dpest.proofs.record_budgets import record_potential
 from dpest.proofs.regions_of_release import Rates
+from dpest.reading.loops.any_length import ELEMENT
+from dpest.reading.loops.loops import Graph, graph
+from dpest.reading.records.record_cases import RecordError
 
 _SMALL = (1, 2, 3, 5)
 _SHORT = 10

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from dpest.geometry.linear import Condition, Form, Symbol, distinct
+from dpest.geometry.polyhedra import farkas, feasible
 from dpest.noise.family import Noise
-from dpest.program.linear import Condition, Form, Symbol, distinct
-from dpest.program.loops import Graph
-from dpest.program.merging import Model
-from dpest.program.piece_runs import Block, World
-from dpest.program.polyhedra import farkas, feasible
-from dpest.program.record_cases import Cases
 from dpest.proofs.alignment import AffineShift, Alignment, Draw
 from dpest.proofs.potentials import Potential, State
 from dpest.proofs.regions_of_release import Region
 from dpest.proofs.selection import Selection
+from dpest.reading.loops.loops import Graph
+from dpest.reading.loops.merging import Model
+from dpest.reading.loops.piece_runs import Block, World
+from dpest.reading.records.record_cases import Cases
 
 FORMAT = "dpest-certificate/1"
 
@@ -333,7 +333,7 @@ def _shifts(table: Mapping[Symbol, AffineShift]) -> dict[str, Any]:
 
 
 def selection(head: dict[str, Any], found: Selection, rule: str = "") -> dict[str, Any]:
-    """`rule`: by which the function's loop is this argmax (`program.races`), if by one."""
+    """`rule`: by which the function's loop is this argmax (`rewrites.races`), if by one."""
     own = {label(s) for s in found.own}
     return {
         **head,

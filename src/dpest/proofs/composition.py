@@ -16,13 +16,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpest.declaration import Mechanism, as_mechanism
+from dpest.ask.adjacency import Adjacency, parse_adjacency
+from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.errors import RefusedError
-from dpest.inputs.adjacency import Adjacency, parse_adjacency
-from dpest.program.places import is_user_file
-from dpest.program.unit import Unit
 from dpest.proofs import certificates, checker
 from dpest.proofs.proof import Proof
+from dpest.reading.tracing.unit import Unit
+from dpest.running.places import is_user_file
 
 _MOST_PATHS = 256
 _MOST_DECISIONS = 1000  # on one way: a loop may wait for a release

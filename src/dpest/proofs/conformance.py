@@ -14,20 +14,20 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpest.declaration import Mechanism
+from dpest.ask.declaration import Mechanism
 from dpest.errors import RefusedError, ReplayError, UntraceableError
+from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
 from dpest.noise.gumbel import Gumbel
-from dpest.program.any_length import ELEMENT
-from dpest.program.fixed import FixedRun
-from dpest.program.generator import SymbolicGenerator
-from dpest.program.linear import Condition, Form, Symbol
-from dpest.program.loops import END, Graph, LoopEdge
-from dpest.program.merging import Edge, Model
-from dpest.program.piece_runs import Coin, World
-from dpest.program.readings import SCALED, Plan, scale_of, value_of
-from dpest.program.skeleton import flatten
-from dpest.program.unit import Unit
+from dpest.reading.fixed import FixedRun
+from dpest.reading.loops.any_length import ELEMENT
+from dpest.reading.loops.loops import END, Graph, LoopEdge
+from dpest.reading.loops.merging import Edge, Model
+from dpest.reading.loops.piece_runs import Coin, World
+from dpest.reading.rewrites.readings import SCALED, Plan, scale_of, value_of
+from dpest.reading.tracing.generator import SymbolicGenerator
+from dpest.reading.tracing.unit import Unit
+from dpest.running.skeleton import flatten
 
 _TRIALS = 24
 _LENGTHS = (1, 2, 3, 5)

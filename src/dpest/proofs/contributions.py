@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpest.program.linear import Form, Symbol
-from dpest.program.loop_graph import END, Graph
-from dpest.program.piece_runs import Block
-from dpest.program.polyhedra import feasible
-from dpest.program.record_cases import Cases, Entry, RecordError
+from dpest.geometry.linear import Form, Symbol
+from dpest.geometry.polyhedra import feasible
 from dpest.proofs.alignment import Draw
 from dpest.proofs.proof import FinitePair, Lower
+from dpest.reading.loops.loop_graph import END, Graph
+from dpest.reading.loops.piece_runs import Block
+from dpest.reading.records.record_cases import Cases, Entry, RecordError
 
 Point = tuple[tuple[Symbol, Fraction], ...]
 _MANY_MOVES = 100

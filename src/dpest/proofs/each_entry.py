@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from dpest.ask.domains import ANY
 from dpest.errors import ReplayError
-from dpest.inputs.domains import ANY
-from dpest.program.elements import alike
 from dpest.proofs.conformance import place_of
 from dpest.proofs.enumerating import enumerated_proof
 from dpest.proofs.finite import shown
 from dpest.proofs.proof import FinitePair, Lower, Proof
 from dpest.proofs.question import Question
+from dpest.reading.tracing.elements import alike
 
 _TRIALS = 24
 _LENGTHS = (2, 3, 5)

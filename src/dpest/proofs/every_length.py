@@ -7,20 +7,15 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpest.declaration import as_mechanism
+from dpest.ask.declaration import as_mechanism
+from dpest.ask.domains import ANY
 from dpest.errors import (
     DpestError,
     RefusedError,
     UntraceableError,
 )
 from dpest.evidence import Measure
-from dpest.inputs.domains import ANY
-from dpest.program.any_length import ELEMENT
-from dpest.program.linear import Form
-from dpest.program.loops import Graph
-from dpest.program.races import ChanceError
-from dpest.program.record_cases import RecordError
-from dpest.program.unit import Unit
+from dpest.geometry.linear import Form
 from dpest.proofs import certificates, conformance, gaussian, laws
 from dpest.proofs.budgets import graph_of, phases_of, potentials_of, records_of
 from dpest.proofs.conformance import place_of
@@ -43,6 +38,11 @@ from dpest.proofs.question import (
 from dpest.proofs.record_budgets import record_potential
 from dpest.proofs.regions_of_release import Rates, rates
 from dpest.proofs.selection import noisy_argmax, selection
+from dpest.reading.loops.any_length import ELEMENT
+from dpest.reading.loops.loops import Graph
+from dpest.reading.records.record_cases import RecordError
+from dpest.reading.rewrites.races import ChanceError
+from dpest.reading.tracing.unit import Unit
 
 _SMALL = (1, 2, 3, 5)
 _RULES = {

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpest.program.linear import Symbol
-from dpest.program.loops import END
+from dpest.geometry.linear import Symbol
 from dpest.proofs.alignment import AffineShift, Draw
 from dpest.proofs.contributions import box_of_case
 from dpest.proofs.proof import Proof, shown
 from dpest.proofs.regions_of_release import release_text
+from dpest.reading.loops.loops import END
 
 _MOST = 12
 _WORST = 3  # of the releases: their alignments are much alike

@@ -14,12 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import PathLimitError, RefusedError, ReplayError
+from dpest.geometry.linear import rational
 from dpest.noise.family import Noise
-from dpest.program.generator import SymbolicGenerator
-from dpest.program.linear import rational
-from dpest.program.roots import with_units
-from dpest.program.unit import Unit
-from dpest.program.watchdog import Deadline
 from dpest.proofs.ratios import (
     NeedsDenominatorError,
     Poly,
@@ -29,6 +25,10 @@ from dpest.proofs.ratios import (
     plus,
     times,
 )
+from dpest.reading.tracing.generator import SymbolicGenerator
+from dpest.reading.tracing.roots import with_units
+from dpest.reading.tracing.unit import Unit
+from dpest.running.watchdog import Deadline
 
 _MOST_INPUTS = 64
 _MOST_PATHS = 20_000

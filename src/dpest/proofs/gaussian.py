@@ -15,12 +15,12 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
+from dpest.geometry.linear import Symbol
 from dpest.noise.family import Noise
-from dpest.program.linear import Symbol
-from dpest.program.unit import Unit
 from dpest.proofs.adjacency_faces import Faces, lowest
 from dpest.proofs.alignment import Change, Draw
 from dpest.proofs.regions_of_release import Region
+from dpest.reading.tracing.unit import Unit
 
 _MOST_CORNERS = 4096
 

@@ -14,11 +14,11 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
+from dpest.geometry.linear import Form, Symbol, rational
 from dpest.noise.family import Noise
-from dpest.program.linear import Form, Symbol, rational
-from dpest.program.piece_runs import conditions_of
-from dpest.program.trace import trace
 from dpest.proofs.ratios import Ratio
+from dpest.reading.loops.piece_runs import conditions_of
+from dpest.reading.trace import trace
 
 _MOST_CELLS = 4096
 Parts = list[dict[str, Ratio]]

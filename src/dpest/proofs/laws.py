@@ -1,6 +1,6 @@
 """The distribution of an untouched function against that of the argmax that stands for it.
 
-Where a rule of `program.races` turned a loop into an argmax, no draw of the one is a draw of the
+Where a rule of `rewrites.races` turned a loop into an argmax, no draw of the one is a draw of the
 other: they have the same distribution, not the same runs. So the distributions are compared. That
 of the function comes from following all outcomes of all its draws on small inputs
 (`proofs.outcomes`), with nothing of the symbolic reading in it. That of the argmax has a closed
@@ -18,13 +18,13 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
-from dpest.program.linear import Form, Symbol
-from dpest.program.loop_graph import Graph
-from dpest.program.unit import Unit
+from dpest.geometry.linear import Form, Symbol
 from dpest.proofs.conformance import mismatch, run_on, with_derived
 from dpest.proofs.finite import shown
 from dpest.proofs.outcomes import distribution
 from dpest.proofs.question import Question
+from dpest.reading.loops.loop_graph import Graph
+from dpest.reading.tracing.unit import Unit
 
 _LENGTHS: tuple[int, ...] = (1, 2, 2, 3, 3)
 _ENDLESS: tuple[int, ...] = (1, 2, 2, 2)  # each turn multiplies the ways by the length

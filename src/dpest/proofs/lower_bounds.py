@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from dpest.program.any_length import ELEMENT
-from dpest.program.linear import Condition, Form, Symbol
-from dpest.program.loops import END, Graph, LoopEdge
+from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.proofs.alignment import (
     Alignment,
     Cost,
@@ -27,6 +25,8 @@ from dpest.proofs.potentials import Potential, Step
 from dpest.proofs.proof import Lower, Ray
 from dpest.proofs.regions_of_release import Region, problem, release_text
 from dpest.proofs.renaming import Costs
+from dpest.reading.loops.any_length import ELEMENT
+from dpest.reading.loops.loops import END, Graph, LoopEdge
 
 _CLOSE = 1e-9
 _LONGEST = 60

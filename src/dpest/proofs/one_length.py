@@ -14,8 +14,6 @@ from dpest.errors import (
     UntraceableError,
 )
 from dpest.evidence import Measure
-from dpest.program.merging import Model, build
-from dpest.program.vector_functions import LISTS
 from dpest.proofs import certificates, conformance, gaussian, lower_bounds
 from dpest.proofs.adjacency_faces import faces, radius_of, relevant, whole_data
 from dpest.proofs.budgets import unrolled
@@ -36,6 +34,8 @@ from dpest.proofs.question import (
     with_claim,
 )
 from dpest.proofs.regions_of_release import rates, regions
+from dpest.reading.loops.merging import Model, build
+from dpest.reading.loops.vector_functions import LISTS
 
 _MOST_REGIONS = 150
 _MOST_NODES = 3_000
@@ -205,7 +205,7 @@ def _by_samples(question: Question, model: Model, length: int) -> Proof:
 
 
 def _model(question: Question, length: int, width: float = math.inf) -> Model:
-    from dpest.program.symbolic_arrays import symbolic_array
+    from dpest.reading.tracing.symbolic_arrays import symbolic_array
 
     variables = question.variables()
     variables[question.argument] = question.given(question.symbols(length), symbolic_array)

@@ -18,7 +18,7 @@ import numpy as np
 
 from dpest.errors import RefusedError
 from dpest.noise.family import Noise
-from dpest.program.generator import SymbolicGenerator
+from dpest.reading.tracing.generator import SymbolicGenerator
 
 _FAINT = 1e-9  # a way that is less likely is not followed to its end
 

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
-from dpest.program.linear import Symbol
+from dpest.geometry.linear import Symbol
 from dpest.proofs.alignment import Alignment, Face, Problem, align, climb, points
 from dpest.proofs.linear_program import InexactError, InfeasibleError
 from dpest.proofs.renaming import Named, named, renamed

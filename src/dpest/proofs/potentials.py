@@ -15,13 +15,13 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
-from dpest.program.any_length import ELEMENT, fields_of
-from dpest.program.linear import Form, Symbol
-from dpest.program.loops import END, Graph, LoopEdge
+from dpest.geometry.linear import Form, Symbol
 from dpest.proofs.adjacency_faces import faces, whole_data
 from dpest.proofs.alignment import Draw, points
 from dpest.proofs.contributions import moves
 from dpest.proofs.linear_program import Affine, InfeasibleError, LinearProgram, combine, constant
+from dpest.reading.loops.any_length import ELEMENT, fields_of
+from dpest.reading.loops.loops import END, Graph, LoopEdge
 
 _MOST_STATES = 5_000
 Corner = dict[Symbol, Fraction]

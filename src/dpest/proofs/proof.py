@@ -149,7 +149,7 @@ class Proof:
             return math.nextafter(math.log(self.exponential), math.inf)
         if self.bound is None:
             return math.inf
-        from dpest.program.linear import rational
+        from dpest.geometry.linear import rational
 
         unit = Fraction(1) if self.unit is None else rational(unit_value) ** self.power
         exact = self.bound * unit

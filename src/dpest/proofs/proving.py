@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dpest.declaration import Mechanism, as_mechanism
+from dpest.ask.adjacency import Adjacency
+from dpest.ask.declaration import Mechanism, as_mechanism
+from dpest.ask.domains import ANY, Form
+from dpest.ask.patterns import patterns
 from dpest.errors import (
     DpestError,
     PathLimitError,
@@ -17,12 +20,6 @@ from dpest.errors import (
     ReplayError,
     UntraceableError,
 )
-from dpest.inputs.adjacency import Adjacency
-from dpest.inputs.domains import ANY, Form
-from dpest.inputs.patterns import patterns
-from dpest.program.post_processing import before_processing, described
-from dpest.program.roots import Exponential
-from dpest.program.unit import NO_VALUE, Unit
 from dpest.proofs import composition
 from dpest.proofs.each_entry import each_entry_proof
 from dpest.proofs.enumerating import enumerated_proof
@@ -36,6 +33,9 @@ from dpest.proofs.question import (
     unknown,
     with_claim,
 )
+from dpest.reading.rewrites.post_processing import before_processing, described
+from dpest.reading.tracing.roots import Exponential
+from dpest.reading.tracing.unit import NO_VALUE, Unit
 
 
 def prove(

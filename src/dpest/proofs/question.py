@@ -8,24 +8,24 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpest.declaration import Mechanism, as_mechanism, parameters_of
+from dpest.ask.adjacency import Adjacency, parse_adjacency
+from dpest.ask.declaration import Mechanism, as_mechanism, parameters_of
+from dpest.ask.domains import ANY, Form, parse_domain
 from dpest.errors import DpestError, InputError, RefusedError
 from dpest.evidence import EPSILON
-from dpest.inputs.adjacency import Adjacency, parse_adjacency
-from dpest.inputs.domains import ANY, Form, parse_domain
-from dpest.program.any_length import ELEMENT, fields_of
-from dpest.program.linear import Form as Linear
-from dpest.program.linear import Symbol, rational
-from dpest.program.piece_runs import World
-from dpest.program.record_cases import Entry
-from dpest.program.symbolic import Real
-from dpest.program.unit import Unit
+from dpest.geometry.linear import Form as Linear
+from dpest.geometry.linear import Symbol, rational
 from dpest.proofs import certificates
 from dpest.proofs.adjacency_faces import entry_ranges, radius_of
 from dpest.proofs.alignment import Draw
 from dpest.proofs.conformance import call
 from dpest.proofs.proof import Proof
 from dpest.proofs.regions_of_release import Rates, rates
+from dpest.reading.loops.any_length import ELEMENT, fields_of
+from dpest.reading.loops.piece_runs import World
+from dpest.reading.records.record_cases import Entry
+from dpest.reading.tracing.symbolic import Real
+from dpest.reading.tracing.unit import Unit
 
 INTEGER_DATA = "the data are taken to be integers, as the noise is"
 
@@ -69,7 +69,7 @@ class Question:
         """The untouched function on plain numbers."""
         import numpy as np
 
-        from dpest.program.patches import patched  # SciPy knows NumPy's generators alone
+        from dpest.reading.tracing.patches import patched  # SciPy knows NumPy's generators alone
 
         with patched(self.mechanism.function):
             return call(self.mechanism, self.given(x, np.array), rng)
@@ -236,7 +236,7 @@ def unknown(question: Question, reason: str, **details: Any) -> Proof:
 
 
 def place_of_error(error: BaseException) -> str | None:
-    from dpest.program.places import is_user_file
+    from dpest.running.places import is_user_file
 
     step, where = error.__traceback__, None
     while step is not None:

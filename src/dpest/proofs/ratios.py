@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from dpest.program.linear import rational
-from dpest.program.running import refuse
-from dpest.program.unit import Unit
+from dpest.geometry.linear import rational
+from dpest.reading.tracing.running import refuse
+from dpest.reading.tracing.unit import Unit
 
 Poly = tuple[int, ...]
 """Coefficients of 1, a, a², …; no zeros at the end."""

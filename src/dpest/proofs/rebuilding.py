@@ -19,10 +19,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpest.declaration import Mechanism, as_mechanism
+from dpest.ask.adjacency import Adjacency, parse_adjacency
+from dpest.ask.declaration import Mechanism, as_mechanism
+from dpest.ask.domains import ANY, Domain, finite, integers, reals, records
 from dpest.errors import DpestError, RefusedError
-from dpest.inputs.adjacency import Adjacency, parse_adjacency
-from dpest.inputs.domains import ANY, Domain, finite, integers, reals, records
 
 _MODEL = (
     "unit",

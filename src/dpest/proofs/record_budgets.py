@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from dpest.program.linear import Form, Symbol
-from dpest.program.loop_graph import END, Graph, LoopEdge
+from dpest.geometry.linear import Form, Symbol
 from dpest.proofs.alignment import Draw
 from dpest.proofs.potentials import Phase, Potential, State, Step, potential, steps_of
+from dpest.reading.loops.loop_graph import END, Graph, LoopEdge
 
 _ZERO = Fraction(0)
 
@@ -20,7 +20,7 @@ _ZERO = Fraction(0)
 def record_potential(
     graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase]
 ) -> Potential:
-    """The same as `potential`, for the graph of a function of sums (`program.record_sums`)."""
+    """The same as `potential`, for the graph of a function of sums (`records.record_sums`)."""
     moves = [p for p in phases if p.move >= 0]
     start, states, steps = steps_of(graph, [p for p in phases if p.before == p.after == 0])
     budgets: dict[State, Fraction] = dict.fromkeys(states, _ZERO)

@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
+from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
-from dpest.program.linear import Condition, Form, Symbol
-from dpest.program.merging import Model, Node
-from dpest.program.roots import Complement
-from dpest.program.skeleton import unflatten
-from dpest.program.unit import Unit
 from dpest.proofs.alignment import Change, Draw, Problem
+from dpest.reading.loops.merging import Model, Node
+from dpest.reading.tracing.roots import Complement
+from dpest.reading.tracing.unit import Unit
+from dpest.running.skeleton import unflatten
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from dpest.program.linear import Symbol
+from dpest.geometry.linear import Symbol
 from dpest.proofs.alignment import KINDS, Alignment, Draw, Face, PointCost, Problem, cost_at
 
 _ROUNDS = 2

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from dpest.errors import RefusedError
-from dpest.program.any_length import ELEMENT, fields_of
-from dpest.program.linear import Form, Symbol
-from dpest.program.loops import Graph
+from dpest.geometry.linear import Form, Symbol
 from dpest.proofs.adjacency_faces import Faces, faces, lowest
 from dpest.proofs.alignment import Change, Draw, Problem
 from dpest.proofs.planning import Plan, plan
+from dpest.reading.loops.any_length import ELEMENT, fields_of
+from dpest.reading.loops.loops import Graph
 
 OTHERS = Symbol("input", "m")
 """How much the greatest of the other values changes."""

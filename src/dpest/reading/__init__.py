@@ -1,1 +1,1 @@
-"""Reading a function: its code is lowered, and a machine with an explicit state executes it."""
+"""A plain Python function becomes a model: paths at one input, a graph for every length."""

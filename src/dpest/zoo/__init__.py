@@ -15,7 +15,7 @@ import difflib
 import functools
 import importlib
 
-from dpest.declaration import Mechanism
+from dpest.ask.declaration import Mechanism
 from dpest.errors import TargetError
 
 _MODULES = (

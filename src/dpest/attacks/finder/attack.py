@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from dpest.ask.adjacency import LInf, parse_adjacency
+from dpest.ask.declaration import Mechanism, as_mechanism
+from dpest.ask.domains import Domain, parse_domain, reals
 from dpest.attacks.budget import Budget, Progress, Report
 from dpest.attacks.finder.confirmation import (
     DEFAULT_SECONDS,
@@ -25,12 +28,9 @@ from dpest.attacks.statdp.attack import spread, statdp_detection
 from dpest.attacks.statdp.detection import SELECTION_RUNS, TEST_RUNS
 from dpest.attacks.statdp.laboratory import Case, named_seed
 from dpest.attacks.statdp.replay import replay_code
-from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError, ReadingError
 from dpest.evidence import Evidence, Witness, confidence
-from dpest.inputs.adjacency import LInf, parse_adjacency
-from dpest.inputs.domains import Domain, parse_domain, reals
-from dpest.program.linear import Symbol
+from dpest.geometry.linear import Symbol
 
 DEFAULT_RESTARTS = 5
 DEFAULT_SAMPLES = 8192
@@ -172,7 +172,7 @@ class _Attack:
 
     def prepare(self, pairs: Sequence[Neighbourhood], samples: int, steepness: float) -> Searcher:
         """Trace every length with symbolic inputs, share the noise, freeze it."""
-        from dpest.program.trace import trace
+        from dpest.reading.trace import trace
 
         sides: dict[int, Side] = {}
         noises: dict[Symbol, Any] = {}
@@ -407,7 +407,7 @@ def random_cases(
     """Random neighbours; where the domain isn't one of vectors, the literature's patterns."""
     found = neighbourhoods(rule, space, length, reach=math.inf)
     if found is None:
-        from dpest.inputs.patterns import patterns
+        from dpest.ask.patterns import patterns
 
         return [
             Case(a, b, {}, name)

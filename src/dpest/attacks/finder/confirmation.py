@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from dpest.ask.declaration import Mechanism
+from dpest.ask.domains import Domain
 from dpest.attacks.budget import Budget
 from dpest.attacks.finder.event import PatternEvent
 from dpest.attacks.finder.search import Candidate, Searcher, shape_name
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.statdp.hypothesis_test import coin_label_bound
 from dpest.attacks.statdp.laboratory import named_seed
-from dpest.declaration import Mechanism
 from dpest.evidence import EXACT, Evidence, Standing, Witness, confidence
-from dpest.inputs.domains import Domain
 
 # Handed in by whoever can compute exactly: a number, an Evidence, or an exact loss (an object with
 # `epsilon`, `witness` and `error`); None where there is no exact answer.

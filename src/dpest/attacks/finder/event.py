@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpest.ask.declaration import Mechanism
 from dpest.attacks.statdp.discrete import NUMBER
 from dpest.attacks.statdp.events import Range
 from dpest.attacks.statdp.features import NUMERIC, equals, same_source, show
-from dpest.declaration import Mechanism
-from dpest.program.linear import Condition, Form, rational
-from dpest.program.paths import Path
-from dpest.program.samples import Group, Samples
-from dpest.program.skeleton import flatten, leaf_kind, leaf_kinds
+from dpest.geometry.linear import Condition, Form, rational
+from dpest.reading.paths import Path
+from dpest.running.samples import Group, Samples
+from dpest.running.skeleton import flatten, leaf_kind, leaf_kinds
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class PatternEvent:
     def conditions_on(self, path: Path) -> tuple[Condition, ...] | None:
         """What must hold on a path beside its own conditions; None if it never gives the event.
 
-        For a path whose leaves hold no indicators (see `program.trace.expand_indicators`).
+        For a path whose leaves hold no indicators (see `reading.trace.expand_indicators`).
         """
         if len(path.leaves) != len(self.pattern):
             return None

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpest.geometry.linear import Symbol
 from dpest.noise.family import Noise
-from dpest.program.linear import Symbol
 
 Floats = NDArray[np.float64]
 

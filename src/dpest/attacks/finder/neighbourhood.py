@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpest.attacks.finder.smooth import Linear
-from dpest.errors import InputError
-from dpest.inputs.adjacency import (
+from dpest.ask.adjacency import (
     L1,
     AddRemoveOne,
     Adjacency,
@@ -21,7 +19,9 @@ from dpest.inputs.adjacency import (
     Monotone,
     ReplaceOne,
 )
-from dpest.inputs.domains import Domain, Integers, Reals
+from dpest.ask.domains import Domain, Integers, Reals
+from dpest.attacks.finder.smooth import Linear
+from dpest.errors import InputError
 
 Floats = NDArray[np.float64]
 

@@ -14,9 +14,9 @@ from dpest.attacks.finder.frozen import FrozenNoise, draw
 from dpest.attacks.finder.neighbourhood import Neighbourhood
 from dpest.attacks.finder.smooth import DEFAULT_STEEPNESS, EventShape, Linear, SmoothCheck
 from dpest.attacks.statdp.events import Range
+from dpest.geometry.linear import Symbol
 from dpest.noise.family import Noise
-from dpest.program.linear import Symbol
-from dpest.program.paths import Trace
+from dpest.reading.paths import Trace
 
 Floats = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from dpest.attacks.finder.event import pattern_of
 from dpest.attacks.finder.objective import Side
 from dpest.attacks.statdp.discrete import NUMBER
-from dpest.program.linear import Form, Symbol
-from dpest.program.paths import Path
+from dpest.geometry.linear import Form, Symbol
+from dpest.reading.paths import Path
 
 Floats = NDArray[np.float64]
 

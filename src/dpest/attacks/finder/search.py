@@ -19,8 +19,8 @@ from dpest.attacks.finder.neighbourhood import Neighbourhood
 from dpest.attacks.finder.objective import Objective, Side
 from dpest.attacks.finder.outcomes import Outcomes
 from dpest.attacks.finder.smooth import NotSmoothError
+from dpest.geometry.linear import Symbol
 from dpest.noise.family import Noise
-from dpest.program.linear import Symbol
 
 Floats = NDArray[np.float64]
 

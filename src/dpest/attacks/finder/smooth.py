@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from dpest.attacks.statdp.discrete import NUMBER
+from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
-from dpest.program.linear import Condition, Form, Symbol
-from dpest.program.paths import Path, Trace
+from dpest.reading.paths import Path, Trace
 
 Floats = NDArray[np.float64]
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from dpest.declaration import Mechanism, parameters_of
+from dpest.ask.declaration import Mechanism, parameters_of
 from dpest.errors import DpestError, InputError
-from dpest.program.linear import Condition, Form, Symbol
-from dpest.program.polyhedra import feasible
-from dpest.program.running import in_run
-from dpest.program.symbolic import Real
+from dpest.geometry.linear import Condition, Form, Symbol
+from dpest.geometry.polyhedra import feasible
+from dpest.reading.tracing.running import in_run
+from dpest.reading.tracing.symbolic import Real
 
 _PRIVACY = ("eps", "epsilon", "delta", "rho", "mu", "budget")
 _MOST_PATHS = 400
@@ -220,8 +220,8 @@ def quiet_runs(
 
 
 def _truths(output: Any) -> list[Any]:
-    from dpest.program.skeleton import flatten
-    from dpest.program.symbolic import Truth
+    from dpest.reading.tracing.symbolic import Truth
+    from dpest.running.skeleton import flatten
 
     return [leaf for leaf in flatten(output)[1] if isinstance(leaf, Truth)]
 

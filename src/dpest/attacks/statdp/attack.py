@@ -20,7 +20,7 @@ from dpest.attacks.statdp.inputs import generate_cases
 from dpest.attacks.statdp.laboratory import Case, Laboratory
 from dpest.errors import InputError
 from dpest.evidence import Evidence
-from dpest.program.samples import Samples
+from dpest.running.samples import Samples
 
 # Shares of a budget: the test gets this much of the runs, the search the rest.
 _TEST_SHARE = 0.6

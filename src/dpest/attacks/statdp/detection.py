@@ -33,7 +33,7 @@ from dpest.attacks.statdp.selector import (
 )
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Witness, confidence
-from dpest.program.samples import Samples
+from dpest.running.samples import Samples
 
 SELECTION_RUNS = 100_000
 TEST_RUNS = 500_000

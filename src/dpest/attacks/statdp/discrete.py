@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpest.program.samples import Group, Samples
-from dpest.program.skeleton import leaf_kind
+from dpest.running.samples import Group, Samples
+from dpest.running.skeleton import leaf_kind
 
 Bools = NDArray[np.bool_]
 # A code for every output, and what each code stands for.

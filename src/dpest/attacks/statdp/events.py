@@ -16,7 +16,7 @@ from dpest.attacks.statdp.features import (
     Mismatches,
     OneOf,
 )
-from dpest.program.samples import Samples
+from dpest.running.samples import Samples
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from dpest.attacks.statdp import features as f
 from dpest.attacks.statdp.discrete import tagged
 from dpest.attacks.statdp.events import ONE, Event, Range
 from dpest.attacks.statdp.unions import FEW, MANY, Place, unions
-from dpest.program.samples import Samples
+from dpest.running.samples import Samples
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from dpest.attacks.statdp.discrete import NUMBER, Discrete, Keys, tagged
 from dpest.attacks.statdp.leaves import MIXED, PLAIN, as_leaves, by_kinds
-from dpest.program.samples import Group, Samples
-from dpest.program.skeleton import leaf_kind
+from dpest.running.samples import Group, Samples
+from dpest.running.skeleton import leaf_kind
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

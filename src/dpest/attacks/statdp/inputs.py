@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.attacks.statdp.laboratory import Case, Laboratory
-from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError
 
 DEFAULT_LENGTHS = (5, 10)
@@ -78,9 +78,9 @@ def _with_arguments(mechanism: Mechanism, pairs: list[Case], free: Sequence[str]
 def _patterns(
     target: Any, *, adjacency: Any, domain: Any, length: int | Sequence[int] | None
 ) -> list[Case]:
-    from dpest.inputs.adjacency import LInf, parse_adjacency
-    from dpest.inputs.domains import parse_domain, reals
-    from dpest.inputs.patterns import patterns
+    from dpest.ask.adjacency import LInf, parse_adjacency
+    from dpest.ask.domains import parse_domain, reals
+    from dpest.ask.patterns import patterns
 
     rule = adjacency if adjacency is not None else getattr(target, "adjacency", None)
     rule = parse_adjacency(rule) if rule is not None else LInf()

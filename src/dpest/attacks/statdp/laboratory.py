@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.attacks.budget import Progress, Report
 from dpest.attacks.sampler import MechanismSampler, Sampler
 from dpest.attacks.statdp.discrete import NUMBER
 from dpest.attacks.statdp.features import Grouped
 from dpest.attacks.statdp.leaves import leaves_of
-from dpest.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError, ReadingError
-from dpest.program.samples import Samples
+from dpest.running.samples import Samples
 
 _NOISE_FREE_SECONDS = 2.0
 
@@ -147,7 +147,7 @@ class Laboratory:
 
     @staticmethod
     def _without_noise(mechanism: Mechanism, case: Case, x: Any) -> tuple[Any, ...]:
-        from dpest.program.trace import noise_free
+        from dpest.reading.trace import noise_free
 
         target = mechanism.with_params(case.arguments)
         try:

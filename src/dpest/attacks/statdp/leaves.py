@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpest.program.samples import Group, column_of
-from dpest.program.skeleton import Leaf, Nest, flatten, leaf_kinds
+from dpest.running.samples import Group, column_of
+from dpest.running.skeleton import Leaf, Nest, flatten, leaf_kinds
 
 # The kind of a column of values of several of these kinds, where there are too many groups.
 MIXED: Any = "mixed"

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from typing import Any
 
+from dpest.ask.entries import as_code
 from dpest.attacks.statdp.leaves import leaves_of
-from dpest.inputs.entries import as_code
 
 __all__ = ["hamming", "leaves_of", "nan", "number", "numbers", "one_of"]
 

@@ -33,8 +33,8 @@ from dpest.attacks.statdp.families import (
 )
 from dpest.attacks.statdp.hypothesis_test import promise
 from dpest.attacks.statdp.leaves import MIXED
-from dpest.program.samples import Samples
-from dpest.program.skeleton import leaf_kind
+from dpest.running.samples import Samples
+from dpest.running.skeleton import leaf_kind
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,0 +1,1 @@
+"""Exact linear arithmetic: forms, polyhedra, feasibility, chances of regions."""

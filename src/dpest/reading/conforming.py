@@ -1,0 +1,227 @@
+"""A path of a trace held against a run of the untouched function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any, NoReturn
+
+import numpy as np
+
+from dpest.ask.declaration import Mechanism
+from dpest.errors import ReplayError, UntraceableError
+from dpest.geometry.linear import Condition, Form, Symbol
+from dpest.geometry.regions import Point, Region, digest
+from dpest.reading.calls import as_value, caller, concrete, fresh, place_of
+from dpest.reading.fixed import at_point
+from dpest.reading.rewrites.readings import FarNoiseError
+from dpest.reading.tracing.forking import Explored, Names
+from dpest.reading.tracing.patches import Overlay, patched
+from dpest.reading.tracing.running import SAMPLING
+from dpest.reading.tracing.symbolic import Real, Truth
+from dpest.running.handed import Handed
+from dpest.running.places import innermost, shown
+from dpest.running.skeleton import flatten
+
+_BORDER = 1e-9
+_MOST_BITS = 16  # truth values that a point of a path is made to differ in
+
+
+def check_path(
+    target: Mechanism,
+    x: Any,
+    found: Explored,
+    names: Names,
+    overlay: Overlay,
+    assumed: Sequence[Condition] = (),
+    *,
+    points: int = 1,
+) -> None:
+    """Run the untouched function at points of the path; it must do there what the path says.
+
+    One point is the path's own; the others differ from it in every noise that can differ, and, as
+    far as they can, in every truth value that the path releases without having decided it.
+    """
+    if any(names.supports.integral(s) and v.denominator != 1 for s, v in found.point.items()):
+        return  # only a point of the real relaxation is known
+    for turn in range(points):
+        point = dict(found.point) if not turn else _elsewhere(found, names, assumed, turn)
+        _check_point(target, x, found, names, overlay, point, turn)
+
+
+def _elsewhere(found: Explored, names: Names, assumed: Sequence[Condition], turn: int) -> Point:
+    """Another point of the path."""
+    supports = names.supports
+    tight = [supports.tightened(c) for c in found.conditions]
+    point = dict(found.point)
+    bits = {
+        s
+        for leaf in (() if found.raised else found.outcome[1])
+        if isinstance(leaf, Form)
+        for s in leaf.symbols("indicator")
+    }
+    region = Region(supports, [*assumed, *tight], point)
+    for symbol in sorted(bits)[:_MOST_BITS]:
+        # All true, all false, and mixed.
+        wanted = turn == 1 if turn < 3 else bool(digest(symbol, turn) % 2)
+        truth = names.indicators[symbol]
+        for condition in _conditions(truth if wanted else truth.negated()):
+            met = region.meet((condition,))
+            if met is not None:
+                region.add((supports.tightened(condition),), met)
+    point = dict(region.point)
+    if any(supports.integral(s) and v.denominator != 1 for s, v in point.items()):
+        point = dict(found.point)
+    bounds = supports.conditions(s for s in point if s.kind == "noise")
+    for width in (4, 1, Fraction(1, 8)):
+        moved = {s: v + _step(s, turn, width, names) for s, v in point.items()}
+        if all(c.holds(moved) for c in (*region.conditions, *bounds)):
+            return moved
+    return point
+
+
+def _step(symbol: Symbol, turn: int, width: int | Fraction, names: Names) -> Fraction:
+    if symbol.kind != "noise":
+        return Fraction(0)
+    step = Fraction(digest(symbol, turn) % 997 - 498, 498) * width
+    return Fraction(round(step)) if names.supports.integral(symbol) else step
+
+
+def _conditions(truth: Truth) -> Iterator[Condition]:
+    if truth.condition is not None:
+        yield truth.condition
+    for part in truth.parts if truth.conjunction else truth.parts[:1]:
+        yield from _conditions(part)
+
+
+def _check_point(
+    target: Mechanism,
+    x: Any,
+    found: Explored,
+    names: Names,
+    overlay: Overlay,
+    values: Point,
+    turn: int,
+) -> None:
+    def inside(symbol: Symbol) -> Fraction:
+        return names.supports.anywhere(symbol, turn)
+
+    def plain(form: Form) -> float:
+        for symbol in form.terms:
+            if symbol not in values and symbol.kind != "indicator":
+                values[symbol] = inside(symbol)
+            elif symbol.kind == "indicator":
+                values[symbol] = Form.number(names.indicators[symbol].at(values, inside)).constant
+        return float(form.at(values))
+
+    def number(leaf: Any) -> Any:
+        return plain(leaf.form) if isinstance(leaf, Real) else leaf
+
+    if names.plan and any(
+        abs(c.form.at(values)) < _BORDER
+        for c in found.conditions
+        if c.form.terms.keys() <= values.keys()
+    ):
+        return  # a draw that is made from the noise may fall on the other side
+    generator = at_point(values, names.drawn, inside, found.choices, names.plan)
+    changed = target
+    if any(isinstance(v, (Real, Symbol, Form)) for v in target.params.values()):
+        changed = target.with_params({k: number(as_value(v)) for k, v in target.params.items()})
+    try:
+        with patched(overlay):
+            output: Any = caller(changed)(concrete(fresh(x, lenient=False), number), generator)
+    except FarNoiseError:
+        return
+    except Exception as error:
+        if found.raised and type(error) is type(found.outcome):
+            if not found.conditions and not found.choices:
+                _check_always_raises(changed, x, number, found.outcome)
+            return
+        if found.raised:
+            _not_the_users(found.outcome)
+        raise ReplayError(
+            f"the function raised {type(error).__name__} ({error}) on noise where the trace "
+            "returned an output",
+            "it must treat numbers alike, whatever their type",
+            place_of(target.function),
+        ) from error
+    if found.raised:
+        _not_the_users(found.outcome)
+    _, expected = found.outcome
+    _, actual = flatten(output)
+    same = len(expected) == len(actual) and all(
+        _agrees(plain(e) if isinstance(e, Form) else e, a)
+        for e, a in zip(expected, actual, strict=True)
+    )
+    if not same:
+        raise ReplayError(
+            f"run with numbers for its noise, the function returned {output!r}, which is not what "
+            "its trace says",
+            "it must treat numbers alike, whatever their type, and depend on nothing but its "
+            "input, its parameters and `rng`",
+            place_of(target.function),
+        )
+
+
+def check_generator(target: Mechanism, x: Any, overlay: Overlay) -> None:
+    """The function must not tell NumPy's own generator from one that stands in for it."""
+
+    def output(rng: Any) -> Any:
+        try:
+            with patched(overlay):
+                return flatten(caller(target)(fresh(x, lenient=False), rng))
+        except Exception as error:
+            return type(error)
+
+    for seed in range(2):
+        first = output(np.random.default_rng(seed))
+        second = output(Handed(np.random.default_rng(seed)))
+        alike = type(first) is type(second) and (
+            first is second
+            if isinstance(first, type)
+            else first[0] == second[0]
+            and all(_agrees(a, b) for a, b in zip(first[1], second[1], strict=True))
+        )
+        if not alike:
+            raise ReplayError(
+                "the function behaves differently with NumPy's own generator than with another "
+                "that draws the same numbers",
+                "it must draw from `rng` whatever its type, and depend on nothing but its input, "
+                "its parameters and `rng`",
+                place_of(target.function),
+            )
+
+
+def _check_always_raises(
+    target: Mechanism, x: Any, number: Callable[[Any], Any], error: BaseException
+) -> None:
+    """What raises whatever the noise must raise with NumPy's own generator, too."""
+    try:
+        caller(target)(concrete(fresh(x, lenient=False), number), np.random.default_rng(0))
+    except Exception as actual:
+        if type(actual) is type(error):
+            return
+    _not_the_users(error)
+
+
+def _not_the_users(error: BaseException) -> NoReturn:
+    """An exception that only symbolic values cause: not an output, but an untraceable line."""
+    raise UntraceableError(
+        f"a noisy value can't be used here ({type(error).__name__}: {error})",
+        f"write it with NumPy arithmetic, comparisons, sums, max, argmax or where; {SAMPLING}",
+        shown(innermost(error.__traceback__)),
+    ) from error
+
+
+def _agrees(expected: Any, actual: Any) -> bool:
+    if isinstance(actual, np.generic):
+        actual = actual.item()
+    numbers = (int, float)
+    if isinstance(expected, numbers) and isinstance(actual, numbers):
+        if math.isnan(expected) or math.isnan(actual):
+            return math.isnan(expected) and math.isnan(actual)
+        return math.isclose(expected, actual, rel_tol=1e-6, abs_tol=1e-9)
+    if isinstance(expected, frozenset):
+        return expected == frozenset(actual)
+    return bool(expected == actual)

@@ -1,0 +1,1 @@
+"""Functions that pass over data of any length, as finite graphs."""

@@ -1,0 +1,424 @@
+"""A function on an input of known length as a graph: equal states are one node, not many paths.
+
+A running maximum over n noisy values has 2^n paths but only n states. The conditions that reach
+a node are those that all of its ways share; the regions of two releases must then be shown to be
+disjoint, which makes each region exactly the set of noises that release it. Where they are not,
+the plain paths are taken instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpest.errors import DpestError, PathLimitError, UntraceableError
+from dpest.geometry.linear import Condition, Form, Symbol, distinct
+from dpest.geometry.polyhedra import Premises, feasible
+from dpest.geometry.regions import Point
+from dpest.noise.family import Noise
+from dpest.reading.loops.piece_runs import Block, Outcome, PieceRun, World, kept, outcomes
+from dpest.reading.loops.pieces import GIVEN, ITEM, Cut, cut, scope
+from dpest.reading.rewrites.readings import Plan, RereadError, words
+from dpest.reading.rewrites.signs import signs_among
+from dpest.reading.tracing.running import in_run, remembered
+from dpest.reading.tracing.states import copied, signature
+from dpest.reading.tracing.symbolic import Real, Truth, settled
+from dpest.running.skeleton import Skeleton
+from dpest.running.watchdog import Deadline
+
+_MOST_NODES = 20_000
+_MOST_PATHS = 20_000
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A way from one node to another: decisions in order, and the noises drawn on it."""
+
+    source: int
+    blocks: tuple[Block, ...]
+    draws: tuple[Symbol, ...]
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        return tuple(c for block in self.blocks for c in block)
+
+
+@dataclass
+class Node:
+    """A state. `known` holds on every way to it; `plain` means that there is just one way."""
+
+    index: int
+    variables: Mapping[str, Any]
+    given: tuple[Any, ...]
+    incoming: list[Edge] = field(default_factory=list)
+    known: tuple[Condition, ...] = ()
+    point: Point = field(default_factory=dict)
+    plain: bool = True
+    drawn: frozenset[Symbol] = frozenset()
+    release: tuple[Skeleton, tuple[Any, ...]] | None = None
+
+
+@dataclass
+class Model:
+    """The graph. Nodes stand in topological order; `leaves` are those that release something."""
+
+    nodes: list[Node]
+    leaves: list[Node]
+    dead: list[tuple[int, tuple[Block, ...]]]
+    world: World
+    merged: bool
+
+    @property
+    def noises(self) -> dict[Symbol, Noise]:
+        return self.world.noises
+
+
+class _OverlappingError(Exception):
+    """Merged regions are not disjoint: they are not what they stand for."""
+
+
+def build(
+    function: Callable[..., Any],
+    variables: Mapping[str, Any],
+    world: Callable[[], World] = World,
+    *,
+    replacements: Mapping[str, Any] | None = None,
+    nodes: int = _MOST_NODES,
+    width: float = math.inf,
+    seconds: float = math.inf,
+) -> Model:
+    """The graph of a function with these arguments (without rng); merged where that is exact.
+
+    Raises PathLimitError where it has more `nodes`, or more than `width` of them at one place (each
+    leads to a leaf), or takes more `seconds`.
+    """
+    parts, names = cut(function), replacements or {}
+    plan: Plan = {}
+    merge = True
+    before: Model | None = None
+    while True:
+        empty = world()
+        empty.plan = plan
+        empty.notes.update(dict.fromkeys(words(plan)))
+        builder = _Builder(parts, empty, names, merge, nodes, width, seconds)
+        try:
+            model = builder.build(variables)
+        except _OverlappingError:
+            merge = False
+        except RereadError as again:
+            plan = again.added(plan)
+        except DpestError:
+            if before is None:
+                raise
+            return before
+        else:
+            plan = _with_signs(plan, model)
+            if plan == empty.plan:
+                return model
+            before = model
+
+
+def _with_signs(plan: Plan, model: Model) -> Plan:
+    conditions = [c for node in model.nodes for edge in node.incoming for c in edge.conditions]
+    released = [v for leaf in model.leaves if leaf.release for v in leaf.release[1]]
+    forms = [v for v in released if isinstance(v, Form)]
+    return signs_among(plan, model.noises, model.world.draw_sites, conditions, forms)
+
+
+class NoDraws:
+    """Stands for the generator where a loop's header is evaluated."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def __getattr__(self, name: str) -> Any:
+        raise remembered(
+            UntraceableError(
+                f"what a loop runs over is drawn by rng.{name}",
+                "Draw it in a statement before the loop.",
+                self._where,
+            )
+        )
+
+
+class _Builder:
+    def __init__(
+        self,
+        parts: Cut,
+        world: World,
+        replacements: Mapping[str, Any],
+        merge: bool,
+        most_nodes: int,
+        width: float,
+        seconds: float,
+    ) -> None:
+        self.parts = parts
+        self.deadline = Deadline(seconds)
+        self.world = world
+        self.replacements = replacements
+        self.merge = merge
+        self.most_nodes = most_nodes
+        self.width = width
+        self.nodes: list[Node] = []
+        self.leaves: dict[Any, Node] = {}
+        self.dead: dict[tuple[int, tuple[Block, ...]], None] = {}
+        self.order: list[Node] = []
+
+    def build(self, variables: Mapping[str, Any]) -> Model:
+        root = self._new(dict(variables), ())
+        self.order.append(root)
+        layer = [root]
+        for number, piece in enumerate(self.parts.pieces):
+            after: dict[Any, Node] = {}
+            if piece.kind != "loop":
+                for node in layer:
+                    for outcome in self._run(node, number, str(number), node.variables):
+                        self._arrive(node, outcome, after, piece.after)
+            else:
+                self._loop(number, layer, after)
+            layer = self._settle(after)
+        for node in layer:
+            self._finish(node, Outcome(self._still(node), "next", None), False)
+        leaves = self._settle(self.leaves)
+        self._check_disjoint(leaves)
+        return Model(self.order, leaves, list(self.dead), self.world, self.merge)
+
+    def _loop(self, number: int, layer: list[Node], after: dict[Any, Node]) -> None:
+        piece = self.parts.pieces[number]
+        active: list[tuple[Node, list[Any] | None]] = [
+            (node, self._items(number, node)) for node in layer
+        ]
+        turn = 0
+        while active:
+            following: dict[Any, Node] = {}
+            items_of: dict[int, list[Any] | None] = {}
+            for node, items in active:
+                if items is not None and turn >= len(items):
+                    still = Outcome(self._still(node), "next", None, dict(node.variables))
+                    self._arrive(node, still, after, piece.after)
+                    continue
+                variables = dict(node.variables)
+                if items is not None:
+                    variables[ITEM] = items[turn]
+                for outcome in self._run(node, number, f"{number}x{turn}", variables):
+                    if outcome.how == "next":
+                        key = signature(items)
+                        reached = self._arrive(node, outcome, following, piece.before, key)
+                        items_of[reached.index] = items
+                    else:
+                        self._arrive(node, outcome, after, piece.after)
+            active = [(node, items_of[node.index]) for node in self._settle(following)]
+            if len(active) > self.width:
+                raise PathLimitError(
+                    f"{self.parts.name} has more than {self.width:g} states at once",
+                    "Use a smaller length.",
+                    f"{self.parts.file}:{piece.line}",
+                )
+            turn += 1
+            if turn > self.most_nodes:
+                raise PathLimitError(
+                    "a loop does not come to an end",
+                    "Bound the number of its turns.",
+                    f"{self.parts.file}:{piece.line}",
+                )
+
+    def _items(self, number: int, node: Node) -> list[Any] | None:
+        code = self.parts.pieces[number].iterable
+        if code is None:
+            return None
+        run = self._still(node)
+        piece = self.parts.pieces[number]
+        names = copied(dict(node.variables))
+        names.setdefault(piece.rng, NoDraws(f"{self.parts.file}:{piece.line}"))
+        with in_run(run):
+            found = eval(code, scope(piece, names, self.replacements))
+            items = list(found)
+        if run.taken:
+            raise UntraceableError(
+                "what a loop runs over depends on a decision about noise",
+                "Compute it in a statement before the loop.",
+                f"{self.parts.file}:{self.parts.pieces[number].line}",
+            )
+        return items
+
+    def _still(self, node: Node) -> PieceRun:
+        return PieceRun(self.world, "", node.known, node.point, ())
+
+    def _run(self, node: Node, number: int, site: str, variables: Mapping[str, Any]) -> Any:
+        from dpest.reading.tracing.generator import SymbolicGenerator
+
+        return outcomes(
+            self.parts,
+            self.parts.pieces[number],
+            self.world,
+            site,
+            node.known,
+            node.point,
+            variables,
+            SymbolicGenerator,
+            self.replacements,
+            limit=_MOST_PATHS,
+            finish=self._release if number + 1 == len(self.parts.pieces) else self._only_return,
+        )
+
+    def _new(self, variables: Mapping[str, Any], given: tuple[Any, ...]) -> Node:
+        if self.deadline.passed():
+            raise PathLimitError(
+                f"the states of {self.parts.name} take more than {self.deadline.seconds:g} s",
+                "Use a smaller length.",
+                self.parts.file,
+            )
+        if len(self.nodes) >= self.most_nodes:
+            raise PathLimitError(
+                f"{self.parts.name} has more than {self.most_nodes} states",
+                "Use a smaller length.",
+                self.parts.file,
+            )
+        node = Node(len(self.nodes), variables, given)
+        self.nodes.append(node)
+        return node
+
+    def _arrive(
+        self,
+        source: Node,
+        outcome: Outcome,
+        table: dict[Any, Node],
+        names: frozenset[str],
+        extra: Any = None,
+    ) -> Node:
+        if outcome.how == "return":
+            return self._finish(source, outcome, True)
+        variables = kept(outcome, names)
+        given = (*source.given, *outcome.run.given)
+        key: Any = (extra, signature([variables, list(given)])) if self.merge else len(self.nodes)
+        node = table.get(key)
+        if node is None:
+            node = table[key] = self._new(variables, given)
+        self._connect(source, node, outcome.run)
+        return node
+
+    def _only_return(self, outcome: Outcome) -> None:
+        if outcome.how == "return":
+            self._release(outcome)
+
+    def _release(self, outcome: Outcome) -> None:
+        """Decide what is still open in a released value, inside of the run."""
+        outcome.value = decided(outcome.value)
+        outcome.run.given[:] = decided(outcome.run.given)
+
+    def _finish(self, source: Node, outcome: Outcome, returned: bool) -> Node:
+        from dpest.reading.release import released
+
+        given = [*source.given, *outcome.run.given]
+        value = given if self.parts.is_generator else outcome.value
+        with in_run(outcome.run):
+            skeleton, leaves = released(value)
+        key: Any = (skeleton, leaves, tuple(type(v) for v in leaves))
+        if not self.merge:
+            key = len(self.nodes)
+        node = self.leaves.get(key)
+        if node is None:
+            node = self.leaves[key] = self._new({}, ())
+            node.release = skeleton, leaves
+        self._connect(source, node, outcome.run)
+        return node
+
+    def _connect(self, source: Node, node: Node, run: PieceRun) -> None:
+        node.incoming.append(Edge(source.index, tuple(run.blocks), tuple(run.draws)))
+        for blocks in run.dead:
+            self.dead[source.index, blocks] = None
+
+    def _settle(self, table: Mapping[Any, Node]) -> list[Node]:
+        """What holds at each node, now that all ways to it are known."""
+        by_index = {node.index: node for node in self.nodes}
+        for node in table.values():
+            ways = []
+            for edge in node.incoming:
+                source = by_index[edge.source]
+                support = self.world.supports.conditions(edge.draws)
+                ways.append(distinct((*source.known, *support, *edge.conditions)))
+                node.drawn |= source.drawn | frozenset(edge.draws)
+                node.plain = node.plain and source.plain
+            if len(ways) == 1:
+                node.known = ways[0]
+            else:
+                node.plain = False
+                node.known = _shared(ways)
+            node.point = feasible(self._tight(node.known)) or {}
+            self.order.append(node)
+        return list(table.values())
+
+    def _tight(self, conditions: Sequence[Condition]) -> list[Condition]:
+        return [self.world.supports.tightened(c) for c in conditions]
+
+    def _check_disjoint(self, leaves: Sequence[Node]) -> None:
+        for i, first in enumerate(leaves):
+            for second in leaves[i + 1 :]:
+                if first.plain and second.plain:
+                    continue
+                if not disjoint(first.known, second.known):
+                    raise _OverlappingError
+
+
+def decided(value: Any) -> Any:
+    """A released value with every truth and every 0/1 symbol decided, by forks."""
+    if isinstance(value, Truth):
+        return bool(value)
+    if isinstance(value, Real):
+        return settled(value)
+    if type(value) in (list, tuple):
+        return type(value)(decided(v) for v in value)
+    if type(value) is dict:
+        return {k: decided(v) for k, v in value.items()}
+    elements = getattr(value, "symbolic_elements", None)
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        elements = value.view(np.ndarray)
+    if elements is not None:
+        from dpest.reading.tracing.symbolic_arrays import wrapped
+
+        found = np.empty(elements.shape, dtype=object)
+        for place in np.ndindex(elements.shape):
+            found[place] = decided(elements[place])
+        return wrapped(found)
+    return value
+
+
+def _shared(ways: Sequence[tuple[Condition, ...]]) -> tuple[Condition, ...]:
+    """The conditions of the ways that all of them imply."""
+    premises = [p for p in map(_Way, ways) if p.consistent]
+    found = distinct(c for p in premises for c in p.conditions)
+    return tuple(c for c in found if all(p.implies(c) for p in premises))
+
+
+class _Way(Premises):
+    """Premises that first look whether a goal is one of them, or the sum of two."""
+
+    def __init__(self, conditions: Sequence[Condition]) -> None:
+        super().__init__(conditions)
+        self._held = {c.form: c.strict for c in conditions if c.relation in (">", ">=")}
+
+    def implies(self, goal: Condition) -> bool:
+        held = self._held.get(goal.form)
+        if held is not None and (held or not goal.strict):
+            return True
+        for form, strict in self._held.items():
+            if form.terms.keys() & goal.form.terms.keys():
+                rest = self._held.get(goal.form.plus(form, -1))
+                if rest is not None and (strict or rest or not goal.strict):
+                    return True
+        return self.entails(goal)
+
+
+def disjoint(first: Sequence[Condition], second: Sequence[Condition]) -> bool:
+    """Whether no point satisfies both; opposite conditions are looked for first."""
+    held = set(second)
+    if any(c.negated() in held for c in first):
+        return True
+    return feasible([*first, *second]) is None
+
+
+__all__ = ["GIVEN", "Edge", "Model", "Node", "build", "disjoint"]

@@ -1,0 +1,1 @@
+"""Sums over records: what one record adds, case by case."""

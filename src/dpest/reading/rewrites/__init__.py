@@ -1,0 +1,1 @@
+"""Laws beyond the linear: races, softmax, signs, curves, order statistics, returning loops."""

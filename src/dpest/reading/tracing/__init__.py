@@ -1,0 +1,1 @@
+"""Symbolic values that run inside of the function: the trace of one input."""

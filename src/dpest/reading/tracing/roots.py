@@ -1,0 +1,143 @@
+"""Square roots of public parameters: σ = √(1/(2ρ)), whose square a proof needs, exactly."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+from dpest.geometry.linear import rational
+from dpest.reading.tracing.unit import Unit
+
+
+class Root:
+    """√square, square > 0 being a number or a Unit; it multiplies and divides."""
+
+    __slots__ = ("square",)
+    __array_priority__ = 2000
+    __array_ufunc__ = None
+
+    def __init__(self, square: Any) -> None:
+        self.square = square if isinstance(square, Unit) else rational(square)
+
+    def _combined(self, other: Any, power: int) -> Any:
+        if isinstance(other, Root):
+            inner = self.square * other.square if power == 1 else self.square / other.square
+            if self.square == other.square:
+                return self.square if power == 1 else Fraction(1)
+            return Root(inner)
+        if isinstance(other, (Unit, numbers.Real)):
+            factor = other if isinstance(other, Unit) else rational(other)
+            return Root(
+                self.square * (factor * factor) ** power
+                if power == 1
+                else self.square / (factor * factor)
+            )
+        return NotImplemented
+
+    def __mul__(self, other: Any) -> Any:
+        return self._combined(other, 1)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._combined(other, -1)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if isinstance(other, (Unit, numbers.Real)):
+            factor = other if isinstance(other, Unit) else rational(other)
+            return Root(factor * factor / self.square)
+        return NotImplemented
+
+    def __pow__(self, exponent: Any) -> Any:
+        return self.square if exponent == 2 else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Root) and bool(self.square == other.square)
+
+    def __hash__(self) -> int:
+        return hash(("root", self.square))
+
+    def __float__(self) -> float:
+        return math.sqrt(float(self.square))
+
+    def __repr__(self) -> str:
+        return f"√({self.square!r})"
+
+
+class Exponential:
+    """e^exponent, the exponent being a multiple of the unit: only 1 − e^exponent is of use."""
+
+    __slots__ = ("exponent",)
+    __array_ufunc__ = None
+
+    def __init__(self, exponent: Unit) -> None:
+        self.exponent = exponent
+
+    def __rsub__(self, other: Any) -> Any:
+        return Complement(self.exponent) if other == 1 else NotImplemented
+
+    def __repr__(self) -> str:
+        return f"e^({self.exponent!r})"
+
+
+class Complement:
+    """1 − e^exponent, exponent < 0: the success probability of geometric noise."""
+
+    __slots__ = ("exponent",)
+    __array_ufunc__ = None
+
+    def __init__(self, exponent: Unit) -> None:
+        self.exponent = exponent
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Complement) and self.exponent == other.exponent
+
+    def __hash__(self) -> int:
+        return hash(("complement", self.exponent))
+
+    def __repr__(self) -> str:
+        return f"1 − e^({self.exponent!r})"
+
+
+def sqrt(value: Any) -> Any:
+    """math.sqrt, exact for units."""
+    if isinstance(value, Unit):
+        return Root(value)
+    return math.sqrt(value)
+
+
+class MathForUnits:
+    """The module `math` as a mechanism sees it in a proof: sqrt and exp also take the unit."""
+
+    def __getattr__(self, name: str) -> Any:
+        from dpest.reading.tracing.patches import MATH  # it knows the symbolic values
+
+        return MATH[name] if name in MATH else getattr(math, name)
+
+    sqrt = staticmethod(sqrt)
+
+    @staticmethod
+    def exp(value: Any) -> Any:
+        if hasattr(value, "exp"):
+            return value.exp()
+        from dpest.reading.rewrites.softmax import weight_of
+
+        weight = weight_of(value)
+        return math.exp(value) if weight is None else weight
+
+    def __deepcopy__(self, memo: Any) -> MathForUnits:
+        return self
+
+    def dpest_signature(self) -> str:
+        return "math"
+
+
+MATH = MathForUnits()
+
+
+def with_units(value: Any) -> Any:
+    """`math` replaced by the one that knows the unit; everything else as it is."""
+    return MATH if isinstance(value, ModuleType) and value is math else value

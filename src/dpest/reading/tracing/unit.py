@@ -1,0 +1,221 @@
+"""A quantity c·eps^p with eps unknown: scales of noise in a proof that holds for every eps > 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpest.geometry.linear import rational
+from dpest.reading.tracing.running import refuse
+
+NO_VALUE = "which has no value here"
+
+
+class Unit:
+    """c·eps^p, exact, for eps > 0: it multiplies, divides and takes integer powers.
+
+    Sums and comparisons need equal powers, or a zero; anything else depends on eps and is refused.
+
+    >>> eps = Unit()
+    >>> 4 * 2 / eps, eps / 2 + eps / 2 == eps
+    (8·eps^-1, True)
+    """
+
+    __slots__ = ("factor", "power")
+    __array_priority__ = 2000
+
+    # What e^(c·eps^p) is; set by whoever can compute with it.
+    exponential: ClassVar[Callable[[Unit], Any] | None] = None
+
+    def __init__(self, factor: Any = 1, power: int = 1) -> None:
+        self.factor = rational(factor)
+        self.power = power if self.factor else 0
+
+    def _plain(self) -> Any:
+        """A number where eps has gone."""
+        return self.factor if self.power == 0 else self
+
+    def __mul__(self, other: Any) -> Any:
+        if getattr(other, "leaf_kind", None) is not None:
+            return _scaled(self, other)
+        found = _unit(other)
+        if found is NotImplemented:
+            return NotImplemented
+        return Unit(self.factor * found.factor, self.power + found.power)._plain()
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        found = _unit(other)
+        if found is NotImplemented:
+            return NotImplemented
+        return Unit(self.factor / found.factor, self.power - found.power)._plain()
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if getattr(other, "leaf_kind", None) is not None:
+            return _scaled(1 / self, other)
+        found = _unit(other)
+        return found if found is NotImplemented else found / self
+
+    def __pow__(self, exponent: Any) -> Any:
+        if int(exponent) != exponent:
+            refuse(f"a power {exponent} of eps", "integer powers of eps can be followed")
+        return Unit(self.factor ** int(exponent), self.power * int(exponent))._plain()
+
+    def __neg__(self) -> Unit:
+        return Unit(-self.factor, self.power)
+
+    def __pos__(self) -> Unit:
+        return self
+
+    def __abs__(self) -> Unit:
+        return Unit(abs(self.factor), self.power)
+
+    def __add__(self, other: Any) -> Any:
+        found = _unit(other)
+        if found is NotImplemented:
+            return NotImplemented
+        if not found.factor or not self.factor:
+            return (self if self.factor else found)._plain()
+        if found.power != self.power:
+            refuse(
+                f"{self!r} and {found!r} are added",
+                "a proof for every eps follows sums of equal powers of eps; give eps a value",
+            )
+        return Unit(self.factor + found.factor, self.power)._plain()
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        found = _unit(other)
+        return found if found is NotImplemented else self + (-found)
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self) + other
+
+    def _gap(self, other: Any) -> Any:
+        found = _unit(other)
+        if found is NotImplemented:
+            return NotImplemented
+        if found.factor and self.factor and found.power != self.power:
+            refuse(
+                f"{self!r} is compared with {found!r}",
+                "the answer depends on eps; give eps a value",
+            )
+        return self.factor - found.factor
+
+    def __lt__(self, other: Any) -> Any:
+        gap = self._gap(other)
+        return gap if gap is NotImplemented else gap < 0
+
+    def __le__(self, other: Any) -> Any:
+        gap = self._gap(other)
+        return gap if gap is NotImplemented else gap <= 0
+
+    def __gt__(self, other: Any) -> Any:
+        gap = self._gap(other)
+        return gap if gap is NotImplemented else gap > 0
+
+    def __ge__(self, other: Any) -> Any:
+        gap = self._gap(other)
+        return gap if gap is NotImplemented else gap >= 0
+
+    def __eq__(self, other: object) -> bool:
+        found = _unit(other)
+        return (
+            found is not NotImplemented
+            and self.factor == found.factor
+            and self.power == found.power
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.factor) if self.power == 0 else hash((self.factor, self.power))
+
+    def __bool__(self) -> bool:
+        return bool(self.factor)
+
+    def __float__(self) -> float:
+        if self.power:
+            refuse(f"float() of eps, {NO_VALUE}", "give eps a value")
+        return float(self.factor)
+
+    def exp(self) -> Any:
+        """NumPy calls this for np.exp of an array of units."""
+        if Unit.exponential is None:
+            refuse(f"exp of eps, {NO_VALUE}", "give eps a value")
+        return Unit.exponential(self)
+
+    def sqrt(self) -> Any:
+        """NumPy calls this for np.sqrt."""
+        from dpest.reading.tracing.roots import Root
+
+        return Root(self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method == "__call__" and not options:
+            if ufunc is np.exp:
+                return self.exp()
+            if ufunc is np.sqrt:
+                return self.sqrt()
+            arrays = [np.asarray(v, dtype=object) if _shaped(v) else _boxed(v) for v in inputs]
+            result = ufunc(*arrays)
+            return result.item() if isinstance(result, np.ndarray) and not result.ndim else result
+        return NotImplemented
+
+    def __repr__(self) -> str:
+        return f"{self.factor}·eps^{self.power}" if self.power != 1 else f"{self.factor}·eps"
+
+
+def _scaled(unit: Unit, value: Any) -> Any:
+    """eps times private data: only the weights of a choice may hold such a thing."""
+    from dpest.reading.rewrites.softmax import Scaled
+    from dpest.reading.tracing.running import has_run, running
+    from dpest.reading.tracing.symbolic import Real
+
+    world = getattr(running(), "world", None) if has_run() else None
+    private = world is not None and world.private and unit.power
+    if private and isinstance(value, Real):
+        from dpest.reading.tracing.in_units import InUnits, in_units
+
+        if isinstance(value, InUnits):
+            return value * unit
+        if type(value) is not Real or not _is_data(value):
+            return in_units(unit, value)
+        return Scaled(unit, value)
+    _unit(value)
+    raise AssertionError
+
+
+def _is_data(value: Any) -> bool:
+    return all(s.kind in ("input", "state") for s in value.form.terms)
+
+
+def _shaped(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, list, tuple))
+
+
+def _boxed(value: Any) -> Any:
+    box = np.empty((), dtype=object)
+    box[()] = value
+    return box
+
+
+def _unit(value: Any) -> Any:
+    if isinstance(value, Unit):
+        return value
+    if isinstance(value, (int, float, Fraction, np.integer, np.floating)):
+        return Unit(value, 0)
+    if hasattr(value, "leaf_kind"):
+        refuse(
+            f"a noisy or symbolic value is combined with eps, {NO_VALUE}",
+            "let eps scale the noise only, or give eps a value",
+        )
+    return NotImplemented
+
+
+def number_of(value: Any) -> Fraction | Unit:
+    """A parameter as an exact number or a Unit."""
+    return value if isinstance(value, Unit) else rational(value)

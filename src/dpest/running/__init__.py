@@ -1,0 +1,1 @@
+"""Runs of a mechanism: plain calls, samples, seeds, and limits on what code may take."""

@@ -1,0 +1,1 @@
+"""Many runs of an unmodified scalar function at once, in array operations."""

@@ -1,0 +1,172 @@
+"""From the outputs of paths to columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpest.running.batch.reading import Reading
+from dpest.running.batch.rows import Rows
+from dpest.running.batch.values import Batched
+from dpest.running.samples import Group, RaisedRuns, Samples
+from dpest.running.skeleton import (
+    PLAIN_LEAVES,
+    Leaf,
+    LeafKind,
+    Nest,
+    Skeleton,
+    flatten,
+    leaf_kind,
+    leaf_kinds,
+)
+
+_STANDARD: dict[str, Any] = {
+    "bool": np.bool_,
+    "int": np.int64,
+    "float": np.float64,
+    "none": np.int8,
+}
+_KINDS: dict[str, LeafKind] = {"b": "bool", "i": "int", "u": "int", "f": "float"}
+
+
+def flatten_batched(reading: Reading, output: Any) -> tuple[Skeleton, list[Any]]:
+    """Skeleton and leaves of a path's output; a leaf is a constant or an array over the runs."""
+    leaves: list[Any] = []
+    return _flatten(reading, output, leaves), leaves
+
+
+def _flatten(reading: Reading, value: Any, leaves: list[Any]) -> Skeleton:
+    plain = PLAIN_LEAVES.get(type(value))
+    if plain is not None:
+        leaves.append(value)
+        return plain
+    if isinstance(value, Batched):
+        data = value.data()
+        kind = _KINDS[reading.arrays.dtype(data).kind]
+        if not value.shape:
+            leaves.append(Column(data))
+            return Leaf(kind)
+        leaves.extend(Column(row) for row in data.reshape(-1, data.shape[-1]))
+        return Nest("array", value.shape, (Leaf(kind),) * value.size)
+    if isinstance(value, (list, tuple)):
+        name = "list" if isinstance(value, list) else "tuple"
+        return Nest(name, (), tuple(_flatten(reading, part, leaves) for part in value))
+    if isinstance(value, dict):
+        parts = tuple(_flatten(reading, part, leaves) for part in value.values())
+        return Nest("dict", tuple(_hashed(reading, key) for key in value), parts)
+    if isinstance(value, (set, frozenset)):
+        value = type(value)(_hashed(reading, element) for element in value)
+    if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            if value.ndim == 0:
+                return _flatten(reading, value.item(), leaves)
+            parts = tuple(_flatten(reading, part, leaves) for part in value.ravel())
+            return Nest("array", value.shape, parts)
+        skeleton, values = flatten(value)
+        leaves.extend(values)
+        return skeleton
+    leaves.append(value)
+    return Leaf(leaf_kind(value))
+
+
+def _hashed(reading: Reading, key: Any) -> Any:
+    """A key as a plain run has it: to be hashed it was made one number for all runs of the path."""
+    if type(key) is tuple:
+        return tuple(_hashed(reading, part) for part in key)
+    if not isinstance(key, Batched):
+        return key
+    number = reading.concrete(key, "a noisy key")
+    return number if key.python is not None else reading.arrays.dtype(key.data()).type(number)
+
+
+class Column:
+    """A leaf that differs between runs."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+
+class SampleCollector:
+    """Builds the Samples of one block."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._pieces: dict[Skeleton, list[tuple[Any, int, list[Any]]]] = {}
+        self._notes: dict[str, None] = {}
+        self._raised: RaisedRuns | None = None
+        self._single: list[Any] = []
+        self._single_rows: list[np.ndarray] = []
+
+    def note(self, text: str) -> None:
+        self._notes[text] = None
+
+    def path(self, reading: Reading, skeleton: Skeleton, leaves: list[Any], output: Any) -> None:
+        """The output of the path that has just ended, and what `flatten_batched` made of it."""
+        arrays = reading.arrays
+        rows = reading.rows.absolute()
+        leaves = [
+            arrays.to_numpy(leaf.data) if isinstance(leaf, Column) else leaf for leaf in leaves
+        ]
+        where = None if rows is None else arrays.to_numpy(rows)
+        self._pieces.setdefault(skeleton, []).append((where, reading.rows.count, leaves))
+
+    def constant(self, rows: Rows, output: Any) -> None:
+        """One output for all of these runs."""
+        skeleton, leaves = flatten(output)
+        positions = rows.absolute()
+        where = None if positions is None else _numpy(rows, positions)
+        self._pieces.setdefault(skeleton, []).append((where, rows.count, leaves))
+
+    def raised(self, error: Exception, count: int) -> None:
+        self._raised = RaisedRuns.joined(self._raised, RaisedRuns(error, count))
+
+    def outputs(self, rows: Rows, outputs: list[Any]) -> None:
+        """Outputs of single runs, in the order of `rows`."""
+        positions = rows.absolute()
+        where = np.arange(rows.count) if positions is None else _numpy(rows, positions)
+        self._single_rows.append(where)
+        self._single.extend(outputs)
+
+    def samples(self) -> Samples:
+        if self._single:
+            positions = np.concatenate(self._single_rows)
+            for group in Samples.from_outputs(self._single).groups:
+                self._pieces.setdefault(group.skeleton, []).append(
+                    (positions[group.rows], len(group.rows), list(group.columns))
+                )
+            self._single, self._single_rows = [], []
+        groups = []
+        for skeleton, pieces in self._pieces.items():
+            total = sum(count for _, count, _ in pieces)
+            rows = np.empty(total, dtype=np.int64)
+            position = 0
+            for where, count, _ in pieces:
+                rows[position : position + count] = np.arange(count) if where is None else where
+                position += count
+            columns = tuple(
+                _column(kind, [(count, leaves[i]) for _, count, leaves in pieces], total)
+                for i, kind in enumerate(leaf_kinds(skeleton))
+            )
+            groups.append(Group(skeleton, rows, columns))
+        return Samples(self.count, groups, tuple(self._notes), self._raised)
+
+
+def _numpy(rows: Rows, data: Any) -> np.ndarray:
+    return rows._arrays.to_numpy(data)
+
+
+def _column(kind: str, pieces: list[tuple[int, Any]], total: int) -> np.ndarray:
+    if len(pieces) == 1 and isinstance(pieces[0][1], np.ndarray):
+        return pieces[0][1]
+    standard = _STANDARD.get(kind)
+    if kind == "int" and any(not isinstance(p, np.ndarray) and abs(p) >> 62 for _, p in pieces):
+        standard = None
+    column = np.empty(total, dtype=object if standard is None else standard)
+    position = 0
+    for count, piece in pieces:
+        column[position : position + count] = 0 if kind == "none" else piece
+        position += count
+    return column

@@ -1,0 +1,86 @@
+"""Deadlines: seconds of computing, stretched by patience, never the length of a sleep alone."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from dpest.running.watchdog import BUSY, Deadline, TimeUp, patient, watched
+
+
+def endless():
+    while True:
+        pass
+
+
+def test_code_that_does_not_end_is_ended():
+    with pytest.raises(TimeUp), watched(Deadline(0.05)):
+        endless()
+
+
+def test_the_outer_deadline_counts_inside_a_longer_one():
+    with pytest.raises(TimeUp), watched(Deadline(0.05)), watched(Deadline(1000.0)):
+        endless()
+
+
+def test_an_inner_deadline_leaves_the_outer_one_standing():
+    with watched(Deadline(1000.0)):
+        with pytest.raises(TimeUp), watched(Deadline(0.05)):
+            endless()
+        assert sum(range(100)) == 4950
+
+
+def test_patience_multiplies_and_ends():
+    with patient(4.0):
+        assert Deadline(2.0).seconds == 8.0
+        with patient(0.5):
+            assert Deadline(2.0).seconds == 4.0
+    assert Deadline(2.0).seconds == 2.0
+
+
+def test_patience_is_the_threads_own():
+    seen = []
+    with patient(4.0):
+        thread = threading.Thread(target=lambda: seen.append(Deadline(1.0).seconds))
+        thread.start()
+        thread.join()
+    assert seen == [1.0]
+
+
+def test_waiting_costs_less_than_computing(monkeypatch):
+    """By a clock of our own: the thread computes half of the time."""
+    clock = {"wall": 0.0}
+    monkeypatch.setattr(time, "monotonic", lambda: clock["wall"])
+    monkeypatch.setattr(Deadline, "_used", lambda self: clock["wall"] / 2)
+    deadline = Deadline(1.0)
+    clock["wall"] = 1.5
+    assert not deadline.passed()
+    clock["wall"] = 2.0
+    assert deadline.passed()
+    monkeypatch.setattr(Deadline, "_used", lambda self: 0.0)
+    clock["wall"] = 2.0
+    idle = Deadline(1.0)
+    clock["wall"] = 2.0 + 0.99 * BUSY
+    assert not idle.passed()
+    clock["wall"] = 2.0 + BUSY
+    assert idle.passed()
+
+
+def test_a_time_up_inside_of_a_destructor_is_not_reported(capsys):
+    class Slow:
+        def __del__(self):
+            end = time.monotonic() + 0.4
+            while time.monotonic() < end:
+                pass
+
+    def endless():
+        thing = Slow()
+        del thing  # the first TimeUp comes in here, where Python can't raise it
+        while True:
+            pass
+
+    with pytest.raises(TimeUp), watched(Deadline(0.1)):
+        endless()
+    assert "TimeUp" not in capsys.readouterr().err
