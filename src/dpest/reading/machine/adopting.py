@@ -32,6 +32,7 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
+    Method,
     Partial,
     RandomSource,
     Ref,
@@ -89,6 +90,9 @@ def _adopted(state: State, value: Any, outside: bool) -> Any:
     if kind is slice:
         return slice(inner(value.start), inner(value.stop), inner(value.step))
     if isinstance(value, types.MethodType):
+        owner = random_source(value.__self__)
+        if owner is not None:
+            return BoundMethod(Method(owner.library, value.__name__), owner)
         return BoundMethod(value.__func__, inner(value.__self__))
     if kind is functools.partial:
         kwargs = tuple((k, inner(v)) for k, v in value.keywords.items())
@@ -210,7 +214,9 @@ def _builtin_method(state: State, value: Any, outside: bool) -> Any:
     if owner is None or isinstance(owner, (types.ModuleType, type)):
         return value
     if random_source(owner) is not None:
-        return BoundMethod(value.__name__, random_source(owner))
+        source = random_source(owner)
+        assert source is not None
+        return BoundMethod(Method(source.library, value.__name__), source)
     method = getattr(type(owner), value.__name__)
     return BoundMethod(method, adopt(state, owner, outside=outside))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
+    Method,
     Partial,
     RandomSource,
     Ref,
@@ -36,13 +37,6 @@ from dpest.reading.machine.values import (
 
 if TYPE_CHECKING:
     from dpest.reading.machine.executor import Machine
-
-
-class Method(NamedTuple):
-    """A method of a generator of random numbers, or of a generator, by name."""
-
-    library: str
-    name: str
 
 
 def get(m: Machine, thing: Any, name: str) -> Any:

@@ -16,7 +16,6 @@ from dpest.reading.code.refusal import NotLowered
 from dpest.reading.code.sources import lowered
 from dpest.reading.machine import prelude
 from dpest.reading.machine.adopting import NotConcrete, adopt, readable_class, to_python
-from dpest.reading.machine.attributes import Method
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.classes import find_in_class, local_order
 from dpest.reading.machine.control import RESUME
@@ -31,7 +30,7 @@ from dpest.reading.machine.heap import (
 )
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.state import Frame
-from dpest.reading.machine.values import Array, BoundMethod, Closure, Partial, Ref, Super
+from dpest.reading.machine.values import Array, BoundMethod, Closure, Method, Partial, Ref, Super
 from dpest.reading.table.registry import NATIVE, TABLE, is_library
 
 
@@ -75,6 +74,8 @@ class Calls:
     def call(self: Any, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if isinstance(f, BoundMethod):
             if isinstance(f.function, Method):
+                if f.function.library == "seeded":
+                    return self.call_seeded(f.function.name, f.owner, args, kwargs)
                 return self.call_table(f.function, (f.owner, *args), kwargs)
             return self.call(f.function, (f.owner, *args), kwargs)
         if isinstance(f, Partial):
@@ -135,6 +136,16 @@ class Calls:
                     raise Refused(f"`{_name(f)}` gives a view, which the table doesn't know")
         return self.adopted(result)
 
+    def call_seeded(
+        self: Any, name: str, owner: Ref, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        from dpest.reading.table import generator
+
+        try:
+            return generator.seeded(self, name, owner, args, kwargs)
+        except NotConcrete:
+            raise Refused("a draw whose parameters depend on noise or data") from None
+
     # Functions of the program
 
     def frame_of_function(
@@ -149,6 +160,7 @@ class Calls:
             refusal = Refused(f"`{f.__qualname__}`: {reason.reason}")
             refusal.where = where
             raise refusal from None
+        self.seen_namespaces.setdefault(id(f.__globals__), f.__globals__)
         return self.frame_of(
             code, f.__globals__, self._cells(f), self._defaults(code, f), args, kwargs
         )

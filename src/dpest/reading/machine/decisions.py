@@ -143,7 +143,7 @@ class Decisions:
         if not new:
             return True
         state = self.state
-        if len(new) == 1 and self._easily(new[0]):
+        if len(new) == 1 and self.easily(new[0]):
             return True
         near = {s for c in new for s in c.form.terms}
         related: list[Condition] = []
@@ -158,7 +158,7 @@ class Decisions:
         tight = [self.supports.tightened(c) for c in related]
         return feasible([*new, *tight, *self.supports.conditions(near)]) is not None
 
-    def _easily(self, condition: Condition) -> bool:
+    def easily(self, condition: Condition) -> bool:
         """A symbol that nothing was said of yet, without bounds, makes it true alone."""
         constrained = self.state.constrained
         for symbol, coefficient in condition.form.terms.items():

@@ -51,11 +51,20 @@ def start(
     """The state before the first instruction of a call."""
     state = State([], Heap())
     machine.state = state
+    called = adopt(state, function, outside=True)
+    given = tuple(adopt(state, a, outside=outside) for a in args)
+    named = {k: adopt(state, v, outside=outside) for k, v in kwargs.items()}
+    return begun(machine, state, called, given, named)
+
+
+def begun(
+    machine: Machine, state: State, called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> State:
+    """The state with the frame of a call whose arguments are there."""
+    machine.taken = 0
+    machine.changes_before = state.heap.changes
     try:
-        called = adopt(state, function, outside=True)
-        given = tuple(adopt(state, a, outside=outside) for a in args)
-        named = {k: adopt(state, v, outside=outside) for k, v in kwargs.items()}
-        result = machine.call(called, given, named)
+        result = machine.call(called, args, kwargs)
         while isinstance(result, Enter):
             result = machine.call(result.function, result.args, dict(result.kwargs))
     except Thrown as thrown:

@@ -11,7 +11,7 @@ from dpest.reading.machine.adopting import adopt
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.calls import Calls
 from dpest.reading.machine.control import Control
-from dpest.reading.machine.decisions import Decisions
+from dpest.reading.machine.drawing import Drawing
 from dpest.reading.machine.objects import Objects
 from dpest.reading.machine.signals import Dead, Fork, Refused, Thrown
 from dpest.reading.machine.state import Frame, Outcome, State
@@ -20,7 +20,7 @@ _MOST_INSTRUCTIONS = 20_000_000
 _MOST_FRAMES = 400
 
 
-class Machine(Control, Objects, Calls, Decisions):
+class Machine(Control, Objects, Calls, Drawing):
     """Executes states. One machine belongs to one reading; it holds no state of the program."""
 
     arrays = arrays
@@ -29,6 +29,7 @@ class Machine(Control, Objects, Calls, Decisions):
         super().__init__()
         self.instructions_done = 0
         self.most_instructions = most_instructions
+        self.seen_namespaces: dict[int, dict[str, Any]] = {}
         self.is_cut: Callable[[Frame], bool] | None = None
         self._operations = {
             name[3:]: getattr(self, name) for name in dir(self) if name.startswith("op_")
@@ -80,6 +81,14 @@ class Machine(Control, Objects, Calls, Decisions):
             one.constrained = one.constrained.union(*(c.form.terms for c in option))
             made.append(one)
         return made
+
+    @property
+    def namespaces(self) -> list[dict[str, Any]]:
+        """The globals of all functions that were entered, but for the machine's own."""
+        own = "dpest.reading.machine"
+        return [
+            n for n in self.seen_namespaces.values() if not str(n.get("__name__")).startswith(own)
+        ]
 
     # Frames
 

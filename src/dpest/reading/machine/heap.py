@@ -201,6 +201,9 @@ class Heap:
         self.changes += 1
         return thing
 
+    def addresses(self) -> list[int]:
+        return list(self._objects)
+
     def keep(self, addresses: set[int]) -> None:
         """Forgets all other objects: nobody can reach them."""
         self._objects = {a: o for a, o in self._objects.items() if a in addresses}

@@ -645,6 +645,9 @@ class Objects:
     def lazy_bincount(self: Any, value: Any, weights: Any, minlength: Any) -> Any:
         return None
 
+    def lazy_draws(self: Any, family: Any, loc: Any, scale: Any, size: Any) -> Any:
+        return None
+
     def lazy_length(self: Any, value: Any) -> Any:
         return None
 

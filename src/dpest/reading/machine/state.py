@@ -83,6 +83,7 @@ class State:
     reads: tuple[Read, ...] = ()
     picks: tuple[Picked, ...] = ()
     adopted: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # id -> (object, value)
+    forks: dict[tuple[int, int], int] = field(default_factory=dict)  # by code and instruction
     pending: tuple[int, ...] = ()  # decisions that the current instruction has made already
     moved: bool = False
     outcome: Outcome | None = None
@@ -97,6 +98,7 @@ class State:
             self.reads,
             self.picks,
             dict(self.adopted),
+            dict(self.forks),
             self.pending,
             self.moved,
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import types
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -103,6 +103,13 @@ class RandomSource:
 
     library: str
     kind: Any  # the type that `type(rng)` gives, or the module
+
+
+class Method(NamedTuple):
+    """A method of a generator of random numbers, or of an iterator, by name."""
+
+    library: str
+    name: str
 
 
 @dataclass(frozen=True, eq=False)

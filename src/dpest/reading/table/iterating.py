@@ -12,7 +12,6 @@ import numpy as np
 from dpest.reading.domains import arithmetic
 from dpest.reading.domains.arithmetic import is_number, is_symbolic
 from dpest.reading.machine import operators, prelude
-from dpest.reading.machine.attributes import Method
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.control import END, RESUME
 from dpest.reading.machine.heap import (
@@ -22,7 +21,7 @@ from dpest.reading.machine.heap import (
     SequenceIterator,
 )
 from dpest.reading.machine.signals import Refused, Thrown
-from dpest.reading.machine.values import Array, DictView, Ref, is_plain
+from dpest.reading.machine.values import Array, DictView, Method, Ref, is_plain
 from dpest.reading.table.containers import is_simple
 from dpest.reading.table.registry import entry
 
