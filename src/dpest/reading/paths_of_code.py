@@ -16,7 +16,6 @@ from dpest.reading.machine.execute import begun
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.exploring import Limits, explore_paths
 from dpest.reading.machine.heap import Heap
-
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource
 from dpest.reading.model import Model
@@ -85,7 +84,9 @@ def lifted(state: State, value: Any, *, outside: bool = False) -> Any:
         data = np.empty(value.size, dtype=object)
         for i, part in enumerate(value.reshape(-1)):
             found = lifted(state, part)
-            data[i] = Real(found.form, NUMPY_FLOAT) if isinstance(found, Real) else np.float64(found)
+            data[i] = (
+                Real(found.form, NUMPY_FLOAT) if isinstance(found, Real) else np.float64(found)
+            )
         return new_array(state, data.reshape(value.shape), np.dtype(float), outside=outside)
     if type(value) is list:
         made = [lifted(state, v, outside=outside) for v in value]
@@ -105,9 +106,7 @@ def as_trace(model: Model, x: Any) -> Trace:
     for edge in model.edges:
         assert edge.release is not None
         choices = tuple(Choice(p.site, p.noise, p.outcome, p.probability) for p in edge.picks)
-        path = Path(
-            distinct(edge.conditions), edge.release.skeleton, edge.release.leaves, choices
-        )
+        path = Path(distinct(edge.conditions), edge.release.skeleton, edge.release.leaves, choices)
         used.update(s for form in path.forms for s in form.symbols("indicator"))
         paths.append(path)
     indicators = {s: as_formula(model.definitions[s]) for s in used}
@@ -117,5 +116,3 @@ def as_trace(model: Model, x: Any) -> Trace:
 def as_formula(truth: Truth) -> tracing.Truth:
     parts = tuple(as_formula(p) for p in truth.parts)
     return tracing.Truth(truth.condition, parts, truth.conjunction, truth.kind is np.bool_)
-
-

@@ -26,11 +26,12 @@ from dpest.reading.calls import fresh, place_of
 from dpest.reading.domains.numbers import Truth
 from dpest.reading.machine.executor import Machine
 from dpest.reading.model import Edge, Model, Release
-from dpest.reading.scripted import Script, drawing_by
+from dpest.reading.scripted import Script, Stage, on_stage
 from dpest.reading.tracing import symbolic as tracing
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray
 from dpest.running.skeleton import Leaf, Nest, Skeleton, flatten
 
+_GENERATOR = np.random.default_rng  # np.random is replaced while the function runs
 _PATHS = 8  # paths whose own points are run
 _POINTS = 3
 _RANDOM_RUNS = 6
@@ -58,6 +59,9 @@ class Replay:
         self.target = target
         self.x = x
         self.assumed = assumed
+        self.stage = Stage()
+        self.rng: Any = None
+        self.rng_parameter = parameters_of(target.function).get("rng")
         self.checks = sum(len(e.conditions) + 1 for e in model.edges)
 
     def check(self) -> None:
@@ -65,14 +69,19 @@ class Replay:
         edges = self.model.edges
         step = max(1, len(edges) // _PATHS)
         raising = [e for e in edges if e.release is not None and e.release.raised]
-        chosen = {id(e): e for e in (*edges[:: step][:_PATHS], *raising[:_PATHS])}
-        for edge in chosen.values():
-            for turn in range(_POINTS):
-                point = self._point(edge, turn)
-                if point is not None:
-                    self._run(point, edge.picks, turn, edge)
-        for seed in range(_RANDOM_RUNS):
-            self._run({}, None, seed, None)
+        chosen = {id(e): e for e in (*edges[::step][:_PATHS], *raising[:_PATHS])}
+        function = self.target.function
+        namespaces = {id(f.__globals__): f.__globals__ for f in _functions(function)}
+        namespaces |= {id(n): n for n in self.machine.namespaces}
+        owner = getattr(function, "__self__", None)
+        with on_stage(self.stage, list(namespaces.values()), owner) as self.rng:
+            for edge in chosen.values():
+                for turn in range(_POINTS):
+                    point = self._point(edge, turn)
+                    if point is not None:
+                        self._run(point, edge.picks, turn, edge)
+            for seed in range(_RANDOM_RUNS):
+                self._run({}, None, seed, None)
 
     # Points
 
@@ -128,26 +137,21 @@ class Replay:
 
         x = _concrete(fresh(self.x, lenient=False), number)
         params = {k: _concrete(v, number) for k, v in self.target.params.items()}
-        function = self.target.function
-        namespaces = {id(f.__globals__): f.__globals__ for f in _functions(function)}
-        for code_globals in self.machine.namespaces:
-            namespaces[id(code_globals)] = code_globals
-        owner = getattr(function, "__self__", None)
-        with drawing_by(script, list(namespaces.values()), owner) as rng:
-            try:
-                return False, _materialised(self._called(x, rng, params))
-            except ReplayError:
-                raise
-            except Exception as error:
-                return True, type(error).__name__
+        self.stage.script = script
+        try:
+            return False, _materialised(self._called(x, params))
+        except ReplayError:
+            raise
+        except Exception as error:
+            return True, type(error).__name__
 
-    def _called(self, x: Any, rng: Any, params: dict[str, Any]) -> Any:
-        found = parameters_of(self.target.function).get("rng")
+    def _called(self, x: Any, params: dict[str, Any]) -> Any:
+        function, found = self.target.function, self.rng_parameter
         if found is None:
-            return self.target.function(x, **params)
+            return function(x, **params)
         if found.kind is inspect.Parameter.POSITIONAL_ONLY:
-            return self.target.function(x, rng, **params)
-        return self.target.function(x, rng=rng, **params)
+            return function(x, self.rng, **params)
+        return function(x, rng=self.rng, **params)
 
     # Comparing
 
@@ -244,14 +248,12 @@ class Replay:
 class _AtPoint(Script):
     """Draws the values of a point; what the point doesn't say is drawn at random."""
 
-    def __init__(
-        self, machine: Machine, values: dict[Symbol, Any], picks: Any, turn: int
-    ) -> None:
+    def __init__(self, machine: Machine, values: dict[Symbol, Any], picks: Any, turn: int) -> None:
         super().__init__()
         self.machine = machine
         self.values = values
         self.picks = None if picks is None else {p.site: p.outcome for p in picks}
-        self.random = np.random.default_rng(turn)
+        self.random = _GENERATOR(turn)
 
     def value(self, index: int, noise: Noise) -> Any:
         symbol = self.machine.symbol_of(index, noise)

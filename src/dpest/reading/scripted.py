@@ -44,6 +44,18 @@ class Script:
         raise NotImplementedError
 
 
+class Stage:
+    """Where scripts are played: the generators ask whichever script is on."""
+
+    def __init__(self) -> None:
+        self.script: Script | None = None
+
+    @property
+    def draws(self) -> SymbolicGenerator:
+        assert self.script is not None
+        return self.script.draws
+
+
 class _Run:
     """What the generator of `tracing` asks; it gives numbers where the script has them."""
 
@@ -69,30 +81,30 @@ class _Run:
 class ScriptedGenerator(np.random.Generator):
     """numpy.random.Generator by a script."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, stage: Stage) -> None:
         super().__init__(np.random.PCG64(0))
-        self.script = script
+        self.stage = stage
 
 
 class ScriptedState(_LEGACY):
     """numpy.random.RandomState by a script."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, stage: Stage) -> None:
         super().__init__(0)
-        self.script = script
+        self.stage = stage
 
     def rand(self, *shape: Any) -> Any:
-        return self.script.draws.random(tuple(shape) if shape else None)
+        return self.stage.draws.random(tuple(shape) if shape else None)
 
     def randn(self, *shape: Any) -> Any:
-        return self.script.draws.standard_normal(tuple(shape) if shape else None)
+        return self.stage.draws.standard_normal(tuple(shape) if shape else None)
 
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
-        drawn = self.script.draws.integers(low, high, size)
+        drawn = self.stage.draws.integers(low, high, size)
         return drawn if size is not None else int(drawn)
 
     def random_sample(self, size: Any = None) -> Any:
-        return self.script.draws.random(size)
+        return self.stage.draws.random(size)
 
     sample = ranf = random_sample
 
@@ -103,24 +115,24 @@ class ScriptedState(_LEGACY):
 class ScriptedRandom(random.Random):
     """random.Random by a script."""
 
-    script: Script
+    stage: Stage
 
     def random(self) -> float:
-        return float(self.script.draws.random())
+        return float(self.stage.draws.random())
 
     def gauss(self, mu: float = 0.0, sigma: float = 1.0) -> float:
-        return float(mu + self.script.draws.normal(0.0, abs(sigma)))
+        return float(mu + self.stage.draws.normal(0.0, abs(sigma)))
 
     normalvariate = gauss
 
     def expovariate(self, lambd: float = 1.0) -> float:
-        return float(self.script.draws.exponential(1 / lambd))
+        return float(self.stage.draws.exponential(1 / lambd))
 
     def uniform(self, a: float, b: float) -> float:
-        return float(a + self.script.draws.uniform(0.0, b - a))
+        return float(a + self.stage.draws.uniform(0.0, b - a))
 
     def _whole(self, low: int, high: int) -> int:
-        return low if low == high else int(self.script.draws.integers(low, high + 1))
+        return low if low == high else int(self.stage.draws.integers(low, high + 1))
 
     def randint(self, a: int, b: int) -> int:
         if a > b:
@@ -133,7 +145,7 @@ class ScriptedRandom(random.Random):
             raise ValueError("empty range for randrange()")
         if chosen.step == 1:
             return self._whole(chosen[0], chosen[-1])
-        return chosen[int(self.script.draws.choice(len(chosen)))]
+        return chosen[int(self.stage.draws.choice(len(chosen)))]
 
     def getrandbits(self, k: int) -> int:
         return self._whole(0, 2**k - 1)
@@ -141,7 +153,7 @@ class ScriptedRandom(random.Random):
     def choice(self, seq: Any) -> Any:
         if not len(seq):
             raise IndexError("Cannot choose from an empty sequence")
-        return seq[self.script.draws.choice(len(seq))] if len(seq) > 1 else seq[0]
+        return seq[self.stage.draws.choice(len(seq))] if len(seq) > 1 else seq[0]
 
     def choices(
         self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1
@@ -150,19 +162,19 @@ class ScriptedRandom(random.Random):
             raise ReplayError("random.choices with cumulative weights", "use weights=")
         chances = None if weights is None else [w / sum(weights) for w in weights]
         size = len(population)
-        return [population[self.script.draws.choice(size, p=chances)] for _ in range(k)]
+        return [population[self.stage.draws.choice(size, p=chances)] for _ in range(k)]
 
     def sample(self, population: Any, k: int, **_: Any) -> Any:
-        places = self.script.draws.choice(len(population), k, replace=False)
+        places = self.stage.draws.choice(len(population), k, replace=False)
         return [population[int(i)] for i in places]
 
     def shuffle(self, x: Any) -> None:
-        self.script.draws.shuffle(x)
+        self.stage.draws.shuffle(x)
 
 
 def _delegate(cls: type, name: str) -> None:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self.script.draws, name)(*args, **kwargs)
+        return getattr(self.stage.draws, name)(*args, **kwargs)
 
     method.__name__ = name
     if name not in cls.__dict__:
@@ -187,19 +199,19 @@ for _class, _base in ((ScriptedGenerator, np.random.Generator), (ScriptedState, 
                 _unknown(_class, _name)
 
 
-def scripted_random(script: Script) -> ScriptedRandom:
+def scripted_random(stage: Stage) -> ScriptedRandom:
     made = ScriptedRandom(0)
-    made.script = script
+    made.stage = stage
     return made
 
 
 @contextlib.contextmanager
-def drawing_by(script: Script, namespaces: Sequence[dict[str, Any]], owner: Any) -> Iterator[Any]:
+def on_stage(stage: Stage, namespaces: Sequence[dict[str, Any]], owner: Any) -> Iterator[Any]:
     """Within, everything that draws is scripted; gives the generator to hand to the function."""
     generator, legacy, plain = (
-        ScriptedGenerator(script),
-        ScriptedState(script),
-        scripted_random(script),
+        ScriptedGenerator(stage),
+        ScriptedState(stage),
+        scripted_random(stage),
     )
 
     def replaced(value: Any) -> Any:
@@ -212,9 +224,9 @@ def drawing_by(script: Script, namespaces: Sequence[dict[str, Any]], owner: Any)
         if value is np.random.default_rng:
             return lambda seed=None: generator if seed is None else _seeded(value, seed)
         if value is _RANDOM or value is _SYSTEM:
-            return lambda seed=None: plain if seed is None else _RANDOM(seed)
+            return _class_giving(plain, _RANDOM)
         if value is _LEGACY:
-            return lambda seed=None: legacy if seed is None else _LEGACY(seed)
+            return _class_giving(legacy, _LEGACY)
         if value is secrets.randbelow:
             return plain.randrange
         if value is secrets.randbits:
@@ -243,6 +255,15 @@ def drawing_by(script: Script, namespaces: Sequence[dict[str, Any]], owner: Any)
     finally:
         for holder, name, value in reversed(changed):
             holder[name] = value
+
+
+def _class_giving(unseeded: Any, original: Any) -> type:
+    """A class in the place of another: without a seed it gives the scripted object."""
+
+    def made(_: type, seed: Any = None) -> Any:
+        return unseeded if seed is None else original(seed)
+
+    return type(original.__name__, (original,), {"__new__": made})
 
 
 def _seeded(original: Any, seed: Any) -> Any:

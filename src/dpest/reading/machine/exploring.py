@@ -24,6 +24,7 @@ class Limits:
     seconds: float = 20.0
     forks: int = 400
     instructions: int = 20_000_000
+    merge_at: int = 0  # so many paths with half as many releases are left to those who merge
 
 
 def explore_paths(machine: Machine, first: State, limits: Limits) -> tuple[Model, list[State]]:
@@ -45,6 +46,10 @@ def explore_paths(machine: Machine, first: State, limits: Limits) -> tuple[Model
         if time.monotonic() - started > limits.seconds:
             raise Refused(f"more than {limits.seconds:g} s of reading")
         release = released(machine, state)
+        if limits.merge_at and len(edges) + 1 == limits.merge_at:
+            releases = {_release_key(e) for e in edges}
+            if 2 * len(releases) <= limits.merge_at:
+                raise Refused("many paths to few releases")
         edges.append(
             Edge(0, END, state.conditions, state.draws, state.picks, state.reads, release=release)
         )
@@ -57,6 +62,14 @@ def explore_paths(machine: Machine, first: State, limits: Limits) -> tuple[Model
     return model, ends
 
 
+def _release_key(edge: Edge) -> object:
+    assert edge.release is not None
+    try:
+        return hash((edge.release.skeleton, edge.release.leaves))
+    except TypeError:
+        return repr(edge.release)
+
+
 def _count_fork(machine: Machine, state: State, limits: Limits) -> None:
     frame = state.frames[-1]
     place = (id(frame.code), frame.pc)
@@ -64,5 +77,3 @@ def _count_fork(machine: Machine, state: State, limits: Limits) -> None:
     if count > limits.forks:
         raise machine.placed(Refused("a loop that may go on without a bound"))
     state.forks[place] = count
-
-

@@ -63,12 +63,23 @@ def binary(m: Machine, op: str, a: Any, b: Any) -> Any:
     lazy = m.lazy_operation(op, a, b)
     if lazy is not None:
         return lazy
+    _no_numpy_scalar(m, op, a, b)
     if is_object(m.state, a) or is_object(m.state, b):
         return _by_method(m, op, a, b)
     found = _of_containers(m, op, a, b)
     if found is not None:
         return found
     raise Refused(f"`{op}` of a {m.type_name(a)} and a {m.type_name(b)}")
+
+
+def _no_numpy_scalar(m: Machine, op: str, a: Any, b: Any) -> None:
+    """NumPy's numbers take lists for arrays, and objects for something that it may look into."""
+    for one, other in ((a, b), (b, a)):
+        kinds = one.kinds if isinstance(one, Real) else (getattr(one, "kind", type(one)),)
+        if is_scalar(one) and any(issubclass(k, np.generic) for k in kinds):
+            whole = op == "*" and isinstance(one, np.integer)
+            if not whole and other is not None and not isinstance(other, (str, bytes)):
+                raise Refused(f"`{op}` of a number of NumPy's and a {m.type_name(other)}")
 
 
 def _not_too_large(op: str, a: Any, b: Any) -> None:
@@ -215,6 +226,7 @@ def compare(m: Machine, op: str, a: Any, b: Any) -> Any:
     lazy = m.lazy_operation(op, a, b)
     if lazy is not None:
         return lazy
+    _no_numpy_scalar(m, op, a, b)
     if op in ("==", "!="):
         return _compared_by_equality(m, op, a, b)
     if is_object(m.state, a) or is_object(m.state, b):

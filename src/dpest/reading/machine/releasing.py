@@ -52,9 +52,7 @@ def _class_name(state: State, cls: Any) -> str:
     return str(state.heap.read(cls).name if isinstance(cls, Ref) else cls.__name__)
 
 
-def _flatten(
-    m: Machine, state: State, value: Any, leaves: list[Any], inside: set[int]
-) -> Skeleton:
+def _flatten(m: Machine, state: State, value: Any, leaves: list[Any], inside: set[int]) -> Skeleton:
     if isinstance(value, tuple):
         parts = tuple(_flatten(m, state, v, leaves, inside) for v in value)
         return Nest("tuple", (), parts)
@@ -90,9 +88,7 @@ def _object(m: Machine, state: State, ref: Ref, leaves: list[Any], inside: set[i
             names = tuple(f.name for f in dataclasses.fields(thing.cls))
             if set(thing.attributes) != set(names):
                 raise Refused("an object with attributes beside its fields is returned", _NOT_SEEN)
-            parts = tuple(
-                _flatten(m, state, thing.attributes[n], leaves, inside) for n in names
-            )
+            parts = tuple(_flatten(m, state, thing.attributes[n], leaves, inside) for n in names)
             return Nest("dict", names, parts)
     if isinstance(thing, GeneratorObject):
         raise Refused("a generator is returned")

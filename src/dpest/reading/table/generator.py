@@ -16,13 +16,20 @@ import numpy as np
 from dpest.noise import (
     Binomial,
     Categorical,
+    DiscreteGaussian,
+    DiscreteLaplace,
     Exponential,
     Gaussian,
     Geometric,
     Gumbel,
     Laplace,
     Poisson,
+    TwoSidedGeometric,
     Uniform,
+    bernoulli,
+    discrete_gaussian,
+    discrete_laplace,
+    two_sided_geometric,
 )
 from dpest.noise.discrete_uniform import DiscreteUniform
 from dpest.noise.family import Noise
@@ -41,7 +48,7 @@ if TYPE_CHECKING:
 
 _SAMPLES: dict[str, Any] = {
     "generator": np.random.default_rng(0),
-    "state": np.random.RandomState(0),  # noqa: NPY002
+    "state": np.random.RandomState(0),
 }
 _MOST_OUTCOMES = 32  # finite draws with more outcomes stay symbols
 _MOST_JOINT = 4096
@@ -84,9 +91,7 @@ def _drawn(
         raise Refused(f"more than {_MOST_DRAWS} draws at once")
     rows = [np.broadcast_to(p, sample.shape).reshape(-1) for p in parameters]
     kind = sample.dtype.type
-    values = [
-        _one(m, family, [row[i] for row in rows], kind, special) for i in range(sample.size)
-    ]
+    values = [_one(m, family, [row[i] for row in rows], kind, special) for i in range(sample.size)]
     made = m.arrays.made_of(m, values, sample.shape, sample.dtype)
     return _located(m, made, location)
 
@@ -370,24 +375,11 @@ def _without_replacement(m: Machine, pool: list[Any], chances: list[Any], count:
 
 
 def permutation(m: Machine, rng: Any, x: Any) -> Any:
-    pool = pool_of(m, x)
-    if len(pool) > 6:
-        raise Refused("a permutation of more than a few elements")
-    chances = [Fraction(1, max(len(pool), 1))] * len(pool)
-    picks = _without_replacement(m, pool, chances, len(pool))
-    return array(m, m.state.heap.new(ListObject(picks)))
+    raise Refused("a permutation, which has as many outcomes as there are orders")
 
 
 def shuffle(m: Machine, rng: Any, x: Any) -> Any:
-    items = m.sequence(x)
-    if items is None or not isinstance(x, Ref):
-        raise Refused("a shuffle of something that is no list")
-    if len(items) > 6:
-        raise Refused("a shuffle of more than a few elements")
-    chances = [Fraction(1, max(len(items), 1))] * len(items)
-    picks = _without_replacement(m, list(items), chances, len(items))
-    m.state.heap.write(x).items[:] = picks
-    return None
+    raise Refused("a shuffle, which has as many outcomes as there are orders")
 
 
 for _library, _functions in {
@@ -405,6 +397,37 @@ for _library, _functions in {
     }  # fmt: skip
     for _name, _function in {**_shared, **_functions}.items():
         entry(Method(_library, _name))(_function)
+
+
+# Noises of dpest
+
+
+def _noise_of_dpest(family: Callable[[Any], Noise]) -> Any:
+    def made(m: Machine, rng: Any, parameter: Any, size: Any = None) -> Any:
+        if not isinstance(rng, RandomSource):
+            raise Refused("noise of dpest from something that is no generator")
+        noise = family(_parameter(m, "noise", parameter))
+        shape = _size(m, size)
+        if shape is None:
+            return m.draw(noise, (int,))
+        count = int(np.prod(shape, dtype=int))
+        values = [m.draw(noise, (np.int64,)) for _ in range(count)]
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        return m.arrays.made_of(m, values, shape, np.dtype(np.int64))
+
+    return made
+
+
+entry(discrete_laplace)(_noise_of_dpest(DiscreteLaplace))
+entry(discrete_gaussian)(_noise_of_dpest(DiscreteGaussian))
+entry(two_sided_geometric)(_noise_of_dpest(TwoSidedGeometric))
+
+
+@entry(bernoulli)
+def bernoulli_(m: Machine, rng: Any, p: Any, size: Any = None) -> Any:
+    if size is not None:
+        raise Refused("several coins at once")
+    return m.coin(_parameter(m, "bernoulli", p))
 
 
 # Making generators
@@ -437,13 +460,11 @@ def _generator_state(seed: Any) -> Any:
 
 
 def _legacy_state(seed: Any) -> Any:
-    return np.random.RandomState(seed).get_state(legacy=False)  # noqa: NPY002
+    return np.random.RandomState(seed).get_state(legacy=False)
 
 
 entry(np.random.default_rng)(_made("generator", np.random.Generator, _generator_state))
-entry(np.random.RandomState)(  # noqa: NPY002
-    _made("state", np.random.RandomState, _legacy_state)  # noqa: NPY002
-)
+entry(np.random.RandomState)(_made("state", np.random.RandomState, _legacy_state))
 
 
 def seeded(m: Machine, name: str, ref: Ref, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -468,7 +489,7 @@ def _restored(thing: Seeded) -> tuple[Any, Callable[[], Any]]:
         generator.bit_generator.state = thing.state
         return generator, lambda: generator.bit_generator.state
     if thing.library == "state":
-        legacy = np.random.RandomState(0)  # noqa: NPY002
+        legacy = np.random.RandomState(0)
         legacy.set_state(thing.state)
         return legacy, lambda: legacy.get_state(legacy=False)
     import random as python_random
@@ -485,5 +506,3 @@ def seed(m: Machine, *_: Any) -> Any:
         "don't call np.random.seed",
         final=True,
     )
-
-

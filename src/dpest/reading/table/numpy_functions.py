@@ -170,6 +170,7 @@ def clip(m: Machine, value: Any, low: Any = None, high: Any = None, **options: A
 
 
 _NONE = object()
+_MOST_ORDERED = 3  # values whose orders are told apart: as many as there are permutations
 
 
 @entry(np.where)
@@ -178,7 +179,11 @@ def where(m: Machine, test: Any, *ways: Any) -> Any:
         raise Refused("np.where of noisy values, without values to choose from")
 
     def one(m: Machine, t: Any, a: Any, b: Any) -> Any:
-        return a if m.holds(m.truth_value(t)) else b
+        truth = m.truth_value(t)
+        plain = arithmetic.is_number(a) and arithmetic.is_number(b) and type(a) is type(b)
+        if isinstance(truth, Truth) and plain and not isinstance(a, (bool, np.bool_)):
+            return m.chosen(truth, a, b, (type(a),))
+        return a if m.holds(truth) else b
 
     return _elementwise(one, np.where)(m, test, *ways)
 
@@ -376,6 +381,8 @@ def argsort(m: Machine, value: Any, axis: Any = -1, kind: Any = None) -> Any:
 
 
 def _order(m: Machine, items: list[Any]) -> list[int]:
+    if sum(map(is_symbolic, items)) > _MOST_ORDERED:
+        raise Refused("an order of many noisy or private values")
     left = list(range(len(items)))
     found = []
     while left:

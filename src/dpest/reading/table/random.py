@@ -13,9 +13,9 @@ from dpest.noise.discrete_uniform import DiscreteUniform
 from dpest.reading.domains.arithmetic import is_number, is_symbolic
 from dpest.reading.domains.numbers import Real
 from dpest.reading.machine import operators
+from dpest.reading.machine.heap import ListObject
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.values import Method, RandomSource
-from dpest.reading.machine.heap import ListObject
 from dpest.reading.table.generator import _made, _parameter, _without_replacement, pick_place
 from dpest.reading.table.generator import shuffle as shuffle_list
 from dpest.reading.table.registry import entry
