@@ -11,11 +11,11 @@ import warnings
 
 import numpy as np
 import pytest
-from program.conformance import check_conformance
 
 from dpest.errors import ReplayError, UntraceableError
 from dpest.reading.trace import trace
 from dpest.reading.tracing.patches import patched
+from reading.conformance import check_conformance
 
 
 def in_its_own_process(code: str) -> subprocess.CompletedProcess[str]:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from program.conformance import check_conformance
 
 import dpest
 from dpest.reading.trace import trace
+from reading.conformance import check_conformance
 
 # SVT: the same mechanism in ten ways
 

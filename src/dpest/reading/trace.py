@@ -14,6 +14,7 @@ from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.errors import PathLimitError, ReadingError, ReplayError, UntraceableError
 from dpest.geometry.linear import Condition, Symbol, distinct
 from dpest.noise.family import Noise
+from dpest.reading import guard
 from dpest.reading.calls import caller, data_size, fresh, place_of, symbolic_in, symbols_for
 from dpest.reading.conforming import check_generator, check_path
 from dpest.reading.fixed import at_centre
@@ -31,6 +32,7 @@ from dpest.reading.tracing.merged import merged_trace
 from dpest.reading.tracing.needless_forks import joined_paths
 from dpest.reading.tracing.patches import patched
 from dpest.reading.tracing.running import SAMPLING
+from dpest.running.places import code_of
 from dpest.running.skeleton import flatten
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
@@ -75,21 +77,29 @@ def trace(
             f"a mechanism that can be traced draws all its noise from `rng`; {SAMPLING}",
             place_of(target.function),
         )
+    looked_at = {"noise"} | ({"data"} if symbolic or symbolic_in(x) else set())
+    if any(symbolic_in(v) for v in target.params.values()):
+        looked_at.add("parameter")
     given = symbols_for(x) if symbolic else x
     size = data_size(x)
     limits = Limits(max_paths, seconds, leftover, 200 + 8 * size + min(size**2, 10_000), size)
-    found = _by_the_machine(target, given, limits, assume)
-    if found is not None:
-        return found
+    by_machine = _by_the_machine(target, given, limits, assume)
+    if by_machine is not None:
+        return by_machine
+    found = _read(target, given, limits, assume)
+    # What the reader itself refuses, it can say more about.
+    guard.check(target, form=guard.form_of(x), symbols=looked_at)
+    return found
+
+
+def _read(target: Mechanism, x: Any, limits: Limits, assume: Sequence[Condition]) -> Trace:
     try:
-        return with_differences(_as_far_as_possible(target, given, limits, assume, lenient=False))
+        return with_differences(_as_far_as_possible(target, x, limits, assume, lenient=False))
     except UntraceableError as error:
         try:
             # Arrays of numbers can't take a noisy value (`x[0] += noise`), nor a noisy mask;
             # arrays of objects can.
-            return with_differences(
-                _as_far_as_possible(target, given, limits, assume, lenient=True)
-            )
+            return with_differences(_as_far_as_possible(target, x, limits, assume, lenient=True))
         except ReadingError:
             raise error from None
 
@@ -311,8 +321,9 @@ def _global_randomness() -> Any:
 
 def _global_draw_line(function: Callable[..., Any]) -> str | None:
     try:
-        lines, start = inspect.getsourcelines(inspect.unwrap(function))
-        file = inspect.getsourcefile(inspect.unwrap(function))
+        code = code_of(function) or function
+        lines, start = inspect.getsourcelines(code)
+        file = inspect.getsourcefile(code)
     except (TypeError, OSError):
         return None
     for i, line in enumerate(lines):
