@@ -20,6 +20,8 @@ _HOMES = {
     "prove": "dpest.auditing",
     "calibrate": "dpest.calibration",
     "assert_private": "dpest.auditing",
+    "audit_scores": "dpest.scoring",
+    "one_run": "dpest.scoring",
     "Verdict": "dpest.verdict",
     "Evidence": "dpest.evidence",
     "Witness": "dpest.evidence",
@@ -49,9 +51,9 @@ _HOMES = {
     "ANY": "dpest.ask.domains",
     "DpestError": "dpest.errors",
 }
-_SUBPACKAGES = {"noise", "notions", "zoo", "stats", "ask"}
+_SUBPACKAGES = {"adapters", "noise", "notions", "zoo", "stats", "ask"}
 
-__all__ = [*_HOMES, "__version__", "noise", "notions", "zoo"]
+__all__ = [*_HOMES, "__version__", "adapters", "noise", "notions", "zoo"]
 
 
 def __getattr__(name: str) -> Any:

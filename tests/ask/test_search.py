@@ -158,7 +158,13 @@ def test_given_pairs_come_first_and_a_stop_is_obeyed():
         calls.append(x)
         return 0.0
 
-    search(value, linf(), reals(2), starts=[([7.0, 7.0], [8.0, 8.0])], stop=lambda: len(calls) >= 3)
+    search(
+        value,
+        linf(),
+        reals(2),
+        starts=[("given", [7.0, 7.0], [8.0, 8.0])],
+        stop=lambda: len(calls) >= 3,
+    )
     assert calls[0] == [7.0, 7.0]
     assert len(calls) == 3
 

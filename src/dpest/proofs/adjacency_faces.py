@@ -33,7 +33,7 @@ def faces(
     domain: Any = None,
     integers: bool = False,
 ) -> Faces:
-    """The faces over the inputs and over what was derived from them (see the checker's twin).
+    """The faces over the inputs and over what was derived from them (the kernel has its own).
 
     `integers`: whether the data are taken to be integers, of which a ball of radius 1 moves one.
     """

@@ -1,16 +1,17 @@
-"""Certificates: all that the checker needs, nothing that it has to believe."""
+"""Certificates: all that the kernel needs, nothing that it has to believe."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from dpest import kernel
 from dpest.geometry.linear import Condition, Form, Symbol, distinct
 from dpest.geometry.polyhedra import farkas, feasible
+from dpest.kernel.header import FORMAT, VERSION
 from dpest.noise.family import Noise
 from dpest.proofs.alignment import AffineShift, Alignment, Draw
 from dpest.proofs.potentials import Potential, State
@@ -22,11 +23,9 @@ from dpest.reading.loops.piece_runs import Block, World
 from dpest.reading.records.record_cases import Cases
 from dpest.running.places import source_of, undeclared
 
-FORMAT = "dpest-certificate/1"
-
 
 class UncertifiedError(Exception):
-    """A step holds, but not by a certificate that the checker knows."""
+    """A step holds, but not by a certificate that the kernel knows."""
 
 
 def header(
@@ -47,6 +46,7 @@ def header(
     source = source_of(function)
     return {
         "format": FORMAT,
+        "version": VERSION,
         "mechanism": name,
         "source": source,
         "sha256": hashlib.sha256(source.encode()).hexdigest(),
@@ -82,8 +82,7 @@ def header(
 def sealed(certificate: Mapping[str, Any]) -> dict[str, Any]:
     """With a digest of all of it, so that no part is changed by accident."""
     body = {k: v for k, v in certificate.items() if k != "digest"}
-    text = json.dumps(body, sort_keys=True)
-    return {**body, "digest": hashlib.sha256(text.encode()).hexdigest()}
+    return {**body, "digest": kernel.digest(body)}
 
 
 def table(
@@ -101,6 +100,7 @@ def table(
     radius = adjacency._exact_radius() if adjacency.radius is not None else math.inf
     return {
         "format": FORMAT,
+        "version": VERSION,
         "mechanism": name,
         "source": source,
         "sha256": hashlib.sha256(source.encode()).hexdigest(),
