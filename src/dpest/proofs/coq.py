@@ -82,7 +82,11 @@ def _theorem(certificate: Mapping[str, Any], near: str, parts: Sequence[tuple[st
     claims = [f"private {near} (eps * Q2R {epsilon}) (run eps)"]
     claims += [claim for claim, _ in parts[1:]]
     proofs = "\n".join(f"  {'-' if len(parts) > 1 else ''} {tactics}" for _, tactics in parts)
-    start = "intros eps P." if certificate["unit"] else "intros eps. assert (P : (0 < eps)%R) by (unfold eps; lra)."
+    start = (
+        "intros eps P."
+        if certificate["unit"]
+        else "intros eps. assert (P : (0 < eps)%R) by (unfold eps; lra)."
+    )
     split = " split." if len(parts) > 1 else ""
     joined = " /\\\n  ".join(claims)
     return f"Theorem is_private : {quantified}\n  {joined}.\nProof.\n  {start}{split}\n{proofs}\nQed.\n"
@@ -124,16 +128,16 @@ def _loop(certificate: Mapping[str, Any]) -> str:
     tactics = [
         f"apply (loop_private cert{k} {_start(part)} {rational(certificate['epsilon'])});"
         f" [vm_compute; reflexivity | {lemma}; vm_compute; reflexivity | exact P]."
-        for k, (part, (_, lemma)) in enumerate(
-            zip(certificate["components"], groups, strict=True)
-        )
+        for k, (part, (_, lemma)) in enumerate(zip(certificate["components"], groups, strict=True))
     ]
-    proof = tactics[0] if len(tactics) == 1 else "apply private_or. " + " ".join(
-        f"{{ {text} }}" for text in tactics
+    proof = (
+        tactics[0]
+        if len(tactics) == 1
+        else "apply private_or. " + " ".join(f"{{ {text} }}" for text in tactics)
     )
     parts = [("", proof)]
     if total:
-        mass = f"apply loop_mass; [vm_compute; reflexivity | vm_compute; reflexivity | exact P]."
+        mass = "apply loop_mass; [vm_compute; reflexivity | vm_compute; reflexivity | exact P]."
         parts.append(("mass_one (run eps)", mass))
     return "\n".join(lines) + "\n" + _theorem(certificate, near, parts)
 
@@ -194,8 +198,12 @@ def _program(certificate: Mapping[str, Any], names: Names, count: int) -> str:
         if not edges:
             return "None"
         draws = dict.fromkeys(names.noises[h] for _, e in edges for h in e["noise"])
-        branches = [f"({names.path(e['if'])},\n      {_leaf(i, e, names, count)})" for i, e in edges]
-        return f"(Some (Group {listed(map(str, draws))} {listed(branches, ';' + chr(10) + '     ')}))"
+        branches = [
+            f"({names.path(e['if'])},\n      {_leaf(i, e, names, count)})" for i, e in edges
+        ]
+        return (
+            f"(Some (Group {listed(map(str, draws))} {listed(branches, ';' + chr(10) + '     ')}))"
+        )
 
     nodes = [f"Node {group(n, True)}\n    {group(n, False)}" for n in range(count)]
     return listed([*nodes, "Halt"], ";\n  ")
@@ -291,15 +299,19 @@ def _cells(certificate: Mapping[str, Any]) -> str:
         f" [vm_compute; reflexivity | {lemma}; vm_compute; reflexivity | exact P]."
         for lemma in lemmas
     ]
-    proof = tactics[0] if len(tactics) == 1 else "apply private_or. " + " ".join(
-        f"{{ {text} }}" for text in tactics
+    proof = (
+        tactics[0]
+        if len(tactics) == 1
+        else "apply private_or. " + " ".join(f"{{ {text} }}" for text in tactics)
     )
     mass = (
         f"apply (cells_mass_one mechanism {rational(certificate['epsilon'])});"
         " [vm_compute; reflexivity | vm_compute; reflexivity | exact P]."
     )
-    return "\n".join(lines) + "\n" + _theorem(
-        certificate, near, [("", proof), ("mass_one (run eps)", mass)]
+    return (
+        "\n".join(lines)
+        + "\n"
+        + _theorem(certificate, near, [("", proof), ("mass_one (run eps)", mass)])
     )
 
 
@@ -322,7 +334,10 @@ def _cell_components(certificate: Mapping[str, Any]) -> tuple[str, str, list[str
         )
     if name == "monotone":
         spans = [(Fraction(0), r), (-r, Fraction(0))]
-        near = [f"of_length {n} mechanism (between (Q2R {rational(a)}) (Q2R {rational(b)})) a b" for a, b in spans]
+        near = [
+            f"of_length {n} mechanism (between (Q2R {rational(a)}) (Q2R {rational(b)})) a b"
+            for a, b in spans
+        ]
         return (
             _either(near),
             listed(f"[cube {rational(a)} {rational(b)} {n}]" for a, b in spans),
@@ -388,8 +403,12 @@ def _selection(certificate: Mapping[str, Any]) -> str:
         " | vm_compute; reflexivity | exact P]."
     )
     mass = "apply selection_mass_one; [vm_compute; reflexivity | exact P]."
-    return "\n".join(lines) + "\n" + _theorem(
-        certificate, f"(linf (Q2R {rational(r)}))", [("", proof), ("mass_one (run eps)", mass)]
+    return (
+        "\n".join(lines)
+        + "\n"
+        + _theorem(
+            certificate, f"(linf (Q2R {rational(r)}))", [("", proof), ("mass_one (run eps)", mass)]
+        )
     )
 
 

@@ -87,9 +87,7 @@ def check(certificate: Mapping[str, Any]) -> Checked:
         answer = compile_file(path, folder)
     if answer.returncode:
         raise CoqError(f"Coq refuses the certificate: {answer.stderr.strip()[-600:]}")
-    return Checked(
-        statement(certificate), assumptions(answer.stdout), time.monotonic() - started
-    )
+    return Checked(statement(certificate), assumptions(answer.stdout), time.monotonic() - started)
 
 
 def compile_file(path: Path, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -236,7 +236,7 @@ class Proof:
         return explain(self)
 
     def save(self, path: str | Path) -> None:
-        """Write the certificate; `dpest check` and `dpest.proofs.checker` read it."""
+        """Write the certificate; `dpest check` and `dpest.kernel` read it."""
         from dpest.errors import RefusedError
 
         if self.certificate is None:

@@ -33,6 +33,7 @@ from dpest.proofs.question import (
     unknown,
     with_claim,
 )
+from dpest.reading import guard
 from dpest.reading.rewrites.post_processing import before_processing, described
 from dpest.reading.tracing.roots import Exponential
 from dpest.reading.tracing.unit import NO_VALUE, Unit
@@ -63,10 +64,16 @@ def prove(
     """
     started = time.perf_counter()
     question = asked(mechanism, adjacency, length, params, unit, domain, claim, form)
-    proof = answer(question, fallback_length)
-    if proof.status == "unknown" and proof.bound is None:
-        proof = _before_processing(question, fallback_length) or proof
+    proof = prove_question(question, fallback_length)
     return replace(proof, seconds=time.perf_counter() - started)
+
+
+def prove_question(question: Question, fallback: int | None) -> Proof:
+    """An answer; where there is none, one about the numbers that the result is computed from."""
+    proof = answer(question, fallback)
+    if proof.status == "unknown" and proof.bound is None:
+        return _before_processing(question, fallback) or proof
+    return proof
 
 
 def _before_processing(question: Question, fallback: int | None) -> Proof | None:
@@ -136,7 +143,13 @@ def answer(question: Question, fallback: int | None = None) -> Proof:
 
 def _enumerated(question: Question) -> Proof | None:
     """Every outcome of every draw, on each value of an entry or on each input."""
-    found = each_entry_proof(question)
+    if guard.refused(
+        question.mechanism, form=_form(question), symbols=_symbols(question) - {"data", "length"}
+    ):
+        return None
+    found = None
+    if not guard.refused(question.mechanism, form=_form(question), symbols=_symbols(question)):
+        found = each_entry_proof(question)  # it takes the function apart
     if found is not None or question.domain is None:
         return found
     length = getattr(question.domain, "length", None)
@@ -146,7 +159,24 @@ def _enumerated(question: Question) -> Proof | None:
     return enumerated_proof(question) if question.length in (ANY, length) else None
 
 
+def _symbols(question: Question) -> set[str]:
+    """What is symbolic in a proof."""
+    found = {"data", "noise"}
+    if question.unit is not None:
+        found.add("parameter")
+    return found | {"length"} if question.length is ANY else found
+
+
+def _form(question: Question) -> str:
+    """What the function takes, as the guard tells it apart."""
+    values = getattr(question.domain, "values", ())
+    if type(question.domain).__name__ == "Finite" and values:
+        return guard.form_of(next(iter(values)))
+    return question.form
+
+
 def _at_lengths(question: Question, fallback: int | None) -> Proof:
+    guard.check(question.mechanism, form=_form(question), symbols=_symbols(question))
     if question.adjacency.name == "add_remove_one":
         return every_length(question)
     if question.length is not ANY:
