@@ -109,7 +109,9 @@ def _cast(kind: str, whole: bool) -> Callable[[Any], Any]:
 # diffprivlib ------------------------------------------------------------------------------------
 
 
-def diffprivlib(target: Any, *, released: Sequence[str] | None = None, **settings: Any) -> Mechanism:
+def diffprivlib(
+    target: Any, *, released: Sequence[str] | None = None, **settings: Any
+) -> Mechanism:
     """A mechanism (an object), a tool (a function) or a model (a class) of diffprivlib.
 
     A mechanism randomises one number. A tool gets the dataset as an array. A model is fitted to
@@ -160,7 +162,9 @@ def _fitted(
             else:
                 made.fit(table)
         names = released or sorted(
-            n for n in vars(made) if n.endswith("_") and not n.startswith("_") and n != "n_features_in_"
+            n
+            for n in vars(made)
+            if n.endswith("_") and not n.startswith("_") and n != "n_features_in_"
         )
         return {n: getattr(made, n) for n in names if hasattr(made, n)}
 

@@ -85,9 +85,7 @@ def scaled(x, rng):
     return 2 * (sum(x) / 2 + 0.5 * rng.laplace(0.0, 2.0))
 
 
-@pytest.mark.parametrize(
-    "function", [added, located, global_numpy, accumulated, two_sided, scaled]
-)
+@pytest.mark.parametrize("function", [added, located, global_numpy, accumulated, two_sided, scaled])
 def test_laplace_noise_costs_its_shift(function):
     found = recorded(function, [1.0, 2.0], [2.0, 2.0], epsilon=0.5)
     assert found.value == pytest.approx(0.5)
@@ -139,7 +137,7 @@ def response(x):
 
 
 def rounded(x, rng):
-    return sum(x) + int(round(rng.laplace(0, 1)))
+    return sum(x) + round(rng.laplace(0, 1))
 
 
 def inverse_cdf(x, rng):
@@ -201,7 +199,7 @@ def test_an_exception_is_named():
 def test_the_hooks_go_away():
     before = {
         "laplace": np.random.Generator.laplace,
-        "numpy": np.random.laplace,  # noqa: NPY002
+        "numpy": np.random.laplace,
         "random": random.random,
         "gauss": random.Random.gauss,
         "secrets": secrets.randbelow,
@@ -209,7 +207,7 @@ def test_the_hooks_go_away():
     recorded(added, [1.0], [2.0])
     after = {
         "laplace": np.random.Generator.laplace,
-        "numpy": np.random.laplace,  # noqa: NPY002
+        "numpy": np.random.laplace,
         "random": random.random,
         "gauss": random.Random.gauss,
         "secrets": secrets.randbelow,

@@ -234,7 +234,9 @@ def floating_attack(
     scorer = BitScorer(features, _train(features, first, second))
     first, second = draw(x, small, "choosing the event"), draw(x2, small, "choosing the event")
     final = max(100, min(4 * small, meter.allow(8 * small) // 2))
-    attack = best_threshold(scorer, scorer.scores(first), scorer.scores(second), final, alpha, delta)
+    attack = best_threshold(
+        scorer, scorer.scores(first), scorer.scores(second), final, alpha, delta
+    )
     pair = (x2, x) if attack.flipped else (x, x2)
     rng = np.random.default_rng(int(seeds.integers(0, 2**63)))
     counts = []

@@ -65,9 +65,7 @@ def bench(
       dpest bench libraries --markdown docs/libraries.md --python tmlt.core=/venvs/t/bin/python
     """
     if name == "libraries":
-        return _libraries(
-            only, seed, seconds, workers or 2, python_paths, json_path, markdown_path
-        )
+        return _libraries(only, seed, seconds, workers or 2, python_paths, json_path, markdown_path)
     from rich.console import Console
     from rich.table import Table as Grid
 

@@ -21,7 +21,6 @@ from dpest.libraries.worker import MARK
 Cell = dict[str, Any]
 
 
-
 def select(only: Sequence[str]) -> list[Row]:
     """The rows that are asked for: by library, or by "library: name"."""
     rows = all_rows()
@@ -84,7 +83,8 @@ def run(
 def _lines(python: str, order: dict[str, Any]) -> Any:
     """What the worker writes, line by line."""
     ours = str(Path(dpest.__file__).parents[1])
-    threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    threads = dict.fromkeys(names, "1")
     environment = {**os.environ, **threads, "PYTHONPATH": ours, "PYSPARK_PYTHON": python}
     process = subprocess.Popen(
         [python, "-m", "dpest.libraries.worker"],
@@ -94,7 +94,8 @@ def _lines(python: str, order: dict[str, Any]) -> Any:
         env=environment,
         text=True,
     )
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
     try:
         process.stdin.write(json.dumps(order))
         process.stdin.close()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpest.ask.declaration import Mechanism
+from dpest.errors import DpestError
 from dpest.evidence import Evidence, Measure
 from dpest.libraries.rows import Library, Row
 
@@ -58,6 +59,22 @@ def audit_row(row: Row, library: Library, settings: Settings) -> dict[str, Any]:
         return cell
     own, limit, measure = _claim(mechanism)
     cell |= {"claim": own, "limit": limit, "delta": measure.delta}
+    try:
+        _measure(mechanism, row, measure, limit, settings, cell)
+    except DpestError as refused:
+        cell["error"] = str(refused)
+    cell["seconds"] = time.monotonic() - started
+    return cell
+
+
+def _measure(
+    mechanism: Mechanism,
+    row: Row,
+    measure: Measure,
+    limit: float,
+    settings: Settings,
+    cell: dict[str, Any],
+) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cell["grey"] = _grey(mechanism, row, settings)
@@ -69,8 +86,6 @@ def audit_row(row: Row, library: Library, settings: Settings) -> dict[str, Any]:
     cell["violated"] = bool(cell["black_box"] and cell["black_box"]["violated"])
     cell["doubles_violated"] = bool(cell["doubles"] and cell["doubles"]["violated"])
     cell["found"] = bool(cell["grey"]["findings"])
-    cell["seconds"] = time.monotonic() - started
-    return cell
 
 
 def _claim(mechanism: Mechanism) -> tuple[str, float, Measure]:

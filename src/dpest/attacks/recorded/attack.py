@@ -23,7 +23,7 @@ from dpest.attacks.recorded.hooks import installed
 from dpest.attacks.recorded.noisy import plain
 from dpest.attacks.recorded.pricing import Price
 from dpest.attacks.recorded.tape import Diverged, Divergence, Place, Tape
-from dpest.evidence import ESTIMATE, EPSILON, Evidence, Measure, Witness
+from dpest.evidence import EPSILON, ESTIMATE, Evidence, Measure, Witness
 from dpest.running.black_box import global_randomness
 
 _METHOD = "recorded"
@@ -227,7 +227,9 @@ class _Outputs:
         name = f"{name} (and {more} more)" if more else name
         shown = f"{name} is {_show(one)} on x and {_show(two)} on x2 with the same noisy values"
         if lost:
-            self.found.unresolved.append(f"{shown}; it may be covered by noise that was lost: {lost[0]}")
+            self.found.unresolved.append(
+                f"{shown}; it may be covered by noise that was lost: {lost[0]}"
+            )
         elif self.found.chosen:
             self.found.unresolved.append(f"{shown}; coins or choices may cover it")
         elif _equal(one, free):
@@ -294,9 +296,7 @@ class _Report:
                 f"{r.price.at(self.measure):.4g} at line {r.place.line}" for r in parts[:6]
             )
             said = f"the pair costs {self.cost:.6g} in all, more than the claim {limit:g}: {lines}"
-            self.found.findings.append(
-                Finding("budget", said, parts[-1].place if parts else None)
-            )
+            self.found.findings.append(Finding("budget", said, parts[-1].place if parts else None))
 
     def pays_for(self, price: Price, scale: float) -> float:
         """The sensitivity at which noise of this scale costs just the claim."""
@@ -325,7 +325,10 @@ class _Report:
             return "the cost by the library's own account of its primitives, not by their noise"
         if self.outputs.all_released() and self.found.price.tight and self._tight_measure():
             return "exact for this pair, on the noise that was drawn: all noisy values are released"
-        return "an upper bound for this pair, on the noise that was drawn: what is released is made of noisy values"
+        return (
+            "an upper bound for this pair, on the noise that was drawn: what is released is made "
+            "of noisy values"
+        )
 
     def _tight_measure(self) -> bool:
         price = self.found.price

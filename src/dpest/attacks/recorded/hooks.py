@@ -151,20 +151,22 @@ class Hooks:
         size = given.get("size")
         numbers = np.asarray(call(low, high, *(() if size is None else (size,)))) - low
         draw, numbers = self.tape.draw("uniform", width, f"uniform({_short(width)} wide)", numbers)
-        return drawn(self.tape, draw, numbers, low) if np.any(low) else drawn(
-            self.tape, draw, numbers
+        return (
+            drawn(self.tape, draw, numbers, low) if np.any(low) else drawn(self.tape, draw, numbers)
         )
 
     def _binomial(self, call: Original, args: Any, kwargs: Any) -> Any:
-        given = dict(zip(("n", "p", "size"), args, strict=False)) | dict(kwargs)
+        given: dict[str, Any] = dict(zip(("n", "p", "size"), args, strict=False)) | dict(kwargs)
         result = call(*args, **kwargs)
-        n, p = np.broadcast_arrays(given.get("n", 1), given.get("p"))
+        n, p = np.broadcast_arrays(given.get("n", 1), given["p"])
         value = np.stack([n, p]).astype(float)
         return self.tape.use(Use("choice", value, result, place(), name="binomial"))
 
     def _choice(self, call: Original, args: Any, kwargs: Any) -> Any:
-        given = dict(zip(("a", "size", "replace", "p"), args, strict=False)) | dict(kwargs)
-        chances, pool = given.get("p"), given.get("a", given.get("seq"))
+        names = ("a", "size", "replace", "p")
+        given: dict[str, Any] = dict(zip(names, args, strict=False)) | dict(kwargs)
+        chances: Any = given.get("p")
+        pool: Any = given.get("a", given.get("seq"))
         if chances is None or given.get("size") not in (None, 1) or np.ndim(pool) > 1:
             return self._other("choice", call, args, kwargs)
         # The index is what is random: the candidates may differ, their number and order may not.
@@ -205,7 +207,7 @@ class Hooks:
         """A draw whose law is not priced: it returns in the replay what it returned before."""
         result = call(*args, **kwargs)
         if name == "shuffle":  # in place: what it did can't be given again
-            self.tape.draw("shuffle", 1.0, "shuffle", np.zeros(0)) 
+            self.tape.draw("shuffle", 1.0, "shuffle", np.zeros(0))
             return result
         made = Use("primitive", None, result, place(), name=name, parameters={"unpriced": True})
         return self.tape.use(made)

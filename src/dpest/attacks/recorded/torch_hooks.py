@@ -81,9 +81,7 @@ def torch_hooks(tape: Tape) -> Iterator[list[str]]:
             self.noise[id(result)] = (result, atoms, np.ones(numbers.shape))
             return result
 
-        def followed(
-            self, name: str, func: Any, args: Any, kwargs: Any, known: list[int]
-        ) -> Any:
+        def followed(self, name: str, func: Any, args: Any, kwargs: Any, known: list[int]) -> Any:
             held = [self.noise[id(args[i])] for i in known]
             others = [a for i, a in enumerate(args[:2]) if i not in known]
             alpha = float(kwargs.get("alpha", 1))
