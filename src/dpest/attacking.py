@@ -84,7 +84,7 @@ def _attack(
         from dpest.attacks.recorded import recorded_attack
 
         pairs = [(x, x2)] if x is not None else pairs_of(campaign)[:RECORDED_PAIRS]
-        found = [
+        all_found = [
             recorded_attack(
                 question.mechanism,
                 one,
@@ -95,7 +95,7 @@ def _attack(
             )
             for one, two in pairs
         ]
-        return max(found, key=_gravity)
+        return max(all_found, key=_gravity)
     if question.measure.kind != "epsilon":
         raise InputError(
             f"the attack {method} bounds ε, or ε at a δ; the method scores bounds {question.measure}"

@@ -137,7 +137,7 @@ def response(x):
 
 
 def rounded(x, rng):
-    return sum(x) + int(round(rng.laplace(0, 1)))
+    return sum(x) + round(rng.laplace(0, 1))
 
 
 def inverse_cdf(x, rng):
