@@ -398,6 +398,9 @@ class Campaign:
         started = time.monotonic()
         loss = self.objective.loss(x, x2)
         measured = measures.of_loss(loss, self.question.measure)
+        edge = measures.edge_of_loss(loss, self.question.measure, self.question.limit)
+        if edge is not None:
+            self.notes.append(edge)
         self.evidence.append(
             Evidence(
                 side="lower",
