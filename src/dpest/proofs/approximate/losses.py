@@ -23,14 +23,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpest.proofs.approximate.enclosures import (
-    BITS,
-    UNIT,
     exp_range,
     log_range,
     normal_cdf_range,
     rounded,
     sqrt_range,
 )
+
+BITS = 96  # of masses: a convolution rounds each up, by 2^-96
+UNIT = 1 << BITS
+_FINE = 256  # bits of the points of a grid
 
 Curve = Callable[[Fraction], Fraction]
 """An upper bound on δ at t = e^ε, for any t > 0."""
@@ -87,11 +89,6 @@ def sampled_curve(curve: Curve, q: Fraction) -> Curve:
         return 1 - t if inner <= 0 else q * curve(inner)
 
     return at
-
-
-def reversed_curve(curve: Curve) -> Curve:
-    """The same pair the other way round: 1 − t + t·δ(1/t)."""
-    return lambda t: 1 - t + t * curve(1 / t)
 
 
 # Laws -------------------------------------------------------------------------------------------
@@ -171,15 +168,38 @@ def _powers(grid: int, low: int, count: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def law_of(curve: Curve, grid: int, low: int, high: int) -> Law:
-    """The law whose curve lies above that of a pair, by its values at low, …, high."""
+def points(grid: int, low: int, high: int) -> list[Fraction]:
+    """t_k for k = low, …, high, rounded down by less than 2^-200 (for |ln t| up to 30)."""
     ratio = Fraction(grid + 1, grid)
-    t = rounded(ratio**low, False, 2 * BITS)
-    values = []
+    t = rounded(ratio**low, False, _FINE)
+    found = []
     for _ in range(low, high + 1):
-        # At a smaller t the curve is no smaller.
-        values.append(_up(min(max(curve(rounded(t, False)), Fraction(0)), Fraction(1))))
-        t = rounded(t * ratio, False, 2 * BITS)
+        found.append(t)
+        t = rounded(t * ratio, False, _FINE)
+    if not Fraction(1, 10**13) < found[0] <= found[-1] < 10**13:
+        raise ValueError("a window of losses beyond ±30")
+    return found
+
+
+def values_of(curve: Curve, at: Sequence[Fraction]) -> list[int]:
+    """Upper bounds on δ at the points of a grid, in units: at a smaller t it is no smaller."""
+    return [_up(min(max(curve(t), Fraction(0)), Fraction(1))) for t in at]
+
+
+def reversed_values(values: Sequence[int], at: Sequence[Fraction]) -> list[int]:
+    """The same pair the other way round, at 1/t_k in growing order: 1 − t + t·δ(1/t).
+
+    1/t lies above the grid's own point by less than 2^-140, and the curve falls at most like −t.
+    """
+    found = []
+    for value, t in zip(reversed(values), reversed(at), strict=True):
+        exact = 1 - 1 / t + Fraction(value, UNIT) / t
+        found.append(min(UNIT, max(0, _up(exact)) + 1))
+    return found
+
+
+def law_through(values: Sequence[int], grid: int, low: int) -> Law:
+    """The law whose curve is the broken line through values at low, low + 1, …"""
     masses = []
     for i, here in enumerate(values):
         left = (grid + 1) * (values[i - 1] - here) if i else UNIT - here
