@@ -73,9 +73,9 @@ class Recording(Arithmetic):
     # Public values -------------------------------------------------------------------------------
 
     def public(self) -> Form:
-        """A public number that nothing is known of."""
+        """A public number that nothing is known of, but how many rows were visible when it came up."""
         self.publics += 1
-        return self.terms.of("pub", self.publics)
+        return self.terms.of("pub", self.publics, len(self.ledger.rows))
 
     @property
     def in_pass(self) -> bool:

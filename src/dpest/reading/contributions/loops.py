@@ -472,7 +472,7 @@ class Loops(Recording):
                 for known, shown in self.key_rows:
                     if known == scaled:
                         return (form - part) + shown.times(dict(part.terms)[symbol])
-                shown = self.terms.of("pub", ("key", self.loop_count, len(self.key_rows)))
+                shown = self.terms.of("pub", ("key", len(self.key_rows)), len(self.ledger.rows))
                 self.key_rows.append((scaled, shown))
                 return (form - part) + shown.times(dict(part.terms)[symbol])
             if any(self.terms.kinds[s] & (SUM | NOISE) for s in form.symbols):

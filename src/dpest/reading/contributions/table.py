@@ -171,23 +171,22 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if node[0] == "field" and m.fields[node[2]][2] and found == m.terms.of(*node):
             return found  # it is whole already
         raise Unread("int of a private value")
-    return m.public()
+    return m.terms.of("public", "int", found)
 
 
 @entry(builtins.round, math.floor, math.ceil, np.round, np.rint, np.floor, np.ceil)
 def _round(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
-    return m.elementwise(lambda x: _public_of(m, x), arguments[0])
+    return m.elementwise(lambda x: _public_of(m, "round", x), arguments[0])
 
 
-def _public_of(m: Machine, value: Any) -> Any:
-    if is_number(value):
-        return m.public()
+def _public_of(m: Machine, op: str, value: Any) -> Any:
+    """A function of a public number."""
     form = m.local(m.form(value))
     if m.terms.kind(form):
-        raise Unread("rounding of a private value")
-    return m.public()
+        raise Unread(f"{op} of a private value")
+    return m.terms.of("public", op, form)
 
 
 @entry(builtins.range)
