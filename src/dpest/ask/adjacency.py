@@ -24,6 +24,10 @@ class Adjacency:
 
     radius: Any = 1
     name: ClassVar[str] = ""
+    moves_one: ClassVar[bool] = False
+    """Whether neighbours differ in one entry, or come to differ so one entry at a time (`l1`)."""
+    changes_length: ClassVar[bool] = False
+    """Whether neighbours have different lengths."""
 
     def __post_init__(self) -> None:
         if self.radius is not None and not (is_real(self.radius) and 0 < self.radius < math.inf):
@@ -124,6 +128,7 @@ class L1(Adjacency):
     """The entries move by at most `radius` in total."""
 
     name: ClassVar[str] = "l1"
+    moves_one: ClassVar[bool] = True
 
     def _check(self, x: Any, x2: Any) -> None:
         differences, slack = self._differences(x, x2)
@@ -204,6 +209,7 @@ class ReplaceOne(Adjacency):
 
     radius: Any = None
     name: ClassVar[str] = "replace_one"
+    moves_one: ClassVar[bool] = True
 
     def _check(self, x: Any, x2: Any) -> None:
         a, b = entries(x), entries(x2)
@@ -262,6 +268,8 @@ class AddRemoveOne(Adjacency):
 
     radius: Any = None
     name: ClassVar[str] = "add_remove_one"
+    moves_one: ClassVar[bool] = True
+    changes_length: ClassVar[bool] = True
 
     def _check(self, x: Any, x2: Any) -> None:
         a, b = entries(x), entries(x2)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from dpest import kernel
 from dpest.geometry.linear import Condition, Form, Symbol, distinct
 from dpest.geometry.polyhedra import farkas, feasible
+from dpest.kernel.header import FORMAT, VERSION
 from dpest.noise.family import Noise
 from dpest.proofs.alignment import AffineShift, Alignment, Draw
 from dpest.proofs.potentials import Potential, State
@@ -22,8 +23,6 @@ from dpest.reading.loops.loops import Graph
 from dpest.reading.loops.merging import Model
 from dpest.reading.loops.piece_runs import Block, World
 from dpest.reading.records.record_cases import Cases
-
-FORMAT = "dpest-certificate/1"
 
 
 class UncertifiedError(Exception):
@@ -48,6 +47,7 @@ def header(
     source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
     return {
         "format": FORMAT,
+        "version": VERSION,
         "mechanism": name,
         "source": source,
         "sha256": hashlib.sha256(source.encode()).hexdigest(),
@@ -83,8 +83,7 @@ def header(
 def sealed(certificate: Mapping[str, Any]) -> dict[str, Any]:
     """With a digest of all of it, so that no part is changed by accident."""
     body = {k: v for k, v in certificate.items() if k != "digest"}
-    text = json.dumps(body, sort_keys=True)
-    return {**body, "digest": hashlib.sha256(text.encode()).hexdigest()}
+    return {**body, "digest": kernel.digest(body)}
 
 
 def table(
@@ -102,6 +101,7 @@ def table(
     radius = adjacency._exact_radius() if adjacency.radius is not None else math.inf
     return {
         "format": FORMAT,
+        "version": VERSION,
         "mechanism": name,
         "source": source,
         "sha256": hashlib.sha256(source.encode()).hexdigest(),

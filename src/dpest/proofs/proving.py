@@ -63,10 +63,16 @@ def prove(
     """
     started = time.perf_counter()
     question = asked(mechanism, adjacency, length, params, unit, domain, claim, form)
-    proof = answer(question, fallback_length)
-    if proof.status == "unknown" and proof.bound is None:
-        proof = _before_processing(question, fallback_length) or proof
+    proof = prove_question(question, fallback_length)
     return replace(proof, seconds=time.perf_counter() - started)
+
+
+def prove_question(question: Question, fallback: int | None) -> Proof:
+    """An answer; where there is none, one about the numbers that the result is computed from."""
+    proof = answer(question, fallback)
+    if proof.status == "unknown" and proof.bound is None:
+        return _before_processing(question, fallback) or proof
+    return proof
 
 
 def _before_processing(question: Question, fallback: int | None) -> Proof | None:
