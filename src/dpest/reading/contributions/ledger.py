@@ -69,6 +69,8 @@ class Recording(Arithmetic):
         self.pass_memo: dict[Any, tuple[Form, ...]] = {}
         self.publics = 0
         self.watched: set[int] = set()  # noises that some row has
+        self.row_of: dict[Any, int] = {}
+        self.uniform_symbols: list[Any] = []
 
     # Public values -------------------------------------------------------------------------------
 
@@ -76,6 +78,12 @@ class Recording(Arithmetic):
         """A public number that nothing is known of, but how many rows were visible when it came up."""
         self.publics += 1
         return self.terms.of("pub", self.publics, len(self.ledger.rows))
+
+    def uniform(self) -> Form:
+        """A public uniform draw."""
+        found = self.public()
+        self.uniform_symbols.append(self.publics)
+        return found
 
     @property
     def in_pass(self) -> bool:
@@ -110,6 +118,7 @@ class Recording(Arithmetic):
             self.ledger.rows.append(Row(scaled))
             self.watched |= {s for s in private if kinds[s] & NOISE}
             known = self.seen[scaled] = self.public()
+            self.row_of[self.publics] = len(self.ledger.rows) - 1
         return (form - part) + known.times(lead)
 
     # Sums ----------------------------------------------------------------------------------------

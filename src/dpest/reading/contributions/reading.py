@@ -58,6 +58,10 @@ class Way:
     ledger: Ledger
     terms: Terms
     output: Any
+    row_of: dict[Any, int]
+    """Which public symbol is the value of which row."""
+    length_symbol: Any
+    uniform_symbols: tuple[Any, ...]
 
 
 def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
@@ -83,8 +87,15 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
             given[name] = value
         first = given.pop(names[0])
         output = machine.enter(closure, [first], given)
+        released = machine.release(output)
         return Way(
-            tuple(script.taken), machine.ledger, machine.terms, machine.release(output)
+            tuple(script.taken),
+            machine.ledger,
+            machine.terms,
+            released,
+            machine.row_of,
+            1 if data.replace and data.length is None else None,
+            tuple(machine.uniform_symbols),
         )
 
     return [way for _, way in ways(one, most=64)]

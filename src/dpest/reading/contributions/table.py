@@ -670,8 +670,8 @@ def _uniform(m: Machine, size: Any) -> Any:
         return Rows((Case((), Uniforms(("draw", m.loop_count))),), True)
     shape = _shape(size)
     if shape is None:
-        return m.public()
-    return Array(shape, [m.public() for _ in range(int(np.prod(shape)))])
+        return m.uniform()
+    raise Unread("several uniform draws at once")
 
 
 # Methods -----------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpest.proofs.approximate.enclosures import (
+from .enclosures import (
     exp_range,
     log_range,
     normal_cdf_range,

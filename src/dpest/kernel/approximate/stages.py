@@ -24,9 +24,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpest.proofs.approximate.accountant import ONE, ZERO, Ledger, Step, merged
-from dpest.proofs.approximate.enclosures import exp_range, rounded, sqrt_range
-from dpest.proofs.approximate.terms import Condition, Form, Invalid, Range, Terms, size
+from ..invalid import Invalid
+from .accountant import ONE, ZERO, Ledger, Step, merged
+from .enclosures import exp_range, rounded, sqrt_range
+from .terms import Condition, Form, Range, Terms, size
 
 MOST_CASES = 3000
 

@@ -17,16 +17,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpest.proofs.approximate.enclosures import exp_range, log_range, sqrt_range
+from ..invalid import Invalid
+from .enclosures import exp_range, log_range, sqrt_range
 
 End = Fraction | None
 Range = tuple[End, End]
 EVERYWHERE: Range = (None, None)
 RELATIONS = (">", ">=", "==", "!=")
-
-
-class Invalid(Exception):
-    """The certificate does not show what it says."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +46,9 @@ class Condition:
 
     def opposite(self, other: Condition) -> bool:
         if self.form is None or other.form is None:
-            same = self.form is other.form and self.coin == other.coin
-            return same and self.relation != other.relation
+            both = self.form is None and other.form is None
+            same = (self.coin, self.chance) == (other.coin, other.chance)
+            return both and same and self.relation != other.relation
         pair = {self.relation, other.relation}
         if self.form == other.form:
             return pair == {"==", "!="} or pair == {"==", ">"}

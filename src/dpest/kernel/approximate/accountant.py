@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from statistics import NormalDist
 
-from dpest.proofs.approximate.enclosures import exp_range, log_range, rounded
-from dpest.proofs.approximate.losses import (
+from .enclosures import exp_range, log_range, rounded
+from .losses import (
     UNIT,
     Curve,
     Law,
