@@ -195,7 +195,7 @@ class _Run:
     def finish(self) -> None:
         if self.left:
             raise _Different("it draws more noise")
-        if self.vectors:
+        if any(self.vectors):
             raise _Different("it draws more coins")
         if self.uniforms:
             raise _Different("it draws more uniform numbers")

@@ -117,18 +117,23 @@ class Arithmetic(Choices):
             if len(self.terms.records_of(form)) <= 1:
                 return form
             raise Unread("a function of several records that is not a sum")
-        records = self.terms.records_of(form)
-        own = {s for s in form.symbols if self.terms.kinds[s] & RECORD}
-        others = {s for s in form.symbols if self.terms.kinds[s] & (SUM | NOISE)}
-        if not own:
+        mine = self._own(form)
+        rest = form.part({s for s in form.symbols if s not in mine and self.terms.kinds[s]})
+        if not mine or not (self.in_pass or self.is_seen(rest) or self.terms.records_of(rest)):
             return self.visible(form)
-        if len(records) == 1 and self.is_seen(form.part(others)):
-            rest = form - form.part(others)
-            return rest + self.visible(form.part(others))
-        if self.in_pass:
-            rest = form - form.part(others)
-            return rest + self.visible(form.part(others))
-        return self.visible(form)
+        return (form - rest) + self.visible(rest)
+
+    def _own(self, form: Form) -> set[int]:
+        """The symbols of the record that a function is of; all others are to be made visible.
+
+        Where records have symbols of their own it is the last one, as in a stream. Another choice
+        would be sound too, and prove less.
+        """
+        records = self.terms.records_of(form)
+        if not records:
+            return set()
+        last = max(records) if None not in records else None
+        return {s for s in form.symbols if self.terms.records[s] == frozenset([last])}
 
     def visible(self, form: Form) -> Form:
         raise NotImplementedError
