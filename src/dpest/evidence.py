@@ -52,7 +52,7 @@ def up_to_rounding(delta: float) -> float:
 def at_the_edge(found: float, claimed: float) -> str:
     """The wording where δ lies between the claim and what rounding can make of it."""
     return (
-        f"at the edge: δ = {found:.15g} where {claimed:.15g} is claimed; "
+        f"at the edge: δ = {found!r} where {claimed!r} is claimed; "
         "the claim holds up to rounding of the program's own constants"
     )
 

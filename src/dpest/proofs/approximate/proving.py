@@ -229,7 +229,7 @@ def proof_of(found: Found, measure: Measure, limit: float | None) -> Proof:
         notes=tuple(notes),
         measure=measure,
         claim_holds=holds,
-        words=found,
+        words=("contributions", tuple(found.account.ledger)),
     )
 
 
