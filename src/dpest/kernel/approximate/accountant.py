@@ -193,7 +193,7 @@ def _spread(step: Step, tail: float) -> tuple[float, float, float]:
 
 
 def _mixed(loss: float, q: float) -> float:
-    if loss > 500:
+    if q == 1 or loss > 500:
         return loss + math.log(q)
     return math.log1p(q * math.expm1(loss))
 
