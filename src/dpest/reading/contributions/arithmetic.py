@@ -283,7 +283,10 @@ class Arithmetic(Choices):
     def array(self, value: Any) -> Any:
         """np.array(value)."""
         if isinstance(value, Rows):
-            cases = [Case(c.conditions, self._dense(c.element), c.present) for c in value.cases]
+            cases = [
+                Case(c.conditions, self._dense(c.element) if c.present else None, c.present)
+                for c in value.cases
+            ]
             return Rows(tuple(cases), True)
         if isinstance(value, Seq) and value.rows is not None:
             return self.array(value.rows)
