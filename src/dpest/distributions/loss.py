@@ -21,8 +21,10 @@ from dpest.distributions.pairs import (
 from dpest.distributions.templates import independent_parts
 from dpest.distributions.witness import describe, joined
 from dpest.errors import DomainError, RefusedError
-from dpest.evidence import Witness
+from dpest.evidence import Witness, up_to_rounding
 from dpest.reading.paths import Trace
+
+_QUADRATURE = 1e-12  # the error of δ where nothing was laid on a grid
 
 
 @dataclass
@@ -108,6 +110,23 @@ class ExactLoss:
             else:
                 high = middle
         return high
+
+    def sure_epsilon_at(self, delta: float) -> float:
+        """The same from below: δ counts as exceeded only where rounding can't have done it.
+
+        That is rounding of this computation (where it lays losses on a grid) and of the program's
+        own constants. A mechanism that is exactly at its δ would have ε = ∞ by the last bit.
+        """
+        if delta == 0:
+            return self.epsilon_at(0)
+        found = self.epsilon_at(min(up_to_rounding(delta), 1.0))
+        if math.isfinite(found) and found > 0:
+            return found
+        # Where losses were laid on a grid, its width is known once δ has been computed.
+        missed = self.errors["delta"]
+        if found == math.inf and missed > _QUADRATURE:
+            return self.epsilon_at(min(up_to_rounding(delta) + missed, 1.0))
+        return found
 
     def renyi(self, alpha: float) -> float:
         """The Rényi divergence of order alpha, the larger of both directions."""

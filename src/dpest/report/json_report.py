@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,12 @@ def plain(value: Any) -> Any:
         return number if math.isfinite(number) else ("inf" if number > 0 else "-inf")
     if isinstance(value, Fraction):
         return str(value)
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):  # a DataFrame
+        return [plain(row) for row in value.to_dict("records")]
+    if isinstance(value, SimpleNamespace):
+        return plain(vars(value))
+    if isinstance(value, np.void):  # a row of a structured array
+        return plain(dict(zip(value.dtype.names or (), value.tolist(), strict=True)))
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, set, frozenset, np.ndarray, range)):

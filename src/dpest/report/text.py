@@ -135,10 +135,10 @@ def advice(verdict: Verdict) -> str:
             + (f" {number(upper.value)}." if upper and math.isfinite(upper.value) else ".")
         )
     if verdict.floating_point_violated:
-        return (
-            "The mathematics holds, the machine's arithmetic doesn't: release through a mechanism "
-            "made for doubles (snapping, or discrete noise on a grid)."
-        )
+        said = "The mathematics holds, the machine's arithmetic doesn't: release through"
+        if verdict.status == "unsettled":
+            said = "Whatever the mathematics, the doubles give the input away: release through"
+        return f"{said} a mechanism made for doubles (snapping, or discrete noise on a grid)."
     if verdict.status in ("exact", "proved"):
         if claim is None:
             return "State a claim (--epsilon) to have it tested."

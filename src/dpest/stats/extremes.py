@@ -16,7 +16,6 @@ the number of wrong labels is a random walk with independent steps.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +25,7 @@ from scipy.stats import binom
 
 from dpest.stats._checks import check_alpha
 from dpest.stats.binomial import log_pmf
-from dpest.stats.one_run import shuffled_order
+from dpest.stats.ranks import insiders_below
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.intp]
@@ -204,31 +203,35 @@ def _crossing(limits: Counts, n: Counts, chance: float) -> float:
 
 
 def extreme_labels(
-    scores: Floats, inside: NDArray[np.bool_], share: float, rng: np.random.Generator
+    inside: Floats, outside: Floats, share: float, rng: np.random.Generator
 ) -> ExtremeLabels:
     """Labels from both ends of scores whose inputs a coin picked (inside with chance `share`).
 
     Equal scores are put in an order by `rng`, which knows nothing of the labels.
     """
-    runs = len(scores)
-    labels = inside[shuffled_order(scores, rng)]
-    # outside_above[k]: labels "outside" among the k highest; inside_below[k] among the k lowest.
-    outside_above = np.concatenate([[0], np.cumsum(~labels[::-1])])
-    inside_below = np.concatenate([[0], np.cumsum(labels)])
+    runs = len(inside) + len(outside)
     sizes = _sizes(runs)
     looks = []
     for name, part in WAYS:
         top = sizes if name != "bottom" else np.zeros_like(sizes)
         bottom = sizes if name != "top" else np.zeros_like(sizes)
         if name == "both":
-            if len(sizes) and share != 0.5:
+            if share != 0.5:
                 top = np.maximum(1, np.round(2.0 * share * sizes)).astype(np.intp)
                 bottom = np.maximum(1, 2 * sizes - top)
             fits = top + bottom <= runs
             top, bottom = top[fits], bottom[fits]
-        wrong = outside_above[top] + inside_below[bottom]
-        looks.append(Looks(name, part, top, bottom, wrong))
-    return ExtremeLabels(tuple(looks), runs, share)
+        looks.append((name, part, top, bottom))
+    ranks = np.concatenate([np.concatenate([runs - top, bottom]) for _, _, top, bottom in looks])
+    below = insiders_below(inside, outside, ranks, rng)
+    found, begin = [], 0
+    for name, part, top, bottom in looks:
+        under_top, lowest = np.split(below[begin : begin + 2 * len(top)], 2)
+        begin += 2 * len(top)
+        # Outsiders among the highest, insiders among the lowest.
+        wrong = top - (len(inside) - under_top) + lowest
+        found.append(Looks(name, part, top, bottom, wrong))
+    return ExtremeLabels(tuple(found), runs, share)
 
 
 def _sizes(runs: int) -> Counts:
@@ -242,13 +245,13 @@ def _sizes(runs: int) -> Counts:
 
 def coin_sample(
     inside: Floats, outside: Floats, alpha: float, rng: np.random.Generator
-) -> tuple[Floats, NDArray[np.bool_], float, float]:
+) -> tuple[Floats, Floats, float, float]:
     """Some of two fixed samples, as if a coin had picked the input of each run.
 
     A coin of the samples' proportions is thrown so many times that both samples suffice but for a
-    chance of at most alpha/1000, which is returned at last to be paid for (then nothing is left
-    over: the first scores of each are taken). Scores must be in an order that does not depend on
-    them. Returns scores, labels, the coin's chance of "inside", and that chance.
+    chance of at most alpha/1000, which is returned at last to be paid for (the samples are then
+    empty). Which scores are left out is random. Returns both samples, the coin's chance of
+    "inside", and that chance.
     """
     m, n = len(inside), len(outside)
     share = m / (m + n)
@@ -256,36 +259,15 @@ def coin_sample(
     low, high = 0, m + n
     while low < high:
         middle = (low + high + 1) // 2
-        short = _short(middle, m, n, share)
+        short = binom.sf(m, middle, share) + binom.sf(n, middle, 1.0 - share)
         low, high = (middle, high) if short <= unlikely else (low, middle - 1)
     picked = int(rng.binomial(low, share))
     if picked > m or low - picked > n:  # it was paid for
-        return np.empty(0), np.empty(0, dtype=bool), share, unlikely
-    scores = np.concatenate([inside[:picked], outside[: low - picked]])
-    labels = np.zeros(low, dtype=bool)
-    labels[:picked] = True
-    return scores, labels, share, unlikely
+        return np.empty(0), np.empty(0), share, unlikely
+    return _some(inside, picked, rng), _some(outside, low - picked, rng), share, unlikely
 
 
-def _short(runs: int, m: int, n: int, share: float) -> float:
-    """The chance that a coin thrown `runs` times asks for more than there is."""
-    return float(binom.sf(m, runs, share) + binom.sf(n, runs, 1.0 - share))
-
-
-def bound_from_samples(
-    inside: Sequence[float] | Floats,
-    outside: Sequence[float] | Floats,
-    alpha: float,
-    delta: float = 0.0,
-    seed: int = 0,
-) -> tuple[float, ExtremeLabels | None]:
-    """A lower bound on epsilon at `delta` from samples of fixed sizes, and the labels it used."""
-    rng = np.random.default_rng(seed)
-    first, second = np.asarray(inside, dtype=np.float64), np.asarray(outside, dtype=np.float64)
-    # Which scores are used must not depend on them, nor on an order that somebody gave them.
-    first, second = rng.permutation(first), rng.permutation(second)
-    scores, labels, share, paid = coin_sample(first, second, alpha, rng)
-    if len(scores) == 0:
-        return 0.0, None
-    found = extreme_labels(scores, labels, share, rng)
-    return found.bound(alpha - paid, delta), found
+def _some(values: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """`count` of the values, at random."""
+    left_out = rng.choice(len(values), len(values) - count, replace=False, shuffle=False)
+    return np.delete(values, left_out)

@@ -325,7 +325,10 @@ class _Report:
             return "the cost by the library's own account of its primitives, not by their noise"
         if self.outputs.all_released() and self.found.price.tight and self._tight_measure():
             return "exact for this pair, on the noise that was drawn: all noisy values are released"
-        return "an upper bound for this pair, on the noise that was drawn: what is released is made of noisy values"
+        return (
+            "an upper bound for this pair, on the noise that was drawn: what is released is made "
+            "of noisy values"
+        )
 
     def _tight_measure(self) -> bool:
         price = self.found.price
