@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dpest.ask.adjacency import Adjacency, any_pair, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism
@@ -153,7 +153,7 @@ def attack(
     x2: Any = None,
     *,
     samples: tuple[Any, Any] | None = None,
-    method: Literal["sequential", "sniper", "statdp", "finder", "scores", "recorded"] | None = None,
+    method: str | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     claim: Claim | str | None = None,

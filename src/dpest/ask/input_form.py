@@ -49,7 +49,7 @@ def with_form(
     if not isinstance(domain, (Reals, Records)):
         return domain, None
     filled = _with_values(mechanism)
-    single = isinstance(domain, Reals) and adjacency.name != "add_remove_one"
+    single = isinstance(domain, Reals) and not adjacency.changes_length
     one = replace(domain, length=1, form="number") if single else None
     candidates: list[Domain] = [domain]
     if one is not None and (length == 1 or not said):
