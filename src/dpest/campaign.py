@@ -424,7 +424,7 @@ class Campaign:
 
     def search_exactly(self, look: bool = False) -> None:
         """The literature's patterns, then a search over the domain; a `look`: some patterns."""
-        if self.settled() or self.question.mechanism.black_box:
+        if self.settled() or self.question.mechanism.takes_size:
             return
         question = self.question
         known = patterns(question.adjacency, question.domain, question.length, both_orders=False)

@@ -194,9 +194,19 @@ for _name in _NAMES:
         _delegate(ScriptedState, _name)
 for _class, _base in ((ScriptedGenerator, np.random.Generator), (ScriptedState, _LEGACY)):
     for _name in dir(_base):
-        if not _name.startswith("_") and _name not in _NAMES and _name not in _class.__dict__:
-            if callable(getattr(_base, _name)) and _name not in ("spawn",):
-                _unknown(_class, _name)
+        known = _name.startswith("_") or _name in _NAMES or _name in _class.__dict__
+        if not known and callable(getattr(_base, _name)):
+            _unknown(_class, _name)
+
+
+for _class, _base in (
+    (ScriptedGenerator, np.random.Generator),
+    (ScriptedState, _LEGACY),
+    (ScriptedRandom, _RANDOM),
+):
+    # Code that asks for the name of the type sees the one that it would see.
+    _class.__name__, _class.__qualname__ = _base.__name__, _base.__qualname__
+    _class.__module__ = _base.__module__
 
 
 def scripted_random(stage: Stage) -> ScriptedRandom:
