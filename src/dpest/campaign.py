@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpest import measures
 from dpest.ask.domains import ANY, Reals, integers
+from dpest.ask.entries import short
 from dpest.ask.patterns import Pattern, patterns
 from dpest.ask.questions import Resolved
 from dpest.ask.search import WorstPair, search
@@ -120,6 +121,7 @@ class Campaign:
             return self._run()
 
     def _run(self) -> Verdict:
+        self.first_look()
         try:
             proof, exact = "proof" in self.engines, "exact" in self.engines
             if proof:
@@ -150,6 +152,64 @@ class Campaign:
             self.details["interrupted"] = True
             self.notes.append("interrupted: the bounds are valid, the search is not complete")
         return self.verdict()
+
+    def first_look(self) -> None:
+        """A few plain runs: nothing is audited that doesn't run, or that remembers the last run.
+
+        Raises InputError (or OpaqueError) where there is nothing to audit.
+        """
+        from dpest.ask.input_form import check_call
+        from dpest.running.first_look import inputs_of, look
+
+        question = self.question
+        check_call(question.mechanism, question.unit)
+        try:
+            known = patterns(question.adjacency, question.domain, question.length)
+        except DpestError:
+            return
+        found = look(question.mechanism, inputs_of([(x, x2) for _, x, x2 in known]))
+        name = question.mechanism.name
+        if found.always_raises:
+            raise InputError(
+                f"{name} raises {found.error} on every input that was tried: say with a domain "
+                f"and a length what it takes (now: {question.domain.describe()})"
+            )
+        if found.opaque is not None:
+            raise found.opaque
+        if found.raises_on:
+            self.details["raises"] = [
+                f"{error} on {short(x)}" for error, x in found.raises_on.items()
+            ]
+        if found.state:
+            kept = ", ".join(found.state[:3])
+            self.notes.append(
+                f"{name} keeps state between calls ({kept}): what one call does depends on those "
+                "before, so that nothing is read or sampled. Hand in what it needs, and return "
+                "what it changes"
+            )
+            self.details["state"] = list(found.state)
+            self.engines = ()
+        self._look_closely(found.types)
+
+    def _look_closely(self, types: tuple[str, str] | None) -> None:
+        """Whether runs must be made one by one, as plain calls."""
+        from dpest.reading import guard
+
+        mechanism, why = self.question.mechanism, ""
+        if types is not None:
+            self.notes.append(
+                f"outputs differ in their types alone ({types[0]} against {types[1]}), which "
+                "whoever gets them sees: no proof and no exact answer, only runs"
+            )
+            self.engines = tuple(e for e in self.engines if e == "attack")
+            why = "returns numbers of several types"
+        elif not mechanism.black_box:
+            form = guard.form_of(self.question.domain.as_input([0.0]))
+            finding = guard.refused(mechanism, form=form, symbols=("noise",))
+            why = finding.operation if finding is not None else ""
+        if why:
+            about = {**mechanism.about, "plain": why}
+            self.question = replace(self.question, mechanism=replace(mechanism, about=about))
 
     def verdict(self) -> Verdict:
         return Verdict(

@@ -6,8 +6,10 @@ about its error messages.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -130,6 +132,43 @@ def _with_shape(
         return domain, None
     shaped = replace(domain, form=best[1])
     return shaped, f"{mechanism.name} takes its records as {best[1]}, found by trying"
+
+
+# Names that nobody gives to data.
+_NOT_DATA = {"rng", "generator", "eps", "epsilon", "delta", "rho", "sigma", "scale", "sensitivity"}
+
+
+def check_call(mechanism: Mechanism, unit: str | None) -> None:
+    """Raise InputError where `f(data, rng=…)` can't be what the function wants."""
+    known = parameters_of(mechanism.function)
+    first = next(iter(known), None)
+    if first is None and known is not None and _takes_nothing(mechanism):
+        raise InputError(f"{mechanism.name} takes no data: its first parameter must be the data")
+    if first in _NOT_DATA:
+        raise InputError(
+            f"{mechanism.name} takes {first} first: the data must be its first parameter, as in "
+            f"{mechanism.name}(data, rng, …)"
+        )
+    missing = [
+        name
+        for name, p in list(known.items())[1:]
+        if p.default is p.empty
+        and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        and name not in ("rng", "size", unit)
+        and name not in mechanism.params
+    ]
+    if missing:
+        raise InputError(
+            f"{mechanism.name} needs a value for {missing[0]}, and nobody gave one: "
+            f"--param {missing[0]}=…, params={{{missing[0]!r}: …}}"
+        )
+
+
+def _takes_nothing(mechanism: Mechanism) -> bool:
+    return (
+        isinstance(mechanism.function, FunctionType)
+        and not mechanism.function.__code__.co_flags & 0xC
+    )
 
 
 def as_taken(mechanism: Mechanism, x: Any, x2: Any) -> tuple[Any, Any]:

@@ -36,7 +36,14 @@ def symbol(measure: Measure) -> str:
 
 
 def headline(verdict: Verdict) -> str:
-    """The answer in one line."""
+    """The answer in one line, and what it is not about."""
+    raises = verdict.details.get("raises")
+    said = f"{_headline(verdict)}. It raises {'; '.join(raises)}" if raises else _headline(verdict)
+    state = verdict.details.get("state")
+    return f"{said}. It keeps state between calls: {', '.join(state[:3])}" if state else said
+
+
+def _headline(verdict: Verdict) -> str:
     machine = verdict.floating_point
     if machine is None:
         return _answer(verdict)
