@@ -26,6 +26,8 @@ SEARCH_SHARE = 0.5
 DOUBLES_BUDGET = Budget(runs=100_000)
 # The chance of missing a violation that is stated where nothing else is asked for.
 MISSED = 0.05
+# Plain runs of mechanisms that release step by step: a look at pairs, learning, measuring.
+STEPS_SECONDS = 15.0
 _TRIAL = 64
 _LEAST = 400
 
@@ -189,9 +191,10 @@ def statistical(campaign: Campaign) -> list[Evidence]:
     if question.measure.kind != "epsilon":
         campaign.notes.append("no sampling: attacks bound ε and ε at a δ only")
         return []
+    alpha = campaign.alpha_left
     sampler = sampler_of(campaign)
     try:
-        found = search_pair(campaign, sampler, SEARCH_SHARE, campaign.alpha / 2)
+        found = search_pair(campaign, sampler, SEARCH_SHARE, alpha / 2)
     except DpestError as reason:
         campaign.notes.append(f"no sampling: {reason}")
         return []
@@ -203,7 +206,7 @@ def statistical(campaign: Campaign) -> list[Evidence]:
         found.witness.x,
         found.witness.x2,
         claim=question.limit,
-        alpha=campaign.alpha / 2,
+        alpha=alpha / 2,
         budget=left(campaign.attack_budget, found),
         seed=campaign.seed,
         progress=campaign.progress,
@@ -216,6 +219,34 @@ def statistical(campaign: Campaign) -> list[Evidence]:
     return [found, evidence]
 
 
+def by_steps(campaign: Campaign) -> list[Evidence]:
+    """Plain runs of what releases step by step, for half of alpha.
+
+    Only for claims with a δ about data sets, where no other attack looks at steps.
+    """
+    question = campaign.question
+    if question.limit is None or not question.measure.delta or campaign.given_budget is not None:
+        return []
+    if question.mechanism.black_box:
+        return []
+    from dpest.attacks.steps import steps_attack
+
+    try:
+        found = steps_attack(
+            question.mechanism,
+            question.adjacency,
+            question.domain,
+            delta=question.measure.delta,
+            alpha=campaign.alpha / 2,
+            seconds=STEPS_SECONDS * campaign.patience,
+            seed=campaign.seed,
+        )
+    except DpestError:
+        return []
+    campaign.alpha_left = campaign.alpha / 2
+    return [found]
+
+
 def _state_power(campaign: Campaign, evidence: Evidence) -> None:
     """What an audit that refuted nothing would have missed."""
     limit = campaign.question.limit
@@ -223,7 +254,7 @@ def _state_power(campaign: Campaign, evidence: Evidence) -> None:
         return
     from dpest.attacks.power import detectable
 
-    least = detectable(limit, evidence.runs, campaign.alpha / 2, MISSED)
+    least = detectable(limit, evidence.runs, campaign.alpha_left / 2, MISSED)
     if math.isfinite(least):
         campaign.details["power"] = {
             "epsilon": least,
