@@ -74,7 +74,13 @@ def test_it_runs_on_its_own(certificates, tmp_path):
     bad.write_text(json.dumps({**certificates["loop"], "epsilon": "99/100"}))
     shutil.copytree(KERNEL, tmp_path / "kernel", ignore=shutil.ignore_patterns("__pycache__"))
     start = f"import sys, runpy; sys.path.insert(0, {str(tmp_path)!r}); "
-    run = [sys.executable, "-I", "-S", "-c", start + "runpy.run_module('kernel', None, '__main__', True)"]
+    run = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        start + "runpy.run_module('kernel', None, '__main__', True)",
+    ]
     fine = subprocess.run([*run, str(good)], capture_output=True, check=False, text=True)
     assert (fine.returncode, fine.stderr) == (0, "")
     assert "a model: ε ≤ 1·eps" in fine.stdout

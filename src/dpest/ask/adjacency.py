@@ -28,6 +28,8 @@ class Adjacency:
     """Whether neighbours differ in one entry, or come to differ so one entry at a time (`l1`)."""
     changes_length: ClassVar[bool] = False
     """Whether neighbours have different lengths."""
+    swaps_entries: ClassVar[bool] = False
+    """Whether an entry becomes any other, is added or removed, and does not merely move."""
 
     def __post_init__(self) -> None:
         if self.radius is not None and not (is_real(self.radius) and 0 < self.radius < math.inf):
@@ -209,6 +211,7 @@ class ReplaceOne(Adjacency):
 
     radius: Any = None
     name: ClassVar[str] = "replace_one"
+    swaps_entries: ClassVar[bool] = True
     moves_one: ClassVar[bool] = True
 
     def _check(self, x: Any, x2: Any) -> None:
@@ -268,6 +271,7 @@ class AddRemoveOne(Adjacency):
 
     radius: Any = None
     name: ClassVar[str] = "add_remove_one"
+    swaps_entries: ClassVar[bool] = True
     moves_one: ClassVar[bool] = True
     changes_length: ClassVar[bool] = True
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dpest.cli import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_VIOLATED
+from dpest.cli import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_UNANSWERED, EXIT_VIOLATED
 from dpest.cli.audit import terminating_as_interrupt
 from dpest.cli.options import (
     check_writable,
@@ -19,13 +19,14 @@ from dpest.cli.options import (
 )
 from dpest.cli.progress import showing_progress
 from dpest.cli.targets import load
+from dpest.evidence import Evidence
 
-METHODS = ("sequential", "sniper", "statdp", "finder")
+METHODS = ("sequential", "sniper", "statdp", "finder", "scores", "recorded")
 
 
 @click.command()
 @click.argument("target")
-@click.option("--method", type=click.Choice(METHODS), default="sequential", show_default=True)
+@click.option("--method", type=click.Choice(METHODS), help="Default: sequential; with δ: scores.")
 @click.option("--pair", nargs=2, metavar="X X2", help="The two inputs; none: search for them.")
 @click.option("--epsilon", type=float, help="The claim to refute; none: bound as well as it can.")
 @click.option("--delta", type=float, help="The claim's δ.")
@@ -39,7 +40,7 @@ METHODS = ("sequential", "sniper", "statdp", "finder")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def attack(
     target: str,
-    method: str,
+    method: str | None,
     pair: tuple[str, str] | None,
     params: tuple[str, ...],
     json_path: str | None,
@@ -52,6 +53,7 @@ def attack(
     Example:
       dpest attack SVT6 --method sniper --budget 1e6runs
       dpest attack code.py:f --pair '[1,1,1]' '[2,0,0]' --epsilon 0.5
+      dpest attack code.py:f --pair '[1,1,1]' '[2,1,1]' --epsilon 0.5 --method recorded
     """
     from dpest.auditing import attack as ask
     from dpest.report.json_report import bound
@@ -79,6 +81,8 @@ def attack(
             **(bound(evidence) or {}),
         }
         write(json_path, json.dumps(answer, indent=2, ensure_ascii=False))
+    if not evidence.standing.is_bound:
+        return _show_finding(evidence, json_path)
     violated = exceeds(evidence, question["epsilon"])
     if json_path != "-":
         said = "violates" if violated else "does not contradict"
@@ -98,3 +102,25 @@ def attack(
     if evidence.details.get("interrupted"):
         return EXIT_INTERRUPTED
     return EXIT_VIOLATED if violated else EXIT_HOLDS
+
+
+def _show_finding(evidence: Evidence, json_path: str | None) -> int:
+    """What the grey box found. It is no bound: exit 0 only if it saw everything and found nothing.
+
+    A finding is not a violation that was shown, so that the exit status is "not answered".
+    """
+    from dpest.report.text import cost, number, witness_lines
+
+    recorded = evidence.details["recorded"]
+    if json_path != "-":
+        found = len(recorded["findings"])
+        said = f"{found} finding{'s' if found != 1 else ''}" if found else "nothing found"
+        value = f"costs {number(evidence.value)} on this pair"
+        click.echo(
+            f"GREY BOX: {said}; {evidence.measure} {value} (a finding, not a bound; "
+            f"{cost(evidence)}, seed {evidence.seed})"
+        )
+        for line in [*witness_lines(evidence), *evidence.notes]:
+            click.echo(f"  {line}")
+    clean = recorded["complete"] and not recorded["findings"]
+    return EXIT_HOLDS if clean else EXIT_UNANSWERED

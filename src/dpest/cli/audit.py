@@ -43,10 +43,15 @@ from dpest.verdict import Verdict
     show_default=True,
     help="How long the engines try before they give up: 10 for ten times as long.",
 )
-@click.option("--floating-point", is_flag=True, help="Also audit the machine's doubles.")
+@click.option(
+    "--floating-point/--no-floating-point",
+    default=None,
+    help="Audit the machine's doubles; by default, briefly, of black boxes that release them.",
+)
 @running_options
 @click.option("--json", "json_path", metavar="F", help="Write the verdict as JSON; - for stdout.")
 @click.option("--html", "html_path", metavar="F", help="Write the report as one HTML page.")
+@click.option("--replay", "replay_path", metavar="F", help="Write a script that shows a violation.")
 @click.option("--baseline", metavar="F", help="An earlier JSON report to compare with.")
 @click.option("--quiet", is_flag=True, help="The answer in one line.")
 @click.option("--verbose", is_flag=True, help="All evidence, and the whole proof.")
@@ -56,6 +61,7 @@ def audit(
     params: tuple[str, ...],
     json_path: str | None,
     html_path: str | None,
+    replay_path: str | None,
     baseline: str | None,
     quiet: bool,
     verbose: bool,
@@ -76,10 +82,10 @@ def audit(
     from dpest.auditing import audit as ask
     from dpest.report.text import headline, show
 
-    for path in (json_path, html_path):
+    for path in (json_path, html_path, replay_path):
         check_writable(path)
-    if len(targets) > 1 and (json_path or html_path or baseline):
-        raise InputError("--json, --html and --baseline go with one target")
+    if len(targets) > 1 and (json_path or html_path or replay_path or baseline):
+        raise InputError("--json, --html, --replay and --baseline go with one target")
     earlier = read_baseline(baseline)
     console = Console(stderr=json_path == "-")
     worst = EXIT_HOLDS
@@ -104,6 +110,8 @@ def audit(
             write(json_path, verdict.to_json())
         if html_path:
             write(html_path, verdict.to_html())
+        if replay_path:
+            write_replay(replay_path, verdict)
         if len(targets) > 1:
             console.print(headline(verdict), soft_wrap=True, highlight=False)
         else:
@@ -117,6 +125,19 @@ def audit(
         if verdict.details.get("interrupted"):
             return EXIT_INTERRUPTED
     return worst
+
+
+def write_replay(path: str, verdict: Verdict) -> None:
+    """The script of the demonstration, or why there is none."""
+    if verdict.demonstration is not None:
+        write(path, verdict.demonstration.script)
+        return
+    reason = (
+        "no event was found that shows it in a reasonable number of runs"
+        if verdict.violated
+        else "nothing is violated"
+    )
+    click.echo(f"dpest: {path} was not written: {reason}", err=True)
 
 
 def exit_status(verdict: Verdict) -> int:

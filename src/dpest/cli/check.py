@@ -16,8 +16,13 @@ _VALID, _REFUSED, _UNANSWERED = 0, 1, 2
     "--rebuild", is_flag=True, help="Read the source in the certificate again. This RUNS it."
 )
 @click.option("--proof-only", is_flag=True, help="A statement about the model is all that I want.")
+@click.option("--coq", is_flag=True, help="Compile each certificate as a theorem of Coq, too.")
 def check(
-    certificates: tuple[str, ...], against: str | None, rebuild: bool, proof_only: bool
+    certificates: tuple[str, ...],
+    against: str | None,
+    rebuild: bool,
+    proof_only: bool,
+    coq: bool,
 ) -> int:
     """Check certificates: the proof about the model, then that the model is a program's.
 
@@ -26,8 +31,12 @@ def check(
     certificate's; nothing of the certificate is executed. With --rebuild the source that the
     certificate carries is compiled, run and read again: only for files that you trust.
 
+    With --coq, the certificate becomes a theorem about its graph, Coq checks it, and the theorem is
+    printed in words with all that its proof assumes.
+
     Exit status: 0 all that is printed was checked; 1 a certificate was refused; 2 a file is no
-    certificate, or its model was compared with no program (and --proof-only was not given).
+    certificate, its model was compared with no program (and --proof-only was not given), or Coq was
+    asked and could not answer.
 
     \b
     Example:
@@ -59,7 +68,26 @@ def check(
             found.append(_VALID if proof_only else _not_compared(path))
         else:
             found.append(_compare(path, certificate, statement, target))
+        if coq:
+            found.append(_theorem(path, certificate))
     return _REFUSED if _REFUSED in found else max(found)
+
+
+def _theorem(path: str, certificate: Any) -> int:
+    from dpest.errors import DpestError
+    from dpest.proofs import coqc
+
+    try:
+        found = coqc.check(certificate)
+    except DpestError as reason:
+        click.echo(f"no Coq   {path}  {reason}")
+        return _UNANSWERED
+    click.echo(f"theorem  {path}  {found.statement}")
+    click.echo(f"assumes  {path}  {', '.join(found.assumptions) or 'nothing'}")
+    if not found.only_standard:
+        click.echo(f"REFUSED  {path}  the proof assumes more than the axioms of the reals")
+        return _REFUSED
+    return _VALID
 
 
 def _read(path: str) -> tuple[Any, str]:

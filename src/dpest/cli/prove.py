@@ -22,7 +22,7 @@ from dpest.cli.targets import load
 @click.option("--domain", metavar="D", help="What the data are, such as integers(1).")
 @click.option("--certificate", metavar="F", help="Write the certificate; - for stdout.")
 @click.option("--smt", metavar="DIR", help="Write SMT-LIB files; check them with z3 and cvc5.")
-@click.option("--coq", metavar="F", help="Write the conditions as lemmas for Coq.")
+@click.option("--coq", metavar="DIR", help="Write the certificate as a theorem for Coq.")
 @click.option("--json", "json_path", metavar="F", help="Write the answer as JSON; - for stdout.")
 @click.option("--explain", is_flag=True, help="The coupling in words and as a derivation.")
 def prove(
@@ -47,11 +47,12 @@ def prove(
     Example:
       dpest prove SVT1 --length any --certificate svt.cert.json
       dpest prove ReportNoisyMax1 --length 5 --adjacency monotone --explain
+      dpest prove SVT1 --coq theorems/
     """
     from dpest.ask.domains import ANY
     from dpest.auditing import prove as ask
 
-    for path in (certificate, json_path, coq):
+    for path in (certificate, json_path):
         check_writable(path)
     asked: Any = ANY
     if length.lower() != "any":
@@ -77,9 +78,7 @@ def prove(
     if smt is not None and proof.certificate is not None:
         _check_with_solvers(proof.certificate, Path(smt), quiet)
     if coq is not None and proof.certificate is not None:
-        from dpest.proofs.coq import export
-
-        write(coq, export(proof.certificate))
+        _write_theorem(proof.certificate, Path(coq), quiet)
     if json_path:
         write(json_path, json.dumps(as_json(proof), indent=2, ensure_ascii=False))
     if proof.status == "refuted":
@@ -89,6 +88,17 @@ def prove(
             click.echo(f"dpest: {proof.summary()}", err=True)
         return 2
     return 0 if proof.proved else 2
+
+
+def _write_theorem(certificate: Any, folder: Path, quiet: bool) -> None:
+    from dpest.proofs.coq import export, module_name
+
+    text = export(certificate)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{module_name(certificate)}.v"
+    path.write_text(text, encoding="utf-8")
+    if not quiet:
+        click.echo(f"theorem for Coq: {path}; compile it with coqc -Q formal DP {path}")
 
 
 def _check_with_solvers(certificate: Any, folder: Path, quiet: bool) -> None:

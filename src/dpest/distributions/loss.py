@@ -24,7 +24,6 @@ from dpest.errors import DomainError, RefusedError
 from dpest.evidence import Witness, up_to_rounding
 from dpest.reading.paths import Trace
 
-
 _QUADRATURE = 1e-12  # the error of δ where nothing was laid on a grid
 
 
@@ -41,8 +40,9 @@ class ExactLoss:
     `leftovers` bound what was not explored of each input's outputs, where a loop without a bound
     was cut off. Then ε and δ are lower bounds, never infinite by the cut; the trade-off is an upper
     bound, and Rényi divergences are refused. `searched`: several released reals hang together, and
-    ε is the loss at the best output that a search found, a lower bound. `complete` is False in both
-    cases, and `notes` say which.
+    ε is the loss at the best output that a search found, a lower bound. `growing`: the loss was
+    still larger further out, and nothing decides whether it is bounded; ε is what was reached, a
+    lower bound. `complete` is False in these cases, and `notes` say which.
     """
 
     x: Any
@@ -56,6 +56,7 @@ class ExactLoss:
     enclosure: tuple[float, float] | None = None
     leftovers: tuple[float, float] = (0.0, 0.0)
     searched: bool = False
+    growing: bool = False
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -70,7 +71,9 @@ class ExactLoss:
     @property
     def complete(self) -> bool:
         """Whether ε is the value; otherwise it is a lower bound for this pair."""
-        return self.leftover == 0 and (not self.searched or self.epsilon == math.inf)
+        if self.epsilon == math.inf:
+            return self.leftover == 0
+        return self.leftover == 0 and not self.searched and not self.growing
 
     @functools.cached_property
     def _measure(self) -> divergences.LossMeasure:
@@ -222,6 +225,12 @@ def privacy_loss(
             "several released numbers hang together: ε is the loss at the best output that a "
             "search found, a lower bound for this pair"
         )
+    growing = any(f.growing for pair in cells for f in pair.factors)
+    if growing and math.isfinite(found[side][0]):
+        notes.append(
+            "the loss is still larger further out, and whether it is bounded is not known: ε is "
+            "what was reached, a lower bound for this pair"
+        )
     loss = ExactLoss(
         x,
         x2,
@@ -233,6 +242,7 @@ def privacy_loss(
         error,
         leftovers=(leftovers[0], leftovers[1]),
         searched=searched,
+        growing=growing,
         notes=tuple(dict.fromkeys(notes)),
     )
     if certify and loss.leftover:

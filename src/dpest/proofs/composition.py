@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import textwrap
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +23,7 @@ from dpest.errors import RefusedError
 from dpest.proofs import certificates
 from dpest.proofs.proof import Proof
 from dpest.reading.tracing.unit import Unit
-from dpest.running.places import is_user_file
+from dpest.running.places import is_user_file, source_of
 
 _MOST_PATHS = 256
 _MOST_DECISIONS = 1000  # on one way: a loop may wait for a release
@@ -423,7 +422,7 @@ def _certificate(
     unit: str | None,
     power: int,
 ) -> dict[str, Any]:
-    source = textwrap.dedent(inspect.getsource(inspect.unwrap(target.function)))
+    source = source_of(target.function)
     first = proofs[0].certificate
     assert first is not None
     body = {

@@ -31,7 +31,7 @@ def explain(proof: Proof) -> str:
         lines += ["", *_lower(proof)]
     if proof.certificate is not None:
         size = len(str(proof.certificate))
-        lines += ["", f"Certificate: {size} characters, accepted by the independent checker."]
+        lines += ["", f"Certificate: {size} characters, accepted by the kernel."]
     lines += [f"Note: {note}" for note in proof.notes]
     return "\n".join(lines)
 

@@ -36,6 +36,7 @@ from dpest.proofs.question import (
     unknown,
     with_claim,
 )
+from dpest.reading import guard
 from dpest.reading.rewrites.post_processing import before_processing, described
 from dpest.reading.tracing.roots import Exponential
 from dpest.reading.tracing.unit import NO_VALUE, Unit
@@ -176,7 +177,13 @@ def answer(question: Question, fallback: int | None = None) -> Proof:
 
 def _enumerated(question: Question) -> Proof | None:
     """Every outcome of every draw, on each value of an entry or on each input."""
-    found = each_entry_proof(question)
+    if guard.refused(
+        question.mechanism, form=_form(question), symbols=_symbols(question) - {"data", "length"}
+    ):
+        return None
+    found = None
+    if not guard.refused(question.mechanism, form=_form(question), symbols=_symbols(question)):
+        found = each_entry_proof(question)  # it takes the function apart
     if found is not None or question.domain is None:
         return found
     length = getattr(question.domain, "length", None)
@@ -186,7 +193,24 @@ def _enumerated(question: Question) -> Proof | None:
     return enumerated_proof(question) if question.length in (ANY, length) else None
 
 
+def _symbols(question: Question) -> set[str]:
+    """What is symbolic in a proof."""
+    found = {"data", "noise"}
+    if question.unit is not None:
+        found.add("parameter")
+    return found | {"length"} if question.length is ANY else found
+
+
+def _form(question: Question) -> str:
+    """What the function takes, as the guard tells it apart."""
+    values = getattr(question.domain, "values", ())
+    if type(question.domain).__name__ == "Finite" and values:
+        return guard.form_of(next(iter(values)))
+    return question.form
+
+
 def _at_lengths(question: Question, fallback: int | None) -> Proof:
+    guard.check(question.mechanism, form=_form(question), symbols=_symbols(question))
     if question.adjacency.name == "add_remove_one":
         return every_length(question)
     if question.length is not ANY:

@@ -11,7 +11,8 @@ from typing import Any
 from dpest import kernel
 from dpest.ask.adjacency import Adjacency, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism, parameters_of
-from dpest.ask.domains import ANY, Form, parse_domain
+from dpest.ask.domain_text import parse_domain
+from dpest.ask.domains import ANY, Form
 from dpest.errors import DpestError, InputError, RefusedError
 from dpest.evidence import EPSILON
 from dpest.geometry.linear import Form as Linear

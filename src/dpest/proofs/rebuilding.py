@@ -9,11 +9,9 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib
-import inspect
 import json
 import math
 import tempfile
-import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,11 +20,13 @@ from typing import Any
 
 from dpest.ask.adjacency import Adjacency, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism
-from dpest.ask.domains import ANY, Domain, finite, integers, reals, records
+from dpest.ask.domains import ANY, Domain, finite, integers, reals
+from dpest.ask.tables import records
 from dpest.errors import DpestError, RefusedError
 from dpest.proofs.literals import read_literals
 from dpest.proofs.proving import prove_question
 from dpest.proofs.question import asked
+from dpest.running.places import source_of
 
 _MODEL = (
     "unit",
@@ -74,7 +74,7 @@ def compared(certificate: Mapping[str, Any], target: Any = None) -> Comparison:
     try:
         return _compared(certificate, mechanism)
     except DpestError:
-        source = textwrap.dedent(inspect.getsource(inspect.unwrap(mechanism.function)))
+        source = source_of(mechanism.function)
         if source == certificate["source"]:
             raise
         return Comparison(mechanism.name, ("source",))
@@ -142,23 +142,27 @@ def _different(certificate: Mapping[str, Any], again: Mapping[str, Any]) -> list
             if certificate["domain"].get(key) != again["domain"].get(key):
                 found.append("domain")
                 break
-    # The base of a finite table, or the power of the unit in which noise is measured.
-    base = "denominator" if certificate["method"] == "finite" else "power"
+    base = _base(certificate)
     if certificate.get(base) != again.get(base):
         found.append(base)
     found += [key for key in _STRUCTURES if _bare(certificate.get(key)) != _bare(again.get(key))]
     return found
 
 
+def _base(certificate: Mapping[str, Any]) -> str:
+    """Where the unit enters: the base of a table, or the power in which noise is measured."""
+    return "denominator" if certificate["method"] == "finite" else "power"
+
+
 def _calls(certificate: Mapping[str, Any]) -> set[str]:
     """The ways through a composition: which models are called, with which scales of the unit."""
-    models = [json.dumps(_model(part), sort_keys=True) for part in certificate["parts"]]
+    models = [json.dumps(model_of(part), sort_keys=True) for part in certificate["parts"]]
     return {json.dumps([[models[i], scale] for i, scale in path]) for path in certificate["paths"]}
 
 
-def _model(certificate: Mapping[str, Any]) -> dict[str, Any]:
+def model_of(certificate: Mapping[str, Any]) -> dict[str, Any]:
     """What a certificate says about its program: its model, and nothing of the proof."""
-    kept = ("source", "parameters", *_MODEL)
+    kept = ("source", "parameters", _base(certificate), *_MODEL)
     found = {key: certificate.get(key) for key in kept}
     found |= {key: _bare(certificate.get(key)) for key in _STRUCTURES}
     found["domain"] = {key: certificate.get("domain", {}).get(key) for key in _DOMAIN}

@@ -55,8 +55,10 @@ def check(header: Header, fields: Fields) -> Finding:
     for (x, first), (x2, second) in itertools.permutations(tables, 2):
         if _neighbours(x, x2, header.adjacency):
             _need_close(first, second, bound, f"{_shown(x)} against {_shown(x2)}")
-    lengths, assumptions = _lengths(header, values), header_assumptions(header)
-    if each is not None:
+    lengths, assumptions = _lengths(values), header_assumptions(header)
+    if each is None:
+        need(header.length == 1, "length: not 1, as that of a table is")
+    else:
         need(each == "each", "entries: neither each nor missing")
         _need_one_of_many(header, values)
         lengths = Lengths()
@@ -106,9 +108,8 @@ def _shown(value: object) -> str:
     return json.dumps(value)
 
 
-def _lengths(header: Header, values: list[Value]) -> Lengths:
+def _lengths(values: list[Value]) -> Lengths:
     """Read off the inputs: the certificate's own word is a convention."""
-    need(header.length in (1, None), "length: 1, or any with entries: each")
     found = {len(x) if isinstance(x, (list, tuple)) else 1 for x in values}
     return Lengths(tuple(sorted(found)))
 

@@ -167,6 +167,7 @@ def _need_potential(loop: Loop, potential: Potential, moves: Sequence[Move]) -> 
     """Every step from every state is there, is aligned, and is within its budget."""
     shared: dict[tuple[int, bool, int, str], Fraction] = {}
     leaving: dict[int, list[tuple[int, Edge]]] = {}
+    used: set[tuple[int, int, int]] = set()
     for number, edge in enumerate(loop.graph.edges):
         leaving.setdefault(edge.source, []).append((number, edge))
     for state in potential.states.values():
@@ -186,6 +187,8 @@ def _need_potential(loop: Loop, potential: Potential, moves: Sequence[Move]) -> 
                     amount = step.shift.get(name, ZERO)
                     same = shared.setdefault(key, amount) == amount
                     need(same, f"{where}: shifts of Gaussian noise differ")
+                used.add((state.number, number, place))
+    need(used == potential.steps.keys(), "steps: one that no run takes")
 
 
 def _turns(

@@ -30,7 +30,9 @@ class Statements(Expressions):
             method(statement)
 
     def do_Expr(self, s: ast.Expr) -> None:
-        if not isinstance(s.value, ast.Constant):  # a docstring
+        if isinstance(s.value, ast.Name):
+            self.value("move", [self.load(s.value.id)])  # it may be unbound
+        elif not isinstance(s.value, ast.Constant):  # a docstring
             self.expression(s.value)
 
     def do_Pass(self, s: ast.Pass) -> None:
