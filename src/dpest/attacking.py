@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 DOUBLES_BUDGET = Budget(runs=100_000)
 # The chance of missing a violation that is stated where nothing else is asked for.
 MISSED = 0.05
+# Plain runs of mechanisms that release step by step: a look at pairs, learning, measuring.
+STEPS_SECONDS = 15.0
 # Where nobody asked for it: what it may take, and how slow a run may be.
 UNASKED_DOUBLES = Budget(runs=60_000, seconds=4.0)
 SLOWEST_RUN = 2e-3
@@ -171,11 +173,12 @@ def statistical(campaign: Campaign) -> list[Evidence]:
     from dpest.attacks.sequential import sequential_attack
 
     question = campaign.question
+    alpha = campaign.alpha_left
     sampler = sampler_of(campaign)
     if question.measure != Measure():
         return _by_scores(campaign, sampler)
     try:
-        found = search_pair(campaign, sampler, SEARCH_SHARE, campaign.alpha / 2)
+        found = search_pair(campaign, sampler, SEARCH_SHARE, alpha / 2)
     except DpestError as reason:
         campaign.notes.append(f"no sampling: {reason}")
         return []
@@ -187,7 +190,7 @@ def statistical(campaign: Campaign) -> list[Evidence]:
         found.witness.x,
         found.witness.x2,
         claim=question.limit,
-        alpha=campaign.alpha / 2,
+        alpha=alpha / 2,
         budget=left(campaign.attack_budget, found),
         seed=campaign.seed,
         progress=campaign.progress,
@@ -224,7 +227,7 @@ def estimate_beside(lower: Evidence) -> list[Evidence]:
 
 
 def _by_scores(campaign: Campaign, sampler: MechanismSampler) -> list[Evidence]:
-    """The attack by scores, with all of alpha and of the runs, and the estimate that it makes."""
+    """The attack by scores, with all of alpha that is left and of the runs, and the estimate that it makes."""
     from dpest.attacks.scores.attack import scores_attack
 
     try:
@@ -233,7 +236,7 @@ def _by_scores(campaign: Campaign, sampler: MechanismSampler) -> list[Evidence]:
             sampler,
             pairs,
             measure=campaign.question.measure,
-            alpha=campaign.alpha,
+            alpha=campaign.alpha_left,
             budget=in_runs(sampler, pairs[0][0], campaign.attack_budget),
             seed=campaign.seed,
             progress=campaign.progress,
@@ -246,6 +249,34 @@ def _by_scores(campaign: Campaign, sampler: MechanismSampler) -> list[Evidence]:
     return [_judged(found, campaign.question.limit), *estimate_beside(found)]
 
 
+def by_steps(campaign: Campaign) -> list[Evidence]:
+    """Plain runs of what releases step by step, for half of alpha.
+
+    Only for claims with a δ about data sets, where no other attack looks at steps.
+    """
+    question = campaign.question
+    if question.limit is None or not question.measure.delta or campaign.given_budget is not None:
+        return []
+    if question.mechanism.black_box:
+        return []
+    from dpest.attacks.steps import steps_attack
+
+    try:
+        found = steps_attack(
+            question.mechanism,
+            question.adjacency,
+            question.domain,
+            delta=question.measure.delta,
+            alpha=campaign.alpha / 2,
+            seconds=STEPS_SECONDS * campaign.patience,
+            seed=campaign.seed,
+        )
+    except DpestError:
+        return []
+    campaign.alpha_left = campaign.alpha / 2
+    return [found]
+
+
 def _state_power(campaign: Campaign, evidence: Evidence) -> None:
     """What an audit that refuted nothing would have missed."""
     limit = campaign.question.limit
@@ -253,7 +284,7 @@ def _state_power(campaign: Campaign, evidence: Evidence) -> None:
         return
     from dpest.attacks.power import detectable
 
-    least = detectable(limit, evidence.runs, campaign.alpha / 2, MISSED)
+    least = detectable(limit, evidence.runs, campaign.alpha_left / 2, MISSED)
     if math.isfinite(least):
         campaign.details["power"] = {
             "epsilon": least,

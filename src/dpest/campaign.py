@@ -90,7 +90,7 @@ class Campaign:
         if not 0 < patience < math.inf:
             raise DomainError(f"patience is a positive factor; got {patience=}")
         self.question = question
-        self.alpha = alpha
+        self.alpha = self.alpha_left = alpha
         self.patience = patience
         self.given_budget = None if budget is None else Budget.of(budget)
         self.attack_budget = Budget.of(budget, Budget(RUNS, SECONDS * patience))
@@ -127,6 +127,9 @@ class Campaign:
             if proof:
                 if self.question.measure != Measure():
                     self.prove_by_contributions()
+                    if self.refuted_early():
+                        self.audit_doubles()
+                        return self.verdict()
                 if not self.claim_proved():
                     self.prove((ANY,))
                 if not self.evidence and self.question.measure == Measure():
@@ -354,6 +357,20 @@ class Campaign:
         for evidence in proof.evidence():
             told = replace(evidence.witness, event=words)
             self.add_guarantee(evidence.with_(witness=told))
+
+    def refuted_early(self) -> bool:
+        """Whether a look at pairs, or at steps, refutes a claim with a δ: before long proofs."""
+        if self.claim_proved() or not self.question.measure.delta:
+            return False
+        if "exact" in self.engines:
+            with self.pair_limit(4 * LOOK_SECONDS):
+                self.search_exactly(look=True)
+        if "attack" in self.engines and self.verdict().lower is None:
+            from dpest.attacking import by_steps
+
+            self.tell("runs, step by step")
+            self.evidence += by_steps(self)
+        return exceeds(self.verdict().lower, self.question.limit)
 
     def claim_proved(self) -> bool:
         """Whether an upper bound is within the claim already."""
@@ -637,6 +654,8 @@ class Campaign:
         lower = self.verdict().lower
         if self.settled() or exceeds(lower, self.question.limit):
             return False
+        if self.question.measure.delta and self.claim_proved():
+            return False  # runs bound ε at a δ from far below: they would not close the gap
         return lower is None or lower.standing.name == "confidence"
 
     def enough(self) -> float:
