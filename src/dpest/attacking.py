@@ -35,8 +35,9 @@ def attack(
 ) -> Evidence:
     """One attack by name, on a given pair or on the pairs of the question."""
     evidence = _attack(campaign, method, x, x2, **options)
-    adjacency = campaign.question.adjacency.describe()
-    return evidence.with_(details={**evidence.details, "adjacency": adjacency})
+    question = campaign.question
+    about = {"adjacency": question.adjacency.describe(), "limit": question.limit}
+    return evidence.with_(details={**evidence.details, **about})
 
 
 def _attack(

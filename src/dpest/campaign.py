@@ -161,7 +161,7 @@ class Campaign:
             lower = self.verdict().lower
             bound = lower.value if lower is not None else 0.0
             spent = time.monotonic() - self.started
-            self.progress(Progress("audit", runs, spent, bound, stage))
+            self.progress(Progress("audit", runs, spent, bound, stage, self.verdict))
 
     # Upper bounds ----------------------------------------------------------------------------
 
@@ -443,6 +443,7 @@ class Campaign:
         """The sequential audit on the pair that looks worst, for code that can only be run."""
         from dpest.attacking import statistical
 
+        self.tell("sampling")
         self.evidence += statistical(self)
 
     def attack(self, method: str, x: Any = None, x2: Any = None, **options: Any) -> Evidence:
@@ -453,4 +454,5 @@ class Campaign:
     def audit_doubles(self) -> None:
         from dpest.attacking import floating_point
 
+        self.tell("the machine's doubles")
         self.evidence += floating_point(self)

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import ast
 import os
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 
-from dpest.errors import InputError
+from dpest.cli.output import check_writable, write
+
+__all__ = [
+    "absolute",
+    "check_writable",
+    "input_of",
+    "lengths",
+    "parameters",
+    "question_options",
+    "running_options",
+    "value_of",
+    "write",
+]
 
 
 def value_of(text: str) -> Any:
@@ -65,32 +75,9 @@ def lengths(text: str | None) -> int | range | None:
         ) from None
 
 
-def check_writable(path: str | None) -> None:
-    """Refuse an output path before the work, not after it."""
-    if path is None or path == "-":
-        return
-    folder = Path(path).resolve().parent
-    if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"can't write {path}: {folder} is not a folder that can be written to")
-
-
-def write(path: str, text: str) -> None:
-    """Write whole or not at all; `-` is standard output."""
-    if path == "-":
-        click.echo(text)
-        return
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.resolve().parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text if text.endswith("\n") else text + "\n")
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # mkstemp makes it private; a report is an ordinary file
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+def absolute(path: str | None) -> str | None:
+    """A path as it was meant at the start, whatever folder the audited code changes to."""
+    return None if path is None else os.path.abspath(path)
 
 
 def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
