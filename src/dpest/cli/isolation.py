@@ -145,6 +145,11 @@ class Desk:
         self._progress.hide()
         if outcome.end == "done":
             status = outcome.status if isinstance(outcome.status, int) else EXIT_UNANSWERED
+            if status == EXIT_INTERRUPTED and not outcome.asked:
+                reason = f"dpest: {self._label}the audited code raised KeyboardInterrupt\n"
+                return self._publish([(reason, True)], [], EXIT_UNANSWERED)
+            if status == EXIT_INTERRUPTED and not self._files:
+                self._files = list(self._so_far["files"])
             return self._publish(self._said, self._files, status)
         found = self._so_far
         said = [

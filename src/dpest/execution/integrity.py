@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from dpest.errors import TargetError, belongs_to_user
@@ -26,7 +26,6 @@ _WATCHED = (
     "numpy.linalg",
     "scipy.special",
 )
-_FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
 
 
 class Integrity:
@@ -58,8 +57,9 @@ class Integrity:
             if not _is_ours(name) or name in self._before:
                 continue
             for attribute, value in _functions(module):
-                code = getattr(value, "__code__", None)
-                file = "<" if code is None else code.co_filename
+                if not isinstance(value, FunctionType):
+                    continue
+                file = value.__code__.co_filename
                 if not file.startswith("<") and belongs_to_user(file):
                     return f"{name}.{attribute}"
         return None
@@ -81,7 +81,7 @@ def _is_ours(name: str) -> bool:
 def _functions(module: ModuleType | None) -> Iterator[tuple[str, Any]]:
     """The functions and classes of a module, and the methods of the classes that are its own."""
     for name, value in list(vars(module).items()) if module is not None else ():
-        if not isinstance(value, _FUNCTIONS):
+        if not callable(value):
             continue
         yield name, value
         if isinstance(value, type) and value.__module__.startswith("dpest."):

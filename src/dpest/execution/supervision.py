@@ -21,7 +21,9 @@ from dpest.execution.frames import FrameReader, FrameWriter, GarbledError
 _TICK = 0.05  # seconds between two looks at the worker
 _GRACE = 1.4  # seconds from a request to stop to its end: an answer is due within two
 _NUDGE = 0.4  # seconds between two requests: code may swallow one
-_SLACK = 10.0  # seconds by which a call may exceed its limit before the process is ended
+# By how much a call may exceed its limit, in parts of it and in seconds, before its process is
+# ended: by then it was asked to stop, and did not.
+_SLACK, _MOST_SLACK = 1.0, 10.0
 _SUBREAPER = 36  # prctl's name for "orphans of my descendants are my children"
 _SHOWN = 1 << 16  # bytes of what the audited code prints that are passed on
 
@@ -46,11 +48,15 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the work ended, and why if it did not end by itself. `status` is what it answered."""
+    """How the work ended, and why if it did not end by itself. `status` is what it answered.
+
+    `asked`: whether somebody had asked to stop.
+    """
 
     end: End
     status: int | None = None
     reason: str = ""
+    asked: bool = False
 
 
 def can_isolate() -> bool:
@@ -215,13 +221,15 @@ class _Watch:
                 return self.stopping[1]
             if self._reaped() and not ready:
                 break
-        return self._outcome(noise)
+        return self._outcome(noise, bool(asked))
 
-    def _outcome(self, noise: int) -> Outcome:
+    def _outcome(self, noise: int, asked: bool) -> Outcome:
         while select.select([noise], [], [], 0)[0] and (data := _read(noise)):
             self._pass_on(data)
+        if self.stopping is not None and self.stopping[1].end != "interrupted":
+            return self.stopping[1]  # it was asked to stop: what it says now is no whole answer
         if self.done:
-            return Outcome("done", self.status)
+            return Outcome("done", self.status, asked=asked)
         for _ in range(20):
             if self._reaped():
                 break
@@ -276,7 +284,7 @@ class _Watch:
         if asked:
             return Outcome("interrupted", None, "interrupted")
         seconds = self.limits.seconds
-        if max(self.call, now - self.beat) > seconds + _SLACK:
+        if max(self.call, now - self.beat) > seconds + min(_SLACK * seconds, _MOST_SLACK):
             return Outcome(
                 "time",
                 None,

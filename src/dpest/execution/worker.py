@@ -17,6 +17,7 @@ from dpest.execution.frames import FrameWriter
 BEAT = 0.25  # seconds between two signs of life
 # Above the numbers that code gets when it opens files, and that careless code closes.
 _HIGH = 512
+_MOST_DESCRIPTORS = 1 << 16
 
 
 class ForkRefused(RuntimeError):
@@ -32,11 +33,12 @@ def begin(channel: int, noise: int, word: bytes, supervisor: int) -> FrameWriter
     os.setpgid(0, 0)
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
-    os.close(empty)
     for number in (1, 2):
         os.dup2(noise, number)
-    os.close(noise)
     channel = _high(channel)
+    # Files and pipes that the other process has open are none of this one's business.
+    os.closerange(3, channel)
+    os.closerange(channel + 1, _MOST_DESCRIPTORS)
     sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     for name, number in (("stdout", 1), ("stderr", 2)):
         stream = open(  # noqa: SIM115
@@ -57,7 +59,6 @@ def _high(descriptor: int) -> int:
         moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH)
     except (ImportError, OSError):
         return descriptor
-    os.close(descriptor)
     return moved
 
 
