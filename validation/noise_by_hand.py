@@ -24,7 +24,7 @@ from scipy import stats
 import dpest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from program.hand_made import EXPONENTIAL, GUMBEL, LAPLACE
+from reading.hand_made import EXPONENTIAL, GUMBEL, LAPLACE
 
 MAKERS = [*LAPLACE, *EXPONENTIAL, *GUMBEL]
 FALSE_ALARM = 1e-3

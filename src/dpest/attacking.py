@@ -12,11 +12,14 @@ from dpest.ask.patterns import patterns
 from dpest.attacks.budget import Budget
 from dpest.attacks.sampler import MechanismSampler, Sampler
 from dpest.errors import DpestError, InputError
-from dpest.evidence import Evidence, Measure
+from dpest.evidence import ESTIMATE, Evidence, Measure
+from dpest.running.skeleton import flatten
+from dpest.running.watchdog import Deadline, TimeUp, watched
 from dpest.verdict import exceeds
 
 if TYPE_CHECKING:
     from dpest.campaign import Campaign
+    from dpest.running.samples import Samples
 
 Pair = tuple[Any, Any]
 
@@ -26,6 +29,14 @@ SEARCH_SHARE = 0.5
 DOUBLES_BUDGET = Budget(runs=100_000)
 # The chance of missing a violation that is stated where nothing else is asked for.
 MISSED = 0.05
+# Where nobody asked for it: what it may take, and how slow a run may be.
+UNASKED_DOUBLES = Budget(runs=60_000, seconds=4.0)
+SLOWEST_RUN = 2e-3
+# Pairs that the grey box looks at where none is given: five runs each.
+RECORDED_PAIRS = 8
+# It goes on to another pair within these seconds of computing, and is ended after those.
+RECORDED_SECONDS = 1.0
+RECORDED_LIMIT = 60.0
 _TRIAL = 64
 _LEAST = 400
 
@@ -60,8 +71,36 @@ def _attack(
         **options,
     }
     delta = question.measure.delta
+    if method == "scores":
+        from dpest.attacks.scores.attack import scores_attack
+
+        sampler = sampler_of(campaign)
+        pairs = [(x, x2)] if x is not None else pairs_of(campaign)
+        budget = in_runs(sampler, pairs[0][0], campaign.attack_budget)
+        return _judged(
+            scores_attack(sampler, pairs, measure=question.measure, budget=budget, **settings),
+            question.limit,
+        )
+    if method == "recorded":
+        from dpest.attacks.recorded import recorded_attack
+
+        pairs = [(x, x2)] if x is not None else pairs_of(campaign)[:RECORDED_PAIRS]
+        all_found = [
+            recorded_attack(
+                question.mechanism,
+                one,
+                two,
+                limit=question.limit,
+                measure=question.measure,
+                seed=campaign.seed,
+            )
+            for one, two in pairs
+        ]
+        return max(all_found, key=_gravity)
     if question.measure.kind != "epsilon":
-        raise InputError("an attack bounds ε, or ε at a δ; give --epsilon and --delta")
+        raise InputError(
+            f"the attack {method} bounds ε, or ε at a δ; the method scores bounds {question.measure}"
+        )
     if method == "sequential":
         from dpest.attacks.sequential import sequential_attack
 
@@ -96,7 +135,7 @@ def _attack(
             length=DEFAULT_LENGTHS if question.length_assumed else question.length,
             epsilon=question.limit,
             budget=campaign.given_budget,
-            run_all=campaign.runner.batches if campaign.runner is not None else None,
+            run_all=run_all_of(campaign),
             **settings,
         )
     if method == "finder":
@@ -116,19 +155,33 @@ def _attack(
             **settings,
         )
     raise InputError(
-        f"no attack is called {method!r}; there are sequential, sniper, statdp, finder"
+        f"no attack is called {method!r}; there are sequential, sniper, statdp, finder, scores, "
+        "recorded"
     )
+
+
+def _judged(evidence: Evidence, limit: float | None) -> Evidence:
+    refuted = limit is not None and evidence.value > limit
+    return evidence.with_(details={**evidence.details, "refuted_claim": refuted})
 
 
 def sampler_of(campaign: Campaign) -> MechanismSampler:
     """Runs of the question's mechanism, wherever the campaign was told to run them."""
-    run_all = campaign.runner.batches if campaign.runner is not None else None
-    return MechanismSampler(campaign.question.mechanism, device=campaign.device, run_all=run_all)
+    return MechanismSampler(
+        campaign.question.mechanism, device=campaign.device, run_all=run_all_of(campaign)
+    )
+
+
+def run_all_of(campaign: Campaign) -> Callable[..., list[Samples]] | None:
+    """How the campaign's workers draw, if it has some."""
+    return campaign.runner.batches if campaign.runner is not None else None
 
 
 def pairs_of(campaign: Campaign) -> list[Pair]:
+    """The literature's patterns and the pairs around the numbers of the code, best first."""
     question = campaign.question
-    found = patterns(question.adjacency, question.domain, question.length, both_orders=False)
+    usual = patterns(question.adjacency, question.domain, question.length, both_orders=False)
+    found = [*campaign.clearly_worse(usual), *usual]
     if not found:
         raise InputError(
             f"no pair of neighbours is known for {question.domain} under {question.adjacency}; "
@@ -187,10 +240,9 @@ def statistical(campaign: Campaign) -> list[Evidence]:
     from dpest.attacks.sequential import sequential_attack
 
     question = campaign.question
-    if question.measure.kind != "epsilon":
-        campaign.notes.append("no sampling: attacks bound ε and ε at a δ only")
-        return []
     sampler = sampler_of(campaign)
+    if question.measure != Measure():
+        return _by_scores(campaign, sampler)
     try:
         found = search_pair(campaign, sampler, SEARCH_SHARE, campaign.alpha / 2)
     except DpestError as reason:
@@ -214,7 +266,53 @@ def statistical(campaign: Campaign) -> list[Evidence]:
         campaign.details["interrupted"] = True
     else:
         _state_power(campaign, evidence)
-    return [found, evidence]
+    better = max(found, evidence, key=lambda e: e.value)
+    return [found, evidence, *estimate_beside(better)]
+
+
+def estimate_beside(lower: Evidence) -> list[Evidence]:
+    """The estimate that belongs to a bound from runs: what its event, or its average, points to."""
+    known = lower.details.get("estimate")
+    if known is None:
+        p, q, n = lower.witness.p, lower.witness.q, lower.runs / 2
+        gap = (p or 0.0) - lower.measure.delta
+        if p is None or q is None or gap <= 0.0 or q <= 0.0 or n < 1:
+            return []
+        error = math.sqrt(p * (1.0 - p) / (n * gap * gap) + (1.0 - q) / (n * q))
+        known = {"value": max(0.0, math.log(gap / q)), "error": error}
+    about = "what this event shows, not the most that the mechanism leaks"
+    return [
+        lower.with_(
+            value=known["value"],
+            error=known["error"],
+            standing=ESTIMATE,
+            notes=(),
+            details={"of": about},
+        )
+    ]
+
+
+def _by_scores(campaign: Campaign, sampler: MechanismSampler) -> list[Evidence]:
+    """The attack by scores, with all of alpha and of the runs, and the estimate that it makes."""
+    from dpest.attacks.scores.attack import scores_attack
+
+    try:
+        pairs = pairs_of(campaign)
+        found = scores_attack(
+            sampler,
+            pairs,
+            measure=campaign.question.measure,
+            alpha=campaign.alpha,
+            budget=in_runs(sampler, pairs[0][0], campaign.attack_budget),
+            seed=campaign.seed,
+            progress=campaign.progress,
+        )
+    except DpestError as reason:
+        campaign.notes.append(f"no sampling: {reason}")
+        return []
+    if found.details.get("interrupted"):
+        campaign.details["interrupted"] = True
+    return [_judged(found, campaign.question.limit), *estimate_beside(found)]
 
 
 def _state_power(campaign: Campaign, evidence: Evidence) -> None:
@@ -254,7 +352,63 @@ def runs_to_catch(claim: float, true: float, alpha: float, missed: float) -> int
     return math.ceil(needed / (1 - SEARCH_SHARE))
 
 
-def floating_point(campaign: Campaign) -> list[Evidence]:
+def recorded(campaign: Campaign) -> list[Evidence]:
+    """The grey box on the question's pairs, for code that can only be run: its worst finding."""
+    from dpest.attacks.recorded import recorded_attack
+
+    question = campaign.question
+    deadline = Deadline(RECORDED_SECONDS)
+    found: list[Evidence] = []
+    try:
+        with watched(Deadline(RECORDED_LIMIT)):
+            for x, x2 in pairs_of(campaign)[:RECORDED_PAIRS]:
+                found.append(
+                    recorded_attack(
+                        question.mechanism,
+                        x,
+                        x2,
+                        limit=question.limit,
+                        measure=question.measure,
+                        seed=campaign.seed,
+                    )
+                )
+                if deadline.passed():
+                    break
+    except TimeUp:
+        campaign.notes.append(f"no grey box: five runs take more than {RECORDED_LIMIT:g} s")
+    except DpestError as reason:
+        campaign.notes.append(f"no grey box: {reason}")
+    return [max(found, key=_gravity)] if found else []
+
+
+def _gravity(evidence: Evidence) -> tuple[bool, bool, float]:
+    """What is worse comes later: something found, on a run that was understood, at a cost."""
+    seen = evidence.details["recorded"]
+    return bool(seen["findings"]), seen["complete"], evidence.value
+
+
+def releases_doubles(campaign: Campaign) -> bool:
+    """Whether one run returns a float that is no whole number, quickly enough to do it often."""
+    mechanism = campaign.question.mechanism
+    if mechanism.takes_size:
+        return False
+    try:
+        x, _ = pairs_of(campaign)[0]
+        outputs, seconds = [], []
+        with watched(Deadline(1.0)):
+            for _ in range(5):
+                started = time.monotonic()
+                outputs.append(mechanism(x))
+                seconds.append(time.monotonic() - started)
+    except (Exception, TimeUp):  # the user's code may do anything
+        return False
+    slow = min(seconds) > SLOWEST_RUN  # the machine may be busy with other things
+    leaves = [leaf for output in outputs for leaf in flatten(output)[1]]
+    doubles = [v for v in leaves if isinstance(v, float) and math.isfinite(v)]
+    return not slow and any(v != round(v) for v in doubles)
+
+
+def floating_point(campaign: Campaign, budget: Budget | None = None) -> list[Evidence]:
     """What the machine's doubles leak beyond the mathematics, on the question's first pair.
 
     The function is run as it is: the batch reading draws its noise by other arithmetic.
@@ -262,19 +416,20 @@ def floating_point(campaign: Campaign) -> list[Evidence]:
     from dpest.attacks.floating import audit_doubles
 
     question = campaign.question
-    if question.measure != Measure():
-        campaign.notes.append("no audit of the machine's doubles: it tests pure ε only")
+    if question.measure.kind != "epsilon":
+        campaign.notes.append("no audit of the machine's doubles: it tests ε, or ε at a δ, only")
         return []
-    x, x2 = pairs_of(campaign)[0]
     try:
+        x, x2 = pairs_of(campaign)[0]
         return [
             audit_doubles(
                 question.mechanism,
                 x,
                 x2,
                 alpha=campaign.alpha,
+                delta=question.measure.delta,
                 seed=campaign.seed,
-                budget=campaign.given_budget or DOUBLES_BUDGET,
+                budget=budget or campaign.given_budget or DOUBLES_BUDGET,
                 progress=campaign.progress,
             )
         ]

@@ -5,6 +5,7 @@ Here the engines meet; none of them knows another.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -44,7 +45,7 @@ def audit(
     budget: Budget | str | int | None = None,
     seed: int = 0,
     engines: Sequence[str] = ("proof", "exact", "attack"),
-    floating_point: bool = False,
+    floating_point: bool | None = None,
     progress: Report | None = None,
     workers: int = 1,
     cluster: str | None = None,
@@ -59,6 +60,8 @@ def audit(
     chance, over the sampling, that the lower bound is too large: it pays for everything tried. (It
     is small: a verdict may stop a release. `attack` takes the 5 % of the literature.)
     `length` may be a range: the verdict is then on the largest, with how ε grows in its details.
+    `floating_point` asks for the audit of the machine's doubles, a verdict of its own; None: it is
+    made, briefly, for functions without `rng` that release doubles.
     Interrupted with Ctrl-C, it returns what was established so far (`details["interrupted"]`).
     Runs are made by `workers` processes or on a Dask `cluster`, and finished ones are kept in the
     file `state`; none of this changes the answer. `device` is "numpy" or one of torch ("cuda").
@@ -145,13 +148,15 @@ def distribution(
 
 
 def attack(
-    target: Target,
+    target: Target | None = None,
     x: Any = None,
     x2: Any = None,
     *,
-    method: Literal["sequential", "sniper", "statdp", "finder"] = "sequential",
+    samples: tuple[Any, Any] | None = None,
+    method: Literal["sequential", "sniper", "statdp", "finder", "scores", "recorded"] | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
+    claim: Claim | str | None = None,
     adjacency: Adjacency | str | None = None,
     domain: Domain | str | None = None,
     length: int | None = None,
@@ -168,21 +173,38 @@ def attack(
 ) -> Evidence:
     """A lower bound from runs of the code, sound at confidence 1 − alpha.
 
-    Without a pair it searches one first, on samples that are not used again.
+    Without a pair it searches one first, on samples that are not used again. The method is
+    "sequential" for ε, and "scores" for every other measure (ε at a δ, μ, ρ, Rényi divergences).
+    Runs that were made elsewhere go in as `samples`, the outputs on either input; those are all
+    that is used then.
+
+    The method "recorded" is the grey box: five runs, and a finding instead of a bound (standing
+    `estimate`). It names each place where noise meets a value, with the sensitivity that was
+    measured there.
     """
+    if samples is not None:
+        return _attack_samples(target, samples, epsilon, delta, claim, alpha, seed, options)
+    if target is None:
+        raise InputError("an attack needs a mechanism, or samples=(outputs, other outputs)")
     if (x is None) != (x2 is None):
         raise InputError("give both inputs of the pair, or none")
     question = resolve(
         target,
         epsilon=epsilon,
         delta=delta,
+        claim=claim,
         adjacency=adjacency,
         domain=domain,
         length=length,
         params=params,
         find_form=x is None,
     )
-    if x is not None:
+    if method is None:
+        method = "sequential" if question.measure == Measure() else "scores"
+    if x is not None and method == "recorded":
+        # NaN is no number that a neighbour is measured by, but what code does with it matters.
+        _neighbours(question.mechanism, _numbers(x), _numbers(x2), question.adjacency)
+    elif x is not None:
         _neighbours(question.mechanism, x, x2, question.adjacency)
         x, x2 = as_taken(question.mechanism, x, x2)
     with _running(workers, cluster, state) as runner:
@@ -196,6 +218,31 @@ def attack(
             device=device,
         )
         return campaign.attack(method, x, x2, **options)
+
+
+def _attack_samples(
+    target: Any,
+    samples: tuple[Any, Any],
+    epsilon: float | None,
+    delta: float | None,
+    claim: Claim | str | None,
+    alpha: float,
+    seed: int,
+    options: Mapping[str, Any],
+) -> Evidence:
+    from dpest.scoring import attack_samples, measure_of
+
+    if target is not None:
+        raise InputError("give a mechanism to run, or samples of one, not both")
+    unknown = [name for name in options if name != "learn"]
+    if unknown:
+        raise InputError(f"samples take no option {unknown[0]!r}: they have been drawn")
+    measure, limit = measure_of(claim, epsilon, delta)
+    found = attack_samples(
+        samples, measure=measure, alpha=alpha, seed=seed, learn=options.get("learn")
+    )
+    refuted = limit is not None and found.value > limit
+    return found.with_(details={**found.details, "refuted_claim": refuted})
 
 
 def prove(
@@ -242,6 +289,13 @@ def _neighbours(mechanism: Mechanism, x: Any, x2: Any, adjacency: Adjacency | st
     (rule or mechanism.adjacency or any_pair()).check(x, x2)
 
 
+def _numbers(x: Any) -> Any:
+    """The input with zeros for NaN."""
+    if isinstance(x, (list, tuple)):
+        return type(x)(_numbers(v) for v in x)
+    return 0.0 if isinstance(x, float) and math.isnan(x) else x
+
+
 def assert_private(
     target: Target,
     *,
@@ -257,11 +311,13 @@ def assert_private(
     exact engine or a proof decides. For code that can only be run, `catches` is a true ε that must
     not go unnoticed: enough runs are made to miss it with chance at most `missed`, if the pair is
     among those searched and the leak shows in common outputs (as Laplace noise leaks). Without it,
-    the notes of the verdict say what the budget would have missed. The message is the
+    the notes of the verdict say what the budget would have missed. The machine's doubles are
+    audited only if asked for (`floating_point=True`). The message is the
     counterexample, with lines to replay it. Takes everything that `audit` takes.
     """
     if catches is not None:
         budget = _enough(target, catches, false_alarm, missed, budget, question)
+    question.setdefault("floating_point", False)
     verdict = audit(target, alpha=false_alarm, budget=budget, **question)
     from dpest.assertions import check
 

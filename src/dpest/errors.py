@@ -66,6 +66,10 @@ class UnbatchableError(ReadingError):
     """The batch reading met an operation that needs one number at a time."""
 
 
+class OpaqueError(ReadingError):
+    """An output that can't be looked into: nobody can say whether two of them are alike."""
+
+
 class PathLimitError(ReadingError):
     """Too many paths, or too much time, before the trace was complete."""
 

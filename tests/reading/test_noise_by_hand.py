@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from program.hand_made import (
+from scipy import stats
+
+import dpest
+from dpest.errors import ReplayError, UntraceableError
+from dpest.noise import Exponential, Gumbel, Laplace
+from dpest.reading.trace import trace
+from dpest.running.batch.batch import batch
+from reading.hand_made import (
     EXPONENTIAL,
     GUMBEL,
     LAPLACE,
@@ -20,13 +27,6 @@ from program.hand_made import (
     by_log2,
     vector_drawn_before,
 )
-from scipy import stats
-
-import dpest
-from dpest.errors import ReplayError, UntraceableError
-from dpest.noise import Exponential, Gumbel, Laplace
-from dpest.reading.trace import trace
-from dpest.running.batch.batch import batch
 
 MAKERS = [(m, stats.laplace, Laplace) for m in LAPLACE]
 MAKERS += [(m, stats.expon, Exponential) for m in EXPONENTIAL]

@@ -104,7 +104,7 @@ def _in_place(a: Any, b: Any) -> Any:
 
 @pytest.mark.parametrize(("name", "operation"), ELEMENTWISE, ids=[n for n, _ in ELEMENTWISE])
 def test_operations_do_what_numpy_does(name: str, operation: Any) -> None:
-    from program.conformance import check_conformance
+    from reading.conformance import check_conformance
 
     def mechanism(x, rng):
         a = np.array(x) + rng.laplace(size=3)
@@ -346,7 +346,7 @@ def random_program(seed: int) -> Any:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_random_programs_conform(seed: int) -> None:
-    from program.conformance import check_conformance
+    from reading.conformance import check_conformance
 
     mechanism = random_program(seed)
     found = trace(mechanism, 0.5)

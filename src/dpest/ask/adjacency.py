@@ -24,6 +24,12 @@ class Adjacency:
 
     radius: Any = 1
     name: ClassVar[str] = ""
+    moves_one: ClassVar[bool] = False
+    """Whether neighbours differ in one entry, or come to differ so one entry at a time (`l1`)."""
+    changes_length: ClassVar[bool] = False
+    """Whether neighbours have different lengths."""
+    swaps_entries: ClassVar[bool] = False
+    """Whether an entry becomes any other, is added or removed, and does not merely move."""
 
     def __post_init__(self) -> None:
         if self.radius is not None and not (is_real(self.radius) and 0 < self.radius < math.inf):
@@ -124,6 +130,7 @@ class L1(Adjacency):
     """The entries move by at most `radius` in total."""
 
     name: ClassVar[str] = "l1"
+    moves_one: ClassVar[bool] = True
 
     def _check(self, x: Any, x2: Any) -> None:
         differences, slack = self._differences(x, x2)
@@ -204,6 +211,8 @@ class ReplaceOne(Adjacency):
 
     radius: Any = None
     name: ClassVar[str] = "replace_one"
+    swaps_entries: ClassVar[bool] = True
+    moves_one: ClassVar[bool] = True
 
     def _check(self, x: Any, x2: Any) -> None:
         a, b = entries(x), entries(x2)
@@ -262,6 +271,9 @@ class AddRemoveOne(Adjacency):
 
     radius: Any = None
     name: ClassVar[str] = "add_remove_one"
+    swaps_entries: ClassVar[bool] = True
+    moves_one: ClassVar[bool] = True
+    changes_length: ClassVar[bool] = True
 
     def _check(self, x: Any, x2: Any) -> None:
         a, b = entries(x), entries(x2)

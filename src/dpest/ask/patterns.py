@@ -9,9 +9,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from dpest.ask.adjacency import L1, AddRemoveOne, Adjacency, AnyPair, ReplaceOne
+from dpest.ask.adjacency import L1, AddRemoveOne, Adjacency, AnyPair
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.entries import same
+from dpest.ask.tables import Table
 from dpest.errors import InputError
 
 Pattern = tuple[str, Any, Any]
@@ -49,7 +50,7 @@ def plain_patterns(
     size = domain.size
     if isinstance(adjacency, AnyPair) and size is not None and size * (size - 1) <= most:
         found = all_pairs(adjacency, domain)
-    elif isinstance(domain, Records) or isinstance(adjacency, (ReplaceOne, AddRemoveOne)):
+    elif isinstance(domain, (Records, Table)) or adjacency.swaps_entries:
         found = _datasets(adjacency, domain, n)
     elif isinstance(domain, Reals):
         found = _vectors(adjacency, domain, n)
@@ -140,6 +141,8 @@ def _datasets(adjacency: Adjacency, domain: Domain, n: int) -> list[Pattern]:
 
 def typical_entries(domain: Domain, adjacency: Adjacency | None = None) -> list[Any]:
     """The entries that a dataset is built from: the extremes, the middle, 0 and ±1."""
+    if isinstance(domain, Table):
+        return domain.typical_entries()
     if isinstance(domain, Records) and domain.fields:
         lows, highs = zip(*((a, b) for _, a, b in domain.bounds()), strict=True)
         middle = [(a + b) / 2 for a, b in zip(lows, highs, strict=True)]

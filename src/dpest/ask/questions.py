@@ -8,7 +8,8 @@ from typing import Any
 
 from dpest.ask.adjacency import Adjacency, linf, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism
-from dpest.ask.domains import Domain, parse_domain, reals
+from dpest.ask.domain_text import parse_domain
+from dpest.ask.domains import Domain, reals
 from dpest.ask.input_form import with_form
 from dpest.errors import DomainError, InputError
 from dpest.evidence import EPSILON, Measure

@@ -12,15 +12,19 @@ from dpest.ask.adjacency import AddRemoveOne
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.patterns import typical_entries
 from dpest.ask.search import Ledger
+from dpest.ask.tables import Table
 
 _FAR = 1e9
 
 
 def search_datasets(ledger: Ledger, generator: np.random.Generator, n: int) -> None:
     """Spend what is left of the budget on datasets built from typical and random entries."""
-    _extremes(ledger, n)
+    numeric = not isinstance(ledger.domain, Table)
+    if numeric:
+        _extremes(ledger, n)
     _mixtures(ledger, n)
-    _outwards(ledger)
+    if numeric:
+        _outwards(ledger)
     idle = 0
     # A dataset has too many directions for a coordinate search: random ones, kept if better.
     while idle < 50:
@@ -28,7 +32,8 @@ def search_datasets(ledger: Ledger, generator: np.random.Generator, n: int) -> N
         x, x2 = _mutated(ledger, generator, n)
         ledger.at(x, x2, "random")
         idle = 0 if ledger.best > before else idle + 1
-    _outwards(ledger)
+    if numeric:
+        _outwards(ledger)
 
 
 def _extremes(ledger: Ledger, n: int) -> None:
@@ -128,7 +133,7 @@ def _largest(dataset: list[Any]) -> float:
 
 def _mutated(ledger: Ledger, generator: np.random.Generator, n: int) -> tuple[Any, Any]:
     domain = ledger.domain
-    assert isinstance(domain, (Reals, Records))
+    assert isinstance(domain, (Reals, Records, Table))
     typical = typical_entries(domain, ledger.adjacency)
 
     def entry() -> Any:

@@ -35,6 +35,7 @@ COMMANDS = {
     "audit": ("dpest.cli.audit", "How private is a mechanism? A two-sided answer."),
     "exact": ("dpest.cli.exact", "The exact privacy loss of one pair of inputs."),
     "attack": ("dpest.cli.attack", "A lower bound from runs alone, with its witness."),
+    "scores": ("dpest.cli.scores", "How much do scores of runs, made elsewhere, show?"),
     "prove": ("dpest.cli.prove", "An upper bound for all inputs, with a certificate."),
     "check": ("dpest.cli.check", "Check a certificate, without a solver."),
     "calibrate": ("dpest.cli.calibrate", "The least noise at which a claim still holds."),

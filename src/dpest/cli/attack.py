@@ -21,14 +21,15 @@ from dpest.cli.output import check_writable, echo, write
 from dpest.cli.progress import showing_progress
 from dpest.cli.statuses import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_UNANSWERED, EXIT_VIOLATED
 from dpest.cli.targets import audited
+from dpest.evidence import Evidence
 from dpest.execution.supervision import Limits
 
-METHODS = ("sequential", "sniper", "statdp", "finder")
+METHODS = ("sequential", "sniper", "statdp", "finder", "scores", "recorded")
 
 
 @click.command()
 @click.argument("target")
-@click.option("--method", type=click.Choice(METHODS), default="sequential", show_default=True)
+@click.option("--method", type=click.Choice(METHODS), help="Default: sequential; with δ: scores.")
 @click.option("--pair", nargs=2, metavar="X X2", help="The two inputs; none: search for them.")
 @click.option("--epsilon", type=float, help="The claim to refute; none: bound as well as it can.")
 @click.option("--delta", type=float, help="The claim's δ.")
@@ -58,6 +59,7 @@ def attack(
     Example:
       dpest attack SVT6 --method sniper --budget 1e6runs
       dpest attack code.py:f --pair '[1,1,1]' '[2,0,0]' --epsilon 0.5
+      dpest attack code.py:f --pair '[1,1,1]' '[2,1,1]' --epsilon 0.5 --method recorded
     """
     check_writable(json_path)
     question["params"] = parameters(params)
@@ -109,6 +111,8 @@ def _attack(
             **(bound(evidence) or {}),
         }
         write(json_path, encoded(answer))
+    if not evidence.standing.is_bound:
+        return _show_finding(evidence, json_path)
     limit = evidence.details.get("limit")
     violated = exceeds(evidence, limit)
     if json_path != "-":
@@ -118,7 +122,7 @@ def _attack(
     return EXIT_VIOLATED if violated else EXIT_HOLDS
 
 
-def _say(evidence: Any, limit: float | None, violated: bool) -> None:
+def _say(evidence: Evidence, limit: float | None, violated: bool) -> None:
     from dpest.report.text import cost, number, witness_lines
 
     said = "violates" if violated else "does not contradict"
@@ -135,3 +139,25 @@ def _say(evidence: Any, limit: float | None, violated: bool) -> None:
         echo("\nTo see it again, in Python:")
         for line in evidence.witness.replay.rstrip().splitlines():
             echo(f"  {line}".rstrip())
+
+
+def _show_finding(evidence: Evidence, json_path: str | None) -> int:
+    """What the grey box found. It is no bound: exit 0 only if it saw everything and found nothing.
+
+    A finding is not a violation that was shown, so that the exit status is "not answered".
+    """
+    from dpest.report.text import cost, number, witness_lines
+
+    recorded = evidence.details["recorded"]
+    if json_path != "-":
+        found = len(recorded["findings"])
+        said = f"{found} finding{'s' if found != 1 else ''}" if found else "nothing found"
+        value = f"costs {number(evidence.value)} on this pair"
+        echo(
+            f"GREY BOX: {said}; {evidence.measure} {value} (a finding, not a bound; "
+            f"{cost(evidence)}, seed {evidence.seed})"
+        )
+        for line in [*witness_lines(evidence), *evidence.notes]:
+            echo(f"  {line}")
+    clean = recorded["complete"] and not recorded["findings"]
+    return EXIT_HOLDS if clean else EXIT_UNANSWERED

@@ -46,10 +46,15 @@ from dpest.verdict import Verdict
     show_default=True,
     help="How long the engines try before they give up: 10 for ten times as long.",
 )
-@click.option("--floating-point", is_flag=True, help="Also audit the machine's doubles.")
+@click.option(
+    "--floating-point/--no-floating-point",
+    default=None,
+    help="Audit the machine's doubles; by default, briefly, of black boxes that release them.",
+)
 @running_options
 @click.option("--json", "json_path", metavar="F", help="Write the verdict as JSON; - for stdout.")
 @click.option("--html", "html_path", metavar="F", help="Write the report as one HTML page.")
+@click.option("--replay", "replay_path", metavar="F", help="Write a script that shows a violation.")
 @click.option("--baseline", metavar="F", help="An earlier JSON report to compare with.")
 @click.option("--quiet", is_flag=True, help="The answer in one line.")
 @click.option("--verbose", is_flag=True, help="All evidence, and the whole proof.")
@@ -66,6 +71,7 @@ def audit(
     params: tuple[str, ...],
     json_path: str | None,
     html_path: str | None,
+    replay_path: str | None,
     baseline: str | None,
     quiet: bool,
     verbose: bool,
@@ -83,15 +89,16 @@ def audit(
       dpest audit SVT6 --length 1..10
       dpest audit code.py:noisy_mean --epsilon 1 --adjacency replace_one --html report.html
     """
-    for path in (json_path, html_path):
+    for path in (json_path, html_path, replay_path):
         check_writable(path)
     several = len(targets) > 1
-    if several and (json_path or html_path or baseline):
-        raise InputError("--json, --html and --baseline go with one target")
+    if several and (json_path or html_path or replay_path or baseline):
+        raise InputError("--json, --html, --replay and --baseline go with one target")
     question["length"] = lengths(length)
     question["params"] = parameters(params)
     question["state"] = absolute(question["state"])
-    view = View(json_path, html_path, quiet, verbose, require, read_baseline(baseline), several)
+    earlier = read_baseline(baseline)
+    view = View(json_path, html_path, replay_path, quiet, verbose, require, earlier, several)
     if several and limits is not None:
         importlib.import_module("dpest.auditing")  # once, for all copies of this process
     statuses = []
@@ -111,6 +118,7 @@ class View:
 
     json_path: str | None
     html_path: str | None
+    replay_path: str | None
     quiet: bool
     verbose: bool
     require: str | None
@@ -134,7 +142,7 @@ class View:
 
         with audited(target) as mechanism, showing_progress(self.quiet, keep) as progress:
             verdict = ask(mechanism, progress=progress, **question)
-        return self.show(verdict)
+            return self.show(verdict)  # runs the code too, for pictures and demonstrations
 
     def show(self, verdict: Verdict) -> int:
         from dpest.report.text import headline, show
@@ -144,6 +152,8 @@ class View:
             write(self.json_path, verdict.to_json())
         if self.html_path:
             write(self.html_path, verdict.to_html())
+        if self.replay_path:
+            write_replay(self.replay_path, verdict)
         if self.several:
             console.print(headline(verdict), soft_wrap=True, highlight=False)
         else:
@@ -163,6 +173,7 @@ class View:
         stopped = replace(
             verdict,
             notes=(*verdict.notes, note),
+            demonstrating=None,  # it takes time, and nobody may ever ask
             details={**verdict.details, "interrupted": True},
         )
         files = [(self.json_path, stopped.to_json())] if self.json_path else []
@@ -189,6 +200,19 @@ class View:
             "interrupted": True,
         }
         return ((self.json_path, json.dumps(report, indent=2)),)
+
+
+def write_replay(path: str, verdict: Verdict) -> None:
+    """The script of the demonstration, or why there is none."""
+    if verdict.demonstration is not None:
+        write(path, verdict.demonstration.script)
+        return
+    reason = (
+        "no event was found that shows it in a reasonable number of runs"
+        if verdict.violated
+        else "nothing is violated"
+    )
+    output.echo(f"dpest: {path} was not written: {reason}", err=True)
 
 
 def exit_status(verdict: Verdict, require: str | None = None) -> int:

@@ -131,6 +131,9 @@ class Desk:
             self._files.append((path, text))
         elif "so_far" in message:
             self._so_far = message["so_far"]
+        elif "discard" in message:
+            self._said.clear()
+            self._files.clear()
         elif "progress" in message:
             self._progress.show(*message["progress"])
 

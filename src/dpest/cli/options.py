@@ -109,6 +109,28 @@ def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def _remember_shape(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    context.meta["dpest.shape"] = value
+
+
+def _in_shape(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
+    """The domain, with the shape that --as gives its records."""
+    shape = context.meta.get("dpest.shape")
+    if shape is None:
+        return text
+    from dataclasses import replace
+
+    from dpest.ask.domain_text import parse_domain
+    from dpest.ask.domains import Records
+    from dpest.ask.shapes import check_shape
+    from dpest.ask.tables import Table
+
+    found = parse_domain(text) if text is not None else None
+    if not isinstance(found, (Records, Table)):
+        raise InputError("--as says how records are handed in: give them with --domain 'table(…)'")
+    return replace(found, form=check_shape(shape))
+
+
 def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that state a question: adjacency, domain, parameters."""
     for option in reversed(
@@ -120,9 +142,21 @@ def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "any_pair; with a radius as in linf:2.",
             ),
             click.option(
+                "--as",
+                "shape",
+                metavar="SHAPE",
+                is_eager=True,
+                expose_value=False,
+                callback=_remember_shape,
+                help="How records are handed in: dicts, objects, tuples, structured, matrix, "
+                "columns, pandas, polars. Found by trying where it isn't said.",
+            ),
+            click.option(
                 "--domain",
                 metavar="D",
-                help="The inputs: reals, reals:-10,10, integers:0,10; or reals(5, 0, 1).",
+                callback=_in_shape,
+                help="The inputs: reals, reals:-10,10, integers:0,10; or reals(5, 0, 1); "
+                'records: table(8, age=(0, 120), city=["Berlin", "Paris"]).',
             ),
             click.option(
                 "--param", "params", multiple=True, metavar="K=V", help="A parameter's value."

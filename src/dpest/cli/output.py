@@ -140,6 +140,11 @@ def so_far(status: int, lines: str, files: list[tuple[str, str]]) -> None:
     _sink.send({"so_far": {"status": status, "lines": lines, "files": files}})
 
 
+def discard() -> None:
+    """Nothing that was said and written is true: forget it."""
+    _sink.send({"discard": True})
+
+
 def send_progress(*fields: Any) -> None:
     _sink.send({"progress": fields})
 

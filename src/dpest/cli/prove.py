@@ -27,7 +27,7 @@ from dpest.execution.supervision import Limits
 @click.option("--domain", metavar="D", help="What the data are, such as integers(1).")
 @click.option("--certificate", metavar="F", help="Write the certificate; - for stdout.")
 @click.option("--smt", metavar="DIR", help="Write SMT-LIB files; check them with z3 and cvc5.")
-@click.option("--coq", metavar="F", help="Write the conditions as lemmas for Coq.")
+@click.option("--coq", metavar="DIR", help="Write the certificate as a theorem for Coq.")
 @click.option("--json", "json_path", metavar="F", help="Write the answer as JSON; - for stdout.")
 @click.option("--explain", is_flag=True, help="The coupling in words and as a derivation.")
 @limit_options
@@ -51,15 +51,16 @@ def prove(
     Example:
       dpest prove SVT1 --length any --certificate svt.cert.json
       dpest prove ReportNoisyMax1 --length 5 --adjacency monotone --explain
+      dpest prove SVT1 --coq theorems/
     """
-    for path in (certificate, json_path, coq):
+    for path in (certificate, json_path):
         check_writable(path)
     if length.lower() != "any":
         if not length.isdecimal() or not length.isascii() or int(length[:20]) < 1:
             raise click.BadParameter(f"{length!r} is not a length or any", param_hint="--length")
         question["length"] = int(length[:20])
     question["params"] = parameters(params)
-    wanted = Wanted(certificate, absolute(smt), coq, json_path, explain)
+    wanted = Wanted(certificate, absolute(smt), absolute(coq), json_path, explain)
     return isolated(functools.partial(_prove, target, question, wanted), limits)
 
 
@@ -90,9 +91,7 @@ def _prove(target: str, question: dict[str, Any], wanted: Wanted) -> int:
     if wanted.smt is not None and proof.certificate is not None:
         _check_with_solvers(proof.certificate, Path(wanted.smt), quiet)
     if wanted.coq is not None and proof.certificate is not None:
-        from dpest.proofs.coq import export
-
-        write(wanted.coq, export(proof.certificate))
+        _write_theorem(proof.certificate, Path(wanted.coq), quiet)
     if wanted.json_path:
         write(wanted.json_path, encoded(as_json(proof)))
     if proof.status == "refuted":
@@ -102,6 +101,17 @@ def _prove(target: str, question: dict[str, Any], wanted: Wanted) -> int:
             echo(f"dpest: {proof.summary()}", err=True)
         return 2
     return 0 if proof.proved else 2
+
+
+def _write_theorem(certificate: Any, folder: Path, quiet: bool) -> None:
+    from dpest.proofs.coq import export, module_name
+
+    text = export(certificate)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{module_name(certificate)}.v"
+    path.write_text(text, encoding="utf-8")
+    if not quiet:
+        echo(f"theorem for Coq: {path}; compile it with coqc -Q formal DP {path}")
 
 
 def _check_with_solvers(certificate: Any, folder: Path, quiet: bool) -> None:

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from dpest.ask.declaration import Mechanism, as_mechanism
-from dpest.cli.output import finishing, listen_again
+from dpest.cli.output import discard, finishing, listen_again
 from dpest.errors import DpestError, TargetError, described
 
 
@@ -42,6 +42,8 @@ def audited(target: str) -> Iterator[Mechanism]:
     finally:
         os.chdir(folder)
     finishing()
+    if integrity.replaced() is not None:
+        discard()
     integrity.check(target)
 
 

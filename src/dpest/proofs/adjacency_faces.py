@@ -21,7 +21,7 @@ def radius_of(adjacency: Any, domain: Any = None) -> Any:
     if adjacency.radius is not None:
         return adjacency._exact_radius()
     width = getattr(domain, "width", None)
-    if width is not None and math.isfinite(width):
+    if not adjacency.changes_length and width is not None and math.isfinite(width):
         return Fraction(repr(float(width)))
     return math.inf
 
@@ -33,7 +33,7 @@ def faces(
     domain: Any = None,
     integers: bool = False,
 ) -> Faces:
-    """The faces over the inputs and over what was derived from them (see the checker's twin).
+    """The faces over the inputs and over what was derived from them (the kernel has its own).
 
     `integers`: whether the data are taken to be integers, of which a ball of radius 1 moves one.
     """

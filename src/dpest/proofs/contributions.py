@@ -2,7 +2,7 @@
 
 In each case a record adds an affine function of itself, and its numbers lie in a box (the domain
 and the conditions of the case). So what it may add is a union of polytopes, and what neighbours
-differ by lies between differences of their corners: the checker finds the same list.
+differ by lies between differences of their corners: the kernel finds the same list.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any
 
 from dpest.geometry.linear import Symbol
 from dpest.proofs.alignment import AffineShift, Draw
+from dpest.proofs.approximate.words import words
 from dpest.proofs.contributions import box_of_case
 from dpest.proofs.proof import Proof, shown
 from dpest.proofs.regions_of_release import release_text
@@ -30,7 +31,7 @@ def explain(proof: Proof) -> str:
         lines += ["", *_lower(proof)]
     if proof.certificate is not None:
         size = len(str(proof.certificate))
-        lines += ["", f"Certificate: {size} characters, accepted by the independent checker."]
+        lines += ["", f"Certificate: {size} characters, accepted by the kernel."]
     lines += [f"Note: {note}" for note in proof.notes]
     return "\n".join(lines)
 
@@ -354,4 +355,5 @@ _WORDS: dict[str, Callable[..., list[str]]] = {
     "selection": _selection,
     "square": _square,
     "finite": _finite,
+    "contributions": lambda _, ledger: words(ledger),
 }

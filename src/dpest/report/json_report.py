@@ -6,13 +6,16 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from dpest import __version__
 from dpest.evidence import Evidence, Measure, Witness
+from dpest.report.sentence import sentence
 from dpest.verdict import Verdict
 
 FORMAT = "dpest-verdict/1"
@@ -46,6 +49,8 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "lower": bound(verdict.lower),
         "upper": bound(verdict.upper),
         "floating_point": floating_point(verdict),
+        "sentence": sentence(verdict),
+        "demonstration": demonstration(verdict),
         "evidence": [{"side": e.side, **(bound(e) or {})} for e in verdict.evidence],
         "notes": list(verdict.notes),
         "alpha": verdict.alpha,
@@ -54,6 +59,11 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "interrupted": bool(verdict.details.get("interrupted")),
         "details": plain(verdict.details),
     }
+
+
+def demonstration(verdict: Verdict) -> dict[str, Any] | None:
+    found = verdict.demonstration
+    return None if found is None else plain(found.to_dict())
 
 
 def floating_point(verdict: Verdict) -> dict[str, Any] | None:
@@ -70,6 +80,7 @@ def bound(evidence: Evidence | None) -> dict[str, Any] | None:
         "value": plain(evidence.value),
         "standing": str(evidence.standing),
         "method": evidence.method,
+        "assumption": evidence.assumption,
         "measure": measure(evidence.measure),
         "arithmetic": evidence.arithmetic,
         "witness": witness(evidence.witness),
@@ -114,8 +125,16 @@ def plain(value: Any) -> Any:
         return number if math.isfinite(number) else ("inf" if number > 0 else "-inf")
     if isinstance(value, Fraction):
         return str(value)
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):  # a DataFrame
+        return [plain(row) for row in value.to_dict("records")]
+    if isinstance(value, SimpleNamespace):
+        return plain(vars(value))
+    if isinstance(value, np.void):  # a row of a structured array
+        return plain(dict(zip(value.dtype.names or (), value.tolist(), strict=True)))
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, set, frozenset, np.ndarray, range)):
         return [plain(v) for v in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
     return str(value)

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dpest.evidence import Evidence, Measure
+from dpest.report.sentence import sentence
 from dpest.verdict import MEET, Verdict
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def headline(verdict: Verdict) -> str:
     machine = verdict.floating_point
     if machine is None:
         return _answer(verdict)
-    leak = f"ε ≥ {number(machine.value)} ({machine.standing})"
+    leak = f"{symbol(machine.measure)} ≥ {number(machine.value)} ({machine.standing})"
     if verdict.floating_point_violated:
         return f"{_answer(verdict)}. FLOATING POINT VIOLATED: its doubles leak {leak}"
     claim = verdict.question.claim
@@ -66,8 +67,15 @@ def _answer(verdict: Verdict) -> str:
     if verdict.status == "proved" and upper is not None:
         said = f"{name} is {question.claim}; " if question.claim else f"{name}: "
         return f"PROVED: {said}{both}"
+    if _from_scores(verdict) and lower is not None and not question.claim:
+        return f"MEASURED: {name}: {letter} ≥ {number(lower.value)} ({obtained(lower)})"
     said = f"the claim {question.claim} of {name} is" if question.claim else f"{name} is"
     return f"UNSETTLED: {said} neither proved nor refuted; {both}"
+
+
+def _from_scores(verdict: Verdict) -> bool:
+    """Whether all that is known are scores that somebody else made."""
+    return "source" in verdict.details
 
 
 def interval(verdict: Verdict) -> str:
@@ -127,10 +135,10 @@ def advice(verdict: Verdict) -> str:
             + (f" {number(upper.value)}." if upper and math.isfinite(upper.value) else ".")
         )
     if verdict.floating_point_violated:
-        return (
-            "The mathematics holds, the machine's arithmetic doesn't: release through a mechanism "
-            "made for doubles (snapping, or discrete noise on a grid)."
-        )
+        said = "The mathematics holds, the machine's arithmetic doesn't: release through"
+        if verdict.status == "unsettled":
+            said = "Whatever the mathematics, the doubles give the input away: release through"
+        return f"{said} a mechanism made for doubles (snapping, or discrete noise on a grid)."
     if verdict.status in ("exact", "proved"):
         if claim is None:
             return "State a claim (--epsilon) to have it tested."
@@ -141,6 +149,11 @@ def advice(verdict: Verdict) -> str:
                 "`dpest calibrate` finds the least noise that still keeps it."
             )
         return "Nothing: the claim holds for the stated adjacency and domain."
+    if _from_scores(verdict):
+        return (
+            "Scores show a leak, never its absence: more of them, or better ones, raise the bound. "
+            "For an upper bound give dpest the code."
+        )
     if upper is None:
         return (
             "No upper bound was found; see the notes for what stood in the way of a proof. "
@@ -161,10 +174,22 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
         f"claim       {question.claim or 'none: measured only'}",
     ]
     blocks = [("Question", asked)]
+    shown = verdict.demonstration
+    if shown is not None:
+        title = f"Demonstration: refutes the claim in {shown.runs:,} runs on each input"
+        lines = [
+            f"inputs   {show_input(shown.x)}",
+            f"against  {show_input(shown.x2)}",
+            f"event    {shown.event}",
+            f"estimate {shown.p:.3g} of the runs against {shown.q:.3g}",
+            "run it   --replay FILE writes a script that needs the function and NumPy alone",
+        ]
+        blocks.insert(0, (title, lines))
     if verdict.lower is not None:
         low = verdict.lower
         title = f"At least {number(low.value)}: {obtained(low)} ({cost(low)})"
         blocks.append((title, witness_lines(low) + list(low.notes)))
+    blocks += _beside_bounds(verdict)
     if verdict.upper is not None:
         up = verdict.upper
         title = f"At most {number(up.value)}: {obtained(up)} ({cost(up)})"
@@ -178,6 +203,13 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
         found = "VIOLATED" if verdict.floating_point_violated else "no violation found"
         title = f"Floating point: {found}, ε ≥ {number(machine.value)} ({machine.standing})"
         blocks.append((title, witness_lines(machine) + list(machine.notes)))
+    if verdict.recorded is not None:
+        found = len(verdict.recorded.details["recorded"]["findings"])
+        title = (
+            f"Grey box: {found or 'no'} finding{'' if found == 1 else 's'}, the pair costs "
+            f"{number(verdict.recorded.value)} (no bound; {cost(verdict.recorded)})"
+        )
+        blocks.append((title, witness_lines(verdict.recorded) + list(verdict.recorded.notes)))
     growth = verdict.details.get("growth")
     if growth:
         rows = [
@@ -198,8 +230,26 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
     return blocks
 
 
+def _beside_bounds(verdict: Verdict) -> list[tuple[str, list[str]]]:
+    """What is no bound: estimates, and bounds that rest on an assumption."""
+    blocks = []
+    for e in verdict.evidence:
+        letter = symbol(e.measure)
+        if not e.standing.is_bound:
+            about = e.details.get("of")
+            title = f"Estimate: {letter} ≈ {number(e.value)} ± {number(e.error)}, no bound"
+            blocks.append((title, [about] if about else []))
+        elif e.assumption:
+            title = f"At least {number(e.value)} if {e.assumption}: {obtained(e)}"
+            blocks.append((title, witness_lines(e)))
+        elif e.measure != verdict.question.measure:
+            title = f"{letter} is at least {number(e.value)}: {obtained(e)}"
+            blocks.append((title, witness_lines(e)))
+    return blocks
+
+
 def plain(verdict: Verdict, verbose: bool = False) -> str:
-    lines = [headline(verdict)]
+    lines = [headline(verdict), *filter(None, [sentence(verdict)])]
     for title, body in sections(verdict, verbose):
         lines += ["", title, *[f"  {line}" for line in body]]
     return "\n".join(lines)
@@ -213,6 +263,8 @@ def show(verdict: Verdict, console: Console, verbose: bool = False, quiet: bool 
     console.print(Text(headline(verdict), style=style), soft_wrap=True)
     if quiet:
         return
+    if said := sentence(verdict):
+        console.print(Text(said), soft_wrap=True)
     for title, body in sections(verdict, verbose):
         console.print()
         console.print(Text(title, style="bold"), soft_wrap=True)

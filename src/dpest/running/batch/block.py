@@ -28,7 +28,7 @@ from dpest.running.batch.scalar import ScalarGenerator
 from dpest.running.batch.values import NeedsScalar
 from dpest.running.black_box import GlobalState, global_randomness
 from dpest.running.seeds import block_seed, generator_of
-from dpest.running.skeleton import flatten, unflatten
+from dpest.running.skeleton import consumed, flatten, raised_output, unflatten
 from dpest.running.time_limit import Clock, where_defined
 
 _SMALL = 8  # so few runs are finished one by one: array operations no longer pay
@@ -131,7 +131,7 @@ class BlockReader:
     def _call(self, rng: Any) -> Any:
         self.clock.start()
         try:
-            return self._function(self._fresh(), rng)
+            return consumed(self._function(self._fresh(), rng))
         finally:
             self.clock.stop()
 
@@ -259,7 +259,7 @@ class BlockReader:
             rng.restart(values)
             clock.start()
             try:
-                outputs.append(function(copied(), rng))
+                outputs.append(consumed(function(copied(), rng)))
             except Exception as error:
                 outputs.append(Raised(error))
             if len(outputs) == count:
@@ -281,7 +281,7 @@ class Raised:
 
     def __init__(self, error: Exception) -> None:
         self.error = error
-        self.output = f"raises {type(error).__name__}"
+        self.output = raised_output(error)
 
 
 def _single(arrays: Any) -> ScalarGenerator:
