@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dpest.ask.patterns import patterns
 from dpest.attacks.budget import Budget
 from dpest.attacks.sampler import MechanismSampler, Sampler
-from dpest.errors import DpestError, InputError
+from dpest.errors import DpestError, InputError, StateError
 from dpest.evidence import ESTIMATE, Evidence, Measure
 from dpest.running.skeleton import flatten
 from dpest.running.watchdog import Deadline, TimeUp, watched
@@ -245,6 +245,8 @@ def statistical(campaign: Campaign) -> list[Evidence]:
         return _by_scores(campaign, sampler)
     try:
         found = search_pair(campaign, sampler, SEARCH_SHARE, campaign.alpha / 2)
+    except StateError:
+        raise
     except DpestError as reason:
         campaign.notes.append(f"no sampling: {reason}")
         return []
@@ -307,6 +309,8 @@ def _by_scores(campaign: Campaign, sampler: MechanismSampler) -> list[Evidence]:
             seed=campaign.seed,
             progress=campaign.progress,
         )
+    except StateError:
+        raise
     except DpestError as reason:
         campaign.notes.append(f"no sampling: {reason}")
         return []

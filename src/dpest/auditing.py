@@ -50,6 +50,7 @@ def audit(
     workers: int = 1,
     cluster: str | None = None,
     state: str | None = None,
+    state_repair: bool = False,
     device: str = "numpy",
     patience: float = 1.0,
 ) -> Verdict:
@@ -94,7 +95,7 @@ def audit(
             patience=patience,
         )
 
-    with _running(workers, cluster, state) as runner:
+    with _running(workers, cluster, state, state_repair) as runner:
         if len(lengths) == 1:
             return at(lengths[0], runner).run()
         from dpest.growth import growth
@@ -103,14 +104,16 @@ def audit(
 
 
 @contextmanager
-def _running(workers: int, cluster: str | None, state: str | None) -> Iterator[Runner | None]:
+def _running(
+    workers: int, cluster: str | None, state: str | None, repair: bool = False
+) -> Iterator[Runner | None]:
     """A runner for the runs of an attack; none where they are made here and not kept."""
     if workers == 1 and cluster is None and state is None:
         yield None
         return
     from dpest.execution.runner import open_runner
 
-    with open_runner(workers, cluster, state) as runner:
+    with open_runner(workers, cluster, state, repair) as runner:
         yield runner
 
 
@@ -168,6 +171,7 @@ def attack(
     workers: int = 1,
     cluster: str | None = None,
     state: str | None = None,
+    state_repair: bool = False,
     device: str = "numpy",
     **options: Any,
 ) -> Evidence:
@@ -207,7 +211,7 @@ def attack(
     elif x is not None:
         _neighbours(question.mechanism, x, x2, question.adjacency)
         x, x2 = as_taken(question.mechanism, x, x2)
-    with _running(workers, cluster, state) as runner:
+    with _running(workers, cluster, state, state_repair) as runner:
         campaign = Campaign(
             question,
             alpha=alpha,

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from dpest.cli.output import check_writable, write
+from dpest.errors import InputError
 
 __all__ = [
     "absolute",
@@ -96,6 +97,11 @@ def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option(
                 "--state", metavar="FILE", help="Keep finished runs here; go on after a kill."
+            ),
+            click.option(
+                "--state-repair",
+                is_flag=True,
+                help="Drop the damaged blocks of the state file.",
             ),
             click.option(
                 "--device",
