@@ -25,11 +25,15 @@ __all__ = [
 ]
 
 
+# What `ast.literal_eval` raises on what is no literal, or one that is nested too deeply.
+_UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
+
+
 def value_of(text: str) -> Any:
     """A Python literal, or the text itself: `0.1`, `[1, 2]`, `True`, `name`."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except _UNREADABLE:
         return text
 
 
@@ -49,7 +53,7 @@ def input_of(text: str) -> Any:
     """One input of a pair, written as a Python literal."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except _UNREADABLE:
         raise click.BadParameter(
             f"{text!r} is not an input; write a number or a list, such as '[1, 1, 1]'",
             param_hint="--pair",
@@ -60,16 +64,20 @@ def lengths(text: str | None) -> int | range | None:
     """`10`, or `1..20` for a range that includes both ends."""
     if text is None:
         return None
+    from dpest.ask.arguments import check_arguments
+
     first, dots, last = text.partition("..")
     try:
         if dots:
             low, high = int(first), int(last)
             if not 1 <= low <= high:
                 raise ValueError
+            check_arguments(length=range(low, high + 1))
             return range(low, high + 1)
-        if int(text) < 1:
-            raise ValueError
+        check_arguments(length=int(text))
         return int(text)
+    except InputError:
+        raise
     except ValueError:
         raise click.BadParameter(
             f"{text!r} is not a length; write 10, or 1..20", param_hint="--length"
