@@ -15,7 +15,7 @@ from dpest.attacks.methods import RECORDED_PAIRS, SEARCH_SHARE, gravity
 from dpest.attacks.protocol import Pair
 from dpest.attacks.sampler import MechanismSampler, Sampler
 from dpest.attacks.statdp.arguments import missing_parameters
-from dpest.errors import DpestError, InputError
+from dpest.errors import DpestError, InputError, StateError
 from dpest.evidence import ESTIMATE, Evidence, Measure
 from dpest.running.skeleton import flatten
 from dpest.running.watchdog import Deadline, TimeUp, watched
@@ -46,8 +46,9 @@ def attack(
 ) -> Evidence:
     """One attack by name, on a given pair or on the pairs of the question."""
     evidence = _attack(campaign, method, x, x2, **options)
-    adjacency = campaign.question.adjacency.describe()
-    return evidence.with_(details={**evidence.details, "adjacency": adjacency})
+    question = campaign.question
+    about = {"adjacency": question.adjacency.describe(), "limit": question.limit}
+    return evidence.with_(details={**evidence.details, **about})
 
 
 def _attack(
@@ -179,6 +180,8 @@ def statistical(campaign: Campaign) -> list[Evidence]:
         return _by_scores(campaign, sampler)
     try:
         found = search_pair(campaign, sampler, SEARCH_SHARE, alpha / 2)
+    except StateError:
+        raise
     except DpestError as reason:
         campaign.notes.append(f"no sampling: {reason}")
         return []
@@ -241,6 +244,8 @@ def _by_scores(campaign: Campaign, sampler: MechanismSampler) -> list[Evidence]:
             seed=campaign.seed,
             progress=campaign.progress,
         )
+    except StateError:
+        raise
     except DpestError as reason:
         campaign.notes.append(f"no sampling: {reason}")
         return []

@@ -269,7 +269,7 @@ class Campaign:
             lower = self.verdict().lower
             bound = lower.value if lower is not None else 0.0
             spent = time.monotonic() - self.started
-            self.progress(Progress("audit", runs, spent, bound, stage))
+            self.progress(Progress("audit", runs, spent, bound, stage, self.verdict))
 
     # Upper bounds ----------------------------------------------------------------------------
 
@@ -675,6 +675,7 @@ class Campaign:
         """The sequential audit on the pair that looks worst, for code that can only be run."""
         from dpest.attacking import statistical
 
+        self.tell("sampling")
         self.evidence += statistical(self)
 
     def attack(self, method: str, x: Any = None, x2: Any = None, **options: Any) -> Evidence:
@@ -695,6 +696,7 @@ class Campaign:
 
         mechanism = self.question.mechanism
         if self.floating_point or mechanism.about.get("floating_point"):
+            self.tell("the machine's doubles")
             self.evidence += floating_point(self)
         elif (
             self.floating_point is None

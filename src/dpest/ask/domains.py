@@ -226,6 +226,8 @@ class Integers(Reals):
     def size(self) -> int | None:
         if self.width == math.inf or not isinstance(self.length, int):
             return None
+        if self.length * math.log2(self.width + 1) > 64:
+            return None
         count = (int(self.width) + 1) ** self.length
         return count if count <= _MANY else None
 
