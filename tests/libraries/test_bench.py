@@ -107,8 +107,6 @@ def test_a_library_that_is_not_there_is_listed(tmp_path):
     )
     fake.chmod(0o755)
     rows = bench.select(["opacus"])
-    cells, missing = bench.run(
-        rows, settings=Settings(), python={"opacus": str(fake)}, workers=1
-    )
+    cells, missing = bench.run(rows, settings=Settings(), python={"opacus": str(fake)}, workers=1)
     assert cells == []
     assert missing == {"opacus": "not there"}

@@ -204,7 +204,9 @@ class Proof:
         return math.nextafter(math.sqrt(2 * self.value(unit_value)), math.inf)
 
     def bound_text(self) -> str:
-        name = {"zcdp": "ρ", "gdp": "μ", "renyi": "the Rényi divergence"}.get(self.measure.kind, "ε")
+        name = {"zcdp": "ρ", "gdp": "μ", "renyi": "the Rényi divergence"}.get(
+            self.measure.kind, "ε"
+        )
         if self.exponential is not None:
             return f"e^{name} = {self.exponential}"
         if self.bound is None:

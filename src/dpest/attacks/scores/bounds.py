@@ -224,7 +224,12 @@ def _divergence(
 
 
 def _of_curve(
-    curve: ScoreCurve, value: float, what: str, estimate: float, error: float, details: dict[str, Any]
+    curve: ScoreCurve,
+    value: float,
+    what: str,
+    estimate: float,
+    error: float,
+    details: dict[str, Any],
 ) -> Found:
     threshold, x, y = curve.witness()
     return Found(
@@ -257,8 +262,6 @@ def _mu_worth(inside: Floats, outside: Floats, rng: np.random.Generator) -> floa
     return mu - error
 
 
-def _odds_worth(
-    inside: Floats, outside: Floats, delta: float, rng: np.random.Generator
-) -> float:
+def _odds_worth(inside: Floats, outside: Floats, delta: float, rng: np.random.Generator) -> float:
     share = len(inside) / max(len(inside) + len(outside), 1)
     return extremes.extreme_labels(inside, outside, share, rng).promise(delta)

@@ -280,4 +280,3 @@ class Account:
         if abs(total - high) <= high / 10**6 and self.delta(total) <= delta:
             return min(total, high)
         return high
-

@@ -205,9 +205,7 @@ def _joint(way: Way, symbols: set[Private]) -> list[_Added]:
         conditions = tuple(dict.fromkeys(c for case in chosen for c in case.conditions))
         if way.terms.empty(conditions):
             continue
-        adds = {
-            k: dict(zip(passes, chosen, strict=True))[k[1]].adds[k[2]] for k in sorted(symbols)
-        }
+        adds = {k: dict(zip(passes, chosen, strict=True))[k[1]].adds[k[2]] for k in sorted(symbols)}
         found.append(_added(way, conditions, adds))
     return found
 
@@ -323,9 +321,7 @@ def _sum_of_sizes(slopes: Shift, move: Move) -> Fraction | None:
     return total
 
 
-def _diagonal(
-    weights: Shift, move: Move, squares: bool
-) -> Fraction | None:
+def _diagonal(weights: Shift, move: Move, squares: bool) -> Fraction | None:
     """Σ w·Δ² (or Σ w·|Δ|) over single symbols, by groups where that is less."""
     total = ZERO
     left = dict(weights)

@@ -247,7 +247,9 @@ class Terms:
         if op in ("exp", "npexp"):
             if op == "exp" and (high is None or high > 700):
                 raise Invalid("an exponential of a record that may overflow")
-            least = Fraction(0) if low is None or low < -4000 else max(exp_range(low)[0], Fraction(0))
+            least = (
+                Fraction(0) if low is None or low < -4000 else max(exp_range(low)[0], Fraction(0))
+            )
             return least, None if high is None or high > 700 else exp_range(high)[1]
         if op == "sqrt":
             if low is None or low < 0:

@@ -118,7 +118,9 @@ def _end(value: Extended) -> End:
 
 def _inputs(columns: Columns) -> Inputs:
     inf = float("inf")
-    ranges = tuple((-inf if a is None else a, inf if b is None else b) for a, b, _ in columns.values())
+    ranges = tuple(
+        (-inf if a is None else a, inf if b is None else b) for a, b, _ in columns.values()
+    )
     return Inputs("integers" if all(w for _, _, w in columns.values()) else "reals", ranges)
 
 

@@ -48,7 +48,9 @@ def contributions(question: Question) -> Found:
     """The reading of a mechanism that its runs agree with; RefusedError says what stood in the way."""
     started = time.perf_counter()
     if question.adjacency.name not in ("replace_one", "add_remove_one"):
-        raise RefusedError(f"{question.adjacency.name}: no single record is replaced, comes or goes")
+        raise RefusedError(
+            f"{question.adjacency.name}: no single record is replaced, comes or goes"
+        )
     first: RefusedError | None = None
     for data in _shapes(question):
         try:

@@ -143,7 +143,8 @@ def _one(
             ) from None
     if fitting != 1:
         raise ReplayError(
-            f"the function is not what was read of it: {fitting} ways fit a run on {given!r}", _ADVICE
+            f"the function is not what was read of it: {fitting} ways fit a run on {given!r}",
+            _ADVICE,
         )
 
 
@@ -189,7 +190,9 @@ class _Run:
             raise _Different("it draws less noise")
         found, size, value = self.left.pop(0)
         if found != family or not math.isclose(size, scale, rel_tol=1e-12):
-            raise _Different(f"it draws {found} noise of scale {size:g}, not {family} {float(scale):g}")
+            raise _Different(
+                f"it draws {found} noise of scale {size:g}, not {family} {float(scale):g}"
+            )
         return value
 
     def finish(self) -> None:
@@ -219,7 +222,9 @@ class _Run:
             return (self._coin(name, place) < chance) == (truth.relation == "heads")
         assert truth.form is not None
         value = self.value(truth.form, record)
-        return {">": value > 0, ">=": value >= 0, "==": value == 0, "!=": value != 0}[truth.relation]
+        return {">": value > 0, ">=": value >= 0, "==": value == 0, "!=": value != 0}[
+            truth.relation
+        ]
 
     def _coin(self, name: Any, place: int) -> float:
         if (name, place) not in self.coins:
@@ -336,7 +341,9 @@ def _public(node: Any, *inner: float) -> float:
         raise _Different("rounding can't be followed")
     if name == "int":
         return float(int(inner[0]))
-    return float({"//": lambda a, b: a // b, "%": lambda a, b: a % b, "**": lambda a, b: a**b}[name](*inner))
+    return float(
+        {"//": lambda a, b: a // b, "%": lambda a, b: a % b, "**": lambda a, b: a**b}[name](*inner)
+    )
 
 
 _FUNCTIONS: dict[str, Any] = {

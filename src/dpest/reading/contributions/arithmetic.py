@@ -81,7 +81,9 @@ def natively(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any
     """A call on plain values; what raises ends the reading."""
     try:
         with np.errstate(all="ignore"):
-            found = function(*map(to_native, arguments), **{k: to_native(v) for k, v in named.items()})
+            found = function(
+                *map(to_native, arguments), **{k: to_native(v) for k, v in named.items()}
+            )
     except Exception as error:
         raise Unread(f"a call that raises {type(error).__name__}: {error}") from None
     return from_native(found)
@@ -148,7 +150,9 @@ class Arithmetic(Choices):
     # Scalars -------------------------------------------------------------------------------------
 
     def scalar(self, op: str, a: Any, b: Any) -> Any:
-        if op in ("&", "|") and all(isinstance(v, (Truth, Combined, bool, np.bool_)) for v in (a, b)):
+        if op in ("&", "|") and all(
+            isinstance(v, (Truth, Combined, bool, np.bool_)) for v in (a, b)
+        ):
             return self.joined(op == "&", a, b)
         x, y = self.form(a), self.form(b)
         if op == "+":

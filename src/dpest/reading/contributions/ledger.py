@@ -143,7 +143,11 @@ class Recording(Arithmetic):
 
     def sum_rows(self, rows: Rows) -> Any:
         """rows.sum(axis=0): a number, or an array of numbers."""
-        shapes = {c.element.shape if isinstance(c.element, Array) else None for c in rows.cases if c.present}
+        shapes = {
+            c.element.shape if isinstance(c.element, Array) else None
+            for c in rows.cases
+            if c.present
+        }
         if not shapes:
             return 0
         if len(shapes) != 1:
@@ -201,7 +205,9 @@ class Recording(Arithmetic):
                 continue
             elements = iter(chosen)
             given = [next(elements).element if isinstance(v, Rows) else v for v in values]
-            found += [Case(c, e) for c, e in self.in_record(conditions, lambda g=given: function(*g))]
+            found += [
+                Case(c, e) for c, e in self.in_record(conditions, lambda g=given: function(*g))
+            ]
         return Rows(tuple(found), any(r.array for r in rows))
 
     def in_record(self, known: tuple[Truth, ...], one: Any) -> list[tuple[tuple[Truth, ...], Any]]:
@@ -248,7 +254,11 @@ class Recording(Arithmetic):
         node = self.terms.nodes[symbol]
         if node[0] == "noise":
             return symbol not in self.watched
-        return node[0] == "abs" and bool(self.terms.kinds[symbol] & NOISE) and self.is_rejection(node[1])
+        return (
+            node[0] == "abs"
+            and bool(self.terms.kinds[symbol] & NOISE)
+            and self.is_rejection(node[1])
+        )
 
 
 def _size(shape: tuple[int, ...]) -> int:

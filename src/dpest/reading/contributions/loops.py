@@ -285,9 +285,7 @@ class Loops(Recording):
             if any(a is None for _, parts in adds for a in parts):
                 return Left()
             found = self.sums(adds)
-            cells = [
-                self.form(b) + s for b, s in zip(before.cells, found, strict=True)
-            ]
+            cells = [self.form(b) + s for b, s in zip(before.cells, found, strict=True)]
             return Array(before.shape, list(cells))
         if isinstance(old, Form):
             parts = [(c, [self._added(old, n)]) for c, n in after]
@@ -412,7 +410,9 @@ class Loops(Recording):
             raise Unread("a loop over the keys of the data that decides more than a threshold")
         ((noisy, shown),) = self.key_rows
         noise = self.terms.symbol(("noise", first))
-        if noisy.terms != tuple(sorted(((noise, Fraction(1)), (noisy_key(noisy, noise), Fraction(1))))):
+        if noisy.terms != tuple(
+            sorted(((noise, Fraction(1)), (noisy_key(noisy, noise), Fraction(1))))
+        ):
             raise Unread("a count with more than its own noise")
         threshold = None
         for script, (changed, appended, puts) in found:
@@ -537,7 +537,9 @@ class Loops(Recording):
                 instruction = frame.code.instructions[frame.pc]
                 if self.steps > steps + 200 or instruction.op in ("return", "next", "yield"):
                     return False
-                if instruction.op == "branch" and not is_plain(frame.registers[instruction.uses[0]]):
+                if instruction.op == "branch" and not is_plain(
+                    frame.registers[instruction.uses[0]]
+                ):
                     return False
                 self.step(frame, instruction)
             drawn = self.ledger.noises[count:]
@@ -547,8 +549,12 @@ class Loops(Recording):
                 len(self.ledger.passes),
                 len(self.ledger.gates),
             )
-            names = {name for place, _, _ in start.changes() for name in place[1:2]
-                     if place[0] == "register"}
+            names = {
+                name
+                for place, _, _ in start.changes()
+                for name in place[1:2]
+                if place[0] == "register"
+            }
             inside = any(place[0] == "inside" for place, _, _ in start.changes())
             alike = all(
                 self._alike(before[name], frame.registers.get(name), count, noise)

@@ -363,7 +363,9 @@ class Machine(Loops):
             if np.ndim(chosen) == 0:
                 owner.cells[int(chosen)] = value
             else:
-                given = self.broadcast(lambda _, v: v, Array(chosen.shape, [0] * chosen.size), value)
+                given = self.broadcast(
+                    lambda _, v: v, Array(chosen.shape, [0] * chosen.size), value
+                )
                 for place, cell in zip(chosen.ravel(), given.cells, strict=True):
                     owner.cells[int(place)] = cell
         else:

@@ -261,7 +261,9 @@ def _sorted(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 @entry(builtins.set, builtins.frozenset)
 def _set(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = _given(arguments, named, "x")
-    if isinstance(value, (Seq, Map)) and (getattr(value, "bag", False) or getattr(value, "open", False)):
+    if isinstance(value, (Seq, Map)) and (
+        getattr(value, "bag", False) or getattr(value, "open", False)
+    ):
         return PublicValue()
     raise Unread("a set")
 
@@ -390,9 +392,7 @@ def _clipped(m: Machine, value: Any, low: Any, high: Any) -> Any:
 
 @entry(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.atleast_1d)
 def _as_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, dtype, _ = _given(
-        arguments, named, "x", "dtype", "copy", dtype=None, copy=None
-    )
+    value, dtype, _ = _given(arguments, named, "x", "dtype", "copy", dtype=None, copy=None)
     _float_type(dtype)
     return _array(m, value)
 
@@ -404,9 +404,7 @@ def _float_type(dtype: Any) -> None:
 
 @entry(np.sum)
 def _np_sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, axis, keep = _given(
-        arguments, named, "a", "axis", "keepdims", axis=None, keepdims=False
-    )
+    value, axis, keep = _given(arguments, named, "a", "axis", "keepdims", axis=None, keepdims=False)
     return _summed(m, _array(m, value), axis, keep)
 
 
@@ -529,7 +527,11 @@ def _check_bins(m: Machine, element: Any, least: int) -> None:
     if is_number(element):
         low = high = element
     else:
-        node = m.terms.nodes[element.terms[0][0]] if isinstance(element, Form) and element.terms else ("",)
+        node = (
+            m.terms.nodes[element.terms[0][0]]
+            if isinstance(element, Form) and element.terms
+            else ("",)
+        )
         if node[0] != "field" or element != m.terms.of(*node) or not m.fields[node[2]][2]:
             raise Unread("bincount of values that are not whole numbers of the data")
         low, high, _ = m.fields[node[2]]
@@ -596,7 +598,9 @@ def _cumsum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 def draw(m: Machine, family: str, arguments: list[Any], named: dict[str, Any]) -> Any:
     """A method of the generator."""
     if family in ("laplace", "normal"):
-        loc, scale, size = _given(arguments, named, "loc", "scale", "size", loc=0.0, scale=1.0, size=None)
+        loc, scale, size = _given(
+            arguments, named, "loc", "scale", "size", loc=0.0, scale=1.0, size=None
+        )
         return _noise(m, family, loc, scale, size)
     if family == "standard_normal":
         (size,) = _given(arguments, named, "size", size=None)
@@ -630,7 +634,9 @@ def _noise(m: Machine, family: str, loc: Any, scale: Any, size: Any) -> Any:
             elif np.broadcast_shapes(shape, value.shape) != shape:
                 raise Unread("noise of another shape than its location")
     if shape is None:
-        return m.binary("+", loc, _one(m, family, scale)) if not _zero(loc) else _one(m, family, scale)
+        return (
+            m.binary("+", loc, _one(m, family, scale)) if not _zero(loc) else _one(m, family, scale)
+        )
     scales = m.broadcast(lambda _, s: s, Array(shape, [0] * int(np.prod(shape))), scale)
     drawn = scales.map(lambda s: _one(m, family, s))
     return drawn if _zero(loc) else m.binary("+", loc, drawn)
@@ -724,7 +730,9 @@ class _Methods:
         if isinstance(owner, Form) and name == "item" and not arguments:
             return owner
         if (is_number(owner) or isinstance(owner, str)) and _plain(arguments, named):
-            return natively(lambda o, *a, **k: getattr(o, name)(*a, **k), owner, *arguments, **named)
+            return natively(
+                lambda o, *a, **k: getattr(o, name)(*a, **k), owner, *arguments, **named
+            )
         raise Unread(f"the method `{name}` of {type(owner).__name__}")
 
     def _of_array(
