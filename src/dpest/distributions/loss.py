@@ -24,7 +24,6 @@ from dpest.errors import DomainError, RefusedError
 from dpest.evidence import Witness, up_to_rounding
 from dpest.reading.paths import Trace
 
-
 _QUADRATURE = 1e-12  # the error of δ where nothing was laid on a grid
 
 

@@ -267,7 +267,7 @@ class Account:
         low, high = ZERO, ONE
         while self.delta(high) > delta:
             low, high = high, 2 * high
-            if high > most or high > 64 and self.needs_laws:
+            if high > most or (high > 64 and self.needs_laws):
                 return None
         while high - low > high / 10**7:
             middle = rounded((low + high) / 2, True, 48)

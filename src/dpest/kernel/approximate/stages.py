@@ -286,7 +286,7 @@ def _apart(way: Way, symbols: set[Private]) -> Iterator[Move]:
         adds = {k: Form(((k[1], ONE),), ZERO) for k in mine}
         one = _added(way, (), adds)
         move = _difference(one, one)
-        sizes: dict[Private, Fraction | None] = {k: ZERO for k in symbols}
+        sizes: dict[Private, Fraction | None] = dict.fromkeys(symbols, ZERO)
         sizes.update(move.sizes)
         yield Move(sizes, move.groups)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.contributions.choices import Choices
-from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Terms, Unread, number
+from dpest.reading.contributions.forms import NOISE, SUM, TOTAL, Form, Terms, Unread, number
 from dpest.reading.contributions.values import (
     Array,
     Case,

@@ -98,9 +98,7 @@ class Snapshot:
             self.frame.registers[place[1]] = value
             return
         owner = self.kept[place[1]][0]
-        if isinstance(owner, Seq):
-            owner.items[place[2]] = value
-        elif isinstance(owner, Map):
+        if isinstance(owner, Seq) or isinstance(owner, Map):
             owner.items[place[2]] = value
         elif isinstance(owner, Array):
             owner.cells[place[2]] = value

@@ -669,4 +669,4 @@ def _plain_list(value: Any) -> bool:
     )
 
 
-__all__ = ["Frame", "Machine", "RECORD", "SUM", "Fraction", "Uniforms"]
+__all__ = ["RECORD", "SUM", "Fraction", "Frame", "Machine", "Uniforms"]
