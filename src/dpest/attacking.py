@@ -81,24 +81,12 @@ def _attack(
             question.limit,
         )
     if method == "recorded":
-        from dpest.attacks.recorded import recorded_attack
-
         pairs = [(x, x2)] if x is not None else pairs_of(campaign)[:RECORDED_PAIRS]
-        all_found = [
-            recorded_attack(
-                question.mechanism,
-                one,
-                two,
-                limit=question.limit,
-                measure=question.measure,
-                seed=campaign.seed,
-            )
-            for one, two in pairs
-        ]
-        return max(all_found, key=_gravity)
+        return max((_recorded_pair(campaign, pair) for pair in pairs), key=_gravity)
     if question.measure.kind != "epsilon":
         raise InputError(
-            f"the attack {method} bounds ε, or ε at a δ; the method scores bounds {question.measure}"
+            f"the attack {method} bounds ε, or ε at a δ; "
+            f"the method scores bounds {question.measure}"
         )
     if method == "sequential":
         from dpest.attacks.sequential import sequential_attack
@@ -353,24 +341,12 @@ def runs_to_catch(claim: float, true: float, alpha: float, missed: float) -> int
 
 def recorded(campaign: Campaign) -> list[Evidence]:
     """The grey box on the question's pairs, for code that can only be run: its worst finding."""
-    from dpest.attacks.recorded import recorded_attack
-
-    question = campaign.question
     deadline = Deadline(RECORDED_SECONDS)
     found: list[Evidence] = []
     try:
         with watched(Deadline(RECORDED_LIMIT)):
-            for x, x2 in pairs_of(campaign)[:RECORDED_PAIRS]:
-                found.append(
-                    recorded_attack(
-                        question.mechanism,
-                        x,
-                        x2,
-                        limit=question.limit,
-                        measure=question.measure,
-                        seed=campaign.seed,
-                    )
-                )
+            for pair in pairs_of(campaign)[:RECORDED_PAIRS]:
+                found.append(_recorded_pair(campaign, pair))
                 if deadline.passed():
                     break
     except TimeUp:
@@ -378,6 +354,19 @@ def recorded(campaign: Campaign) -> list[Evidence]:
     except DpestError as reason:
         campaign.notes.append(f"no grey box: {reason}")
     return [max(found, key=_gravity)] if found else []
+
+
+def _recorded_pair(campaign: Campaign, pair: Pair) -> Evidence:
+    from dpest.attacks.recorded import recorded_attack
+
+    question = campaign.question
+    return recorded_attack(
+        question.mechanism,
+        *pair,
+        limit=question.limit,
+        measure=question.measure,
+        seed=campaign.seed,
+    )
 
 
 def _gravity(evidence: Evidence) -> tuple[bool, bool, float]:
