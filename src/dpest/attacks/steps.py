@@ -21,7 +21,7 @@ import numpy as np
 
 from dpest.ask.adjacency import Adjacency
 from dpest.ask.declaration import Mechanism
-from dpest.ask.domains import Domain, Records, Reals
+from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.entries import as_code
 from dpest.errors import RefusedError
 from dpest.evidence import Evidence, Measure, Witness, confidence
