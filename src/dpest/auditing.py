@@ -147,6 +147,10 @@ def _running(
     if workers == 1 and cluster is None and state is None:
         yield None
         return
+    if state is not None:
+        from dpest.execution.state import check_path
+
+        check_path(state)
     from dpest.execution.runner import open_runner
 
     with open_runner(workers, cluster, state, repair) as runner:
@@ -223,8 +227,8 @@ def attack(
     `estimate`). It names each place where noise meets a value, with the sensitivity that was
     measured there.
     """
-    stated = ("target", "x", "x2", "samples", "options")
-    check_arguments(**{name: value for name, value in locals().items() if name not in stated})
+    given, free = dict(locals()), ("target", "x", "x2", "samples", "options")
+    check_arguments(**{name: value for name, value in given.items() if name not in free})
     if samples is not None:
         return _attack_samples(target, samples, epsilon, delta, claim, alpha, seed, options)
     if target is None:

@@ -45,7 +45,7 @@ def parse_domain(text: str | Domain) -> Domain:
         if colon and len(numbers) == 2 and "length" in inspect.signature(maker).parameters:
             numbers = [ANY, *numbers]
         return maker(*numbers, **named)
-    except (TypeError, ValueError, SyntaxError) as error:
+    except (TypeError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
         raise InputError(f"can't read the domain {text!r}: {error}") from None
 
 
