@@ -124,7 +124,7 @@ def _device(name: str, value: Any) -> None:
         )
 
 
-_DEVICE = re.compile(r"^(numpy|cpu|(torch:)?(cpu|cuda|mps|xpu)(:[0-9]{1,2})?)$")
+_DEVICE = re.compile(r"^(numpy|cpu|torch:cpu|(torch:)?cuda(:[0-9]{1,2})?)$")
 _text = _one_of("a word", str)
 _flag = _one_of("True or False", bool)
 _CHECKS: dict[str, Callable[[str, Any], None]] = {
