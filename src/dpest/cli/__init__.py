@@ -7,6 +7,7 @@ import importlib
 import io
 import signal
 import sys
+import warnings
 from typing import Any
 
 import click
@@ -94,6 +95,8 @@ def run(argv: list[str] | None = None) -> int:
     """The exit status of a command line."""
     from dpest.cli.isolation import say, silence
 
+    # Python's parser warns of odd literals in what was typed; that is refused in our words.
+    warnings.filterwarnings("ignore", category=SyntaxWarning, module="<unknown>")
     try:
         status = answered(lambda: dpest.main(args=argv, prog_name="dpest", standalone_mode=False))
         say("")
