@@ -321,24 +321,12 @@ def runs_to_catch(claim: float, true: float, alpha: float, missed: float) -> int
 
 def recorded(campaign: Campaign) -> list[Evidence]:
     """The grey box on the question's pairs, for code that can only be run: its worst finding."""
-    from dpest.attacks.recorded import recorded_attack
-
-    question = campaign.question
     deadline = Deadline(RECORDED_SECONDS)
     found: list[Evidence] = []
     try:
         with watched(Deadline(RECORDED_LIMIT)):
-            for x, x2 in pairs_of(campaign)[:RECORDED_PAIRS]:
-                found.append(
-                    recorded_attack(
-                        question.mechanism,
-                        x,
-                        x2,
-                        limit=question.limit,
-                        measure=question.measure,
-                        seed=campaign.seed,
-                    )
-                )
+            for pair in pairs_of(campaign)[:RECORDED_PAIRS]:
+                found.append(_recorded_pair(campaign, pair))
                 if deadline.passed():
                     break
     except TimeUp:
@@ -346,6 +334,19 @@ def recorded(campaign: Campaign) -> list[Evidence]:
     except DpestError as reason:
         campaign.notes.append(f"no grey box: {reason}")
     return [max(found, key=gravity)] if found else []
+
+
+def _recorded_pair(campaign: Campaign, pair: Pair) -> Evidence:
+    from dpest.attacks.recorded import recorded_attack
+
+    question = campaign.question
+    return recorded_attack(
+        question.mechanism,
+        *pair,
+        limit=question.limit,
+        measure=question.measure,
+        seed=campaign.seed,
+    )
 
 
 def releases_doubles(campaign: Campaign) -> bool:

@@ -223,8 +223,9 @@ def attack(
     `estimate`). It names each place where noise meets a value, with the sensitivity that was
     measured there.
     """
-    stated = ("target", "x", "x2", "samples", "options")
-    check_arguments(**{name: value for name, value in locals().items() if name not in stated})
+    unchecked = ("target", "x", "x2", "samples", "options")
+    given = dict(locals())
+    check_arguments(**{k: v for k, v in given.items() if k not in (*unchecked, "unchecked")})
     if samples is not None:
         return _attack_samples(target, samples, epsilon, delta, claim, alpha, seed, options)
     if target is None:

@@ -6,7 +6,6 @@ about its error messages.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 from types import FunctionType

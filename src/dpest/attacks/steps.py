@@ -21,7 +21,7 @@ import numpy as np
 
 from dpest.ask.adjacency import Adjacency
 from dpest.ask.declaration import Mechanism
-from dpest.ask.domains import Domain, Records, Reals
+from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.entries import as_code
 from dpest.errors import RefusedError
 from dpest.evidence import Evidence, Measure, Witness, confidence
@@ -105,7 +105,9 @@ def _measured(
         x, x2, c, d = x2, x, d, c
     k1, k2 = int(event(c).sum()), int(event(d).sum())
     value = unconditional(k1, len(c), k2, len(d), alpha, delta)
-    shown = f"{event.name} {'above' if event.sign > 0 else 'below'} {event.sign * event.threshold:.6g}"
+    shown = (
+        f"{event.name} {'above' if event.sign > 0 else 'below'} {event.sign * event.threshold:.6g}"
+    )
     return Evidence(
         side="lower",
         value=max(0.0, value),

@@ -90,7 +90,7 @@ def _section(package: str, cells: Sequence[Cell], rows: Mapping[str, Row]) -> st
         "|" + "---|" * len(HEAD),
     ]
     lines += ["| " + " | ".join(t.replace("|", "\\|") for t in texts(c)) + " |" for c in cells]
-    lines += ["", f"The glue, after `{imports.splitlines()[0]}`:\n", "```python"]
+    lines += ["", f"The glue, after `{imports.splitlines()[0]}`:\n", "```py"]
     for cell in cells:
         row = rows[f"{package}: {cell['row']}"]
         lines += [f"# {row.name}: {_short(row.x)} against {_short(row.x2)}", row.glue]
