@@ -66,7 +66,7 @@ class Standing:
     most `alpha` over the randomness of the run. `estimate`: no guarantee; never used as a bound.
     """
 
-    name: Literal["proved", "exact", "certified", "confidence", "estimate"]
+    name: Literal["proved", "exact", "confidence", "estimate"]
     alpha: float | None = None
 
     def __post_init__(self) -> None:
@@ -85,7 +85,6 @@ class Standing:
 
 PROVED = Standing("proved")
 EXACT = Standing("exact")
-CERTIFIED = Standing("certified")
 ESTIMATE = Standing("estimate")
 
 

@@ -52,7 +52,7 @@ class AboveTheMiddle:
 
 
 def numbers(samples: Any) -> np.ndarray:
-    return np.array([float(v) for v in samples])
+    return np.array([float(np.ravel(v)[0]) for v in samples])
 
 
 register(AboveTheMiddle())
