@@ -64,11 +64,10 @@ class Standing:
     """How far a number can be trusted.
 
     `proved`: for all inputs, by a certificate. `exact`: computed, with an error estimate near
-    rounding. `certified`: an enclosure in ball arithmetic. `confidence`: wrong with probability at
-    most `alpha` over the randomness of the run. `estimate`: no guarantee; never used as a bound.
+    rounding. `confidence`: wrong with probability at most `alpha` over the randomness of the run. `estimate`: no guarantee; never used as a bound.
     """
 
-    name: Literal["proved", "exact", "certified", "confidence", "estimate"]
+    name: Literal["proved", "exact", "confidence", "estimate"]
     alpha: float | None = None
 
     def __post_init__(self) -> None:
@@ -87,7 +86,6 @@ class Standing:
 
 PROVED = Standing("proved")
 EXACT = Standing("exact")
-CERTIFIED = Standing("certified")
 ESTIMATE = Standing("estimate")
 
 

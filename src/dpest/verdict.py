@@ -157,7 +157,7 @@ class Verdict:
         return render(self)
 
 
-_RANKS = {"estimate": 0, "confidence": 1, "exact": 2, "certified": 3, "proved": 4}
+_RANKS = {"estimate": 0, "confidence": 1, "exact": 2, "proved": 3}
 
 
 def _rank(evidence: Evidence) -> int:

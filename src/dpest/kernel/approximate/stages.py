@@ -268,7 +268,7 @@ def _difference(a: _Added, b: _Added) -> Move:
 
 def _groups_or_nothing(a: _Added) -> list[tuple[frozenset[Private], Fraction]]:
     """The groups of a case; a case that adds nothing at all fits every group."""
-    if all(r == (0, 0) for r in a.ranges.values()):
+    if all(r == (ZERO, ZERO) for r in a.ranges.values()):
         return [(frozenset(), ZERO)]
     return list(a.groups)
 
@@ -358,7 +358,8 @@ UNBOUNDED = Invalid(
 
 def gaussian_cost(way: Way, shifts: Mapping[int, Shift], move: Move) -> Fraction:
     """μ² = Σ (shift/σ)²."""
-    total, weights = ZERO, {}
+    total = ZERO
+    weights: dict[Private, Fraction] = {}
     for n, shift in shifts.items():
         variance = way.noises[n].scale ** 2
         if len(shift) == 1:
@@ -377,7 +378,8 @@ def gaussian_cost(way: Way, shifts: Mapping[int, Shift], move: Move) -> Fraction
 
 def laplace_cost(way: Way, shifts: Mapping[int, Shift], move: Move) -> Fraction:
     """ε = Σ |shift|/scale."""
-    total, weights = ZERO, {}
+    total = ZERO
+    weights: dict[Private, Fraction] = {}
     for n, shift in shifts.items():
         scale = way.noises[n].scale
         if len(shift) == 1:
