@@ -399,7 +399,7 @@ def noisy_text(x, rng, *, eps=1.0):
 
 @case(INF)
 def old_format(x, rng, *, eps=1.0):
-    return "%d of %s" % (3, x[0])
+    return "%d of %s" % (3, x[0])  # noqa: UP031
 
 
 @case(INF)

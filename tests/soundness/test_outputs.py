@@ -1,4 +1,4 @@
-"""Outputs that differ in what is around their numbers: told apart, or refused; never called equal."""
+"""Outputs that differ in what is around their numbers: told apart, or refused, never equal."""
 
 from __future__ import annotations
 
