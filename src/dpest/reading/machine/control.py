@@ -56,6 +56,8 @@ class Control:
         if is_plain(value):
             return bool(value)
         if isinstance(value, (Real, Truth)):
+            if isinstance(value, Real) and self.has_continuous_noise(value.form):
+                raise Refused("the truth of a noisy value, which is 0 with probability 0")
             return arithmetic.truth_of(value)
         if isinstance(value, (tuple, frozenset)):
             return bool(len(value))

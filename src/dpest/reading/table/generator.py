@@ -499,7 +499,7 @@ def _restored(thing: Seeded) -> tuple[Any, Callable[[], Any]]:
     return plain, plain.getstate
 
 
-@entry(Method("state", "seed"), np.random.seed)  # noqa: NPY002
+@entry(Method("state", "seed"), np.random.seed)
 def seed(m: Machine, *_: Any) -> Any:
     raise Refused(
         "the function seeds NumPy's global generator: its noise is the same in every call",
