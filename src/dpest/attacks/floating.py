@@ -24,6 +24,7 @@ from dpest.attacks.sampler import Sampler
 from dpest.attacks.thresholds import best_threshold
 from dpest.evidence import Evidence, Measure, Witness, confidence
 from dpest.running.samples import Samples
+from dpest.running.skeleton import raised_output
 from dpest.stats import ratio
 
 Floats = NDArray[np.float64]
@@ -63,7 +64,7 @@ class PlainSampler:
                 outputs.append(target(x, **extra))
             except Exception as error:  # any failure of the user's code is an output
                 self._raised += 1
-                outputs.append(f"raises {type(error).__name__}")
+                outputs.append(raised_output(error))
         return Samples.from_outputs(outputs)
 
     def notes(self) -> tuple[str, ...]:

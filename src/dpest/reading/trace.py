@@ -33,7 +33,7 @@ from dpest.reading.tracing.needless_forks import joined_paths
 from dpest.reading.tracing.patches import patched
 from dpest.reading.tracing.running import SAMPLING
 from dpest.running.places import code_of
-from dpest.running.skeleton import flatten
+from dpest.running.skeleton import flatten, raised_output
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
 __all__ = ["expand_indicators", "instantiate", "noise_free", "trace"]
@@ -227,9 +227,7 @@ def _traced(
             check_path(
                 target, x, found, names, exploration.overlay, exploration.tight, points=points
             )
-        skeleton, leaves = (
-            flatten(f"raises {type(found.outcome).__name__}") if found.raised else found.outcome
-        )
+        skeleton, leaves = flatten(raised_output(found.outcome)) if found.raised else found.outcome
         paths.append(Path(found.conditions, skeleton, tuple(leaves), found.choices))
         if exploration.suspensions and len(paths) > _MOST_TURNS and not last:
             raise _TooManyTurnsError

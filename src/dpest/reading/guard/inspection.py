@@ -98,7 +98,8 @@ class Inspection:
         if isinstance(value, bool) or value is None or isinstance(value, (str, bytes)):
             return self.value_of(value)
         if isinstance(value, (int, float, np.number)):
-            return Value("number", frozenset({"parameter"}))
+            known = value if isinstance(value, float) else MISSING
+            return Value("number", frozenset({"parameter"}), known=known)
         return self.value_of(value)
 
     def _walk_all(self) -> None:
@@ -290,12 +291,11 @@ class Inspection:
         """A function that is handed to a library's: it may be called with anything in there."""
         result = Value("any", with_, shared)
         known = value.known
-        if known is not MISSING and callable(known) and not isinstance(known, type):
-            if isinstance(known, FunctionType) and is_user_file(known.__code__.co_filename):
-                unit = self._unit(known)
-                if unit is None:
-                    return result
-                value = Value("function", functions=frozenset({unit}))
+        if isinstance(known, FunctionType) and is_user_file(known.__code__.co_filename):
+            unit = self._unit(known)
+            if unit is None:
+                return result
+            value = Value("function", functions=frozenset({unit}))
         for unit in value.functions:
             if isinstance(unit, Unit):
                 inside = Value("any", with_, shared)
@@ -345,7 +345,7 @@ class Inspection:
             return self.call_unit(unit, args, named, rest)
         if isinstance(thing, type):
             return self._make(place, thing, args, named, touches)
-        own = getattr(type(thing), "__call__", None)
+        own = getattr(type(thing), "__call__", None)  # noqa: B004
         if isinstance(own, FunctionType) and is_user_file(own.__code__.co_filename):
             return self._call_object(
                 node, own, [self._instance(thing), *args], named, touches, rest
@@ -480,6 +480,8 @@ class Inspection:
         if thing is np.random.default_rng:
             if args and args[0].kind == "rng" and not args[0].shared:
                 return args[0]
+            if args and not touches and not args[0].shared:
+                return Value("rng")  # the same numbers in every call
             seeded = "data" in touches
             self.note(
                 place,
@@ -492,6 +494,8 @@ class Inspection:
         if thing is functools.partial or thing is functools.wraps:
             inner = frozenset().union(*(v.functions for v in args)) if args else NOTHING
             return Value("function", touches, shared, inner)
+        if thing is getattr and len(args) == 2 and args[0].kind == "rng" and not args[1].touched:
+            return Value("function", touches, NOTHING, frozenset({_Opaque(abs)}))
         if permitted.permitted(thing):
             return self._result(name, thing, args, touches, shared)
         if not touches and permitted.pure(thing):
@@ -702,7 +706,8 @@ class Inspection:
         assert isinstance(node.func, ast.Attribute)
         together = touches | base.touched
         values = [*args, *named.values()]
-        if base.kind == "rng":
+        drawn = name in permitted.DRAWS and base.kind == "any" and "noise" in base.touched
+        if base.kind == "rng" or drawn:
             return self._draw(node, base, name, args, named, touches)
         if name in self.methods and (base.kind in ("object", "any")):
             result: Value | None = None
@@ -738,6 +743,8 @@ class Inspection:
         if thing is not MISSING and not isinstance(
             thing, (list, dict, set, tuple, str, np.ndarray)
         ):
+            if isinstance(thing, np.ufunc) and name in ("accumulate", "outer", "reduce"):
+                return Value("array" if name != "reduce" else "any", together)
             if permitted.permitted(thing) and name in permitted.METHODS:
                 return Value("any", together)
             if not (not together and permitted.pure(type(thing))):
@@ -789,7 +796,7 @@ class Inspection:
         named: Mapping[str, Value],
         touches: frozenset[str],
     ) -> Value:
-        noise = frozenset({"noise"})
+        noise = base.touched
         if "outside" in base.shared:
             self.note(
                 node,
@@ -1075,7 +1082,7 @@ class Inspection:
                 for target in part.targets:
                     if isinstance(target, ast.Name):
                         self._attribute(target.id, self.eval(part.value))
-            elif not (isinstance(part, ast.Pass) or isinstance(part, ast.Expr)):
+            elif not (isinstance(part, (ast.Pass, ast.Expr))):
                 self.note(part, "a class that is made by statements", "define it outside")
         made = Value("function", functions=frozenset({_Class(node)}))
         self._bind(self.unit, node.name, made)
@@ -1219,7 +1226,16 @@ class Inspection:
                 right.touched,
             )
             return Value("text", right.touched)
-        if self.form == "list" and "data" in (left.kind, right.kind):
+        pair = (left, right)
+        repeats = isinstance(op, ast.Mult) or (
+            isinstance(op, ast.Add) and not any(v.scalar for v in pair)
+        )
+        if (
+            self.form == "list"
+            and repeats
+            and "data" in (left.kind, right.kind)
+            and not any(v.kind == "array" or isinstance(v.known, float) for v in pair)
+        ):
             self.note(
                 node,
                 f"{_sign(op)} of a whole list is not arithmetic",
@@ -1305,7 +1321,8 @@ class Inspection:
 
     def _member(self, node: ast.AST, left: Value, right: Value) -> None:
         together = left.touched | right.touched
-        if right.touched or right.kind == "text" or not (left.scalar or left.kind == "element"):
+        whole = left.kind in ("data", "list", "array", "object", "function")
+        if right.touched or right.kind == "text" or whole:
             self.note(
                 node,
                 "`in` looks at more than a number",

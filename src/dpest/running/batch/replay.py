@@ -124,6 +124,7 @@ def _alike(first: Skeleton, second: Skeleton) -> bool:
     return (
         first.container == second.container
         and first.keys == second.keys
+        and first.label == second.label
         and len(first.parts) == len(second.parts)
         and all(map(_alike, first.parts, second.parts))
     )
