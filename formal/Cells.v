@@ -156,14 +156,29 @@ Definition points (e : Q * Q) : list Q :=
   if point e then [fst e] else if integral T then integers_in (fst e) (snd e) else [fst e; snd e].
 Definition set_range (F : box) (k : nat) (v : Q) : box :=
   map (fun x => if Nat.eqb (fst x) k then (k, (v, v)) else x) F.
-(** A box is covered by a plan for it, or by covering it at the points of one of its ranges. *)
+(** A box is covered by a plan for it, or by covering it at the points of one of its ranges: the
+    first one that all plans which fit the box have split. *)
+Fixpoint fits_box (F G : box) : bool :=
+  match F, G with
+  | [], [] => true
+  | (k, e) :: F, (j, g) :: G => Nat.eqb k j &&
+      (qq_eqb e g || (point g && existsb (Qeq_bool (fst g)) (points e))) && fits_box F G
+  | _, _ => false
+  end.
+Definition splitting (plans : list (box * bool)) (F : box) : option (nat * (Q * Q)) :=
+  match filter (fun x => fits_box F (fst x)) plans with
+  | [] => None
+  | fit => find (fun x : nat * (Q * Q) => negb (point (snd x)) &&
+      forallb (fun g => match assoc (fst x) (fst g) with Some e => point e | None => false end) fit) F
+  end.
 Fixpoint covered (fuel : nat) (plans : list (box * bool)) (F : box) : bool :=
   existsb (fun x => snd x && box_eqb F (fst x)) plans ||
   match fuel with
   | O => false
-  | S fuel => existsb (fun x : nat * (Q * Q) => negb (point (snd x)) &&
-      forallb (fun v => covered fuel plans (set_range F (fst x) v)) (points (snd x)))
-      (firstn 1 (filter (fun x : nat * (Q * Q) => negb (point (snd x))) F))
+  | S fuel => match splitting plans F with
+    | Some x => forallb (fun v => covered fuel plans (set_range F (fst x) v)) (points (snd x))
+    | None => false
+    end
   end.
 Definition still (e : Q * Q) : bool := Qeq_bool (fst e) 0 && Qeq_bool (snd e) 0.
 Definition restrict (us : list nat) (F : box) : box :=
@@ -357,10 +372,11 @@ Proof.
     destruct C as [C|C]; try discriminate;
     try (apply existsb_exists in C; destruct C as ([G b] & I & C); simpl in C; apply andb_true_iff in C;
          destruct C as [-> C]; apply (PL G I d); auto; eapply box_eqb_ok; eauto; fail).
-  apply existsb_exists in C. destruct C as ([k [lo hi]] & I & C). apply andb_true_iff in C. destruct C as [NP C].
-  assert (IF : In (k, (lo, hi)) F).
-  { destruct (filter _ F) as [|x xs] eqn:E; simpl in I; [contradiction|]. destruct I as [<-|[]].
-    assert (X : In x (x :: xs)) by (left; auto). rewrite <- E in X. apply filter_In in X. apply X. }
+  destruct (splitting plans F) as [[k [lo hi]]|] eqn:SP; [|discriminate].
+  assert (X : In (k, (lo, hi)) F /\ negb (point (lo, hi)) = true).
+  { unfold splitting in SP. destruct (filter _ plans); [discriminate|]. apply find_some in SP.
+    destruct SP as [I SP]. apply andb_true_iff in SP. split; auto. apply SP. }
+  destruct X as [IF NP].
   assert (NDK : forall v, NoDup (map fst (set_range F k v))) by (intros; rewrite set_range_keys; auto).
   rewrite forallb_forall in C. cbn [fst snd] in *. destruct (proj1 B k lo hi IF) as [B1 B2].
   unfold points in C. rewrite negb_true_iff in NP. rewrite NP in C. destruct (integral T) eqn:INT.

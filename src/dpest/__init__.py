@@ -47,7 +47,8 @@ _HOMES = {
     "real": "dpest.ask.domains",
     "integer": "dpest.ask.domains",
     "finite": "dpest.ask.domains",
-    "records": "dpest.ask.domains",
+    "records": "dpest.ask.tables",
+    "table": "dpest.ask.tables",
     "ANY": "dpest.ask.domains",
     "DpestError": "dpest.errors",
 }

@@ -51,6 +51,8 @@ RAY_SECONDS = 5.0  # the proof has said what comes out
 PROOF_SECONDS = 15.0
 # Proofs for every length take a fraction of a second, or don't come at all.
 ANY_SECONDS = 4.0
+# Proofs by contributions: reading takes milliseconds, laws of the loss a second or two.
+CONTRIBUTION_SECONDS = 20.0
 # Points on a ray: next to the origin, then far out. The loss rises to its limit like 1/λ or faster.
 SCALES = (1.0, 1024.0, 32768.0, 1048576.0)
 # Pairs around the numbers of the code: seconds of computing to rank them, how many are kept, how
@@ -88,7 +90,7 @@ class Campaign:
         if not 0 < patience < math.inf:
             raise DomainError(f"patience is a positive factor; got {patience=}")
         self.question = question
-        self.alpha = alpha
+        self.alpha = self.alpha_left = alpha
         self.patience = patience
         self.given_budget = None if budget is None else Budget.of(budget)
         self.attack_budget = Budget.of(budget, Budget(RUNS, SECONDS * patience))
@@ -123,13 +125,21 @@ class Campaign:
         try:
             proof, exact = "proof" in self.engines, "exact" in self.engines
             if proof:
-                self.prove((ANY,))
+                if self.question.measure != Measure():
+                    self.prove_by_contributions()
+                    if self.refuted_early():
+                        self.audit_doubles()
+                        return self.verdict()
+                if not self.claim_proved():
+                    self.prove((ANY,))
+                if not self.evidence and self.question.measure == Measure():
+                    self.prove_by_contributions()
             if exact and not any(p.ray is not None for p in self.proofs):
                 # Without a bound for every length the first patterns may show at once that ε is
                 # infinite; with one that has no ray, that it is reached.
                 with self.pair_limit(4 * LOOK_SECONDS):
                     self.search_exactly(look=True)
-            if proof and not self.settled():
+            if proof and not self.settled() and not self.claim_proved():
                 self.prove((self.question.length,))
             if exact and not self.settled():
                 self.follow_rays()
@@ -259,7 +269,7 @@ class Campaign:
             lower = self.verdict().lower
             bound = lower.value if lower is not None else 0.0
             spent = time.monotonic() - self.started
-            self.progress(Progress("audit", runs, spent, bound, stage))
+            self.progress(Progress("audit", runs, spent, bound, stage, self.verdict))
 
     # Upper bounds ----------------------------------------------------------------------------
 
@@ -291,6 +301,7 @@ class Campaign:
                         domain=None if question.domain_assumed else question.domain,
                         form=question.domain.form,
                         fallback_length=0,
+                        by_contributions=False,
                     )
             except DpestError as reason:
                 self.refuse(f"no proof for {where}", str(reason))
@@ -310,6 +321,61 @@ class Campaign:
             for evidence in proof.evidence(self.unit_value()):
                 told = replace(evidence.witness, event=words or evidence.witness.event)
                 self.add_guarantee(evidence.with_(witness=told))
+
+    def prove_by_contributions(self) -> None:
+        """A bound by what one record adds to sums, for every length where there is one."""
+        question = self.question
+        if question.mechanism.black_box:
+            return
+        from dpest.proofs.approximate.proving import prove_contributions
+        from dpest.proofs.question import asked
+
+        self.tell("proof by what a record adds")
+        domain = None if question.domain_assumed else question.domain
+        deadline = Deadline(CONTRIBUTION_SECONDS)
+        try:
+            with watched(deadline):
+                target = asked(
+                    question.mechanism,
+                    question.adjacency,
+                    ANY if question.length_assumed else question.length,
+                    None,
+                    None,
+                    domain,
+                    question.claim,
+                    question.domain.form,
+                )
+                proof = prove_contributions(target, question.measure, question.limit)
+        except DpestError as reason:
+            self.refuse("no proof by what a record adds", str(reason))
+            return
+        except TimeUp:
+            self.notes.append(f"no proof by what a record adds within {deadline.seconds:g} s")
+            return
+        self.notes += [n for n in proof.notes if n not in self.notes]
+        words = proof.explain()
+        for evidence in proof.evidence():
+            told = replace(evidence.witness, event=words)
+            self.add_guarantee(evidence.with_(witness=told))
+
+    def refuted_early(self) -> bool:
+        """Whether a look at pairs, or at steps, refutes a claim with a δ: before long proofs."""
+        if self.claim_proved() or not self.question.measure.delta:
+            return False
+        if "exact" in self.engines:
+            with self.pair_limit(4 * LOOK_SECONDS):
+                self.search_exactly(look=True)
+        if "attack" in self.engines and self.verdict().lower is None:
+            from dpest.attacking import by_steps
+
+            self.tell("runs, step by step")
+            self.evidence += by_steps(self)
+        return exceeds(self.verdict().lower, self.question.limit)
+
+    def claim_proved(self) -> bool:
+        """Whether an upper bound is within the claim already."""
+        upper, limit = self.verdict().upper, self.question.limit
+        return upper is not None and limit is not None and upper.value <= limit
 
     def unit_value(self) -> float:
         unit = self.question.unit
@@ -435,7 +501,7 @@ class Campaign:
 
     def search_exactly(self, look: bool = False) -> None:
         """The literature's patterns, then a search over the domain; a `look`: some patterns."""
-        if self.settled() or self.question.mechanism.black_box:
+        if self.settled() or self.question.mechanism.takes_size:
             return
         question = self.question
         known = patterns(question.adjacency, question.domain, question.length, both_orders=False)
@@ -559,6 +625,9 @@ class Campaign:
         started = time.monotonic()
         loss = self.objective.loss(x, x2)
         measured = measures.of_loss(loss, self.question.measure)
+        edge = measures.edge_of_loss(loss, self.question.measure, self.question.limit)
+        if edge is not None:
+            self.notes.append(edge)
         self.evidence.append(
             Evidence(
                 side="lower",
@@ -585,6 +654,8 @@ class Campaign:
         lower = self.verdict().lower
         if self.settled() or exceeds(lower, self.question.limit):
             return False
+        if self.question.measure.delta and self.claim_proved():
+            return False  # runs bound ε at a δ from far below: they would not close the gap
         return lower is None or lower.standing.name == "confidence"
 
     def enough(self) -> float:
@@ -604,6 +675,7 @@ class Campaign:
         """The sequential audit on the pair that looks worst, for code that can only be run."""
         from dpest.attacking import statistical
 
+        self.tell("sampling")
         self.evidence += statistical(self)
 
     def attack(self, method: str, x: Any = None, x2: Any = None, **options: Any) -> Evidence:
@@ -624,6 +696,7 @@ class Campaign:
 
         mechanism = self.question.mechanism
         if self.floating_point or mechanism.about.get("floating_point"):
+            self.tell("the machine's doubles")
             self.evidence += floating_point(self)
         elif (
             self.floating_point is None

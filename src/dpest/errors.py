@@ -113,3 +113,11 @@ def belongs_to_user(file: str) -> bool:
     inside = file.startswith(_PACKAGE) and "/zoo/" not in file
     library = "site-packages" in file or "/lib/python" in file
     return not inside and not library and not file.startswith("<frozen")
+
+
+def described(error: BaseException) -> str:
+    """The type and the text of an error, even of one whose text can't be had."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__

@@ -38,6 +38,24 @@ class Measure:
 
 EPSILON = Measure()
 
+# What rounding of a program's own constants can do to a δ: five honest claims were off by 1e-16 to
+# 1e-11 of themselves (a bisection, a logarithm); doubles themselves by 2^-53.
+EDGE = 1e-9
+_DOUBLES = 2.0**-50
+
+
+def up_to_rounding(delta: float) -> float:
+    """The largest δ that does not refute a claim of `delta`: beyond it, it is not rounding."""
+    return delta * (1 + EDGE) + _DOUBLES
+
+
+def at_the_edge(found: float, claimed: float) -> str:
+    """The wording where δ lies between the claim and what rounding can make of it."""
+    return (
+        f"at the edge: δ = {found!r} where {claimed!r} is claimed; "
+        "the claim holds up to rounding of the program's own constants"
+    )
+
 
 @dataclass(frozen=True)
 class Standing:

@@ -8,8 +8,9 @@ import pytest
 
 from ask.closed_forms import noisy_max_epsilon, svt_epsilon
 from dpest.ask.adjacency import add_remove_one, any_pair, l1, linf, monotone, replace_one
-from dpest.ask.domains import finite, integers, reals, records
+from dpest.ask.domains import finite, integers, reals
 from dpest.ask.search import search
+from dpest.ask.tables import records
 from dpest.errors import InputError, RefusedError
 from dpest.zoo.local import bloom_bits
 

@@ -137,7 +137,7 @@ def response(x):
 
 
 def rounded(x, rng):
-    return sum(x) + int(round(rng.laplace(0, 1)))
+    return sum(x) + round(rng.laplace(0, 1))
 
 
 def inverse_cdf(x, rng):
@@ -199,7 +199,7 @@ def test_an_exception_is_named():
 def test_the_hooks_go_away():
     before = {
         "laplace": np.random.Generator.laplace,
-        "numpy": np.random.laplace,  # noqa: NPY002
+        "numpy": np.random.laplace,
         "random": random.random,
         "gauss": random.Random.gauss,
         "secrets": secrets.randbelow,
@@ -207,7 +207,7 @@ def test_the_hooks_go_away():
     recorded(added, [1.0], [2.0])
     after = {
         "laplace": np.random.Generator.laplace,
-        "numpy": np.random.laplace,  # noqa: NPY002
+        "numpy": np.random.laplace,
         "random": random.random,
         "gauss": random.Random.gauss,
         "secrets": secrets.randbelow,

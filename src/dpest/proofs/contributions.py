@@ -122,7 +122,7 @@ def attained(
     if len(set(noises)) != len(noises):
         return None
     records = list(_records(cases))
-    come_and_go = question.adjacency.name == "add_remove_one"
+    come_and_go = question.adjacency.changes_length
     for a, b in itertools.product([None] if come_and_go else records, records):
         before = {} if a is None else a[1]
         moved = {cases.slots[t]: v - before.get(t, 0) for t, v in b[1].items()}

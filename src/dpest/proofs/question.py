@@ -11,7 +11,8 @@ from typing import Any
 from dpest import kernel
 from dpest.ask.adjacency import Adjacency, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism, parameters_of
-from dpest.ask.domains import ANY, Form, parse_domain
+from dpest.ask.domain_text import parse_domain
+from dpest.ask.domains import ANY, Form
 from dpest.errors import DpestError, InputError, RefusedError
 from dpest.evidence import EPSILON
 from dpest.geometry.linear import Form as Linear
@@ -114,7 +115,7 @@ class Question:
     @property
     def record(self) -> Entry:
         """What one record may be."""
-        comes = self.adjacency.name == "add_remove_one"
+        comes = self.adjacency.changes_length
         # Otherwise a radius bounds how far an entry moves, not what it is.
         adjacency = self.adjacency if comes else replace(self.adjacency, radius=None)
         ranges = entry_ranges(adjacency, self.domain)
@@ -275,7 +276,7 @@ def rays_hold(
     every noise to have tails to walk into: a uniform draw that can't be shifted makes no release
     impossible (`rng.random() < 0.5 + 0.1 * x`), and lattice noise moves by whole steps.
     """
-    if question.adjacency.name == "add_remove_one":
+    if question.adjacency.changes_length:
         return False  # a ray joins inputs of one length
     if has_integral(draws) or any(d.rate == 0 and d.family != "coin" for d in draws.values()):
         return False

@@ -20,7 +20,8 @@ from typing import Any
 
 from dpest.ask.adjacency import Adjacency, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism
-from dpest.ask.domains import ANY, Domain, finite, integers, reals, records
+from dpest.ask.domains import ANY, Domain, finite, integers, reals
+from dpest.ask.tables import records
 from dpest.errors import DpestError, RefusedError
 from dpest.proofs.literals import read_literals
 from dpest.proofs.proving import prove_question

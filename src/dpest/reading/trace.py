@@ -19,7 +19,10 @@ from dpest.reading.calls import caller, data_size, fresh, place_of, symbolic_in,
 from dpest.reading.conforming import check_generator, check_path
 from dpest.reading.fixed import at_centre
 from dpest.reading.instances import expand_indicators, instantiate
+from dpest.reading.machine.exploring import Limits as MachineLimits
+from dpest.reading.machine.signals import Refused
 from dpest.reading.paths import Path, Trace
+from dpest.reading.paths_of_code import read_paths
 from dpest.reading.release import released
 from dpest.reading.rewrites.differences import with_differences
 from dpest.reading.rewrites.readings import Plan, RereadError, words
@@ -36,6 +39,7 @@ from dpest.running.watchdog import Deadline, TimeUp, watched
 __all__ = ["expand_indicators", "instantiate", "noise_free", "trace"]
 
 _FEW_PATHS = 32
+_MACHINE_PATHS = 4096
 _MOST_TURNS = 1500  # paths of a loop without a bound before a larger leftover is tried
 _MOST_LEFTOVER = 1e-3
 _CHECKED_PATHS = 8  # paths on which the untouched function is run, beside all that raise
@@ -67,18 +71,21 @@ def trace(
     state or randomness that doesn't come from `rng`) or PathLimitError.
     """
     target = as_mechanism(mechanism).with_params(params)
-    if target.black_box:
-        raise UntraceableError(
-            f"{target.name} has no parameter called rng",
-            f"a mechanism that can be traced draws all its noise from `rng`; {SAMPLING}",
-            place_of(target.function),
-        )
     looked_at = {"noise"} | ({"data"} if symbolic or symbolic_in(x) else set())
     if any(symbolic_in(v) for v in target.params.values()):
         looked_at.add("parameter")
     given = symbols_for(x) if symbolic else x
     size = data_size(x)
     limits = Limits(max_paths, seconds, leftover, 200 + 8 * size + min(size**2, 10_000), size)
+    by_machine = None if target.takes_size else _by_the_machine(target, given, limits, assume)
+    if by_machine is not None:
+        return by_machine
+    if target.black_box:
+        raise UntraceableError(
+            f"{target.name} has no parameter called rng",
+            f"a mechanism that can be traced draws all its noise from `rng`; {SAMPLING}",
+            place_of(target.function),
+        )
     found = _read(target, given, limits, assume)
     # What the reader itself refuses, it can say more about.
     guard.check(target, form=guard.form_of(x), symbols=looked_at)
@@ -95,6 +102,29 @@ def _read(target: Mechanism, x: Any, limits: Limits, assume: Sequence[Condition]
             return with_differences(_as_far_as_possible(target, x, limits, assume, lenient=True))
         except ReadingError:
             raise error from None
+
+
+def _by_the_machine(
+    target: Mechanism, x: Any, limits: Limits, assume: Sequence[Condition]
+) -> Trace | None:
+    """The machine's reading; None where it merely has no rule, so that `tracing` may be asked.
+
+    Where it has seen that types, text, structure or hidden state matter, nobody else is asked.
+    """
+    patience = min(limits.patience, 400)
+    few = MachineLimits(
+        min(limits.paths, _MACHINE_PATHS),
+        min(limits.seconds / 4, 10),
+        patience,
+        merge_at=_FEW_PATHS,
+    )
+    try:
+        return with_differences(read_paths(target, x, assume, few))
+    except Refused as refusal:
+        if not refusal.final:
+            return None
+        advice = refusal.advice or f"write it in another way; {SAMPLING}"
+        raise UntraceableError(refusal.reason, advice, refusal.where) from None
 
 
 class _TooManyTurnsError(Exception):

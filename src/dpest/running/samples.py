@@ -194,7 +194,7 @@ class Samples:
         found: list[tuple[Hashable, Any, np.ndarray]] = []
         local: list[tuple[Group, np.ndarray, int]] = []
         for group in self.groups:
-            codes, first = _discrete_codes(group)
+            codes, first = discrete_codes(group)
             local.append((group, codes, len(found)))
             for position in first.tolist():
                 found.append((_key(group, position), group.output(position), codes))
@@ -247,7 +247,7 @@ class Samples:
         return outputs
 
 
-def _discrete_codes(group: Group) -> tuple[np.ndarray, np.ndarray]:
+def discrete_codes(group: Group) -> tuple[np.ndarray, np.ndarray]:
     """Codes 0, 1, ... of a group's rows by their discrete columns, and a position of each."""
     codes = np.zeros(len(group.rows), dtype=np.int64)
     span = 1

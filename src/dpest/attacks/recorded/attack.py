@@ -106,7 +106,7 @@ def _plain_run(mechanism: Mechanism, x: Any, seed: int) -> Outcome:
     with global_randomness(np.random.SeedSequence(seed)):
         try:
             return Outcome(mechanism(copy.deepcopy(x), **_arguments(mechanism, seed)))
-        except Exception as error:  # any failure of the user's code is an output
+        except (Exception, SystemExit) as error:  # any failure of the user's code is an output
             return Outcome(error=error)
 
 
@@ -117,11 +117,13 @@ def _hooked_run(mechanism: Mechanism, x: Any, seed: int, tape: Tape) -> Outcome:
         try:
             made.output = mechanism(copy.deepcopy(x), **_arguments(mechanism, seed))
             if tape.master is not None:
-                made.divergence = tape.missing()
+                made.divergence = tape.divergence or tape.missing()
         except Diverged as end:
             made.divergence = end.divergence
-        except Exception as error:
-            made.error = error
+        except (Exception, SystemExit) as error:
+            if tape.divergence is None:
+                made.error = error
+            made.divergence = tape.divergence
     _mark_released(tape, made.output)
     return made
 
@@ -325,7 +327,10 @@ class _Report:
             return "the cost by the library's own account of its primitives, not by their noise"
         if self.outputs.all_released() and self.found.price.tight and self._tight_measure():
             return "exact for this pair, on the noise that was drawn: all noisy values are released"
-        return "an upper bound for this pair, on the noise that was drawn: what is released is made of noisy values"
+        return (
+            "an upper bound for this pair, on the noise that was drawn: what is released is made "
+            "of noisy values"
+        )
 
     def _tight_measure(self) -> bool:
         price = self.found.price

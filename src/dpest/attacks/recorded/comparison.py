@@ -145,6 +145,10 @@ class Comparison:
         gap = distance(value, value2, row.norm) or 0.0
         if gap == 0 and not a.released:
             self.idle.append(a)
+        if gap and name == "uniform" and self.chosen:
+            said = "uniform noise between bounds that depend on the data"
+            self.unresolved.append(f"{said} ({a.place}); a random choice may account for it")
+            return
         row.sensitivity = _norm(row.sensitivity, gap, row.norm)
         least = float(np.min(np.abs(scales), initial=math.inf))
         row.scale = min(filter(None, (row.scale, least)), default=0.0)
@@ -265,7 +269,7 @@ class Comparison:
         self._library_noise(row, a, call, call2)
 
     def _library_noise(self, row: Row, use: Use, call: Call, call2: Call) -> None:
-        row.norm = "l2" if call.law == "normal" else "l1"
+        row.norm = call.norm or ("l2" if call.law == "normal" else "l1")
         first, second = call.value, call2.value
         if isinstance(first, dict) and isinstance(second, dict):
             if first.keys() != second.keys():

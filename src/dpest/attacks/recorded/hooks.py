@@ -156,15 +156,17 @@ class Hooks:
         )
 
     def _binomial(self, call: Original, args: Any, kwargs: Any) -> Any:
-        given = dict(zip(("n", "p", "size"), args, strict=False)) | dict(kwargs)
+        given: dict[str, Any] = dict(zip(("n", "p", "size"), args, strict=False)) | dict(kwargs)
         result = call(*args, **kwargs)
-        n, p = np.broadcast_arrays(given.get("n", 1), given.get("p"))
+        n, p = np.broadcast_arrays(given.get("n", 1), given["p"])
         value = np.stack([n, p]).astype(float)
         return self.tape.use(Use("choice", value, result, place(), name="binomial"))
 
     def _choice(self, call: Original, args: Any, kwargs: Any) -> Any:
-        given = dict(zip(("a", "size", "replace", "p"), args, strict=False)) | dict(kwargs)
-        chances, pool = given.get("p"), given.get("a", given.get("seq"))
+        names = ("a", "size", "replace", "p")
+        given: dict[str, Any] = dict(zip(names, args, strict=False)) | dict(kwargs)
+        chances: Any = given.get("p")
+        pool: Any = given.get("a", given.get("seq"))
         if chances is None or given.get("size") not in (None, 1) or np.ndim(pool) > 1:
             return self._other("choice", call, args, kwargs)
         # The index is what is random: the candidates may differ, their number and order may not.

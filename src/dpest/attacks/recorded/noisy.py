@@ -103,7 +103,9 @@ def _meet(tag: Tag, other: Any, result: Any) -> Any:
 def _handle(value: Any) -> None:
     """The number was used in another way than by going on with it."""
     tag = tag_of(value)
-    for use in tag.uses if tag is not None else ():
+    if tag is None:
+        return
+    for use in tag.uses:
         tag.tape.uses[use].handled = True
 
 

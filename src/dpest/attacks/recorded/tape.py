@@ -128,6 +128,7 @@ class Tape:
         self.atoms = 0
         self.muted = 0  # > 0 inside a library's primitive, which is hooked as a whole
         self.ended = False
+        self.divergence: Divergence | None = None
 
     # Draws ---------------------------------------------------------------------------------------
 
@@ -147,15 +148,20 @@ class Tape:
         assert self.master is not None
         at = len(self.draws)
         if at >= len(self.master.draws):
-            raise Diverged(Divergence(f"draws {words}, which x did not draw", None, where))
+            raise self._diverged(Divergence(f"draws {words}, which x did not draw", None, where))
         before = self.master.draws[at]
         if before.law != law:
             said = f"draws {words}, where x drew {before.words}"
-            raise Diverged(Divergence(said, before.place, where))
+            raise self._diverged(Divergence(said, before.place, where))
         if before.values.shape != numbers.shape:
             said = f"draws {numbers.size} numbers ({words}), where x drew {before.values.size}"
-            raise Diverged(Divergence(said, before.place, where))
+            raise self._diverged(Divergence(said, before.place, where))
         return before.values.copy()
+
+    def _diverged(self, divergence: Divergence) -> Diverged:
+        """From here on nothing is played: user code may catch everything and go on."""
+        self.divergence, self.ended = divergence, True
+        return Diverged(divergence)
 
     def atom_scale(self, atoms: Atoms) -> tuple[list[str], Floats]:
         """The law and the scale of each of these atoms."""
@@ -197,12 +203,12 @@ class Tape:
         at = len(self.uses)
         if at >= len(self.master.uses):
             said = f"{_deed(made)}, which x did not"
-            raise Diverged(Divergence(said, None, made.place))
+            raise self._diverged(Divergence(said, None, made.place))
         before = self.master.uses[at]
         shapes = made.kind == "sum" and np.shape(before.noisy) != np.shape(made.noisy)
         if before.kind != made.kind or before.name != made.name or shapes:
             said = f"{_deed(made)}, where x {_deed(before)}"
-            raise Diverged(Divergence(said, before.place, made.place))
+            raise self._diverged(Divergence(said, before.place, made.place))
         return before.noisy
 
     def missing(self) -> Divergence | None:

@@ -8,13 +8,14 @@ together as far as the adjacency lets them.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dpest.ask.adjacency import Adjacency
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.entries import same
 from dpest.ask.patterns import typical_entries
+from dpest.ask.tables import Table
 from dpest.attacks.scouting.landmarks import around
 
 Candidate = tuple[str, Any, Any]
@@ -33,7 +34,7 @@ def candidates(
 
     `other_lengths`: nobody said how long the data are, so that short and empty ones are tried too.
     """
-    if not isinstance(domain, (Reals, Records)):
+    if not isinstance(domain, (Reals, Records, Table)):
         return
     lengths = [length, *(n for n in _SHORT if other_lengths and n != length)]
     made = [
@@ -50,7 +51,7 @@ def candidates(
 
 
 def _of_length(
-    adjacency: Adjacency, domain: Reals | Records, n: int, numbers: Sequence[float]
+    adjacency: Adjacency, domain: Reals | Records | Table, n: int, numbers: Sequence[float]
 ) -> Iterator[Candidate]:
     make = _datasets if adjacency.swaps_entries else _vectors
     for how, x, x2 in make(adjacency, domain, n, numbers):
@@ -70,7 +71,7 @@ def _in_turn(sources: Iterable[Iterator[Candidate]]) -> Iterator[Candidate]:
 
 
 def _vectors(
-    adjacency: Adjacency, domain: Reals | Records, n: int, numbers: Sequence[float]
+    adjacency: Adjacency, domain: Reals | Records | Table, n: int, numbers: Sequence[float]
 ) -> Iterator[Candidate]:
     if n == 0 or not isinstance(domain, Reals):
         return
@@ -111,16 +112,37 @@ def _moves(adjacency: Adjacency, n: int) -> Iterator[list[float]]:
 
 
 def _datasets(
-    adjacency: Adjacency, domain: Reals | Records, n: int, numbers: Sequence[float]
+    adjacency: Adjacency, domain: Reals | Records | Table, n: int, numbers: Sequence[float]
 ) -> Iterator[Candidate]:
     usual = _usual_entries(domain, adjacency)
-    for rest in _backgrounds(domain, usual, n):
-        yield from _changes(adjacency, rest, n, usual, "typical entries")
-    for number in numbers:
-        how = f"around {number:g}, a number of the code"
-        near = [e for at in _entries_at(domain) for e in around([number], at)]
-        for rest in _backgrounds(domain, [*usual[:3], *near[:1]], n):
-            yield from _changes(adjacency, rest, n, near, how)
+    yield from _in_turn(
+        [
+            _around(adjacency, domain, n, usual, usual, "typical entries"),
+            *(
+                _around(
+                    adjacency,
+                    domain,
+                    n,
+                    [*usual[:3], *_near(domain, number)[:1]],
+                    _near(domain, number),
+                    f"around {number:g}, a number of the code",
+                )
+                for number in numbers
+            ),
+        ]
+    )
+
+
+def _around(
+    adjacency: Adjacency,
+    domain: Reals | Records | Table,
+    n: int,
+    rests: Sequence[Any],
+    entries: Sequence[Any],
+    how: str,
+) -> Iterator[Candidate]:
+    for rest in _backgrounds(domain, rests, n):
+        yield from _changes(adjacency, rest, n, entries, how)
 
 
 def _changes(
@@ -135,7 +157,9 @@ def _changes(
             yield how, [other, *rest[1:n]], [entry, *rest[1:n]]
 
 
-def _backgrounds(domain: Reals | Records, usual: Sequence[Any], n: int) -> Iterator[list[Any]]:
+def _backgrounds(
+    domain: Reals | Records | Table, usual: Sequence[Any], n: int
+) -> Iterator[list[Any]]:
     """The entries that stay: all alike, or all different, from one end of the domain to the other.
 
     One more than are needed, since an entry may be replaced.
@@ -151,22 +175,14 @@ def _backgrounds(domain: Reals | Records, usual: Sequence[Any], n: int) -> Itera
         yield [domain.clip_entry(ends[0] + step * i) for i in range(count)]
 
 
-def _usual_entries(domain: Reals | Records, adjacency: Adjacency) -> list[Any]:
+def _usual_entries(domain: Reals | Records | Table, adjacency: Adjacency) -> list[Any]:
     return typical_entries(domain, adjacency)[:6]
 
 
-def _entries_at(domain: Reals | Records) -> Iterator[Callable[[float], Any]]:
-    """Ways to make an entry from one number: the number itself, or a record with it in a field."""
-    if not isinstance(domain, Records) or not domain.fields:
-        yield domain.clip_entry
-        return
-    middle = [(a + b) / 2 for _, a, b in domain.bounds()]
-    for i in range(len(middle)):
-
-        def at(value: float, i: int = i) -> Any:
-            return domain.entry([*middle[:i], value, *middle[i + 1 :]])
-
-        yield at
+def _near(domain: Reals | Records | Table, number: float) -> list[Any]:
+    """Entries at, just below and just above a number: in each field, where there are fields."""
+    found = {repr(e): e for value in around(number) for e in domain.entries_at(value)}
+    return list(found.values())
 
 
 def _ends(domain: Reals) -> list[float]:

@@ -7,7 +7,7 @@ such a place straddles one of these numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType
 from typing import Any
 
@@ -55,15 +55,7 @@ def numbers_in(values: Iterable[Any], depth: int = 3) -> Iterator[float]:
             yield from numbers_in(value.ravel().tolist(), 0)
 
 
-Clip = Callable[[float], Any]
-
-
-def around(numbers: Iterable[float], clip: Clip) -> list[Any]:
-    """Entries of a domain at, just below and just above each number, without repetition."""
-    found: dict[str, Any] = {}
-    for number in numbers:
-        near = max(abs(number), 1.0) * 1e-6
-        for value in (number, number - near, number + near, number - 1, number + 1):
-            entry = clip(value)
-            found.setdefault(repr(entry), entry)
-    return list(found.values())
+def around(number: float) -> tuple[float, ...]:
+    """A number and what lies just below and just above it."""
+    near = max(abs(number), 1.0) * 1e-6
+    return (number, number - near, number + near, number - 1, number + 1)
