@@ -1391,16 +1391,19 @@ table("power", "return (<A>) ** (<B>)", ["2", "-2", "0", "2.0", "-8"], ["0", "3"
 table("round", "return round(<A>), int(<A>)", ["0.5", "1.5", "-0.5", "-1.5", "2.675", "-2.5", "7"])
 table("shift", "return (<A>) << 2, (<A>) >> 1, (<A>) & 6, (<A>) | 1, (<A>) ^ 5, ~(<A>)",
       ["5", "-5", "0", "True", "255"])  # fmt: skip
-table("short", "log = []\ndef say(v):\n    log.append(v)\n    return v\nr = say(<A>) <B> say(<C>)\nreturn r, log",
+SAY = "log = []\ndef say(v):\n    log.append(v)\n    return v\n"
+table("short", SAY + "r = say(<A>) <B> say(<C>)\nreturn r, log",
       ["0", "1", "[]", "'a'", "None"], ["and", "or"], ["0", "2", "''"])  # fmt: skip
 table("slice", "a = [0, 1, 2, 3, 4]\nreturn a[<A>:<B>:<C>]", ["", "1", "-2"], ["", "3", "-1"],
       ["", "2", "-1"])  # fmt: skip
 table("array slice", "a = np.arange(5)\nb = a[<A>]\nb[...] = 9\nreturn a",
-      ["1:3", "::2", "::-1", "-2:", ":0", "[0, 1]", "a > 1", "np.array([2, 2])", "..."])  # fmt: skip
+      ["1:3", "::2", "::-1", "-2:", ":0", "[0, 1]", "a > 1", "np.array([2, 2])",
+       "..."])  # fmt: skip
 table("list in place", "a = [1, 2]\nb = a\na <A> <B>\nreturn a, b, a is b",
       ["+=", "= a +"], ["[3]", "[]", "list((4, 5))"])  # fmt: skip
 table("array in place", "a = np.array([1.0, 2.0, 3.0])\nb = a\nb <A> <B>\nreturn a, a is b",
-      ["+=", "-=", "*=", "/=", "= 1 +", "**="], ["2", "a", "np.array([1, 2, 3])", "b[0]"])  # fmt: skip
+      ["+=", "-=", "*=", "/=", "= 1 +", "**="], ["2", "a", "np.array([1, 2, 3])",
+       "b[0]"])  # fmt: skip
 table("whole array in place", "a = np.array([5, -7, 3])\nb = a[1:]\nb <A> 2\nreturn a",
       ["+=", "-=", "*=", "//=", "%=", "**=", "&=", "|="])  # fmt: skip
 table("truth", "return bool(<A>), not (<A>), 'y' if (<A>) else 'n'",
@@ -1410,7 +1413,8 @@ table("nan", "n = float('nan')\nreturn <A>",
       ["n == n", "n != n", "n < 1", "n in [n]", "[n] == [n]", "max(n, 1)", "max(1, n)", "min(n, 1)",
        "sorted([2, n, 1])[0] == 2", "n is n", "not n", "sum([n, 1]) == 0"])  # fmt: skip
 table("is", "a = <A>\nb = a\nc = <B>\nreturn a is b, a == c, type(a) is type(c)",
-      ["[1]", "(1,)", "1.5", "'x'", "None", "True"], ["[1]", "(1, )", "1.5", "True", "1"])  # fmt: skip
+      ["[1]", "(1,)", "1.5", "'x'", "None", "True"], ["[1]", "(1, )", "1.5", "True",
+       "1"])  # fmt: skip
 table("unpack", "<A> = <B>\nreturn a, b", ["a, b", "[a, b]", "a, *b", "*a, b", "(a, b)"],
       ["[1, 2]", "(1, 2)", "'xy'", "range(2)", "{'k': 1, 'l': 2}"])  # fmt: skip
 table("dict", "d = {'a': 1, 'b': 2}\nreturn <A>",
@@ -1422,7 +1426,8 @@ table("list", "a = [3, 1, 2]\nreturn <A>",
       ["a.sort(), a", "a.pop(), a", "a.pop(0), a", "a.insert(1, 9), a", "a.extend([4]), a",
        "a.index(1)", "a.count(3)", "a + [1]", "a * 2", "a == [3, 1, 2]", "a < [3, 2]", "2 in a",
        "sorted(a, reverse=True)", "a[-1]", "a[5]", "sum(a)", "max(a)", "min(a)", "len(a)",
-       "a.copy() is a", "a.remove(1), a", "a.remove(9)", "a.clear(), a", "sorted(a, key=lambda v: -v)",
+       "a.copy() is a", "a.remove(1), a", "a.remove(9)", "a.clear(), a",
+       "sorted(a, key=lambda v: -v)",
        "[v for v in a if v > 1]", "list(map(str, a))", "all(a)", "any(a)", "a.reverse(), a",
        "tuple(a)", "set(a) == {1, 2, 3}", "a[1:] + a[:1]"])  # fmt: skip
 table("set", "s = {1, 2}\nt = {2, 3}\nreturn <A>",

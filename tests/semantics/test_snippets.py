@@ -22,7 +22,9 @@ def function_of(name: str, text: str) -> Any:
     file = f"<snippet {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     scope: dict[str, Any] = {"__name__": "snippet"}
-    exec(compile(text, file, "exec"), scope)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(text, file, "exec"), scope)
     return scope["snippet"]
 
 
