@@ -15,7 +15,7 @@ from dpest.reading.machine.signals import Refused
 
 from .snippets import SNIPPETS
 
-MOST_REFUSED = 0.25
+MOST_REFUSED = 0.08
 
 
 def function_of(name: str, text: str) -> Any:
@@ -24,7 +24,7 @@ def function_of(name: str, text: str) -> Any:
     scope: dict[str, Any] = {"__name__": "snippet"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        exec(compile(text, file, "exec"), scope)
+        exec(compile(text, file, "exec", dont_inherit=True), scope)
     return scope["snippet"]
 
 
