@@ -150,7 +150,8 @@ class Comparison:
             self.unresolved.append(f"{said} ({a.place}); a random choice may account for it")
             return
         row.sensitivity = _norm(row.sensitivity, gap, row.norm)
-        row.scale = min(filter(None, (row.scale, float(np.min(np.abs(scales), initial=math.inf)))))
+        least = float(np.min(np.abs(scales), initial=math.inf))
+        row.scale = min(filter(None, (row.scale, least)), default=0.0)
         self._add(row, self._moved(a, value2 - value, laws, scales), a)
 
     def _depends(self, said: str, law: str, row: Row, use: Use) -> None:

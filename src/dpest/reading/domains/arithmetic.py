@@ -35,6 +35,8 @@ class Decider(Protocol):
 
     def divisible(self, form: Form, divisor: int) -> int | None: ...
 
+    def has_continuous_noise(self, form: Form) -> bool: ...
+
 
 def is_number(value: Any) -> bool:
     return isinstance(value, NUMBERS)
@@ -195,6 +197,8 @@ def compare(decider: Decider, op: str, a: Any, b: Any) -> Any:
             return kind(_beside_infinity(op, float(value), other_side))
     relation, sign = RELATIONS[op]
     form = form_of(decider, a).minus(form_of(decider, b)).times(sign)
+    if relation in ("==", "!=") and decider.has_continuous_noise(form):
+        raise Refused("equality of noisy values, which has probability 0")
     return _truth(Condition(form, relation), kind)
 
 

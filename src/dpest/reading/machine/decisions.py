@@ -183,6 +183,9 @@ class Decisions:
             return int(form.constant) % divisor if form.constant.denominator == 1 else None
         return None
 
+    def has_continuous_noise(self, form: Form) -> bool:
+        return any(s.kind == "noise" and not self.supports.integral(s) for s in form.terms)
+
     def known_noise(self, symbol: Symbol, noise: Noise) -> None:
         self.supports.noises[symbol] = noise
 

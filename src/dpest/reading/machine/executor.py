@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ class Machine(Control, Objects, Calls, Drawing):
         super().__init__()
         self.instructions_done = 0
         self.most_instructions = most_instructions
+        self.deadline: float | None = None  # of time.monotonic
         self.seen_namespaces: dict[int, dict[str, Any]] = {}
         self.is_cut: Callable[[Frame], bool] | None = None
         self._operations = {
@@ -50,8 +52,8 @@ class Machine(Control, Objects, Calls, Drawing):
             state.moved = True
             instruction = self.instruction = frame.code.instructions[frame.pc]
             self.instructions_done += 1
-            if self.instructions_done > self.most_instructions:
-                raise self.placed(Refused(f"more than {self.most_instructions} instructions"))
+            if not self.instructions_done & 1023:
+                self._check_limits()
             self.taken = 0
             self.changes_before = state.heap.changes
             done = state.draws, state.reads, state.picks
@@ -70,6 +72,12 @@ class Machine(Control, Objects, Calls, Drawing):
                 raise self.placed(refusal) from None
             if state.outcome is not None:
                 return None
+
+    def _check_limits(self) -> None:
+        if self.instructions_done > self.most_instructions:
+            raise self.placed(Refused(f"more than {self.most_instructions} instructions"))
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise self.placed(Refused("more time than there is for a reading"))
 
     def forked(self, state: State, fork: Fork) -> list[State]:
         made = []
