@@ -74,6 +74,9 @@ class Decisions:
             self._definitions[symbol] = truth
         return Form.of(symbol)
 
+    def definition(self, indicator: Symbol) -> Truth:
+        return self._definitions[indicator]
+
     @property
     def definitions(self) -> dict[Symbol, Truth]:
         return self._definitions
