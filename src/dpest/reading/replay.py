@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -34,6 +34,7 @@ from dpest.running.skeleton import Leaf, Nest, Skeleton, flatten
 _GENERATOR = np.random.default_rng  # np.random is replaced while the function runs
 _PATHS = 8  # paths whose own points are run
 _POINTS = 3
+_MANY = 200  # conditions of a path that is looked at in one point only
 _RANDOM_RUNS = 6
 _MOST_CHECKS = 40_000  # conditions looked at to see that one path alone fits
 _BORDER = 1e-9
@@ -76,32 +77,30 @@ class Replay:
         owner = getattr(function, "__self__", None)
         with on_stage(self.stage, list(namespaces.values()), owner) as self.rng:
             for edge in chosen.values():
-                for turn in range(_POINTS):
-                    point = self._point(edge, turn)
-                    if point is not None:
-                        self._run(point, edge.picks, turn, edge)
+                for turn, point in enumerate(self._points(edge)):
+                    self._run(point, edge.picks, turn, edge)
             for seed in range(_RANDOM_RUNS):
                 self._run({}, None, seed, None)
 
     # Points
 
-    def _point(self, edge: Edge, turn: int) -> dict[Symbol, Fraction] | None:
-        """A point of a path: its own, or another nearby."""
+    def _points(self, edge: Edge) -> Iterator[dict[Symbol, Fraction]]:
+        """Points of a path: one inside of it, and others nearby."""
         supports = self.machine.supports
         tight = [supports.tightened(c) for c in (*self.assumed, *edge.conditions)]
-        symbols = {s for c in tight for s in c.form.terms}
-        bounds = supports.conditions(symbols)
+        bounds = supports.conditions({s for c in tight for s in c.form.terms})
         point = feasible([*tight, *bounds])
         if point is None:
-            return None
-        if turn:
-            for width in (4, 1, Fraction(1, 8)):
+            return
+        for turn in range(_POINTS if len(tight) < _MANY else 1):
+            found = point
+            for width in (4, 1, Fraction(1, 8)) if turn else ():
                 moved = {s: v + self._step(s, turn, width) for s, v in point.items()}
                 if all(c.holds(moved) for c in (*tight, *bounds)):
-                    point = moved
+                    found = moved
                     break
-        whole = all(v.denominator == 1 for s, v in point.items() if supports.integral(s))
-        return point if whole else None
+            if all(v.denominator == 1 for s, v in found.items() if supports.integral(s)):
+                yield found
 
     def _step(self, symbol: Symbol, turn: int, width: int | Fraction) -> Fraction:
         step = Fraction(digest(symbol, turn) % 997 - 498, 498) * width

@@ -33,6 +33,7 @@ class Decisions:
         self.changes_before = 0
         self._definitions: dict[Symbol, Truth] = {}
         self._indicators: dict[Any, Symbol] = {}
+        self._answers: dict[frozenset[Condition], bool] = {}
         self.assumed: tuple[Condition, ...] = ()
 
     # Truths
@@ -72,6 +73,9 @@ class Decisions:
             self._indicators[key] = symbol
             self._definitions[symbol] = truth
         return Form.of(symbol)
+
+    def definition(self, indicator: Symbol) -> Truth:
+        return self._definitions[indicator]
 
     @property
     def definitions(self) -> dict[Symbol, Truth]:
@@ -155,8 +159,14 @@ class Decisions:
             others = [c for c in others if near.isdisjoint(c.form.terms)]
             related += touching
             near.update(s for c in touching for s in c.form.terms)
-        tight = [self.supports.tightened(c) for c in related]
-        return feasible([*new, *tight, *self.supports.conditions(near)]) is not None
+        # Ways that differ in other noises ask the same question again and again.
+        question = frozenset([*new, *related])
+        answer = self._answers.get(question)
+        if answer is None:
+            tight = [self.supports.tightened(c) for c in related]
+            found = feasible([*new, *tight, *self.supports.conditions(near)])
+            answer = self._answers[question] = found is not None
+        return answer
 
     def easily(self, condition: Condition) -> bool:
         """A symbol that nothing was said of yet, without bounds, makes it true alone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import enum
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import Array, Ref
 from dpest.reading.model import Release
-from dpest.running.skeleton import Leaf, LeafKind, Nest, Skeleton, leaf_kind
+from dpest.running.skeleton import PLAIN_LEAVES, Leaf, LeafKind, Nest, Skeleton, leaf_kind
 
 _NOT_SEEN = "return numbers, text, lists, tuples, dicts, arrays or dataclasses of them"
 
@@ -34,8 +35,7 @@ def released(machine: Machine, state: State) -> Release:
     outcome = state.outcome
     assert outcome is not None
     machine.state = state
-    for address in state.heap.addresses():
-        thing = state.heap.read(Ref(address))
+    for thing in state.heap.objects():
         if isinstance(thing, GeneratorObject) and thing.started and thing.frame is not None:
             waiting = thing.frame
             if waiting.code.instructions[waiting.pc].handler is not None:
@@ -54,8 +54,7 @@ def _class_name(state: State, cls: Any) -> str:
 
 def _flatten(m: Machine, state: State, value: Any, leaves: list[Any], inside: set[int]) -> Skeleton:
     if isinstance(value, tuple):
-        parts = tuple(_flatten(m, state, v, leaves, inside) for v in value)
-        return Nest("tuple", (), parts)
+        return Nest("tuple", (), _parts(m, state, value, leaves, inside))
     if isinstance(value, Array):
         found = m.arrays.elements(m, value)
         if not value.shape:
@@ -68,10 +67,22 @@ def _flatten(m: Machine, state: State, value: Any, leaves: list[Any], inside: se
     return _leaf(m, value, leaves)
 
 
+def _parts(
+    m: Machine, state: State, items: Sequence[Any], leaves: list[Any], inside: set[int]
+) -> tuple[Skeleton, ...]:
+    try:
+        # Long lists of plain numbers are common, and each path has its own.
+        plain = tuple([PLAIN_LEAVES[kind] for kind in map(type, items)])
+    except KeyError:
+        return tuple([_flatten(m, state, v, leaves, inside) for v in items])
+    leaves.extend(items)
+    return plain
+
+
 def _object(m: Machine, state: State, ref: Ref, leaves: list[Any], inside: set[int]) -> Skeleton:
     thing = state.heap.read(ref)
     if isinstance(thing, ListObject):
-        return Nest("list", (), tuple(_flatten(m, state, v, leaves, inside) for v in thing.items))
+        return Nest("list", (), _parts(m, state, thing.items, leaves, inside))
     if isinstance(thing, DictObject) and thing.kind in (dict, collections.OrderedDict):
         keys = tuple(k.item() if isinstance(k, np.generic) else k for k in thing.items)
         parts = tuple(_flatten(m, state, v, leaves, inside) for v in thing.items.values())
@@ -83,13 +94,12 @@ def _object(m: Machine, state: State, ref: Ref, leaves: list[Any], inside: set[i
     if isinstance(thing, SetObject):
         leaves.append(frozenset(thing.items))
         return Leaf("object")
-    if isinstance(thing, Instance) and isinstance(thing.cls, type):
-        if dataclasses.is_dataclass(thing.cls):
-            names = tuple(f.name for f in dataclasses.fields(thing.cls))
-            if set(thing.attributes) != set(names):
-                raise Refused("an object with attributes beside its fields is returned", _NOT_SEEN)
-            parts = tuple(_flatten(m, state, thing.attributes[n], leaves, inside) for n in names)
-            return Nest("dict", names, parts)
+    if isinstance(thing, Instance) and dataclasses.is_dataclass(thing.cls):
+        names = tuple(f.name for f in dataclasses.fields(thing.cls))
+        if set(thing.attributes) != set(names):
+            raise Refused("an object with attributes beside its fields is returned", _NOT_SEEN)
+        parts = tuple(_flatten(m, state, thing.attributes[n], leaves, inside) for n in names)
+        return Nest("dict", names, parts)
     if isinstance(thing, GeneratorObject):
         raise Refused("a generator is returned")
     if isinstance(thing, DequeObject):
@@ -133,9 +143,8 @@ def known_truth(m: Machine, truth: Truth) -> bool | None:
         condition = truth.condition
         if any(s.kind == "indicator" for s in condition.form.terms):
             return None
-        if not any(s in m.state.constrained for s in condition.form.terms) and m.easily(condition):
-            if m.easily(condition.negated()):
-                return None
+        if m.easily(condition) and m.easily(condition.negated()):
+            return None
         if not m.possible((condition,)):
             return False
         return None if m.possible((condition.negated(),)) else True
