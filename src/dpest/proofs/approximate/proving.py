@@ -45,7 +45,7 @@ class Found:
 
 
 def contributions(question: Question) -> Found:
-    """The reading of a mechanism that its runs agree with; RefusedError says what stood in the way."""
+    """The reading of a mechanism that its runs agree with; RefusedError says why there is none."""
     started = time.perf_counter()
     if question.adjacency.name not in ("replace_one", "add_remove_one"):
         raise RefusedError(
