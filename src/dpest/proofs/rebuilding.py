@@ -121,7 +121,7 @@ def _other_contributions(certificate: Mapping[str, Any], mechanism: Mechanism) -
         certificate["form"],
     )
     found = contributions(question)
-    source = textwrap.dedent(inspect.getsource(inspect.unwrap(mechanism.function)))
+    source = source_of(mechanism.function)
     again = {**found.model, "source": source, "assumptions": list(found.assumptions)}
     parts = ("source", "apart", "columns", "ways", "assumptions")
     return tuple(p for p in parts if _plain_json(certificate[p]) != _plain_json(again[p]))

@@ -368,7 +368,10 @@ class Arithmetic(Choices):
         if op == "not":
             return not self.decide(a)
         if is_plain(a):
-            return natively({"-": operator.neg, "+": operator.pos, "~": operator.invert}[op], a)
+            known: dict[str, Any] = {
+                "-": operator.neg, "+": operator.pos, "~": operator.invert,
+            }  # fmt: skip
+            return natively(known[op], a)
         if isinstance(a, Rows):
             return self.per_record(lambda x: self.unary(op, x), a)
         if isinstance(a, Array):
