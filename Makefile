@@ -29,6 +29,7 @@ lint: $(VENV)/.tests-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --strict src/dpest/kernel
 
 validation: $(VENV)/.tests-installed
 	@for script in validation/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

@@ -47,13 +47,14 @@ _HOMES = {
     "real": "dpest.ask.domains",
     "integer": "dpest.ask.domains",
     "finite": "dpest.ask.domains",
-    "records": "dpest.ask.domains",
+    "records": "dpest.ask.tables",
+    "table": "dpest.ask.tables",
     "ANY": "dpest.ask.domains",
     "DpestError": "dpest.errors",
 }
-_SUBPACKAGES = {"noise", "notions", "zoo", "stats", "ask"}
+_SUBPACKAGES = {"adapters", "noise", "notions", "zoo", "stats", "ask"}
 
-__all__ = [*_HOMES, "__version__", "noise", "notions", "zoo"]
+__all__ = [*_HOMES, "__version__", "adapters", "noise", "notions", "zoo"]
 
 
 def __getattr__(name: str) -> Any:

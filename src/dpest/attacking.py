@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpest.ask.patterns import patterns
+from dpest.attacks import protocol
 from dpest.attacks.budget import Budget
+from dpest.attacks.methods import RECORDED_PAIRS, SEARCH_SHARE, gravity
+from dpest.attacks.protocol import Pair
 from dpest.attacks.sampler import MechanismSampler, Sampler
-from dpest.errors import DpestError, InputError
+from dpest.attacks.statdp.arguments import missing_parameters
+from dpest.errors import DpestError, InputError, StateError
 from dpest.evidence import ESTIMATE, Evidence, Measure
+from dpest.running.skeleton import flatten
+from dpest.running.watchdog import Deadline, TimeUp, watched
 from dpest.verdict import exceeds
 
 if TYPE_CHECKING:
     from dpest.campaign import Campaign
+    from dpest.running.samples import Samples
 
-Pair = tuple[Any, Any]
-
-# The search for a pair and an event gets this share of the runs; the sequential audit the rest.
-SEARCH_SHARE = 0.5
 # Enough to see bits that give the input away; one at a time, some 10 µs each.
 DOUBLES_BUDGET = Budget(runs=100_000)
 # The chance of missing a violation that is stated where nothing else is asked for.
 MISSED = 0.05
+# Plain runs of mechanisms that release step by step: a look at pairs, learning, measuring.
+STEPS_SECONDS = 15.0
+# Where nobody asked for it: what it may take, and how slow a run may be.
+UNASKED_DOUBLES = Budget(runs=60_000, seconds=4.0)
+SLOWEST_RUN = 2e-3
+# It goes on to another pair within these seconds of computing, and is ended after those.
+RECORDED_SECONDS = 1.0
+RECORDED_LIMIT = 60.0
 _TRIAL = 64
 _LEAST = 400
 
@@ -35,99 +46,51 @@ def attack(
 ) -> Evidence:
     """One attack by name, on a given pair or on the pairs of the question."""
     evidence = _attack(campaign, method, x, x2, **options)
-    adjacency = campaign.question.adjacency.describe()
-    return evidence.with_(details={**evidence.details, "adjacency": adjacency})
+    question = campaign.question
+    about = {"adjacency": question.adjacency.describe(), "limit": question.limit}
+    return evidence.with_(details={**evidence.details, **about})
 
 
 def _attack(
     campaign: Campaign, method: str, x: Any = None, x2: Any = None, **options: Any
 ) -> Evidence:
-    question = campaign.question
-    if method != "statdp":
-        from dpest.attacks.statdp.arguments import missing_parameters
-
-        missing = missing_parameters(question.mechanism)
-        if missing:
-            raise InputError(
-                f"{question.mechanism.name} needs a value for {missing[0]}: give --param "
-                f"{missing[0]}=…, params={{{missing[0]!r}: …}}; the method statdp can choose one"
-            )
-    settings: dict[str, Any] = {
-        "alpha": campaign.alpha,
-        "seed": campaign.seed,
-        "progress": campaign.progress,
-        **options,
-    }
-    delta = question.measure.delta
-    if method == "scores":
-        from dpest.attacks.scores.attack import scores_attack
-
-        sampler = sampler_of(campaign)
-        pairs = [(x, x2)] if x is not None else pairs_of(campaign)
-        budget = in_runs(sampler, pairs[0][0], campaign.attack_budget)
-        return _judged(
-            scores_attack(sampler, pairs, measure=question.measure, budget=budget, **settings),
-            question.limit,
-        )
-    if question.measure.kind != "epsilon":
+    question, chosen = campaign.question, protocol.get(method)
+    missing = () if chosen.chooses_parameters else missing_parameters(question.mechanism)
+    if missing:
         raise InputError(
-            f"the attack {method} bounds ε, or ε at a δ; the method scores bounds {question.measure}"
+            f"{question.mechanism.name} needs a value for {missing[0]}: give --param "
+            f"{missing[0]}=…, params={{{missing[0]!r}: …}}; the method statdp can choose one"
         )
-    if method == "sequential":
-        from dpest.attacks.sequential import sequential_attack
+    reason = chosen.refuses(question)
+    if reason is not None:
+        raise InputError(reason)
+    return chosen.run(request_of(campaign, None if x is None else (x, x2), options))
 
-        sampler = sampler_of(campaign)
-        budget = campaign.attack_budget
-        if x is None:
-            found = search_pair(campaign, sampler, SEARCH_SHARE)
-            x, x2 = found.witness.x, found.witness.x2
-            budget = left(budget, found)
-        return sequential_attack(
-            sampler, x, x2, claim=question.limit, delta=delta, budget=budget, **settings
-        )
-    if method == "sniper":
-        from dpest.attacks.sniper import sniper_attack
 
-        sampler = sampler_of(campaign)
-        pairs = [(x, x2)] if x is not None else pairs_of(campaign)
-        budget = in_runs(sampler, pairs[0][0], campaign.attack_budget)
-        return sniper_attack(sampler, pairs, budget=budget, delta=delta, **settings)
-    if method == "statdp":
-        from dpest.attacks.statdp.attack import statdp_attack
-        from dpest.attacks.statdp.inputs import DEFAULT_LENGTHS
+def request_of(
+    campaign: Campaign, pair: Pair | None, options: Mapping[str, Any]
+) -> protocol.AttackRequest:
+    """What the campaign hands to an attack."""
 
-        if delta:
-            raise InputError("StatDP tests pure ε; use sequential or sniper for a δ")
-        return statdp_attack(
-            question.mechanism,
-            x,
-            x2,
-            adjacency=question.adjacency,
-            domain=question.domain,
-            length=DEFAULT_LENGTHS if question.length_assumed else question.length,
-            epsilon=question.limit,
-            budget=campaign.given_budget,
-            run_all=campaign.runner.batches if campaign.runner is not None else None,
-            **settings,
-        )
-    if method == "finder":
-        from dpest.attacks.finder import finder_attack
+    def search(sampler: Sampler, share: float) -> tuple[Pair, Budget]:
+        found = search_pair(campaign, sampler, share)
+        return (found.witness.x, found.witness.x2), left(campaign.attack_budget, found)
 
-        if delta:
-            raise InputError("DP-Finder bounds pure ε; use sequential or sniper for a δ")
-        return finder_attack(
-            question.mechanism,
-            adjacency=question.adjacency,
-            domain=question.domain,
-            length=question.length,
-            confirm=confirmer(campaign),
-            x=x,
-            x2=x2,
-            budget=campaign.given_budget,
-            **settings,
-        )
-    raise InputError(
-        f"no attack is called {method!r}; there are sequential, sniper, statdp, finder, scores"
+    return protocol.AttackRequest(
+        campaign.question,
+        pair,
+        campaign.alpha,
+        campaign.seed,
+        campaign.attack_budget,
+        campaign.given_budget,
+        campaign.progress,
+        sampler=lambda: sampler_of(campaign),
+        pairs=lambda: pairs_of(campaign),
+        in_runs=lambda sampler, first: in_runs(sampler, first[0], campaign.attack_budget),
+        search=search,
+        confirm=lambda: confirmer(campaign),
+        run_all=run_all_of(campaign),
+        options=options,
     )
 
 
@@ -138,13 +101,21 @@ def _judged(evidence: Evidence, limit: float | None) -> Evidence:
 
 def sampler_of(campaign: Campaign) -> MechanismSampler:
     """Runs of the question's mechanism, wherever the campaign was told to run them."""
-    run_all = campaign.runner.batches if campaign.runner is not None else None
-    return MechanismSampler(campaign.question.mechanism, device=campaign.device, run_all=run_all)
+    return MechanismSampler(
+        campaign.question.mechanism, device=campaign.device, run_all=run_all_of(campaign)
+    )
+
+
+def run_all_of(campaign: Campaign) -> Callable[..., list[Samples]] | None:
+    """How the campaign's workers draw, if it has some."""
+    return campaign.runner.batches if campaign.runner is not None else None
 
 
 def pairs_of(campaign: Campaign) -> list[Pair]:
+    """The literature's patterns and the pairs around the numbers of the code, best first."""
     question = campaign.question
-    found = patterns(question.adjacency, question.domain, question.length, both_orders=False)
+    usual = patterns(question.adjacency, question.domain, question.length, both_orders=False)
+    found = [*campaign.clearly_worse(usual), *usual]
     if not found:
         raise InputError(
             f"no pair of neighbours is known for {question.domain} under {question.adjacency}; "
@@ -203,11 +174,14 @@ def statistical(campaign: Campaign) -> list[Evidence]:
     from dpest.attacks.sequential import sequential_attack
 
     question = campaign.question
+    alpha = campaign.alpha_left
     sampler = sampler_of(campaign)
     if question.measure != Measure():
         return _by_scores(campaign, sampler)
     try:
-        found = search_pair(campaign, sampler, SEARCH_SHARE, campaign.alpha / 2)
+        found = search_pair(campaign, sampler, SEARCH_SHARE, alpha / 2)
+    except StateError:
+        raise
     except DpestError as reason:
         campaign.notes.append(f"no sampling: {reason}")
         return []
@@ -219,7 +193,7 @@ def statistical(campaign: Campaign) -> list[Evidence]:
         found.witness.x,
         found.witness.x2,
         claim=question.limit,
-        alpha=campaign.alpha / 2,
+        alpha=alpha / 2,
         budget=left(campaign.attack_budget, found),
         seed=campaign.seed,
         progress=campaign.progress,
@@ -256,7 +230,7 @@ def estimate_beside(lower: Evidence) -> list[Evidence]:
 
 
 def _by_scores(campaign: Campaign, sampler: MechanismSampler) -> list[Evidence]:
-    """The attack by scores, with all of alpha and of the runs, and the estimate that it makes."""
+    """The attack by scores, with all of alpha that is left and of the runs, and the estimate that it makes."""
     from dpest.attacks.scores.attack import scores_attack
 
     try:
@@ -265,17 +239,47 @@ def _by_scores(campaign: Campaign, sampler: MechanismSampler) -> list[Evidence]:
             sampler,
             pairs,
             measure=campaign.question.measure,
-            alpha=campaign.alpha,
+            alpha=campaign.alpha_left,
             budget=in_runs(sampler, pairs[0][0], campaign.attack_budget),
             seed=campaign.seed,
             progress=campaign.progress,
         )
+    except StateError:
+        raise
     except DpestError as reason:
         campaign.notes.append(f"no sampling: {reason}")
         return []
     if found.details.get("interrupted"):
         campaign.details["interrupted"] = True
     return [_judged(found, campaign.question.limit), *estimate_beside(found)]
+
+
+def by_steps(campaign: Campaign) -> list[Evidence]:
+    """Plain runs of what releases step by step, for half of alpha.
+
+    Only for claims with a δ about data sets, where no other attack looks at steps.
+    """
+    question = campaign.question
+    if question.limit is None or not question.measure.delta or campaign.given_budget is not None:
+        return []
+    if question.mechanism.black_box:
+        return []
+    from dpest.attacks.steps import steps_attack
+
+    try:
+        found = steps_attack(
+            question.mechanism,
+            question.adjacency,
+            question.domain,
+            delta=question.measure.delta,
+            alpha=campaign.alpha / 2,
+            seconds=STEPS_SECONDS * campaign.patience,
+            seed=campaign.seed,
+        )
+    except DpestError:
+        return []
+    campaign.alpha_left = campaign.alpha / 2
+    return [found]
 
 
 def _state_power(campaign: Campaign, evidence: Evidence) -> None:
@@ -285,7 +289,7 @@ def _state_power(campaign: Campaign, evidence: Evidence) -> None:
         return
     from dpest.attacks.power import detectable
 
-    least = detectable(limit, evidence.runs, campaign.alpha / 2, MISSED)
+    least = detectable(limit, evidence.runs, campaign.alpha_left / 2, MISSED)
     if math.isfinite(least):
         campaign.details["power"] = {
             "epsilon": least,
@@ -315,7 +319,58 @@ def runs_to_catch(claim: float, true: float, alpha: float, missed: float) -> int
     return math.ceil(needed / (1 - SEARCH_SHARE))
 
 
-def floating_point(campaign: Campaign) -> list[Evidence]:
+def recorded(campaign: Campaign) -> list[Evidence]:
+    """The grey box on the question's pairs, for code that can only be run: its worst finding."""
+    deadline = Deadline(RECORDED_SECONDS)
+    found: list[Evidence] = []
+    try:
+        with watched(Deadline(RECORDED_LIMIT)):
+            for pair in pairs_of(campaign)[:RECORDED_PAIRS]:
+                found.append(_recorded_pair(campaign, pair))
+                if deadline.passed():
+                    break
+    except TimeUp:
+        campaign.notes.append(f"no grey box: five runs take more than {RECORDED_LIMIT:g} s")
+    except DpestError as reason:
+        campaign.notes.append(f"no grey box: {reason}")
+    return [max(found, key=gravity)] if found else []
+
+
+def _recorded_pair(campaign: Campaign, pair: Pair) -> Evidence:
+    from dpest.attacks.recorded import recorded_attack
+
+    question = campaign.question
+    return recorded_attack(
+        question.mechanism,
+        *pair,
+        limit=question.limit,
+        measure=question.measure,
+        seed=campaign.seed,
+    )
+
+
+def releases_doubles(campaign: Campaign) -> bool:
+    """Whether one run returns a float that is no whole number, quickly enough to do it often."""
+    mechanism = campaign.question.mechanism
+    if mechanism.takes_size:
+        return False
+    try:
+        x, _ = pairs_of(campaign)[0]
+        outputs, seconds = [], []
+        with watched(Deadline(1.0)):
+            for _ in range(5):
+                started = time.monotonic()
+                outputs.append(mechanism(x))
+                seconds.append(time.monotonic() - started)
+    except (Exception, TimeUp):  # the user's code may do anything
+        return False
+    slow = min(seconds) > SLOWEST_RUN  # the machine may be busy with other things
+    leaves = [leaf for output in outputs for leaf in flatten(output)[1]]
+    doubles = [v for v in leaves if isinstance(v, float) and math.isfinite(v)]
+    return not slow and any(v != round(v) for v in doubles)
+
+
+def floating_point(campaign: Campaign, budget: Budget | None = None) -> list[Evidence]:
     """What the machine's doubles leak beyond the mathematics, on the question's first pair.
 
     The function is run as it is: the batch reading draws its noise by other arithmetic.
@@ -323,19 +378,20 @@ def floating_point(campaign: Campaign) -> list[Evidence]:
     from dpest.attacks.floating import audit_doubles
 
     question = campaign.question
-    if question.measure != Measure():
-        campaign.notes.append("no audit of the machine's doubles: it tests pure ε only")
+    if question.measure.kind != "epsilon":
+        campaign.notes.append("no audit of the machine's doubles: it tests ε, or ε at a δ, only")
         return []
-    x, x2 = pairs_of(campaign)[0]
     try:
+        x, x2 = pairs_of(campaign)[0]
         return [
             audit_doubles(
                 question.mechanism,
                 x,
                 x2,
                 alpha=campaign.alpha,
+                delta=question.measure.delta,
                 seed=campaign.seed,
-                budget=campaign.given_budget or DOUBLES_BUDGET,
+                budget=budget or campaign.given_budget or DOUBLES_BUDGET,
                 progress=campaign.progress,
             )
         ]

@@ -5,18 +5,21 @@ Here the engines meet; none of them knows another.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from dpest.ask.adjacency import Adjacency, any_pair, parse_adjacency
+from dpest.ask.arguments import check_arguments
 from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.ask.domains import ANY, Domain
 from dpest.ask.input_form import as_taken
 from dpest.ask.questions import resolve
 from dpest.attacks.budget import Budget, Report
 from dpest.campaign import Campaign
-from dpest.errors import InputError
+from dpest.errors import InputError, TargetError, described
 from dpest.evidence import Evidence, Measure
 from dpest.notions.claims import Claim
 from dpest.verdict import Verdict
@@ -44,13 +47,15 @@ def audit(
     budget: Budget | str | int | None = None,
     seed: int = 0,
     engines: Sequence[str] = ("proof", "exact", "attack"),
-    floating_point: bool = False,
+    floating_point: bool | None = None,
     progress: Report | None = None,
     workers: int = 1,
     cluster: str | None = None,
     state: str | None = None,
+    state_repair: bool = False,
     device: str = "numpy",
     patience: float = 1.0,
+    isolate: bool = False,
 ) -> Verdict:
     """How private is `target`? Two bounds with all the evidence.
 
@@ -59,13 +64,24 @@ def audit(
     chance, over the sampling, that the lower bound is too large: it pays for everything tried. (It
     is small: a verdict may stop a release. `attack` takes the 5 % of the literature.)
     `length` may be a range: the verdict is then on the largest, with how ε grows in its details.
+    `floating_point` asks for the audit of the machine's doubles, a verdict of its own; None: it is
+    made, briefly, for functions without `rng` that release doubles.
     Interrupted with Ctrl-C, it returns what was established so far (`details["interrupted"]`).
     Runs are made by `workers` processes or on a Dask `cluster`, and finished ones are kept in the
     file `state`; none of this changes the answer. `device` is "numpy" or one of torch ("cuda").
     Engines give up on what takes them too long, in seconds of their own computing; the notes say
-    so. With a `patience` of 10 they try ten times as long.
+    so. With a `patience` of 10 they try ten times as long. With `isolate` all of it is done in a
+    copy of this process, which the code can exit, hang or fill; the verdict then has no pictures.
     """
-    lengths = [length] if length is None or isinstance(length, int) else list(length)
+    given = {name: value for name, value in locals().items() if name != "target"}
+    check_arguments(**given)
+    if isolate:
+        from dpest.execution.own_process import in_own_process
+
+        return in_own_process(lambda: _bare(audit(target, **{**given, "isolate": False})))
+    lengths: list[int | None] = (
+        list(length) if isinstance(length, Sequence) else [None if length is None else int(length)]
+    )
 
     def at(n: int | None, runner: Runner | None) -> Campaign:
         question = resolve(
@@ -91,7 +107,7 @@ def audit(
             patience=patience,
         )
 
-    with _running(workers, cluster, state) as runner:
+    with _running(workers, cluster, state, state_repair) as runner, _not_leaving(target):
         if len(lengths) == 1:
             return at(lengths[0], runner).run()
         from dpest.growth import growth
@@ -99,15 +115,41 @@ def audit(
         return growth([at(n, runner) for n in lengths])
 
 
+def _bare(verdict: Verdict) -> Verdict:
+    """Without what would run the code again."""
+    return replace(verdict, curves=None, demonstrating=None)
+
+
 @contextmanager
-def _running(workers: int, cluster: str | None, state: str | None) -> Iterator[Runner | None]:
+def _not_leaving(target: Target) -> Iterator[None]:
+    """Code that calls sys.exit, or raises what is no Exception, must not end its auditor."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except SystemExit as stop:
+        raise TargetError(
+            f"{name_of(target)} called sys.exit({stop.code!r}); a mechanism returns"
+        ) from None
+    except BaseException as error:
+        raise TargetError(f"{name_of(target)} raised {described(error)}") from error
+
+
+def name_of(target: Any) -> str:
+    return str(getattr(target, "name", None) or getattr(target, "__name__", "the mechanism"))
+
+
+@contextmanager
+def _running(
+    workers: int, cluster: str | None, state: str | None, repair: bool = False
+) -> Iterator[Runner | None]:
     """A runner for the runs of an attack; none where they are made here and not kept."""
     if workers == 1 and cluster is None and state is None:
         yield None
         return
     from dpest.execution.runner import open_runner
 
-    with open_runner(workers, cluster, state) as runner:
+    with open_runner(workers, cluster, state, repair) as runner:
         yield runner
 
 
@@ -126,6 +168,7 @@ def exact(
     equal length if it states none). Raises an error that names the reason where the loss has no
     exact answer.
     """
+    check_arguments(params=params, adjacency=adjacency, certify=certify)
     from dpest.distributions.engine import exact_loss
 
     mechanism = as_mechanism(target).with_params(params)
@@ -150,7 +193,7 @@ def attack(
     x2: Any = None,
     *,
     samples: tuple[Any, Any] | None = None,
-    method: Literal["sequential", "sniper", "statdp", "finder", "scores"] | None = None,
+    method: str | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     claim: Claim | str | None = None,
@@ -165,6 +208,7 @@ def attack(
     workers: int = 1,
     cluster: str | None = None,
     state: str | None = None,
+    state_repair: bool = False,
     device: str = "numpy",
     **options: Any,
 ) -> Evidence:
@@ -174,7 +218,14 @@ def attack(
     "sequential" for ε, and "scores" for every other measure (ε at a δ, μ, ρ, Rényi divergences).
     Runs that were made elsewhere go in as `samples`, the outputs on either input; those are all
     that is used then.
+
+    The method "recorded" is the grey box: five runs, and a finding instead of a bound (standing
+    `estimate`). It names each place where noise meets a value, with the sensitivity that was
+    measured there.
     """
+    unchecked = ("target", "x", "x2", "samples", "options")
+    given = dict(locals())
+    check_arguments(**{k: v for k, v in given.items() if k not in (*unchecked, "unchecked")})
     if samples is not None:
         return _attack_samples(target, samples, epsilon, delta, claim, alpha, seed, options)
     if target is None:
@@ -194,10 +245,13 @@ def attack(
     )
     if method is None:
         method = "sequential" if question.measure == Measure() else "scores"
-    if x is not None:
+    if x is not None and method == "recorded":
+        # NaN is no number that a neighbour is measured by, but what code does with it matters.
+        _neighbours(question.mechanism, _numbers(x), _numbers(x2), question.adjacency)
+    elif x is not None:
         _neighbours(question.mechanism, x, x2, question.adjacency)
         x, x2 = as_taken(question.mechanism, x, x2)
-    with _running(workers, cluster, state) as runner:
+    with _running(workers, cluster, state, state_repair) as runner, _not_leaving(target):
         campaign = Campaign(
             question,
             alpha=alpha,
@@ -249,6 +303,9 @@ def prove(
 
     For every length where the mechanism allows it; otherwise for the domain's, and it says so.
     """
+    check_arguments(
+        adjacency=adjacency, length=length, params=params, unit=unit, domain=domain, claim=claim
+    )
     from dpest.proofs import prove as engine
 
     if adjacency is None and as_mechanism(target).adjacency is None:
@@ -279,6 +336,13 @@ def _neighbours(mechanism: Mechanism, x: Any, x2: Any, adjacency: Adjacency | st
     (rule or mechanism.adjacency or any_pair()).check(x, x2)
 
 
+def _numbers(x: Any) -> Any:
+    """The input with zeros for NaN."""
+    if isinstance(x, (list, tuple)):
+        return type(x)(_numbers(v) for v in x)
+    return 0.0 if isinstance(x, float) and math.isnan(x) else x
+
+
 def assert_private(
     target: Target,
     *,
@@ -294,11 +358,14 @@ def assert_private(
     exact engine or a proof decides. For code that can only be run, `catches` is a true ε that must
     not go unnoticed: enough runs are made to miss it with chance at most `missed`, if the pair is
     among those searched and the leak shows in common outputs (as Laplace noise leaks). Without it,
-    the notes of the verdict say what the budget would have missed. The message is the
+    the notes of the verdict say what the budget would have missed. The machine's doubles are
+    audited only if asked for (`floating_point=True`). The message is the
     counterexample, with lines to replay it. Takes everything that `audit` takes.
     """
+    check_arguments(false_alarm=false_alarm, catches=catches, missed=missed, budget=budget)
     if catches is not None:
         budget = _enough(target, catches, false_alarm, missed, budget, question)
+    question.setdefault("floating_point", False)
     verdict = audit(target, alpha=false_alarm, budget=budget, **question)
     from dpest.assertions import check
 

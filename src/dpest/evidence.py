@@ -38,6 +38,24 @@ class Measure:
 
 EPSILON = Measure()
 
+# What rounding of a program's own constants can do to a δ: five honest claims were off by 1e-16 to
+# 1e-11 of themselves (a bisection, a logarithm); doubles themselves by 2^-53.
+EDGE = 1e-9
+_DOUBLES = 2.0**-50
+
+
+def up_to_rounding(delta: float) -> float:
+    """The largest δ that does not refute a claim of `delta`: beyond it, it is not rounding."""
+    return delta * (1 + EDGE) + _DOUBLES
+
+
+def at_the_edge(found: float, claimed: float) -> str:
+    """The wording where δ lies between the claim and what rounding can make of it."""
+    return (
+        f"at the edge: δ = {found!r} where {claimed!r} is claimed; "
+        "the claim holds up to rounding of the program's own constants"
+    )
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -91,6 +109,50 @@ class Witness:
     densities: bool = False
     replay: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+
+
+# A demonstration refutes the claim at this level.
+LEVEL = 1e-3
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """Run the mechanism `runs` times on each input and count the event: the claim is refuted.
+
+    `p` and `q` are frequencies among runs that did not choose the event: estimates. The script
+    needs nothing but the function and NumPy, and prints both frequencies and the exact test's
+    p-value.
+    """
+
+    x: Any
+    x2: Any
+    event: str
+    p: float
+    q: float
+    epsilon: float
+    delta: float
+    runs: int
+    script: str
+
+    @property
+    def words(self) -> str:
+        return (
+            f"in {self.runs:,} runs on each input, {self.event}: about {self.p:.3g} of the runs on "
+            f"the first, {self.q:.3g} on the second"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "x": self.x,
+            "x2": self.x2,
+            "event": self.event,
+            "p": self.p,
+            "q": self.q,
+            "runs": self.runs,
+            "level": LEVEL,
+            "standing": "estimate",
+            "script": self.script,
+        }
 
 
 @dataclass(frozen=True)

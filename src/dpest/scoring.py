@@ -117,12 +117,8 @@ def attack_samples(
     notes = [_INDEPENDENT]
     first, second = (_outputs(part) for part in samples)
     runs, about = _scored(first, second, measure, seed, True if learn is None else learn, notes)
-    lower, _ = evidence_of(
-        runs, measure, alpha, seed=seed, notes=tuple(notes), details=about
-    )
-    return lower.with_(
-        runs=len(first) + len(second), seconds=time.monotonic() - started
-    )
+    lower, _ = evidence_of(runs, measure, alpha, seed=seed, notes=tuple(notes), details=about)
+    return lower.with_(runs=len(first) + len(second), seconds=time.monotonic() - started)
 
 
 def one_run(
@@ -157,7 +153,9 @@ def one_run(
     values, labels = _canaries(scores, included)
     plan = _plan(guesses, len(values))
     rng = np.random.default_rng(np.random.SeedSequence([seed, 25]))
-    counted = [(k, share, one_run_bounds.right_guesses(values, labels, k, rng)) for k, share in plan]
+    counted = [
+        (k, share, one_run_bounds.right_guesses(values, labels, k, rng)) for k, share in plan
+    ]
     evidence = _one_run_evidence(counted, len(values), measure, alpha, seed)
     return Verdict(
         _question(name, stated, measure, limit, "a canary is there or not"),
@@ -222,9 +220,7 @@ def _guess_estimate(
     counted: Sequence[tuple[int, float, int]], measure: Measure, m: int, seed: int
 ) -> list[Evidence]:
     """What the guesses point to if they were independent: log-odds, or a Gaussian's μ."""
-    k, _, right = max(
-        counted, key=lambda one: (one[2] - 0.5 * one[0]) / math.sqrt(max(one[0], 1))
-    )
+    k, _, right = max(counted, key=lambda one: (one[2] - 0.5 * one[0]) / math.sqrt(max(one[0], 1)))
     if k == 0:
         return []
     wrong = k - right

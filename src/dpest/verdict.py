@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dpest.evidence import EPSILON, Evidence, Measure
+from dpest.evidence import EPSILON, Demonstration, Evidence, Measure
 
 Status = Literal["exact", "proved", "violated", "unsettled"]
 
@@ -50,6 +51,10 @@ class Verdict:
     details: Mapping[str, Any] = field(default_factory=dict)
     # What the report draws, computed when it is asked for.
     curves: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False, compare=False)
+    # How a violation is shown with few runs, looked for when it is asked for.
+    demonstrating: Callable[[], Demonstration | None] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     @property
     def _usable(self) -> list[Evidence]:
@@ -100,6 +105,13 @@ class Verdict:
             return "proved"
         return "unsettled"
 
+    @functools.cached_property
+    def demonstration(self) -> Demonstration | None:
+        """The pair and event that refute the claim with the fewest runs, if it is violated."""
+        if not self.violated or self.demonstrating is None:
+            return None
+        return self.demonstrating()
+
     @property
     def floating_point(self) -> Evidence | None:
         """The largest lower bound on what the machine's doubles leak, if it was measured."""
@@ -109,6 +121,11 @@ class Verdict:
     @property
     def floating_point_violated(self) -> bool:
         return exceeds(self.floating_point, self.question.limit)
+
+    @property
+    def recorded(self) -> Evidence | None:
+        """What the grey box found, if it was used: a finding, on which no status rests."""
+        return next((e for e in self.evidence if "recorded" in e.details), None)
 
     @property
     def violated(self) -> bool:

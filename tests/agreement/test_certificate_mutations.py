@@ -12,7 +12,7 @@ import pytest
 
 import dpest
 from agreement.styles import clipped_data, max_argmax, svt_while, two_exponentials, vectorised
-from dpest.proofs.checker import check
+from dpest.kernel import check
 
 MODEL = ("adjacency", "length", "epsilon", "noises", "nodes", "edges", "dead", "leaves", "element")
 

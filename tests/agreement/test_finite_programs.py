@@ -6,6 +6,7 @@ its probability. It shares no code with the engine.
 
 from __future__ import annotations
 
+import linecache
 import math
 import random
 from collections import defaultdict
@@ -148,7 +149,9 @@ def test_the_exact_loss_is_that_of_all_runs(number):
     source = random.Random(1000 + number)
     text = program(source)
     scope = {}
-    exec(compile(text, f"<program {number}>", "exec"), scope)
+    file = f"<program {number}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), scope)
     mechanism = scope["mechanism"]
     pairs = [([0], [1]), ([0, 1], [1, 1]), ([1, 0], [1, 1]), ([0, 1, 1], [0, 0, 1])]
     for x, x2 in pairs:

@@ -13,8 +13,8 @@ import pytest
 
 import dpest
 from dpest.errors import ReadingError
+from dpest.kernel import check
 from dpest.noise import discrete_laplace
-from dpest.proofs.checker import check
 from dpest.running.batch.batch import batch
 
 

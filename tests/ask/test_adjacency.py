@@ -18,7 +18,8 @@ from dpest.ask.adjacency import (
     parse_adjacency,
     replace_one,
 )
-from dpest.ask.domains import finite, integers, reals, records
+from dpest.ask.domains import finite, integers, reals
+from dpest.ask.tables import records
 from dpest.errors import InputError
 
 NAN = float("nan")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpest.ask.domains import ANY, finite, integers, parse_domain, real, reals, records
+from dpest.ask.domain_text import parse_domain
+from dpest.ask.domains import ANY, finite, integers, real, reals
+from dpest.ask.tables import records
 from dpest.errors import InputError
 
 PEOPLE = records(2, fields={"age": (0, 120), "salary": (0, float("inf"))})

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dpest.ask.adjacency import add_remove_one, any_pair, l1, linf, monotone, replace_one
-from dpest.ask.domains import finite, integers, reals, records
+from dpest.ask.domains import finite, integers, reals
 from dpest.ask.patterns import patterns
+from dpest.ask.tables import records
 
 
 def pairs(*args, **options):

@@ -8,8 +8,9 @@ import pytest
 
 from ask.closed_forms import noisy_max_epsilon, svt_epsilon
 from dpest.ask.adjacency import add_remove_one, any_pair, l1, linf, monotone, replace_one
-from dpest.ask.domains import finite, integers, reals, records
+from dpest.ask.domains import finite, integers, reals
 from dpest.ask.search import search
+from dpest.ask.tables import records
 from dpest.errors import InputError, RefusedError
 from dpest.zoo.local import bloom_bits
 
@@ -158,7 +159,13 @@ def test_given_pairs_come_first_and_a_stop_is_obeyed():
         calls.append(x)
         return 0.0
 
-    search(value, linf(), reals(2), starts=[([7.0, 7.0], [8.0, 8.0])], stop=lambda: len(calls) >= 3)
+    search(
+        value,
+        linf(),
+        reals(2),
+        starts=[("given", [7.0, 7.0], [8.0, 8.0])],
+        stop=lambda: len(calls) >= 3,
+    )
     assert calls[0] == [7.0, 7.0]
     assert len(calls) == 3
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpest
-from dpest.ask.domains import parse_domain
+from dpest.ask.domain_text import parse_domain
 from dpest.errors import InputError
 
 

@@ -104,7 +104,10 @@ def test_the_seeds_example_of_a_difference_of_supports():
 def test_a_ratio_that_diverges_at_the_edge_of_a_support():
     """max(a + Exp): one density vanishes like a higher power than the other."""
     entry = zoo.get("ReportNoisyMax4")
-    assert exact_loss(entry, [1.0] * 3, [0.0, 1.0, 1.0]).epsilon == math.inf
+    loss = exact_loss(entry, [1.0] * 3, [0.0, 1.0, 1.0])
+    # What was reached near the edge: no exponent decides it, and it is not called infinite.
+    assert 15 < loss.epsilon < math.inf
+    assert not loss.complete
     # A common shift moves the support itself.
     shifted = exact_loss(entry, [1.0] * 3, [2.0] * 3)
     assert shifted.epsilon == math.inf

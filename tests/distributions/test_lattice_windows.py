@@ -26,8 +26,11 @@ def waiting(x, rng):
     return x[0] + rng.geometric(0.3)
 
 
+GEOMETRIC = zoo.get("GeometricMechanism")
+
+
 def geometric_difference(x, rng):
-    return zoo.get("GeometricMechanism")(x, rng)
+    return GEOMETRIC(x, rng)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import dpest
-from dpest import zoo
+from dpest import kernel, zoo
 from dpest.errors import RefusedError
-from dpest.proofs import checker, prove
+from dpest.proofs import prove
 from dpest.proofs.composition import compose
 from proofs import proof_mechanisms as m
 
@@ -30,16 +30,16 @@ def test_costs_add_up_on_the_worst_path(parts):
     proof = compose(m.two_step, parts, adjacency="linf")
     assert proof.epsilon == 1
     assert proof.unit == "eps"
-    assert "two_step" in checker.check(proof.certificate)
+    assert "ε ≤ 1·eps" in str(kernel.check(proof.certificate))
 
 
 def test_a_cheaper_statement_is_refused(parts):
     certificate = copy.deepcopy(dict(compose(m.two_step, parts, adjacency="linf").certificate))
-    with pytest.raises(checker.Invalid):
-        checker.check({**certificate, "epsilon": "3/4"})
+    with pytest.raises(kernel.Invalid):
+        kernel.check({**certificate, "epsilon": "3/4"})
     certificate["parts"][0] = {**certificate["parts"][0], "epsilon": "1/2"}
-    with pytest.raises(checker.Invalid):
-        checker.check(certificate)
+    with pytest.raises(kernel.Invalid):
+        kernel.check(certificate)
 
 
 def test_a_program_that_looks_at_the_data_itself_is_refused(parts):
@@ -118,11 +118,11 @@ def test_pure_and_gaussian_parts_compose():
     assert proof.proved
     assert not prove(of_both_kinds, adjacency="l1", claim=dpest.ApproxDP(4.5, 1e-5)).proved
     certificate = json.loads(json.dumps(proof.certificate))
-    assert "ρ" in checker.check(certificate)
-    with pytest.raises(checker.Invalid):
-        checker.check({**certificate, "epsilon": "62/100"})
-    with pytest.raises(checker.Invalid):
-        checker.check({**certificate, "power": 1})
+    assert "ρ" in str(kernel.check(certificate))
+    with pytest.raises(kernel.Invalid):
+        kernel.check({**certificate, "epsilon": "62/100"})
+    with pytest.raises(kernel.Invalid):
+        kernel.check({**certificate, "power": 1})
 
 
 def looks_at_the_type(x, rng, *, eps=1.0):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import dpest
-from dpest import ANY, noise, records, zoo
-from dpest.proofs import checker, prove
+from dpest import ANY, kernel, noise, records, zoo
+from dpest.proofs import prove
 from dpest.proofs.rebuilding import differences
 
 ADD = "add_remove_one"
@@ -216,12 +216,12 @@ def test_the_checker_sees_what_a_record_adds(change):
 
     domain = dpest.reals(ANY, 0, 100)
     certificate = json.loads(json.dumps(prove(both, adjacency=ADD, domain=domain).certificate))
-    checker.check(certificate)
+    kernel.check(certificate)
     changed = copy.deepcopy(certificate)
     change(changed)
     accepted = True
     try:
-        checker.check(changed)
+        kernel.check(changed)
     except Exception:
         accepted = False
     # A turn that adds nothing is another program: `dpest check` compares the source with it.

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import dpest
-from dpest import ANY, zoo
-from dpest.proofs import checker, prove
+from dpest import ANY, kernel, zoo
+from dpest.proofs import prove
 from dpest.proofs.laws import race, softmax
 from dpest.proofs.rebuilding import differences
 from proofs import choice_mechanisms as choices
@@ -340,10 +340,10 @@ def test_an_argmax_with_exponential_noise_has_it_too(x):
 
 def test_the_rule_is_part_of_the_certificate():
     certificate = json.loads(json.dumps(prove(races.pf_zoo, adjacency="linf").certificate))
-    checker.check(certificate)
+    kernel.check(certificate)
     forged = {**certificate, "rule": "rejection"}
-    with pytest.raises(checker.Invalid):
-        checker.check(forged)
+    with pytest.raises(kernel.Invalid):
+        kernel.check(forged)
     plain = {k: v for k, v in certificate.items() if k != "rule"}
     assert differences(plain, races.pf_zoo) == ["rule"]
     other = {**certificate, "element": {"q": "1/2", "h0_0": "1"}}

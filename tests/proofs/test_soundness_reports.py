@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 import dpest
-from dpest import ANY, zoo
+from dpest import ANY, kernel, zoo
 from dpest.ask.declaration import as_mechanism
 from dpest.cli.check import check
-from dpest.proofs import checker, prove
+from dpest.proofs import prove
 from dpest.proofs.certificates import sealed
 from dpest.proofs.rebuilding import differences
 from proofs import proof_mechanisms as m
@@ -91,7 +91,7 @@ def test_a_mixture_of_integer_shifts_is_no_integer(function, question):
 def test_whole_steps_are_still_proved(function, question, expected):
     proof = prove(function, **question)
     assert proof.epsilon == expected
-    checker.check(json.loads(json.dumps(proof.certificate)))
+    kernel.check(json.loads(json.dumps(proof.certificate)))
 
 
 def forged_by_splitting(certificate, ends):
@@ -116,24 +116,24 @@ def forged_by_splitting(certificate, ends):
 def test_the_checker_refuses_integer_noise_split_at_corners():
     good = prove(plain, adjacency="linf", length=1, domain="integers(1)").certificate
     good = json.loads(json.dumps(good))
-    checker.check(good)
+    kernel.check(good)
     for ends in ((-2, 2), (-2, 0, 2), (-2, -1, 0, 1, 2)):
-        with pytest.raises(checker.Invalid, match=r"not covered|not an integer"):
-            checker.check(forged_by_splitting(good, ends))
+        with pytest.raises(kernel.Invalid, match=r"not covered|not an integer"):
+            kernel.check(forged_by_splitting(good, ends))
     real = forged_by_splitting(good, (-2, 2))  # the same with Laplace noise is right
     real["noises"] = {h: ["laplace", "1"] for h in real["noises"]}
-    checker.check(real)
+    kernel.check(real)
 
 
 def test_the_checker_refuses_a_loop_with_corners_alone():
     proof = prove(count_above, adjacency="replace_one", domain="integers()")
     whole = json.loads(json.dumps(proof.certificate))
-    checker.check(whole)
+    kernel.check(whole)
     assert whole["method"] == "loop"
     part = whole["components"][0]
     part["steps"] = [s for s in part["steps"] if s["move"] != max(t["move"] for t in part["steps"])]
-    with pytest.raises(checker.Invalid, match="missing"):
-        checker.check(whole)
+    with pytest.raises(kernel.Invalid, match="missing"):
+        kernel.check(whole)
 
 
 def gaussian(x, rng, *, eps=1.0):
@@ -220,7 +220,7 @@ def test_a_proof_about_another_model_is_refused(tmp_path):
 
     forged = json.loads(json.dumps(good).replace('["laplace", "2"]', '["laplace", "4"]'))
     forged["epsilon"] = "1/2"
-    checker.check(forged)
+    kernel.check(forged)
     assert "digest" in check_file(forged, path).output
     told = check_file(sealed(forged), path)
     assert told.return_value == 1
@@ -307,8 +307,8 @@ def test_a_count_under_l1_moves_by_as_many_entries_as_cross_the_threshold(length
     assert whole.epsilon == 1
     forged = copy.deepcopy(dict(whole.certificate))
     forged["domain"]["kind"] = "reals"
-    with pytest.raises(checker.Invalid, match="hull"):
-        checker.check(sealed(forged))
+    with pytest.raises(kernel.Invalid, match="hull"):
+        kernel.check(sealed(forged))
 
 
 def two_sums(x, rng, *, eps=1.0):

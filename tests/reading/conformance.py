@@ -18,7 +18,7 @@ from dpest.reading.fixed import FixedRun
 from dpest.reading.paths import Path, Trace
 from dpest.reading.tracing.generator import SymbolicGenerator
 from dpest.reading.tracing.patches import Overlay, patched
-from dpest.running.skeleton import flatten
+from dpest.running.skeleton import flatten, raised_output
 
 
 class Recorder:
@@ -104,7 +104,7 @@ def check_conformance(
             with patched(overlay):  # np.random.default_rng(rng) must give it back
                 output = call(fresh(x, lenient=False), recorder.generator())
         except Exception as error:
-            output = f"raises {type(error).__name__}"
+            output = raised_output(error)
         found = [path for path in trace.paths if holds(path, recorder)]
         assert len(found) == 1, (seed, output, found)
         _, leaves = flatten(output)

@@ -205,7 +205,7 @@ def test_a_run_that_raises_is_an_output() -> None:
 
     samples = batch(raises, 0, 10_000, 1)
     codes = samples.codes()
-    assert sorted(map(str, codes.table)) == ["True", "raises ValueError"]
+    assert sorted(map(str, codes.table)) == ["True", "raises ValueError: negative"]
     assert abs(codes.counts[0] - 5_000) < 500
     assert "raised ValueError (negative)" in samples.notes[0]
 
@@ -342,7 +342,7 @@ def test_black_box_that_raises() -> None:
         return 1
 
     samples = batch(box, 0, 200, 3)
-    assert {str(output) for output in samples} == {"1", "raises RuntimeError"}
+    assert {str(output) for output in samples} == {"1", "raises RuntimeError: no luck"}
     assert any("raised RuntimeError (no luck)" in note for note in samples.notes)
 
 

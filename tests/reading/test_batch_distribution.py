@@ -15,6 +15,7 @@ from scipy import stats
 
 from dpest.running.batch.batch import batch
 from dpest.running.samples import Samples
+from dpest.running.skeleton import raised_output
 
 from .batch_cases import CASES, X
 
@@ -28,8 +29,8 @@ def single_runs(mechanism: Callable[..., Any], x: Any, size: int, seed: int) -> 
     for _ in range(size):
         try:
             outputs.append(mechanism(x, rng))
-        except ValueError:
-            outputs.append("raises ValueError")
+        except ValueError as error:
+            outputs.append(raised_output(error))
     return Samples.from_outputs(outputs)
 
 

@@ -234,7 +234,7 @@ def negative_scale(x, rng):
 
 def test_an_exception_is_an_output_if_the_function_really_raises_it() -> None:
     found = trace(negative_scale, 1.0)
-    assert [p.output for p in found.paths] == ["raises ValueError"]
+    assert [p.output for p in found.paths] == ["raises ValueError: scale < 0"]
 
 
 def only_for_symbols(x, rng):

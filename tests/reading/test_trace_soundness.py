@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from dpest.errors import ReplayError, UntraceableError
+from dpest.reading import guard
 from dpest.reading.trace import trace
 from dpest.reading.tracing.patches import patched
 from reading.conformance import check_conformance
@@ -65,7 +66,8 @@ def test_arrays_of_compiled_code_are_plain() -> None:
         assert float(path.leaves[0].constant) == pytest.approx(expected + 2)
 
 
-def test_numpy_is_untouched_while_a_trace_runs() -> None:
+def test_numpy_is_untouched_while_a_trace_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "check", lambda *_, **__: None)  # it writes to a list of the test
     originals = (np.empty, np.zeros, np.array, np.random.default_rng)
     module = sys.modules["numpy"]
     seen = []
@@ -409,4 +411,6 @@ def test_numpy_has_no_minus_for_truth_values() -> None:
         z = rng.laplace(size=2) > 0
         return z[0] - z[1]
 
-    assert {p.leaves for p in trace(minus, 0.0).paths} == {("raises TypeError",)}
+    # The text of the error is released, too, and NumPy's is another: not read, and not mistaken.
+    with pytest.raises(UntraceableError, match="can't be used here"):
+        trace(minus, 0.0)

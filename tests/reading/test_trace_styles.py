@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpest
+from dpest.errors import ReadingError
 from dpest.reading.trace import trace
 from reading.conformance import check_conformance
 
@@ -511,13 +513,12 @@ def reduced_maximum(x, rng):
 
 
 def pandas_column(x, rng):
-    pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"pay": x})
     return table["pay"] + rng.laplace(size=len(table))
 
 
 EVERYTHING = [
-    data_class, first_above, default_generator, reduced_maximum, pandas_column,
+    data_class, first_above, default_generator, reduced_maximum,
     prefix_sum, prefix_sum_loop, prefix_accumulate, reduced, clipped_mean, clip_by_hand, absolute,
     signs, top_two, top_two_heap, gap, median, thresholded, masked, histogram, counted, bits,
     bits_by_choice, bits_by_binomial, number_of_hits, hits_python, any_hit, all_hits, xor, chained,
@@ -560,3 +561,9 @@ def test_twenty_bits_are_one_path_and_expand() -> None:
     assert len(small.paths) == 8
     assert sorted(tuple(p.leaves) for p in small.paths) == list(itertools.product((0, 1), repeat=3))
     check_conformance(bits, [1.0, 0.0, 1.0], small)
+
+
+def test_a_table_that_is_given_noise_is_refused() -> None:
+    """Its index and its types would be part of the output, and nobody reads them here."""
+    with pytest.raises(ReadingError, match="not what its trace says"):
+        trace(pandas_column, [0.0, 1.0])

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
 from dpest.ask.entries import entries, is_real, same, short, vector
+from dpest.ask.shapes import as_rows, in_shape
 from dpest.errors import InputError
 
 
@@ -27,7 +26,8 @@ class _Any:
 
 ANY = _Any()
 Length = int | _Any
-Form = Literal["list", "array", "number"]
+# "list", "array" or "number" for plain data; records may have any of `shapes.SHAPES`.
+Form = str
 
 
 class Domain:
@@ -41,6 +41,11 @@ class Domain:
     length: Length
     box: tuple[float, float]
     form: Form
+
+    @property
+    def integral(self) -> bool:
+        """Whether all entries are whole numbers."""
+        return False
 
     @property
     def width(self) -> float:
@@ -134,7 +139,7 @@ class Reals(Domain):
             raise InputError(
                 f"an empty domain: nothing lies between {self.low:g} and {self.high:g}"
             )
-        _require_length(self.length)
+        require_length(self.length)
         low, high = max(self.low, self.box[0]), min(self.high, self.box[1])
         if low > high:  # the usual box lies outside: search near the domain's finite end
             low = self.low if self.low > -math.inf else self.high - 20
@@ -144,6 +149,11 @@ class Reals(Domain):
     @property
     def width(self) -> float:
         return self.high - self.low
+
+    @property
+    def integral(self) -> bool:
+        """Whether the entries are whole numbers."""
+        return False
 
     def check(self, x: Any, *, any_length: bool = False) -> None:
         values = vector(x)
@@ -162,6 +172,10 @@ class Reals(Domain):
 
     def clip_entry(self, value: float) -> Any:
         return float(min(max(value, self.low), self.high))
+
+    def entries_at(self, number: float) -> list[Any]:
+        """Entries made of a number."""
+        return [self.clip_entry(number)]
 
     def random_entry(self, generator: np.random.Generator) -> Any:
         return float(generator.uniform(*self.box))
@@ -198,6 +212,10 @@ class Integers(Reals):
         if value != math.floor(value):
             raise InputError(f"entry {i} of the input is {value:g}, not a whole number")
 
+    @property
+    def integral(self) -> bool:
+        return True
+
     def clip_entry(self, value: float) -> Any:
         return int(min(max(round(value), self.low), self.high))
 
@@ -207,6 +225,8 @@ class Integers(Reals):
     @property
     def size(self) -> int | None:
         if self.width == math.inf or not isinstance(self.length, int):
+            return None
+        if self.length * math.log2(self.width + 1) > 64:
             return None
         count = (int(self.width) + 1) ** self.length
         return count if count <= _MANY else None
@@ -288,14 +308,20 @@ class Records(Domain):
         for _, low, high in self.fields or (("", self.low, self.high),):
             if not low <= high:
                 raise InputError(f"an empty domain: nothing lies between {low:g} and {high:g}")
-        _require_length(self.length)
+        require_length(self.length)
 
     @property
     def width(self) -> float:
         return self.high - self.low if not self.fields else math.inf
 
+    def as_input(self, x: Any) -> Any:
+        rows = isinstance(x, list) and bool(self.fields) and all(isinstance(e, dict) for e in x)
+        if not rows or self.form == "list":
+            return super().as_input(x)
+        return in_shape(self.form, x, {name: float for name, _, _ in self.fields})
+
     def check(self, x: Any, *, any_length: bool = False) -> None:
-        found = entries(x)
+        found = as_rows(x, [n for n, _, _ in self.fields]) if self.fields else entries(x)
         self._check_length(len(found), x, any_length)
         for i, entry in enumerate(found):
             self._check_entry(entry, i)
@@ -348,6 +374,11 @@ class Records(Domain):
         names = [name for name, _, _ in self.fields]
         return self.clip_entry(dict(zip(names, values, strict=True)))
 
+    def entries_at(self, number: float) -> list[Any]:
+        """Entries with a number in one field, the others in the middle of their bounds."""
+        middle = [(a + b) / 2 for _, a, b in self.bounds()]
+        return [self.entry([*middle[:i], number, *middle[i + 1 :]]) for i in range(len(middle))]
+
     def random_entry(self, generator: np.random.Generator) -> Any:
         return self.entry([float(generator.uniform(a, b)) for _, a, b in self.bounds()])
 
@@ -369,7 +400,7 @@ class Records(Domain):
         return f"records({self.length}, {self.low:g}, {self.high:g})"
 
 
-def _require_length(length: Length) -> None:
+def require_length(length: Length) -> None:
     """The first number of a domain is its length; bounds in its place are a mistake, not a length.
 
     Datasets of length 0 are inputs of a domain of ANY length, not a domain of their own.
@@ -427,69 +458,3 @@ def integers(
 def finite(values: Sequence[Any]) -> Finite:
     """One of the given inputs."""
     return Finite(tuple(values))
-
-
-def records(
-    length: Length = ANY,
-    low: float = -math.inf,
-    high: float = math.inf,
-    fields: Mapping[str, tuple[float, float]] | None = None,
-    box: tuple[float, float] = (-10.0, 10.0),
-) -> Records:
-    """Datasets of numbers in [low, high], or of dicts with the given fields and their bounds."""
-    table = tuple((name, float(a), float(b)) for name, (a, b) in (fields or {}).items())
-    return Records(length, float(low), float(high), table, (float(box[0]), float(box[1])))
-
-
-def parse_domain(text: str | Domain) -> Domain:
-    """A domain from text, as Python writes it or with a colon.
-
-    As Python: "reals(10)", "integers(5, 0, 10)", "reals(low=0, high=1)", "finite([1, 2])",
-    "real(0, 1)" (one number). With a colon: "reals:10" is a length, "reals:0,1" are bounds,
-    "reals:10,0,1" is both. `inf` and `any` may stand for numbers.
-
-    >>> parse_domain("integers(5, 0, 10)") == parse_domain("integers:5,0,10")
-    True
-    """
-    if isinstance(text, Domain):
-        return text
-    makers: dict[str, Callable[..., Domain]] = {
-        "reals": reals,
-        "integers": integers,
-        "real": real,
-        "integer": integer,
-        "finite": finite,
-        "records": records,
-    }
-    form = str(text).strip()
-    colon = ":" in form.split("(")[0]
-    name, _, inside = form.partition(":" if colon else "(")
-    maker = makers.get(name.strip().lower())
-    if maker is None:
-        raise InputError(f"unknown domain {text!r}; write reals(…), integers(…), finite([…]), …")
-    try:
-        numbers, named = _arguments(inside if colon else inside.strip().removesuffix(")"))
-        if colon and len(numbers) == 2 and "length" in inspect.signature(maker).parameters:
-            numbers = [ANY, *numbers]
-        return maker(*numbers, **named)
-    except (TypeError, ValueError, SyntaxError) as error:
-        raise InputError(f"can't read the domain {text!r}: {error}") from None
-
-
-def _arguments(text: str) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call, as Python writes them: values and `inf` and `any`, no more."""
-    call = ast.parse(f"domain({text})", mode="eval").body
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise SyntaxError("unbalanced brackets")
-    named = {str(k.arg): _argument(k.value) for k in call.keywords}
-    return [_argument(node) for node in call.args], named
-
-
-def _argument(node: ast.expr) -> Any:
-    words: dict[str, Any] = {"inf": math.inf, "any": ANY, "ANY": ANY}
-    sign, inner = 1, node
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        sign, inner = -1, node.operand
-    if isinstance(inner, ast.Name) and inner.id in words:
-        return words[inner.id] if sign == 1 else -words[inner.id]
-    return ast.literal_eval(node)

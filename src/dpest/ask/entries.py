@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,10 @@ def entries(x: Any) -> list[Any]:
         found = np.atleast_1d(x).tolist()
     elif isinstance(x, (list, tuple)):
         found = list(x)
+    elif isinstance(x, dict):
+        found = list(zip(*x.values(), strict=True))
+    elif hasattr(x, "to_dicts"):
+        found = [tuple(row.values()) for row in x.to_dicts()]
     else:
         found = [x]
     for entry in found:
@@ -64,4 +69,15 @@ def short(x: Any) -> str:
 
 def as_code(x: Any) -> str:
     """An input as Python reads it again, for lines that a person runs; NumPy is called np."""
-    return f"np.array({x.tolist()!r})" if isinstance(x, np.ndarray) else repr(x)
+    if isinstance(x, np.ndarray):
+        kind = f", dtype={x.dtype.descr!r}" if x.dtype.names else ""
+        return f"np.array({x.tolist()!r}{kind})"
+    if hasattr(x, "to_dict") and hasattr(x, "columns"):
+        return f"__import__('pandas').DataFrame({x.to_dict('list')!r})"
+    if isinstance(x, list) and any(isinstance(v, SimpleNamespace) for v in x):
+        inner = ", ".join(
+            f"SimpleNamespace(**{vars(v)!r})" if isinstance(v, SimpleNamespace) else as_code(v)
+            for v in x
+        )
+        return f"[{inner}]".replace("SimpleNamespace", "__import__('types').SimpleNamespace")
+    return repr(x)

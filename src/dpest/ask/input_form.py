@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from dpest.ask.declaration import Mechanism, parameters_of
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.entries import is_real, short
 from dpest.ask.patterns import patterns
+from dpest.ask.shapes import TRIED
+from dpest.ask.tables import Table
 from dpest.errors import InputError
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
@@ -38,16 +41,21 @@ def with_form(
     the length is 1 or nobody said (`said`) what the inputs are. Raises InputError if the function
     raises whatever it is given.
     """
-    plain = isinstance(domain, Reals) or (isinstance(domain, Records) and not domain.fields)
-    if not plain or domain.form != "list":
+    if domain.form != "list":
+        return domain, None
+    if (isinstance(domain, Table) and not domain.nameless) or (
+        isinstance(domain, Records) and domain.fields
+    ):
+        return _with_shape(mechanism, adjacency, domain, length)
+    if not isinstance(domain, (Reals, Records)):
         return domain, None
     filled = _with_values(mechanism)
-    single = isinstance(domain, Reals) and adjacency.name != "add_remove_one"
-    one = replace(domain, length=1, form="number") if single else None  # type: ignore[type-var]
+    single = isinstance(domain, Reals) and not adjacency.changes_length
+    one = replace(domain, length=1, form="number") if single else None
     candidates: list[Domain] = [domain]
     if one is not None and (length == 1 or not said):
         candidates.append(one)
-    candidates.append(replace(domain, form="array"))  # type: ignore[type-var]
+    candidates.append(replace(domain, form="array"))
     best: tuple[int, Domain] | None = None
     first: _Failures | None = None
     deadline = Deadline(_SECONDS)
@@ -84,6 +92,82 @@ def with_form(
             "--domain 'real()' if it is meant for one"
         )
     return chosen, f"{mechanism.name} takes {_WORDS[chosen.form]}"
+
+
+def _with_shape(
+    mechanism: Mechanism, adjacency: Adjacency, domain: Records | Table, length: int
+) -> tuple[Domain, str | None]:
+    """Records in the first shape on which the function does not raise."""
+    filled = _with_values(mechanism)
+    first: _Failures | None = None
+    best: tuple[int, str] | None = None
+    deadline = Deadline(_SECONDS)
+    for shape in TRIED:
+        candidate = domain if shape == "dicts" else replace(domain, form=shape)
+        try:
+            with watched(deadline):
+                found = _failures(filled, adjacency, candidate, length)
+        except TimeUp:
+            return domain, None
+        except (InputError, ValueError):  # its library is missing, or it can't hold the values
+            continue
+        if found.calls == 0:
+            return domain, None
+        first = first or found
+        if best is None or found.count < best[0]:
+            best = (found.count, shape)
+        if found.count == 0:
+            break
+    if best is None or first is None:
+        return domain, None
+    if best[0] == first.calls:
+        if filled is not mechanism:
+            return domain, None
+        raise InputError(
+            f"{mechanism.name} raises {first.error} on records as dictionaries, and takes none of "
+            f"the other shapes: {', '.join(TRIED[1:])}. Say with --as (as_=…) what it takes"
+        )
+    if best[1] == "dicts":
+        return domain, None
+    shaped = replace(domain, form=best[1])
+    return shaped, f"{mechanism.name} takes its records as {best[1]}, found by trying"
+
+
+# Names that nobody gives to data.
+_NOT_DATA = {"rng", "generator", "eps", "epsilon", "delta", "rho", "sigma", "scale", "sensitivity"}
+
+
+def check_call(mechanism: Mechanism, unit: str | None) -> None:
+    """Raise InputError where `f(data, rng=…)` can't be what the function wants."""
+    known = parameters_of(mechanism.function)
+    first = next(iter(known), None)
+    if first is None and known is not None and _takes_nothing(mechanism):
+        raise InputError(f"{mechanism.name} takes no data: its first parameter must be the data")
+    if first in _NOT_DATA:
+        raise InputError(
+            f"{mechanism.name} takes {first} first: the data must be its first parameter, as in "
+            f"{mechanism.name}(data, rng, …)"
+        )
+    missing = [
+        name
+        for name, p in list(known.items())[1:]
+        if p.default is p.empty
+        and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        and name not in ("rng", "size", unit)
+        and name not in mechanism.params
+    ]
+    if missing:
+        raise InputError(
+            f"{mechanism.name} needs a value for {missing[0]}, and nobody gave one: "
+            f"--param {missing[0]}=…, params={{{missing[0]!r}: …}}"
+        )
+
+
+def _takes_nothing(mechanism: Mechanism) -> bool:
+    return (
+        isinstance(mechanism.function, FunctionType)
+        and not mechanism.function.__code__.co_flags & 0xC
+    )
 
 
 def as_taken(mechanism: Mechanism, x: Any, x2: Any) -> tuple[Any, Any]:

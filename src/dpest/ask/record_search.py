@@ -8,19 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from dpest.ask.adjacency import AddRemoveOne
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.patterns import typical_entries
 from dpest.ask.search import Ledger
+from dpest.ask.tables import Table
 
 _FAR = 1e9
 
 
 def search_datasets(ledger: Ledger, generator: np.random.Generator, n: int) -> None:
     """Spend what is left of the budget on datasets built from typical and random entries."""
-    _extremes(ledger, n)
+    numeric = not isinstance(ledger.domain, Table)
+    if numeric:
+        _extremes(ledger, n)
     _mixtures(ledger, n)
-    _outwards(ledger)
+    if numeric:
+        _outwards(ledger)
     idle = 0
     # A dataset has too many directions for a coordinate search: random ones, kept if better.
     while idle < 50:
@@ -28,7 +31,8 @@ def search_datasets(ledger: Ledger, generator: np.random.Generator, n: int) -> N
         x, x2 = _mutated(ledger, generator, n)
         ledger.at(x, x2, "random")
         idle = 0 if ledger.best > before else idle + 1
-    _outwards(ledger)
+    if numeric:
+        _outwards(ledger)
 
 
 def _extremes(ledger: Ledger, n: int) -> None:
@@ -47,7 +51,7 @@ def _extremes(ledger: Ledger, n: int) -> None:
         low, high = _entry(domain, -reach), _entry(domain, reach)
         for rest in (_entry(domain, 0.0), low):
             base = [rest] * (n - 1)
-            if isinstance(ledger.adjacency, AddRemoveOne):
+            if ledger.adjacency.changes_length:
                 pairs = [([rest] * n, [*[rest] * n, end]) for end in (low, high)]
             else:
                 pairs = [([low, *base], [high, *base])]
@@ -78,7 +82,7 @@ def _mixtures(ledger: Ledger, n: int) -> None:
 
 
 def _neighbours(ledger: Ledger, base: list[Any], entry: Any) -> list[list[Any]]:
-    if isinstance(ledger.adjacency, AddRemoveOne):
+    if ledger.adjacency.changes_length:
         return [[*base, entry], [entry, *base]]
     if not base:
         return []
@@ -128,7 +132,7 @@ def _largest(dataset: list[Any]) -> float:
 
 def _mutated(ledger: Ledger, generator: np.random.Generator, n: int) -> tuple[Any, Any]:
     domain = ledger.domain
-    assert isinstance(domain, (Reals, Records))
+    assert isinstance(domain, (Reals, Records, Table))
     typical = typical_entries(domain, ledger.adjacency)
 
     def entry() -> Any:

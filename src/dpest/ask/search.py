@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from dpest.ask.adjacency import AddRemoveOne, Adjacency, AnyPair, ReplaceOne
+from dpest.ask.adjacency import AddRemoveOne, Adjacency, ReplaceOne
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.patterns import all_pairs, plain_patterns
+from dpest.ask.tables import Table
 from dpest.errors import DpestError, InputError
 
 _GAIN = 1e-3
@@ -118,7 +119,7 @@ def search(
     budget: int = 200,
     seed: int = 0,
     symmetric: bool = True,
-    starts: Sequence[tuple[Any, Any]] = (),
+    starts: Sequence[tuple[str, Any, Any]] = (),
     stop: Callable[[], bool] | None = None,
     enough: float = math.inf,
     idle: float = math.inf,
@@ -128,7 +129,8 @@ def search(
     """Look for the neighbours x, x2 with the largest `value(x, x2)`.
 
     At most `budget` evaluations; the same seed makes the same ones. `symmetric`: the value doesn't
-    depend on the order, so that one order is enough. `starts` are tried first. A domain that can
+    depend on the order, so that one order is enough. `starts` (how each was found, and
+    its two inputs) are tried first. A domain that can
     be listed is searched exhaustively if the budget, or `listed`, covers its pairs and the first
     few let expect that all of them take less than `patience` seconds of computing. `stop()` ends
     the search early, and so does a value of at least `enough` (a known upper bound: nothing can be
@@ -143,8 +145,8 @@ def search(
     generator = np.random.default_rng(seed)
     exhaustive = False
     try:
-        for x, x2 in starts:
-            ledger.at(x, x2, "given")
+        for how, x, x2 in starts:
+            ledger.at(x, x2, how)
         every = _every_pair(adjacency, domain, max(budget, listed), symmetric)
         if every is not None and _all_of(ledger, every, patience):
             exhaustive = ledger.refused == 0
@@ -152,7 +154,7 @@ def search(
             for name, x, x2 in plain_patterns(adjacency, domain, n, both_orders=not symmetric):
                 ledger.at(x, x2, name)
             datasets = isinstance(adjacency, (ReplaceOne, AddRemoveOne))
-            if isinstance(domain, Records) or datasets:
+            if isinstance(domain, (Records, Table)) or datasets:
                 search_datasets(ledger, generator, n)
             elif isinstance(domain, Reals):
                 search_vectors(ledger, generator, n)
@@ -198,9 +200,9 @@ def _every_pair(
     adjacency: Adjacency, domain: Domain, budget: int, symmetric: bool
 ) -> list[tuple[str, Any, Any]] | None:
     """All pairs of a domain that can be listed, if the budget covers them."""
-    if domain.size is None or isinstance(adjacency, AddRemoveOne):
+    if domain.size is None or adjacency.changes_length:
         return None
-    if isinstance(adjacency, AnyPair) and domain.size * (domain.size - 1) > 2 * budget:
+    if adjacency.relates_all and domain.size * (domain.size - 1) > 2 * budget:
         return None
     if domain.size > _LISTABLE:  # listing the neighbours themselves would take too long
         return None

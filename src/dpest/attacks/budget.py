@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from dpest.errors import InputError
 
@@ -45,13 +46,17 @@ class Budget:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where an attack stands: runs so far, seconds so far, and the bound that is valid now."""
+    """Where an attack stands: runs so far, seconds so far, and the bound that is valid now.
+
+    An audit can be asked for its verdict `so_far`.
+    """
 
     method: str
     runs: int
     seconds: float
     bound: float
     stage: str = ""
+    so_far: Callable[[], Any] | None = None
 
 
 Report = Callable[[Progress], None]

@@ -22,8 +22,9 @@ from dpest.attacks.budget import Budget, Meter, Progress, Report
 from dpest.attacks.features import Codes, Feature, as_numbers, tailed_edges
 from dpest.attacks.sampler import Sampler
 from dpest.attacks.thresholds import best_threshold
-from dpest.evidence import Evidence, Witness, confidence
+from dpest.evidence import Evidence, Measure, Witness, confidence
 from dpest.running.samples import Samples
+from dpest.running.skeleton import raised_output
 from dpest.stats import ratio
 
 Floats = NDArray[np.float64]
@@ -63,7 +64,7 @@ class PlainSampler:
                 outputs.append(target(x, **extra))
             except Exception as error:  # any failure of the user's code is an output
                 self._raised += 1
-                outputs.append(f"raises {type(error).__name__}")
+                outputs.append(raised_output(error))
         return Samples.from_outputs(outputs)
 
     def notes(self) -> tuple[str, ...]:
@@ -98,10 +99,14 @@ def noise_calls(
     inputs: Sequence[Any],
     params: Mapping[str, Any] | None = None,
 ) -> list[NoiseCall]:
-    """The distinct noises that a mechanism asks its generator for; none for a black box."""
+    """The distinct noises that a mechanism asks for; a black box is looked at by the grey box."""
     target = as_mechanism(mechanism).with_params(params)
     if target.black_box:
-        return []
+        from dpest.attacks.recorded import noise_drawn
+
+        drawn = noise_drawn(target, inputs)
+        calls = (NoiseCall(law, scale) for law, scale in drawn if law in _SCALED and scale > 0)
+        return list(dict.fromkeys(calls))[:_MOST_CALLS]
     found: dict[NoiseCall, None] = {}
     for seed, x in enumerate(inputs):
         recorder = _Recorder(seed)
@@ -191,11 +196,12 @@ def floating_attack(
     *,
     calls: Sequence[NoiseCall] = (),
     alpha: float = 0.05,
+    delta: float = 0.0,
     budget: Budget | int | str | None = None,
     seed: int = 0,
     progress: Report | None = None,
 ) -> Evidence:
-    """A lower bound on the epsilon of the doubles that come out, for one pair of inputs.
+    """A lower bound on the epsilon (at `delta`) of the doubles that come out, for one pair.
 
     `sample` must run the code as it is (`PlainSampler`); `calls` are the noises it asks for, if
     known (`noise_calls`). Assumes independent runs. Guarantees that the value exceeds the true
@@ -229,7 +235,9 @@ def floating_attack(
     scorer = BitScorer(features, _train(features, first, second))
     first, second = draw(x, small, "choosing the event"), draw(x2, small, "choosing the event")
     final = max(100, min(4 * small, meter.allow(8 * small) // 2))
-    attack = best_threshold(scorer, scorer.scores(first), scorer.scores(second), final, alpha)
+    attack = best_threshold(
+        scorer, scorer.scores(first), scorer.scores(second), final, alpha, delta
+    )
     pair = (x2, x) if attack.flipped else (x, x2)
     rng = np.random.default_rng(int(seeds.integers(0, 2**63)))
     counts = []
@@ -239,7 +247,7 @@ def floating_attack(
             part = draw(who, min(_CHUNK, final - begin), "measuring")
             inside += attack.count(part, rng)[0]
         counts.append(inside)
-    value = ratio.unconditional(counts[0], final, counts[1], final, alpha)
+    value = ratio.unconditional(counts[0], final, counts[1], final, alpha, delta)
     notes.extend(sample.notes())
     return Evidence(
         side="lower",
@@ -256,6 +264,7 @@ def floating_attack(
         runs=meter.runs,
         seconds=meter.seconds,
         seed=seed,
+        measure=Measure(delta=delta),
         arithmetic="floating point",
         notes=tuple(notes),
         details={

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
+import signal
 import sys
+from typing import Any
 
 import click
 
 from dpest import __version__
+from dpest.cli.statuses import (
+    EXIT_HOLDS,
+    EXIT_INTERRUPTED,
+    EXIT_UNANSWERED,
+    EXIT_VIOLATED,
+    answered,
+)
 from dpest.errors import DpestError
+
+__all__ = [
+    "EXIT_HOLDS",
+    "EXIT_INTERRUPTED",
+    "EXIT_UNANSWERED",
+    "EXIT_VIOLATED",
+    "main",
+    "run",
+]
 
 # command -> (module, one line of help): known without importing the command.
 COMMANDS = {
@@ -23,8 +43,6 @@ COMMANDS = {
     "zoo": ("dpest.cli.zoo", "The literature's mechanisms, built in."),
     "bench": ("dpest.cli.bench", "The literature's benchmark, side by side."),
 }
-
-EXIT_HOLDS, EXIT_VIOLATED, EXIT_UNANSWERED, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 
 class LazyGroup(click.Group):
@@ -63,23 +81,29 @@ def dpest() -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line; the exit status says how the question was answered."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    with contextlib.suppress(ValueError):  # in a thread
+        signal.signal(signal.SIGTERM, _interrupt)
+    sys.exit(run(argv))
+
+
+def run(argv: list[str] | None = None) -> int:
+    """The exit status of a command line."""
+    from dpest.cli.isolation import say, silence
+
     try:
-        status = dpest.main(args=argv, standalone_mode=False)
-    except click.exceptions.Abort:
-        status = EXIT_INTERRUPTED
-    except click.exceptions.Exit as stop:
-        status = stop.exit_code
-    except click.ClickException as wrong:
-        wrong.show()
-        status = EXIT_UNANSWERED
-    except DpestError as wrong:
-        click.echo(f"dpest: {wrong}", err=True)
-        status = EXIT_UNANSWERED
-    except KeyboardInterrupt:
-        click.echo("dpest: interrupted", err=True)
-        status = EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output went away (`dpest zoo | head`).
-        sys.stderr.close()
+        status = answered(lambda: dpest.main(args=argv, prog_name="dpest", standalone_mode=False))
+        say("")
+    except BrokenPipeError:  # the reader of our output went away (`dpest zoo | head`)
+        silence()
         status = EXIT_HOLDS
-    sys.exit(status if isinstance(status, int) else EXIT_HOLDS)
+    except DpestError as wrong:  # standard output takes nothing
+        say(f"dpest: {wrong}\n", err=True)
+        status = EXIT_UNANSWERED
+    return status
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt

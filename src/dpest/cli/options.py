@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import ast
 import os
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 
+from dpest.cli.output import check_writable, write
 from dpest.errors import InputError
+
+__all__ = [
+    "absolute",
+    "check_writable",
+    "input_of",
+    "lengths",
+    "parameters",
+    "question_options",
+    "running_options",
+    "value_of",
+    "write",
+]
+
+
+# What `ast.literal_eval` raises on what is no literal, or one that is nested too deeply.
+_UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 
 
 def value_of(text: str) -> Any:
     """A Python literal, or the text itself: `0.1`, `[1, 2]`, `True`, `name`."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except _UNREADABLE:
         return text
 
 
@@ -38,7 +53,7 @@ def input_of(text: str) -> Any:
     """One input of a pair, written as a Python literal."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except _UNREADABLE:
         raise click.BadParameter(
             f"{text!r} is not an input; write a number or a list, such as '[1, 1, 1]'",
             param_hint="--pair",
@@ -49,48 +64,29 @@ def lengths(text: str | None) -> int | range | None:
     """`10`, or `1..20` for a range that includes both ends."""
     if text is None:
         return None
+    from dpest.ask.arguments import check_arguments
+
     first, dots, last = text.partition("..")
     try:
         if dots:
             low, high = int(first), int(last)
             if not 1 <= low <= high:
                 raise ValueError
+            check_arguments(length=range(low, high + 1))
             return range(low, high + 1)
-        if int(text) < 1:
-            raise ValueError
+        check_arguments(length=int(text))
         return int(text)
+    except InputError:
+        raise
     except ValueError:
         raise click.BadParameter(
             f"{text!r} is not a length; write 10, or 1..20", param_hint="--length"
         ) from None
 
 
-def check_writable(path: str | None) -> None:
-    """Refuse an output path before the work, not after it."""
-    if path is None or path == "-":
-        return
-    folder = Path(path).resolve().parent
-    if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"can't write {path}: {folder} is not a folder that can be written to")
-
-
-def write(path: str, text: str) -> None:
-    """Write whole or not at all; `-` is standard output."""
-    if path == "-":
-        click.echo(text)
-        return
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.resolve().parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text if text.endswith("\n") else text + "\n")
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # mkstemp makes it private; a report is an ordinary file
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+def absolute(path: str | None) -> str | None:
+    """A path as it was meant at the start, whatever folder the audited code changes to."""
+    return None if path is None else os.path.abspath(path)
 
 
 def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,6 +107,11 @@ def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--state", metavar="FILE", help="Keep finished runs here; go on after a kill."
             ),
             click.option(
+                "--state-repair",
+                is_flag=True,
+                help="Drop the damaged blocks of the state file.",
+            ),
+            click.option(
                 "--device",
                 default="numpy",
                 show_default=True,
@@ -120,6 +121,28 @@ def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+def _remember_shape(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    context.meta["dpest.shape"] = value
+
+
+def _in_shape(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
+    """The domain, with the shape that --as gives its records."""
+    shape = context.meta.get("dpest.shape")
+    if shape is None:
+        return text
+    from dataclasses import replace
+
+    from dpest.ask.domain_text import parse_domain
+    from dpest.ask.domains import Records
+    from dpest.ask.shapes import check_shape
+    from dpest.ask.tables import Table
+
+    found = parse_domain(text) if text is not None else None
+    if not isinstance(found, (Records, Table)):
+        raise InputError("--as says how records are handed in: give them with --domain 'table(…)'")
+    return replace(found, form=check_shape(shape))
 
 
 def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -133,9 +156,21 @@ def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "any_pair; with a radius as in linf:2.",
             ),
             click.option(
+                "--as",
+                "shape",
+                metavar="SHAPE",
+                is_eager=True,
+                expose_value=False,
+                callback=_remember_shape,
+                help="How records are handed in: dicts, objects, tuples, structured, matrix, "
+                "columns, pandas, polars. Found by trying where it isn't said.",
+            ),
+            click.option(
                 "--domain",
                 metavar="D",
-                help="The inputs: reals, reals:-10,10, integers:0,10; or reals(5, 0, 1).",
+                callback=_in_shape,
+                help="The inputs: reals, reals:-10,10, integers:0,10; or reals(5, 0, 1); "
+                'records: table(8, age=(0, 120), city=["Berlin", "Paris"]).',
             ),
             click.option(
                 "--param", "params", multiple=True, metavar="K=V", help="A parameter's value."

@@ -16,9 +16,7 @@ from dpest.cli.options import check_writable, write
 @click.option("--epsilon", type=float, help="The claimed ε.")
 @click.option("--delta", type=float, help="The δ at which ε is bounded.")
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance of error.")
-@click.option(
-    "--one-run", is_flag=True, help="Canaries of one run, each included by a fair coin."
-)
+@click.option("--one-run", is_flag=True, help="Canaries of one run, each included by a fair coin.")
 @click.option("--guesses", type=click.IntRange(min=1), help="With --one-run: how many guesses.")
 @click.option("--learn", is_flag=True, help="Learn a score from a part of the runs.")
 @click.option("--seed", type=int, default=0, show_default=True)

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpest.distributions.log_tables import LogTable
 from dpest.distributions.quadrature import Floats
 from dpest.noise.family import Noise
+from dpest.noise.tails import Tail
 
 Stages = tuple[tuple[Fraction, int], ...]  # scales, each with how often it occurs
 _LOST = 30.0  # a sum whose terms are this many times larger has lost a digit and a half
@@ -183,6 +184,14 @@ class ExponentialSum(Noise):
             float(1 / max(s for s, _ in self.left)) if self.left else math.inf,
             float(1 / max(s for s, _ in self.right)) if self.right else math.inf,
         )
+
+    def tail(self, side: int) -> Tail | None:
+        """The slowest exponential, with a power of its distance where it occurs several times."""
+        stages = self.left if side == 0 else self.right
+        if not stages:
+            return None
+        scale, count = max(stages)
+        return Tail(linear=-1 / scale, power=Fraction(count - 1))
 
     @property
     def mean(self) -> float:

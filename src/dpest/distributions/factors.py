@@ -216,7 +216,8 @@ def skeleton_key(skeleton: Skeleton) -> Any:
     """The skeleton with all numbers alike: 1 and 1.0 are one output."""
     if isinstance(skeleton, Leaf):
         return _kind(skeleton.kind)
-    return (skeleton.container, skeleton.keys, tuple(skeleton_key(p) for p in skeleton.parts))
+    parts = tuple(skeleton_key(p) for p in skeleton.parts)
+    return (skeleton.container, skeleton.keys, skeleton.label, parts)
 
 
 _VARIES = "varies"

@@ -21,8 +21,10 @@ from dpest.distributions.pairs import (
 from dpest.distributions.templates import independent_parts
 from dpest.distributions.witness import describe, joined
 from dpest.errors import DomainError, RefusedError
-from dpest.evidence import Witness
+from dpest.evidence import Witness, up_to_rounding
 from dpest.reading.paths import Trace
+
+_QUADRATURE = 1e-12  # the error of δ where nothing was laid on a grid
 
 
 @dataclass
@@ -38,8 +40,9 @@ class ExactLoss:
     `leftovers` bound what was not explored of each input's outputs, where a loop without a bound
     was cut off. Then ε and δ are lower bounds, never infinite by the cut; the trade-off is an upper
     bound, and Rényi divergences are refused. `searched`: several released reals hang together, and
-    ε is the loss at the best output that a search found, a lower bound. `complete` is False in both
-    cases, and `notes` say which.
+    ε is the loss at the best output that a search found, a lower bound. `growing`: the loss was
+    still larger further out, and nothing decides whether it is bounded; ε is what was reached, a
+    lower bound. `complete` is False in these cases, and `notes` say which.
     """
 
     x: Any
@@ -53,6 +56,7 @@ class ExactLoss:
     enclosure: tuple[float, float] | None = None
     leftovers: tuple[float, float] = (0.0, 0.0)
     searched: bool = False
+    growing: bool = False
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -67,7 +71,9 @@ class ExactLoss:
     @property
     def complete(self) -> bool:
         """Whether ε is the value; otherwise it is a lower bound for this pair."""
-        return self.leftover == 0 and (not self.searched or self.epsilon == math.inf)
+        if self.epsilon == math.inf:
+            return self.leftover == 0
+        return self.leftover == 0 and not self.searched and not self.growing
 
     @functools.cached_property
     def _measure(self) -> divergences.LossMeasure:
@@ -104,6 +110,23 @@ class ExactLoss:
             else:
                 high = middle
         return high
+
+    def sure_epsilon_at(self, delta: float) -> float:
+        """The same from below: δ counts as exceeded only where rounding can't have done it.
+
+        That is rounding of this computation (where it lays losses on a grid) and of the program's
+        own constants. A mechanism that is exactly at its δ would have ε = ∞ by the last bit.
+        """
+        if delta == 0:
+            return self.epsilon_at(0)
+        found = self.epsilon_at(min(up_to_rounding(delta), 1.0))
+        if math.isfinite(found) and found > 0:
+            return found
+        # Where losses were laid on a grid, its width is known once δ has been computed.
+        missed = self.errors["delta"]
+        if found == math.inf and missed > _QUADRATURE:
+            return self.epsilon_at(min(up_to_rounding(delta) + missed, 1.0))
+        return found
 
     def renyi(self, alpha: float) -> float:
         """The Rényi divergence of order alpha, the larger of both directions."""
@@ -202,6 +225,12 @@ def privacy_loss(
             "several released numbers hang together: ε is the loss at the best output that a "
             "search found, a lower bound for this pair"
         )
+    growing = any(f.growing for pair in cells for f in pair.factors)
+    if growing and math.isfinite(found[side][0]):
+        notes.append(
+            "the loss is still larger further out, and whether it is bounded is not known: ε is "
+            "what was reached, a lower bound for this pair"
+        )
     loss = ExactLoss(
         x,
         x2,
@@ -213,6 +242,7 @@ def privacy_loss(
         error,
         leftovers=(leftovers[0], leftovers[1]),
         searched=searched,
+        growing=growing,
         notes=tuple(dict.fromkeys(notes)),
     )
     if certify and loss.leftover:

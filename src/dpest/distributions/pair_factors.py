@@ -16,6 +16,7 @@ from dpest.distributions.quadrature import Floats
 from dpest.distributions.ratio import Extreme, scan, scan_lattice
 from dpest.distributions.summit import Lattice, climb, grid_bounds
 from dpest.distributions.sums import Convolved, TwoSidedSum
+from dpest.distributions.tail_exponents import grows
 from dpest.distributions.terms import IntegralTerm, KernelTerm, Term, renamed
 from dpest.geometry.linear import Form, Symbol, rational
 from dpest.noise.laplace import Laplace
@@ -71,13 +72,30 @@ class Factor:
             key = self._key()
             known = None if key is None else _KNOWN.get(key)
             if known is None:
-                known = self._find()
+                forward, backward = self._find()
+                known = self._decided(forward, 0), self._decided(backward, 1)
                 if key is not None:
                     if len(_KNOWN) > 20_000:
                         _KNOWN.clear()
                     _KNOWN[key] = known
             self._extremes = known
         return self._extremes
+
+    @property
+    def growing(self) -> bool:
+        """Whether a supremum that was looked for is not known, as it grew on and on."""
+        found = [*(self._extremes or ()), *self._climbed.values()]
+        return any(extreme.how == "growing" for extreme in found)
+
+    def _decided(self, extreme: Extreme, side: int) -> Extreme:
+        """What grows is infinite if the exponents of the tails say so; else it stays a bound."""
+        if extreme.how != "growing" or self.terms is None or len(self.coordinates) != 1:
+            return extreme
+        p, q = self.terms if side == 0 else self.terms[::-1]
+        for end in extreme.towards:
+            if math.isinf(end) and grows(p, q, self.symbols[0], end):
+                return Extreme(math.inf, (end,), "unbounded")
+        return extreme
 
     def extreme(self, side: int) -> Extreme:
         """One direction only: cheaper where several coordinates hang together."""

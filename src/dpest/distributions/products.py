@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 
 from dpest.ask.declaration import Mechanism
+from dpest.reading import guard
 from dpest.reading.calls import caller
 from dpest.reading.tracing import elements
 from dpest.reading.tracing.sources import body_of, definition_of, names_read, rebuilt, target_of
+from dpest.running.places import undeclared
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
 _CHECKS = 12
@@ -50,7 +52,9 @@ def independent_results(mechanism: Mechanism, *inputs: Any) -> list[Mechanism]:
     """
     if mechanism.black_box:
         return [mechanism]
-    function = inspect.unwrap(mechanism.function)
+    function = undeclared(mechanism.function)
+    if guard.refused(mechanism, form=guard.form_of(inputs[0]), symbols=("data", "noise")):
+        return [mechanism]
     functions = _split(function) or elements.for_each(function, inputs)
     if len(functions) < 2:
         return [mechanism]

@@ -2,15 +2,16 @@
 
 Between kinks the ratio is smooth: its largest value lies at a kink (from one side), at a stationary
 point inside a piece, or is approached at infinity. The limit at infinity is followed outwards until
-it has settled; it is called infinite only if it keeps growing with the distance, or with its
-logarithm, as far out as the densities can be told.
+it has settled. Where it keeps growing, no trend makes it infinite: the value at the farthest place
+that was looked at is a lower bound, and "growing" says so. Whether it is infinite is decided by the
+exponents of the tails (`tail_exponents`), if those are known.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +30,14 @@ class Extreme:
 
     value: float
     at: tuple[float, ...] = ()
-    how: str = "at"  # "at", "limit" (approached at infinity), "unbounded", "support"
+    how: str = "at"
+    """ "at", "limit" (approached at infinity), "support" (one side alone has it), "growing" (still
+    larger further out: a lower bound), "unbounded" (infinite, by exponents of the tails)."""
     log_p: float = math.nan
     log_q: float = math.nan
     doubt: float = 0.0  # rounding error: where the logs are large the value has fewer digits
     others: tuple[tuple[float, ...], ...] = ()  # more outputs that one side alone seems to have
+    towards: tuple[float, ...] = ()  # of one that grows: the ends, or the place, where it does
 
     @property
     def sure(self) -> float:
@@ -89,8 +93,25 @@ def scan(
         found[side] = _sup(pair, points, sign * ratio, doubt, sign, len(outward), scale, outside)
         pole = poles[side]
         if pole is not None and found[side].how != "support":
-            found[side] = Extreme(math.inf, (pole,), "unbounded")
+            found[side] = _at_pole(pair, found[side], pole, points, sign * ratio)
     return found[0], found[1]
+
+
+def _at_pole(pair: LogPair, best: Extreme, pole: float, points: Floats, here: Floats) -> Extreme:
+    """The largest value that was seen near a kink towards which the ratio grows."""
+    near = np.flatnonzero(np.isfinite(here))
+    near = near[np.argsort(np.abs(points[near] - pole), kind="stable")[:8]]
+    if not len(near):
+        return replace(best, how="growing", towards=(*best.towards, pole))
+    place = near[int(np.argmax(here[near]))]
+    if here[place] < best.sure:
+        return replace(best, how="growing", towards=(*best.towards, pole))
+    at = float(points[place])
+    log_p, log_q = pair(np.array([at]))
+    value = float(here[place])
+    return Extreme(
+        value, (at,), "growing", float(log_p[0]), float(log_q[0]), towards=(*best.towards, pole)
+    )
 
 
 def _poles(
@@ -190,11 +211,17 @@ def _sup(
     if y[top] == math.inf:
         return _one_sided(pair, x[y == math.inf], sign)
     best = _peak(pair, x, y, doubt[alive], sign, scale)
-    for end in _tails(here, doubt, tail, sign, outside):
+    return _with_ends(best, _tails(points, here, doubt, tail, sign, outside))
+
+
+def _with_ends(best: Extreme, ends: list[Extreme]) -> Extreme:
+    """The best of a peak and of both ends; where an end grows, nobody knows a supremum."""
+    for end in ends:
         # Of equal values the one at a definite place is the better witness.
         if end.sure > best.sure + 1e-12 * max(1.0, abs(best.value)):
             best = end
-    return best
+    towards = tuple(t for end in ends for t in end.towards)
+    return replace(best, how="growing", towards=towards) if towards else best
 
 
 def _one_sided(pair: LogPair, x: Floats, sign: float) -> Extreme:
@@ -268,12 +295,16 @@ class _Outside:
     step: float = 0.0  # of a lattice, else 0
     base: float = 0.0
 
+    def place(self, end: float, power: int) -> float:
+        edge = self.edges[0] if end < 0 else self.edges[1]
+        x = edge + math.copysign(1.0, end) * self.unit * 2.0**power
+        if self.step:
+            x = self.base + self.step * float(np.rint((x - self.base) / self.step))
+        return x
+
     def at(self, end: float, sign: float, powers: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """The ratio and its rounding error at unit·2^power beyond the edge at this end."""
-        edge = self.edges[0] if end < 0 else self.edges[1]
-        x = edge + math.copysign(1.0, end) * self.unit * np.exp2(powers)
-        if self.step:
-            x = self.base + self.step * np.rint((x - self.base) / self.step)
+        x = np.array([self.place(end, power) for power in powers.tolist()])
         order = np.argsort(x)
         log_p, log_q = self.pair(x[order])
         back = np.argsort(order)
@@ -286,18 +317,18 @@ _FAR_ENOUGH = 28
 
 
 def _tails(
-    here: Floats, doubt: Floats, count: int, sign: float, outside: _Outside
+    points: Floats, here: Floats, doubt: Floats, count: int, sign: float, outside: _Outside
 ) -> list[Extreme]:
-    """What the ratio does at both ends: a limit, or growth without bound."""
+    """What the ratio does at both ends: a limit, or growth as far as one looks."""
     found = []
     for end, part in ((-math.inf, slice(count - 1, None, -1)), (math.inf, slice(-count, None))):
         values, unsure = here[part], doubt[part]
         alive = np.isfinite(values)
         if not alive.any():
             continue
-        values, unsure = values[alive], unsure[alive]
+        values, unsure, places = values[alive], unsure[alive], points[part][alive]
         if _grows_slowly(values) or _grows_fast(values):
-            found.append(Extreme(math.inf, (end,), "unbounded"))
+            found.append(_growing(end, sign, outside, float(places[-1])))
             continue
         if len(values) >= 4 and _grows(values[-4:], unsure[-4:]):
             # Two rates that differ by little look so, too, before the slower one takes over.
@@ -356,10 +387,18 @@ def _followed(end: float, sign: float, outside: _Outside, last: float) -> Extrem
         if np.ptp(values) <= 2 * float(doubt.max()) + 1e-12:
             return Extreme(float(values[0]), (end,), "limit", doubt=float(2 * doubt.max()))
         if top >= _FAR_ENOUGH and _grows(values, doubt):
-            return Extreme(math.inf, (end,), "unbounded")
+            return _growing(end, sign, outside, outside.place(end, top))
         last = max(last, float(values[-1] - doubt[-1]))
     # It could not be followed to its end: what was seen is a lower bound, of unknown quality.
     return Extreme(last, (end,), "limit", doubt=math.inf)
+
+
+def _growing(end: float, sign: float, outside: _Outside, where: float) -> Extreme:
+    """The value at the farthest place that was looked at."""
+    log_p, log_q = outside.pair(np.array([where]))
+    value, doubt = sign * float(log_p[0] - log_q[0]), float(rounding(log_p, log_q)[0])
+    p, q = float(log_p[0]), float(log_q[0])
+    return Extreme(value - doubt, (where,), "growing", p, q, towards=(end,))
 
 
 def _extrapolated(values: Floats) -> tuple[float, float]:
@@ -415,10 +454,8 @@ def scan_lattice(
             continue
         at, unsure = (float(everything[top]),), float(doubt[top])
         best = Extreme(value, at, "at", float(log_p[top]), float(log_q[top]), unsure)
-        for end in _tails(here, doubt, len(outward), sign, outside):
-            if end.sure > best.sure + 1e-12 * max(1.0, abs(best.value)):
-                best = end
-        results.append(best)
+        ends = _tails(everything, here, doubt, len(outward), sign, outside)
+        results.append(_with_ends(best, ends))
     return results[0], results[1]
 
 

@@ -265,7 +265,7 @@ def _ascend(
             point = _snapped((point + where * direction)[None, :], lattices)[0]
             how = (
                 found.how
-                if found.how in ("support", "unbounded")
+                if found.how in ("support", "growing")
                 else ("limit" if "limit" in ends else "at")
             )
             best = replace(found, at=tuple(point.tolist()), how=how, others=others)

@@ -219,10 +219,10 @@ def independent_parts(trace: Trace) -> list[Trace]:
         return [trace]
     if first.container not in ("list", "tuple") and len(paths) < _FEW:
         return [trace]  # its elements have names, which parts lose
-    container, keys, width = first.container, first.keys, len(first.parts)
+    fixed, width = (first.container, first.keys, first.label), len(first.parts)
     for path in paths:
         s = path.skeleton
-        if isinstance(s, Leaf) or (s.container, s.keys, len(s.parts)) != (container, keys, width):
+        if isinstance(s, Leaf) or (s.container, s.keys, s.label) != fixed or len(s.parts) != width:
             return [trace]
     # Where elements are alike the first one alone is a part; else some cut near the middle is.
     for elements in range(1, width if width <= _MOST_CUTS else 2):

@@ -85,6 +85,8 @@ def describe(
     event = f"output = {shown(output)}"
     if how == "limit":
         event = f"output near {shown(output)} (a limit: approached, not reached)"
+    elif how == "growing":
+        event = f"output = {shown(output)}; the ratio is larger still further on"
     elif how == "unbounded":
         event = f"output towards {shown(output)}: the ratio grows without bound"
     if reasons:
@@ -141,7 +143,7 @@ def joined(parts: Sequence[Witness]) -> Witness:
     log_p = math.fsum(w.details["log_p"] for w in parts)
     log_q = math.fsum(w.details["log_q"] for w in parts)
     hows = [w.details["how"] for w in parts]
-    how = next((h for h in ("support", "unbounded", "limit") if h in hows), "at")
+    how = next((h for h in ("support", "unbounded", "growing", "limit") if h in hows), "at")
     event = f"output = {shown(output)}"
     if how != "at":
         whys = [w.event for w in parts if w.details["how"] != "at"]

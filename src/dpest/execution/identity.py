@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpest.ask.declaration import as_mechanism
+from dpest.running.places import source_of, undeclared
 
 _CONSTANTS = (bool, int, float, str, bytes, tuple, list, dict, np.ndarray, np.generic)
 
@@ -43,7 +44,7 @@ def _code(function: Any, seen: set[int]) -> Iterator[bytes]:
     if id(function) in seen:
         return
     seen.add(id(function))
-    function = inspect.unwrap(function)
+    function = undeclared(function)
     code = getattr(function, "__code__", None)
     if code is None:
         yield f"{type(function).__module__}.{type(function).__qualname__}".encode()
@@ -53,7 +54,7 @@ def _code(function: Any, seen: set[int]) -> Iterator[bytes]:
             yield from _value(vars(function) if hasattr(function, "__dict__") else None)
         return
     try:
-        yield inspect.getsource(function).encode()
+        yield source_of(function).encode()
     except (OSError, TypeError):
         yield code.co_code
         yield repr([c for c in code.co_consts if not inspect.iscode(c)]).encode()

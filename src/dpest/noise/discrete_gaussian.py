@@ -12,6 +12,7 @@ from dpest.noise.discrete_laplace import DiscreteLaplace
 from dpest.noise.family import Floats, ShiftCost
 from dpest.noise.lattice import LatticeNoise
 from dpest.noise.parameters import check_scale, inverse, is_number
+from dpest.noise.tails import Tail
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,9 @@ class DiscreteGaussian(LatticeNoise):
     @property
     def tail_rates(self) -> tuple[float, float]:
         return (math.inf, math.inf)
+
+    def tail(self, side: int) -> Tail | None:
+        return Tail(square=-(inverse(self.sigma) ** 2) / 2) if is_number(self.sigma) else None
 
     @property
     def constant(self) -> Any:

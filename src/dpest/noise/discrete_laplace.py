@@ -9,6 +9,7 @@ import numpy as np
 
 from dpest.noise.family import ShiftCost
 from dpest.noise.parameters import check_scale, inverse, is_number
+from dpest.noise.tails import Tail
 from dpest.noise.two_sided_geometric import TwoSidedDecay
 
 
@@ -30,6 +31,9 @@ class DiscreteLaplace(TwoSidedDecay):
         if self.constant is not None:
             return 0 if size is None else np.zeros(size, dtype=np.int64)
         return super().sample(generator, size)
+
+    def tail(self, side: int) -> Tail | None:
+        return Tail(linear=-inverse(self.scale)) if is_number(self.scale) else None
 
     @property
     def constant(self) -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from dpest.noise.family import Floats, Noise, ShiftCost
 from dpest.noise.parameters import check_scale, inverse, is_number
+from dpest.noise.tails import Tail
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,11 @@ class Exponential(Noise):
     @property
     def tail_rates(self) -> tuple[float, float]:
         return (math.inf, 1 / float(self.scale))
+
+    def tail(self, side: int) -> Tail | None:
+        if side == 0 or not is_number(self.scale):
+            return None
+        return Tail(linear=-inverse(self.scale))
 
     @property
     def constant(self) -> Any:

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpest.noise.tails import Tail
+
 Floats = NDArray[np.float64]
 
 
@@ -83,6 +85,14 @@ class Noise:
         `inf` where the support ends or the decay is faster than exponential.
         """
         raise NotImplementedError
+
+    def tail(self, side: int) -> Tail | None:
+        """What the log-density grows like to the left (0) or to the right (1), exactly.
+
+        None where the support ends, or where nobody has worked it out: then no ratio of such
+        densities is called infinite because of its tails.
+        """
+        return None
 
     @property
     def constant(self) -> Any:

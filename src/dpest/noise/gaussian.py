@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from dpest.noise.family import Floats, Noise, ShiftCost
 from dpest.noise.parameters import check_scale, inverse, is_number
+from dpest.noise.tails import Tail
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,9 @@ class Gaussian(Noise):
     @property
     def tail_rates(self) -> tuple[float, float]:
         return (math.inf, math.inf)
+
+    def tail(self, side: int) -> Tail | None:
+        return Tail(square=-(inverse(self.sigma) ** 2) / 2) if is_number(self.sigma) else None
 
     @property
     def constant(self) -> Any:

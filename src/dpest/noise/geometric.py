@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from dpest.noise.family import Floats
 from dpest.noise.lattice import LatticeNoise
 from dpest.noise.parameters import check_probability, exact, is_number
+from dpest.noise.tails import Tail
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,11 @@ class Geometric(LatticeNoise):
     @property
     def tail_rates(self) -> tuple[float, float]:
         return (math.inf, self._rate)
+
+    def tail(self, side: int) -> Tail | None:
+        if side == 0 or not is_number(self.p) or not 0 < self.p < 1:
+            return None
+        return Tail(linear=math.log1p(-float(self.p)))
 
     @property
     def constant(self) -> Any:

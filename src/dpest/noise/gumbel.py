@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from dpest.noise.family import Floats, Noise, ShiftCost
 from dpest.noise.parameters import check_scale, inverse, is_number
+from dpest.noise.tails import Tail
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,12 @@ class Gumbel(Noise):
     @property
     def tail_rates(self) -> tuple[float, float]:
         return (math.inf, 1 / float(self.scale))
+
+    def tail(self, side: int) -> Tail | None:
+        if not is_number(self.scale):
+            return None
+        rate = inverse(self.scale)
+        return Tail(double=rate, linear=rate) if side == 0 else Tail(linear=-rate)
 
     @property
     def constant(self) -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from dpest.noise.family import Floats, Noise, ShiftCost
 from dpest.noise.parameters import check_scale, inverse, is_number
+from dpest.noise.tails import Tail
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,9 @@ class Laplace(Noise):
     @property
     def tail_rates(self) -> tuple[float, float]:
         return (1 / float(self.scale), 1 / float(self.scale))
+
+    def tail(self, side: int) -> Tail | None:
+        return Tail(linear=-inverse(self.scale)) if is_number(self.scale) else None
 
     @property
     def constant(self) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from dpest.noise.family import Floats
 from dpest.noise.lattice import LatticeNoise
 from dpest.noise.parameters import is_number
+from dpest.noise.tails import Tail
 
 # NumPy draws into int64 and refuses rates that would overflow it.
 _LARGEST_RATE = 9.223372006484771e18
@@ -51,6 +53,13 @@ class Poisson(LatticeNoise):
     @property
     def tail_rates(self) -> tuple[float, float]:
         return (math.inf, math.inf)
+
+    def tail(self, side: int) -> Tail | None:
+        """By Stirling: log mass = -k·log k + k·(1 + log rate) - log(k)/2 + O(1)."""
+        if side == 0 or not is_number(self.rate) or not self.rate > 0:
+            return None
+        linear = 1 + math.log(float(self.rate))
+        return Tail(stirling=Fraction(-1), linear=linear, power=Fraction(-1, 2))
 
     @property
     def constant(self) -> Any:

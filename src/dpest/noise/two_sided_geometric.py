@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from dpest.noise.family import Floats
 from dpest.noise.lattice import LatticeNoise
 from dpest.noise.parameters import check_probability, exact, is_number
+from dpest.noise.tails import Tail
 
 
 class TwoSidedDecay(LatticeNoise):
@@ -72,6 +73,11 @@ class TwoSidedGeometric(TwoSidedDecay):
 
     def __post_init__(self) -> None:
         check_probability(self.p, "p <= 0, p > 1 or p contains NaNs", zero=False)
+
+    def tail(self, side: int) -> Tail | None:
+        if not is_number(self.p) or not 0 < self.p < 1:
+            return None
+        return Tail(linear=math.log1p(-float(self.p)))
 
     @property
     def _rate(self) -> float:

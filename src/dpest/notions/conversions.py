@@ -122,7 +122,7 @@ def renyi_to_epsilon_optimal(
 
 
 def curve_to_epsilon(curve: RenyiCurve, delta: Number) -> tuple[float, float]:
-    """The seed formula of `renyi_to_epsilon` at its best order, and that order. Not tight."""
+    """The usual formula of `renyi_to_epsilon` at its best order, and that order. Not tight."""
     return _best_order(curve, lambda a, r: renyi_to_epsilon(a, r, delta))
 
 

@@ -1,7 +1,7 @@
 """Proofs: upper bounds for all neighbouring inputs, with certificates (apRHL's couplings).
 
 `prove` finds the cheapest alignment of the noise by linear programming, exactly, and writes a
-certificate that `checker` (standard library only) accepts or refuses.
+certificate that `dpest.kernel` (standard library only) accepts or refuses.
 """
 
 from __future__ import annotations

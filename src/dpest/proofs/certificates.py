@@ -1,18 +1,17 @@
-"""Certificates: all that the checker needs, nothing that it has to believe."""
+"""Certificates: all that the kernel needs, nothing that it has to believe."""
 
 from __future__ import annotations
 
 import hashlib
-import inspect
-import json
 import math
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from dpest import kernel
 from dpest.geometry.linear import Condition, Form, Symbol, distinct
 from dpest.geometry.polyhedra import farkas, feasible
+from dpest.kernel.header import FORMAT, VERSION
 from dpest.noise.family import Noise
 from dpest.proofs.alignment import AffineShift, Alignment, Draw
 from dpest.proofs.potentials import Potential, State
@@ -22,12 +21,11 @@ from dpest.reading.loops.loops import Graph
 from dpest.reading.loops.merging import Model
 from dpest.reading.loops.piece_runs import Block, World
 from dpest.reading.records.record_cases import Cases
-
-FORMAT = "dpest-certificate/1"
+from dpest.running.places import source_of, undeclared
 
 
 class UncertifiedError(Exception):
-    """A step holds, but not by a certificate that the checker knows."""
+    """A step holds, but not by a certificate that the kernel knows."""
 
 
 def header(
@@ -45,13 +43,14 @@ def header(
     draws: Mapping[Symbol, Draw],
     world: World,
 ) -> dict[str, Any]:
-    source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+    source = source_of(function)
     return {
         "format": FORMAT,
+        "version": VERSION,
         "mechanism": name,
         "source": source,
         "sha256": hashlib.sha256(source.encode()).hexdigest(),
-        "module": getattr(inspect.unwrap(function), "__module__", None),
+        "module": getattr(undeclared(function), "__module__", None),
         "parameters": {k: repr(v) for k, v in parameters.items()},
         "unit": unit,
         "adjacency": {"name": adjacency.name, "radius": number(radius)},
@@ -83,8 +82,7 @@ def header(
 def sealed(certificate: Mapping[str, Any]) -> dict[str, Any]:
     """With a digest of all of it, so that no part is changed by accident."""
     body = {k: v for k, v in certificate.items() if k != "digest"}
-    text = json.dumps(body, sort_keys=True)
-    return {**body, "digest": hashlib.sha256(text.encode()).hexdigest()}
+    return {**body, "digest": kernel.digest(body)}
 
 
 def table(
@@ -98,14 +96,15 @@ def table(
     found: Any,
 ) -> dict[str, Any]:
     """A finite mechanism: the exact chances of every output on every input."""
-    source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+    source = source_of(function)
     radius = adjacency._exact_radius() if adjacency.radius is not None else math.inf
     return {
         "format": FORMAT,
+        "version": VERSION,
         "mechanism": name,
         "source": source,
         "sha256": hashlib.sha256(source.encode()).hexdigest(),
-        "module": getattr(inspect.unwrap(function), "__module__", None),
+        "module": getattr(undeclared(function), "__module__", None),
         "parameters": {k: repr(v) for k, v in parameters.items()},
         "unit": unit,
         "adjacency": {"name": adjacency.name, "radius": number(radius)},

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import textwrap
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from dpest import kernel
 from dpest.ask.adjacency import Adjacency, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism
+from dpest.ask.domains import ANY
 from dpest.errors import RefusedError
-from dpest.proofs import certificates, checker
+from dpest.proofs import certificates
 from dpest.proofs.proof import Proof
 from dpest.reading.tracing.unit import Unit
-from dpest.running.places import is_user_file
+from dpest.running.places import is_user_file, source_of
 
 _MOST_PATHS = 256
 _MOST_DECISIONS = 1000  # on one way: a loop may wait for a release
@@ -141,10 +142,15 @@ def compose(
         bound = max(
             (sum((_rho(proofs[i], s) for i, s in q), Fraction(0)) for q in paths), default=0
         )
-    certificate = _certificate(target, proofs, paths, Fraction(bound), rule, part_unit, power)
-    checker.check(certificate)
+    length = _common_length(proofs)
+    certificate = _certificate(
+        target, proofs, length, paths, Fraction(bound), own if part_unit else None, power
+    )
+    try:
+        kernel.check(certificate)
+    except kernel.Invalid as error:
+        raise RefusedError(f"the kernel did not accept the certificate ({error})") from None
     base = next((p for p in proofs if p.rho is not None), proofs[0])
-    lengths = {p.length for p in proofs}
     return replace(
         base,
         mechanism=target.name,
@@ -156,12 +162,20 @@ def compose(
         lower=None,
         certificate=certificate,
         unit=own if part_unit else None,
-        length=base.length if len(lengths) == 1 else min(x for x in lengths if isinstance(x, int)),
+        length=length,
         gaussian=all(p.gaussian for p in proofs),
         mixture=_mixture(proofs, paths) if any(squares) and not all(squares) else None,
         notes=("costs of the calls add up; post-processing is free",),
         words=None,
     )
+
+
+def _common_length(proofs: list[Proof]) -> Any:
+    """The length that all parts are proved for: ANY, or the one that some of them name."""
+    named = sorted({p.length for p in proofs if isinstance(p.length, int)})
+    if len(named) > 1:
+        raise RefusedError(f"the parts are proved for different lengths: {named}")
+    return named[0] if named else ANY
 
 
 def _power(proofs: list[Proof], unit: str | None) -> int:
@@ -402,24 +416,25 @@ def _paths(
 def _certificate(
     target: Mechanism,
     proofs: list[Proof],
+    length: Any,
     paths: list[list[tuple[int, Fraction]]],
     epsilon: Fraction,
-    adjacency: Adjacency,
     unit: str | None,
     power: int,
 ) -> dict[str, Any]:
-    source = textwrap.dedent(inspect.getsource(inspect.unwrap(target.function)))
+    source = source_of(target.function)
     first = proofs[0].certificate
     assert first is not None
     body = {
         "format": certificates.FORMAT,
+        "version": certificates.VERSION,
         "mechanism": target.name,
         "source": source,
         "sha256": hashlib.sha256(source.encode()).hexdigest(),
         "parameters": {k: repr(v) for k, v in target.all_params.items()},
         "unit": unit,
         "adjacency": first["adjacency"],
-        "length": first["length"],
+        "length": "any" if length is ANY else length,
         "method": "composition",
         "epsilon": str(epsilon),
         "parts": [p.certificate for p in proofs],

@@ -27,6 +27,7 @@ from dpest.reading.loops.piece_runs import Coin, World
 from dpest.reading.rewrites.readings import SCALED, Plan, scale_of, value_of
 from dpest.reading.tracing.generator import SymbolicGenerator
 from dpest.reading.tracing.unit import Unit
+from dpest.running.places import code_of
 from dpest.running.skeleton import flatten
 
 _TRIALS = 24
@@ -40,7 +41,7 @@ def call(mechanism: Mechanism, x: Any, rng: Any) -> Any:
 
 
 def place_of(function: Callable[..., Any]) -> str | None:
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    code = code_of(function)
     return None if code is None else f"{code.co_filename}:{code.co_firstlineno}"
 
 

@@ -2,7 +2,7 @@
 
 In each case a record adds an affine function of itself, and its numbers lie in a box (the domain
 and the conditions of the case). So what it may add is a union of polytopes, and what neighbours
-differ by lies between differences of their corners: the checker finds the same list.
+differ by lies between differences of their corners: the kernel finds the same list.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def attained(
     if len(set(noises)) != len(noises):
         return None
     records = list(_records(cases))
-    come_and_go = question.adjacency.name == "add_remove_one"
+    come_and_go = question.adjacency.changes_length
     for a, b in itertools.product([None] if come_and_go else records, records):
         before = {} if a is None else a[1]
         moved = {cases.slots[t]: v - before.get(t, 0) for t, v in b[1].items()}

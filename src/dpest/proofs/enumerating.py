@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from dpest import kernel
 from dpest.errors import (
     DpestError,
     RefusedError,
@@ -65,12 +66,10 @@ def enumerated_proof(question: Question, *, each: bool = False) -> Proof | None:
     )
     if each:
         table |= {"entries": "each", "length": "any"}
-    from dpest.proofs import finite_checker
-
     try:
-        finite_checker.check(table)
-    except finite_checker.Invalid as error:
-        raise RefusedError(f"the checker did not accept the certificate ({error})") from None
+        kernel.check(table)
+    except kernel.Invalid as error:
+        raise RefusedError(f"the kernel did not accept the certificate ({error})") from None
     certificate = certificates.sealed(table)
     claimed = question.claimed()
     status: Any = "exact" if found.attained else "upper bound"

@@ -204,7 +204,9 @@ class Proof:
         return math.nextafter(math.sqrt(2 * self.value(unit_value)), math.inf)
 
     def bound_text(self) -> str:
-        name = "ρ" if self.measure.kind == "zcdp" else "ε"
+        name = {"zcdp": "ρ", "gdp": "μ", "renyi": "the Rényi divergence"}.get(
+            self.measure.kind, "ε"
+        )
         if self.exponential is not None:
             return f"e^{name} = {self.exponential}"
         if self.bound is None:
@@ -212,7 +214,11 @@ class Proof:
         unit = ""
         if self.unit is not None:
             unit = f"·{self.unit}" + (f"^{self.power}" if self.power != 1 else "")
-        return f"{name} ≤ {self.bound}{unit}"
+        bound = str(self.bound)
+        if len(bound) > 24:
+            bound = f"{self.value():.12g}"
+        at = f" at δ = {self.measure.delta!r}" if self.measure.delta else ""
+        return f"{name} ≤ {bound}{unit}{at}"
 
     def summary(self) -> str:
         length = f"n = {self.length}" if isinstance(self.length, int) else "every length"
@@ -236,7 +242,7 @@ class Proof:
         return explain(self)
 
     def save(self, path: str | Path) -> None:
-        """Write the certificate; `dpest check` and `dpest.proofs.checker` read it."""
+        """Write the certificate; `dpest check` and `dpest.kernel` read it."""
         from dpest.errors import RefusedError
 
         if self.certificate is None:

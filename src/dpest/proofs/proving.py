@@ -13,6 +13,7 @@ from dpest.ask.adjacency import Adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.ask.domains import ANY, Form
 from dpest.ask.patterns import patterns
+from dpest.ask.questions import measured
 from dpest.errors import (
     DpestError,
     PathLimitError,
@@ -20,7 +21,9 @@ from dpest.errors import (
     ReplayError,
     UntraceableError,
 )
+from dpest.evidence import EPSILON, Measure
 from dpest.proofs import composition
+from dpest.proofs.approximate.proving import contributions, proof_of
 from dpest.proofs.each_entry import each_entry_proof
 from dpest.proofs.enumerating import enumerated_proof
 from dpest.proofs.every_length import every_length, small_lower, tells, without_bound
@@ -33,9 +36,12 @@ from dpest.proofs.question import (
     unknown,
     with_claim,
 )
+from dpest.reading import guard
 from dpest.reading.rewrites.post_processing import before_processing, described
 from dpest.reading.tracing.roots import Exponential
 from dpest.reading.tracing.unit import NO_VALUE, Unit
+
+_DELTA = 1e-6  # where nothing is claimed, and a bound needs one
 
 
 def prove(
@@ -49,6 +55,7 @@ def prove(
     claim: Any = None,
     fallback_length: int | None = None,
     form: Form | None = None,
+    by_contributions: bool = True,
 ) -> Proof:
     """The least ε that is provable for all neighbouring inputs.
 
@@ -60,13 +67,47 @@ def prove(
 
     `form` is what the function takes (by default what the domain says): a list, an array, or one
     number. Never issued before the untouched function has agreed with the model on random inputs.
+    `by_contributions`: whether to look at what one record adds, which also bounds (ε, δ).
     """
     started = time.perf_counter()
     question = asked(mechanism, adjacency, length, params, unit, domain, claim, form)
-    proof = answer(question, fallback_length)
-    if proof.status == "unknown" and proof.bound is None:
-        proof = _before_processing(question, fallback_length) or proof
+    proof = _by_contributions(question, first=True) if by_contributions else None
+    if proof is None:
+        proof = prove_question(question, fallback_length)
+        if proof.bound is None and proof.exponential is None and by_contributions:
+            proof = _by_contributions(question, first=False) or proof
     return replace(proof, seconds=time.perf_counter() - started)
+
+
+def _by_contributions(question: Question, first: bool) -> Proof | None:
+    """By what one record adds: first for claims other than pure ε, last for all others."""
+    try:
+        claim = question.claim
+        said = None if claim is None else claim.resolve(question.mechanism.all_params)
+        measure, limit = measured(said)
+    except (DpestError, KeyError, TypeError, ValueError):
+        return None
+    if first == (measure == EPSILON):
+        return None
+    tried = [measure] if limit is not None else [measure, Measure("gdp"), Measure(delta=_DELTA)]
+    try:
+        found = contributions(question)
+    except DpestError:
+        return None
+    for one in tried:
+        try:
+            return proof_of(found, one, limit)
+        except DpestError:
+            continue
+    return None
+
+
+def prove_question(question: Question, fallback: int | None) -> Proof:
+    """An answer; where there is none, one about the numbers that the result is computed from."""
+    proof = answer(question, fallback)
+    if proof.status == "unknown" and proof.bound is None:
+        return _before_processing(question, fallback) or proof
+    return proof
 
 
 def _before_processing(question: Question, fallback: int | None) -> Proof | None:
@@ -136,7 +177,13 @@ def answer(question: Question, fallback: int | None = None) -> Proof:
 
 def _enumerated(question: Question) -> Proof | None:
     """Every outcome of every draw, on each value of an entry or on each input."""
-    found = each_entry_proof(question)
+    if guard.refused(
+        question.mechanism, form=_form(question), symbols=_symbols(question) - {"data", "length"}
+    ):
+        return None
+    found = None
+    if not guard.refused(question.mechanism, form=_form(question), symbols=_symbols(question)):
+        found = each_entry_proof(question)  # it takes the function apart
     if found is not None or question.domain is None:
         return found
     length = getattr(question.domain, "length", None)
@@ -146,8 +193,25 @@ def _enumerated(question: Question) -> Proof | None:
     return enumerated_proof(question) if question.length in (ANY, length) else None
 
 
+def _symbols(question: Question) -> set[str]:
+    """What is symbolic in a proof."""
+    found = {"data", "noise"}
+    if question.unit is not None:
+        found.add("parameter")
+    return found | {"length"} if question.length is ANY else found
+
+
+def _form(question: Question) -> str:
+    """What the function takes, as the guard tells it apart."""
+    values = getattr(question.domain, "values", ())
+    if type(question.domain).__name__ == "Finite" and values:
+        return guard.form_of(next(iter(values)))
+    return question.form
+
+
 def _at_lengths(question: Question, fallback: int | None) -> Proof:
-    if question.adjacency.name == "add_remove_one":
+    guard.check(question.mechanism, form=_form(question), symbols=_symbols(question))
+    if question.adjacency.changes_length:
         return every_length(question)
     if question.length is not ANY:
         composed = _composed(question)  # the states of the parts are fewer than of all together

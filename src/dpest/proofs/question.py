@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from dpest import kernel
 from dpest.ask.adjacency import Adjacency, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism, parameters_of
-from dpest.ask.domains import ANY, Form, parse_domain
+from dpest.ask.domain_text import parse_domain
+from dpest.ask.domains import ANY, Form
 from dpest.errors import DpestError, InputError, RefusedError
 from dpest.evidence import EPSILON
 from dpest.geometry.linear import Form as Linear
@@ -113,7 +115,7 @@ class Question:
     @property
     def record(self) -> Entry:
         """What one record may be."""
-        comes = self.adjacency.name == "add_remove_one"
+        comes = self.adjacency.changes_length
         # Otherwise a radius bounds how far an entry moves, not what it is.
         adjacency = self.adjacency if comes else replace(self.adjacency, radius=None)
         ranges = entry_ranges(adjacency, self.domain)
@@ -274,7 +276,7 @@ def rays_hold(
     every noise to have tails to walk into: a uniform draw that can't be shifted makes no release
     impossible (`rng.random() < 0.5 + 0.1 * x`), and lattice noise moves by whole steps.
     """
-    if question.adjacency.name == "add_remove_one":
+    if question.adjacency.changes_length:
         return False  # a ray joins inputs of one length
     if has_integral(draws) or any(d.rate == 0 and d.family != "coin" for d in draws.values()):
         return False
@@ -301,16 +303,18 @@ def domain_facts(
         "width": certificates.number(radius_of(question.adjacency, question.domain)),
     }
     if by_cases:
-        facts["range"] = [[certificates.number(e) for e in r] for r in question.record.ranges]
+        facts["range"] = _numbers(question.record.ranges)
+        if question.adjacency.changes_length and question.adjacency.radius is not None:
+            unlimited = replace(question.adjacency, radius=None)
+            facts["declared"] = _numbers(entry_ranges(unlimited, question.domain))
     elif question.fields:
-        facts["range"] = _ranges(question)
+        facts["range"] = _numbers(entry_ranges(question.adjacency, question.domain))
     if question.form != "list":
         facts["form"] = question.form
     return {**facts, "fields": list(question.fields)} if question.fields else facts
 
 
-def _ranges(question: Question) -> list[list[Any]]:
-    ranges = entry_ranges(question.adjacency, question.domain)
+def _numbers(ranges: Iterable[tuple[Any, Any]]) -> list[list[Any]]:
     return [[certificates.number(end) for end in ends] for ends in ranges]
 
 
@@ -363,18 +367,16 @@ def bare(question: Question, length: Any) -> Proof:
 
 
 def certified(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The certificate, accepted by the independent checker; otherwise there is no proof."""
-    from dpest.proofs import checker
-
+    """The certificate, accepted by the kernel; otherwise there is no proof."""
     try:
         certificate = certificates.sealed(make())
-        checker.check(certificate)
+        kernel.check(certificate)
     except certificates.UncertifiedError:
         raise RefusedError(
             "a step needs reasoning about integers that the certificate can't show"
         ) from None
-    except checker.Invalid as error:
-        raise RefusedError(f"the checker did not accept the certificate ({error})") from None
+    except kernel.Invalid as error:
+        raise RefusedError(f"the kernel did not accept the certificate ({error})") from None
     return certificate
 
 

@@ -1,7 +1,7 @@
-"""Is the model of a certificate the program in it? Its source is compiled and read again.
+"""Is the model of a certificate the program's? The program is read again, and models compared.
 
-The checker shows that the model is private; this shows that the model is the source's. It runs
-the source, and the prover that built the model, so that it is no part of the independent checker.
+The kernel shows that the model is private; this shows that the model is the program's. It needs
+the reader and the prover that built the model, so that it is no part of the kernel.
 """
 
 from __future__ import annotations
@@ -9,20 +9,24 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib
-import inspect
+import json
 import math
 import tempfile
-import textwrap
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from dpest.ask.adjacency import Adjacency, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism
-from dpest.ask.domains import ANY, Domain, finite, integers, reals, records
+from dpest.ask.domains import ANY, Domain, finite, integers, reals
+from dpest.ask.tables import records
 from dpest.errors import DpestError, RefusedError
+from dpest.proofs.literals import read_literals
+from dpest.proofs.proving import prove_question
+from dpest.proofs.question import asked
+from dpest.running.places import source_of
 
 _MODEL = (
     "unit",
@@ -32,49 +36,90 @@ _MODEL = (
     "bounds",
     "derived",
     "tables",
+    "entries",
     "element",
     "gap",
     "rule",
     "statistics",
 )
+"""The parts of a certificate that say what the program is, not what is shown about it."""
+_STRUCTURES = ("nodes", "edges", "dead", "leaves", "cases")
+_DOMAIN = ("kind", "fields", "range", "declared", "values")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The program that a certificate was compared with, and where their models differ."""
+
+    function: str
+    differences: tuple[str, ...]
 
 
 def differences(certificate: Mapping[str, Any], target: Any = None) -> list[str]:
-    """The parts of the model that are not the program's; empty if it is the program's model.
+    """The parts of the model that are not the program's; empty if it is the program's model."""
+    return list(compared(certificate, target).differences)
 
-    The program is the certificate's own source or, if given, `target`, whose source must then be
-    the certificate's. RefusedError says why a program can't be built again.
+
+def compared(certificate: Mapping[str, Any], target: Any = None) -> Comparison:
+    """Read the program again, and compare its model with the certificate's.
+
+    The program is `target`, whose source must then be the certificate's; nothing of the certificate
+    is executed. Without a target it is the source in the certificate, which is COMPILED AND RUN.
+    RefusedError says why a program can't be read again.
     """
-    if certificate["method"] == "composition":
-        found = [d for part in certificate["parts"] for d in differences(part)]
-        if found:
-            return found
-        raise RefusedError("the parts are their sources' models; how they are called was not read")
-    if target is not None:
-        mechanism = as_mechanism(target)
-        if _source(mechanism.function) != certificate["source"]:
-            return ["source"]
+    if target is None:
+        with _compiled(certificate) as function:
+            return _compared(certificate, as_mechanism(function))
+    mechanism = as_mechanism(target)
+    try:
         return _compared(certificate, mechanism)
-    with _compiled(certificate) as function:
-        return _compared(certificate, as_mechanism(function))
+    except DpestError:
+        source = source_of(mechanism.function)
+        if source == certificate["source"]:
+            raise
+        return Comparison(mechanism.name, ("source",))
 
 
-def _compared(certificate: Mapping[str, Any], mechanism: Mechanism) -> list[str]:
-    from dpest.proofs.proving import answer
-    from dpest.proofs.question import asked
+def _compared(certificate: Mapping[str, Any], mechanism: Mechanism) -> Comparison:
+    found: list[str] | None = None
+    reason = RefusedError("the source was not proved again")
+    for domain in _domains(certificate):
+        try:
+            again = _proved_again(certificate, mechanism, domain)
+        except RefusedError as error:
+            reason = error
+            continue
+        found = _different(certificate, again)
+        if not found:
+            break
+    if found is None:
+        raise reason
+    return Comparison(_named(certificate, mechanism), tuple(found))
 
+
+def _named(certificate: Mapping[str, Any], mechanism: Mechanism) -> str:
+    given = ", ".join(f"{k}={v}" for k, v in certificate["parameters"].items())
+    return f"{mechanism.name}({given})" if given else mechanism.name
+
+
+def _proved_again(
+    certificate: Mapping[str, Any], mechanism: Mechanism, domain: Domain | None
+) -> Mapping[str, Any]:
     length = certificate["length"]
+    inner = _described(certificate)
+    if inner.get("domain", {}).get("kind") == "finite" and length != "any":
+        length = _finite_length(inner)
     question = asked(
         mechanism,
         _adjacency(certificate),
         ANY if length == "any" else length,
-        _parameters(certificate),
+        _parameters(certificate, mechanism),
         certificate["unit"],
-        _domain(certificate),
+        domain,
         None,
-        certificate["domain"].get("form"),
+        inner["domain"].get("form"),
     )
-    proof = answer(replace(question, unit=certificate["unit"]))
+    proof = prove_question(replace(question, unit=certificate["unit"]), None)
     again = proof.certificate
     if again is None:
         raise RefusedError(f"the source was not proved again: {proof.reason}")
@@ -82,14 +127,47 @@ def _compared(certificate: Mapping[str, Any], mechanism: Mechanism) -> list[str]
         raise RefusedError(
             f"the source is proved by {again['method']} here, not by {certificate['method']}"
         )
-    found = [key for key in _MODEL if certificate.get(key) != again.get(key)]
-    if any(
-        certificate["domain"].get(k) != again["domain"].get(k) for k in ("kind", "fields", "range")
-    ):
-        found.append("domain")
-    for key in ("nodes", "edges", "dead", "leaves", "cases"):
-        if _bare(certificate.get(key)) != _bare(again.get(key)):
-            found.append(key)
+    return again
+
+
+def _different(certificate: Mapping[str, Any], again: Mapping[str, Any]) -> list[str]:
+    """Names of the parts in which two certificates have different models."""
+    found = [key for key in ("source", *_MODEL) if certificate.get(key) != again.get(key)]
+    if certificate["method"] == "composition":
+        pairs = ((certificate, again), (again, certificate))
+        if any(not _calls(a) <= _calls(b) for a, b in pairs):
+            found.append("paths")
+    else:
+        for key in _DOMAIN:
+            if certificate["domain"].get(key) != again["domain"].get(key):
+                found.append("domain")
+                break
+    base = _base(certificate)
+    if certificate.get(base) != again.get(base):
+        found.append(base)
+    found += [key for key in _STRUCTURES if _bare(certificate.get(key)) != _bare(again.get(key))]
+    return found
+
+
+def _base(certificate: Mapping[str, Any]) -> str:
+    """Where the unit enters: the base of a table, or the power in which noise is measured."""
+    return "denominator" if certificate["method"] == "finite" else "power"
+
+
+def _calls(certificate: Mapping[str, Any]) -> set[str]:
+    """The ways through a composition: which models are called, with which scales of the unit."""
+    models = [json.dumps(model_of(part), sort_keys=True) for part in certificate["parts"]]
+    return {json.dumps([[models[i], scale] for i, scale in path]) for path in certificate["paths"]}
+
+
+def model_of(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """What a certificate says about its program: its model, and nothing of the proof."""
+    kept = ("source", "parameters", _base(certificate), *_MODEL)
+    found = {key: certificate.get(key) for key in kept}
+    found |= {key: _bare(certificate.get(key)) for key in _STRUCTURES}
+    found["domain"] = {key: certificate.get("domain", {}).get(key) for key in _DOMAIN}
+    if certificate["method"] == "composition":
+        found["calls"] = sorted(_calls(certificate))
     return found
 
 
@@ -122,6 +200,29 @@ def _number(text: Any) -> int | float | Fraction:
     return int(value) if value.denominator == 1 else value
 
 
+def _described(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The certificate itself or, of a composition, one of a part, which describes its data."""
+    while certificate["method"] == "composition":
+        certificate = certificate["parts"][0]
+    return certificate
+
+
+def _finite_length(certificate: Mapping[str, Any]) -> int:
+    lengths = {len(x) if isinstance(x, list) else 1 for x in certificate["domain"]["values"]}
+    if len(lengths) != 1:
+        raise RefusedError("the inputs of the table have different lengths")
+    return lengths.pop()
+
+
+def _domains(certificate: Mapping[str, Any]) -> list[Domain | None]:
+    """Domains that may have been asked about: a composition does not say that none was given."""
+    inner = _described(certificate)
+    found: list[Domain | None] = [_domain(inner)]
+    if inner is not certificate and not inner["domain"].get("range"):
+        found.append(None)
+    return found
+
+
 def _domain(certificate: Mapping[str, Any]) -> Domain:
     domain = certificate["domain"]
     if certificate.get("entries") == "each":
@@ -129,7 +230,8 @@ def _domain(certificate: Mapping[str, Any]) -> Domain:
         return integers(ANY, values[0], values[-1])
     if domain["kind"] == "finite":
         return finite(domain["values"])
-    ranges = [(float(_bound(a)), float(_bound(b))) for a, b in domain.get("range", ())]
+    stated = domain.get("declared", domain.get("range", ()))
+    ranges = [(float(_bound(a)), float(_bound(b))) for a, b in stated]
     if "fields" in domain:
         return records(ANY, fields=dict(zip(domain["fields"], ranges, strict=True)))
     width = math.inf if domain["width"] == "inf" else float(Fraction(domain["width"]))
@@ -141,18 +243,15 @@ def _domain(certificate: Mapping[str, Any]) -> Domain:
     return make()
 
 
-def _parameters(certificate: Mapping[str, Any]) -> dict[str, Any]:
-    import numpy as np
-
-    names = {"Fraction": Fraction, "array": np.array, "np": np, "inf": math.inf, "nan": math.nan}
-    try:
-        return {k: eval(v, dict(names)) for k, v in certificate["parameters"].items()}
-    except Exception as error:
-        raise RefusedError(f"the parameters can't be read again: {error}") from None
-
-
-def _source(function: Callable[..., Any]) -> str:
-    return textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+def _parameters(certificate: Mapping[str, Any], mechanism: Mechanism) -> dict[str, Any]:
+    """Literals; a value that the function has already, as its text says, is taken from there."""
+    own = {
+        k: v for k, v in mechanism.all_params.items() if certificate["parameters"].get(k) == repr(v)
+    }
+    return {
+        **own,
+        **read_literals({k: v for k, v in certificate["parameters"].items() if k not in own}),
+    }
 
 
 @contextlib.contextmanager

@@ -8,13 +8,18 @@ of shifts are given by linear bounds, not by if-then-else.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from dpest.errors import MissingExtraError, RefusedError
-from dpest.proofs import checker
-
-Terms = Mapping[str, Fraction]
+from dpest.kernel.alignment import NOTHING, Affine, Plan, Region
+from dpest.kernel.fields import Fields
+from dpest.kernel.forms import Condition, Terms, symbols_of, terms_of
+from dpest.kernel.header import Header, read_header
+from dpest.kernel.noise import Noises
+from dpest.kernel.regions import regions
+from dpest.kernel.rules import cells, loop, selection, square
 
 
 def conditions(
@@ -27,9 +32,12 @@ def conditions(
         return
     if certificate["method"] == "finite":
         raise RefusedError("a table of probabilities has no linear conditions to write down")
-    bound = checker.number(certificate["epsilon"]) if epsilon is None else epsilon
+    fields = Fields(certificate, "certificate")
+    fields.optional("digest")
+    header = read_header(fields)
+    bound = header.value() if epsilon is None else epsilon
     write = {"cells": _cells, "loop": _loop, "selection": _selection, "square": _square}
-    yield from write[certificate["method"]](certificate, bound)
+    yield from write[header.method](header, fields, bound)
 
 
 def ask_z3(text: str) -> str:
@@ -90,9 +98,9 @@ def _form(constant: Any, terms: Terms, moved: bool) -> str:
     return _sum(parts)
 
 
-def _holds(condition: Any, moved: bool) -> str:
-    constant, terms, strict = condition
-    return f"({'>' if strict else '>='} {_form(constant, dict(terms), moved)} 0.0)"
+def _holds(condition: Condition, moved: bool) -> str:
+    sign = ">" if condition.strict else ">="
+    return f"({sign} {_form(condition.constant, terms_of(condition), moved)} 0.0)"
 
 
 class _Text:
@@ -116,21 +124,19 @@ class _Text:
     def define(self, name: str, body: str) -> None:
         self.lines.append(f"(define-fun {_name(name)} () Real {body})")
 
-    def shifts(self, noises: Any, shift: Any, bound: Any) -> tuple[list[str], list[str]]:
+    def shifts(self, noises: Noises, plan: Plan) -> tuple[list[str], list[str]]:
         """Define the shifts; what must hold of them, and the parts of the cost."""
         goals, cost = [], []
-        for h, (rule, rate, _) in noises.items():
-            for prefix, table in (("d.", shift), ("t.", bound)):
-                constant, slopes = table.get(h, (Fraction(0), {}))
-                parts = [f"(* {_number(v)} {_name('d.' + k)})" for k, v in slopes.items()]
-                self.define(prefix + h, _sum([_number(constant), *parts]))
+        for h, noise in noises.items():
+            for prefix, table in (("d.", plan.shift), ("t.", plan.size)):
+                self.define(prefix + h, _affine(table.get(h, NOTHING)))
             moved, size = _name("d." + h), _name("t." + h)
-            if rule == "absolute":
-                goals.append(f"(<= (- {size}) {moved} {size})")
-                cost.append(f"(* {_number(rate or 0)} {size})")
-            else:
+            if noise.rule == "upward":
                 goals.append(f"(>= {moved} 0.0)")
-                cost.append(f"(* {_number(rate)} {moved})")
+                cost.append(f"(* {_number(noise.rate)} {moved})")
+            else:
+                goals.append(f"(<= (- {size}) {moved} {size})")
+                cost.append(f"(* {_number(noise.rate)} {size})")
         return goals, cost
 
     def finish(self, held: Sequence[str], goals: Sequence[str]) -> str:
@@ -139,169 +145,70 @@ class _Text:
         return "\n".join([*self.lines, "(check-sat)", ""])
 
 
-def _condition(
-    held: Sequence[Any],
-    released: Sequence[Terms],
-    noises: Any,
-    face: Mapping[str, tuple[Any, Any]],
-    shift: Any,
-    bound: Any,
-    budget: Fraction,
-) -> str:
+def _affine(value: Affine) -> str:
+    parts = [f"(* {_number(v)} {_name('d.' + k)})" for k, v in value.slopes.items()]
+    return _sum([_number(value.constant), *parts])
+
+
+def _condition(region: Region, plan: Plan, budget: Fraction) -> str:
     text = _Text()
-    symbols = {k for c in held for k, _ in c[1]} | {k for t in released for k in t}
+    symbols = symbols_of((*map(terms_of, region.keep), *region.pin))
     text.declare(symbols)
-    text.box({k: face.get(k, (0, 0)) for k in {*face, *symbols} - set(noises)})
-    goals, cost = text.shifts(noises, shift, bound)
-    goals += [_holds(c, True) for c in held]
-    goals += [f"(= {_form(0, t, False)} {_form(0, t, True)})" for t in released]
+    still = (Fraction(0), Fraction(0))
+    text.box({k: plan.box.get(k, still) for k in {*plan.box, *symbols} - set(region.noises)})
+    goals, cost = text.shifts(region.noises, plan)
+    goals += [_holds(c, True) for c in region.keep]
+    goals += [f"(= {_form(0, t, False)} {_form(0, t, True)})" for t in region.pin]
     goals.append(f"(<= {_sum(cost)} {_number(budget)})")
-    return text.finish([_holds(c, False) for c in held], goals)
+    return text.finish([_holds(c, False) for c in region.keep], goals)
 
 
-def _known(certificate: Mapping[str, Any]) -> dict[int, list[Any]]:
-    known: dict[int, list[Any]] = {}
-    for node in certificate["nodes"]:
-        if len(node["in"]) == 1:
-            (edge,) = node["in"]
-            decided = [c for d in edge["if"] for c in checker.decision(d)[2]]
-            support = checker.support(edge["noise"], certificate)
-            known[node["id"]] = list(dict.fromkeys([*known[edge["from"]], *support, *decided]))
-        else:
-            known[node["id"]] = [checker.condition(c) for c in node.get("invariant", [])]
-    return known
+def _cells(header: Header, fields: Fields, bound: Fraction) -> Iterator[tuple[str, str]]:
+    found = cells.read(header, fields)
+    for leaf, region in regions(found.tree, found.numbers.noises, found.numbers.whole):
+        for number, (_, plan) in enumerate(found.plans[leaf]):
+            yield f"leaf_{leaf}_{number}", _condition(region, plan, bound)
 
 
-def _cells(certificate: Mapping[str, Any], bound: Fraction) -> Iterator[tuple[str, str]]:
-    noises = checker.noise_table(certificate)
-    known = _known(certificate)
-    released = {
-        leaf["node"]: [checker.terms(t) for t in leaf["real"]] for leaf in certificate["leaves"]
-    }
-    for number, plan in enumerate(certificate["alignments"]):
-        leaf = plan["leaf"]
-        met = {k for c in known[leaf] for k, _ in c[1]} | {k for t in released[leaf] for k in t}
-        text = _condition(
-            known[leaf],
-            released[leaf],
-            {h: noises[h] for h in sorted(met) if h in noises},
-            {k: (checker.number(a), checker.number(b)) for k, (a, b) in plan["face"].items()},
-            checker.affine(plan["shift"]),
-            checker.affine(plan["bound"]),
-            bound,
-        )
-        yield f"leaf_{leaf}_{number}", text
+def _selection(header: Header, fields: Fields, bound: Fraction) -> Iterator[tuple[str, str]]:
+    found = selection.read(header, fields)
+    for number, (_, plan) in enumerate(found.plans):
+        yield f"winner_{number}", _condition(found.region, plan, bound)
 
 
-def _selection(certificate: Mapping[str, Any], bound: Fraction) -> Iterator[tuple[str, str]]:
-    noises = checker.noise_table(certificate)
-    lead = {**checker.terms(certificate["element"]), "m": Fraction(-1)}
-    held = [checker.frozen(Fraction(0), lead, False)]
-    for number, plan in enumerate(certificate["alignments"]):
-        text = _condition(
-            held,
-            [lead] if certificate["gap"] else [],
-            noises,
-            {k: (checker.number(a), checker.number(b)) for k, (a, b) in plan["face"].items()},
-            checker.affine(plan["shift"]),
-            checker.affine(plan["bound"]),
-            bound,
-        )
-        yield f"winner_{number}", text
+def _loop(header: Header, fields: Fields, bound: Fraction) -> Iterator[tuple[str, str]]:
+    found, _ = loop.read(header, fields)
+    steps = 1 if found.cases is None else found.cases.steps
+    for c, (part, moves) in enumerate(
+        zip(found.graph.potentials, loop.moves_of(found), strict=True)
+    ):
+        start = f"(<= {_number(steps * part.start.budget)} {_number(bound)})"
+        yield f"start_{c}", f"(set-logic QF_LRA)\n(assert (not {start}))\n(check-sat)\n"
+        for (state, number, move), step in part.steps.items():
+            edge, before = found.graph.edges[number], part.states[state]
+            after = part.states[step.following]
+            way = before, step, after
+            region, plan = loop.aligned_step(found, edge, moves[move] if move >= 0 else {}, way)
+            left = before.budget - after.budget
+            for h, noise in region.noises.items():
+                if noise.rule == "square":  # a number: what it costs is taken off the budget
+                    left -= noise.rate * step.shift.get(h, Fraction(0)) ** 2
+                    free = replace(noise, rule="absolute", rate=Fraction(0))
+                    region = replace(region, noises={**region.noises, h: free})
+            yield f"step_{c}_{state}_{number}_{move + 1}", _condition(region, plan, left)
 
 
-def _loop(certificate: Mapping[str, Any], bound: Fraction) -> Iterator[tuple[str, str]]:
-    noises = checker.noise_table(certificate)
-    for c, part in enumerate(certificate["components"]):
-        states = {s["id"]: s for s in part["states"]}
-        start = checker.number(states[part["start"]]["budget"]) * certificate.get("steps", 1)
-        yield (
-            f"start_{c}",
-            "\n".join(
-                [
-                    "(set-logic QF_LRA)",
-                    f"(assert (not (<= {_number(start)} {_number(bound)})))",
-                    "(check-sat)",
-                    "",
-                ]
-            ),
-        )
-        moves = _moves(certificate, c)
-        for step in part["steps"]:
-            edge = certificate["edges"][step["edge"]]
-            before, after = states[step["state"]], states[step["next"]]
-            face = {k: (checker.number(v),) * 2 for k, v in before["difference"].items()}
-            face |= {k: (v,) * 2 for k, v in moves.get(step["move"], {}).items()}
-            shift: dict[str, Any] = {h: (checker.number(x), {}) for h, x in step["shift"].items()}
-            held = [x for d in edge["if"] for x in checker.decision(d)[2]]
-            new = []
-            for slot, terms in edge["set"].items():
-                face["=" + slot] = (checker.number(after["difference"][slot]),) * 2
-                new.append({**checker.terms(terms), "=" + slot: Fraction(-1)})
-            left = checker.number(before["budget"]) - checker.number(after["budget"])
-            here = {h: noises[h] for h in edge["noise"]}
-            for h, (rule, rate, integral) in here.items():
-                if rule == "square":  # a number: what it costs is taken off the budget
-                    left -= rate * shift.get(h, (0, {}))[0] ** 2
-                    here[h] = ("absolute", Fraction(0), integral)
-            text = _condition(
-                held,
-                [checker.terms(t) for t in edge["real"]] + new,
-                here,
-                face,
-                shift,
-                {h: (abs(x), {}) for h, (x, _) in shift.items()},
-                left,
-            )
-            yield f"step_{c}_{step['state']}_{step['edge']}_{step['move'] + 1}", text
-
-
-def _moves(certificate: Mapping[str, Any], component: int) -> dict[int, dict[str, Fraction]]:
-    """The corners by which a datum moves, numbered as in the certificate."""
-    import itertools
-
-    used = {k for e in certificate["edges"] for t in (*e["real"], *e["set"].values()) for k in t}
-    used |= {
-        k
-        for e in certificate["edges"]
-        for d in e["if"]
-        for c in checker.decision(d)[2]
-        for k, _ in c[1]
-    }
-    integral = any(x[2] for x in checker.noise_table(certificate).values())
-    if "cases" in certificate:
-        return dict(enumerate(checker.record_moves(certificate, integral)[0]))
-    groups = checker.components(certificate, ["q"])
-    one = certificate["adjacency"]["name"] in ("l1", "replace_one")
-    faces = [f for g in groups for f in g] if one else groups[component]
-    found: list[dict[str, Fraction]] = []
-    for face in faces:
-        names = sorted(k for k in face if k in used)
-        ends = [checker.points(k, face[k], integral, certificate) for k in names]
-        found += [dict(zip(names, v, strict=True)) for v in itertools.product(*ends)]
-    return dict(enumerate(found))
-
-
-def _square(certificate: Mapping[str, Any], bound: Fraction) -> Iterator[tuple[str, str]]:
-    """The shift keeps every condition and release; its quadratic cost is left to the checker."""
-    noises = checker.noise_table(certificate)
-    known = _known(certificate)
-    shift: dict[str, Any] = {
-        h: (Fraction(0), checker.terms(s)) for h, s in certificate["common"].items()
-    }
-    for leaf in certificate["leaves"]:
+def _square(header: Header, fields: Fields, bound: Fraction) -> Iterator[tuple[str, str]]:
+    """The shift keeps every condition and release; its quadratic cost is left to the kernel."""
+    found = square.read(header, fields)
+    for leaf, region in regions(found.tree, found.numbers.noises, found.numbers.whole):
         text = _Text()
-        held = known[leaf["node"]]
-        released = [checker.terms(t) for t in leaf["real"]]
-        symbols = {k for c in held for k, _ in c[1]} | {k for t in released for k in t}
+        symbols = symbols_of((*map(terms_of, region.keep), *region.pin))
         text.declare(symbols)
-        data = {k for _, s in shift.values() for k in s} | (symbols - set(noises))
+        data = symbols_of(found.shift.values()) | (symbols - region.noises.keys())
         text.box({k: (float("-inf"), float("inf")) for k in data})
-        for h in sorted(symbols & set(noises)):
-            parts = [
-                f"(* {_number(v)} {_name('d.' + k)})" for k, v in shift.get(h, (0, {}))[1].items()
-            ]
-            text.define("d." + h, _sum(parts))
-        goals = [_holds(c, True) for c in held]
-        goals += [f"(= {_form(0, t, False)} {_form(0, t, True)})" for t in released]
-        yield f"leaf_{leaf['node']}", text.finish([_holds(c, False) for c in held], goals)
+        for h in sorted(symbols & region.noises.keys()):
+            text.define("d." + h, _affine(Affine(slopes=found.shift.get(h, {}))))
+        goals = [_holds(c, True) for c in region.keep]
+        goals += [f"(= {_form(0, t, False)} {_form(0, t, True)})" for t in region.pin]
+        yield f"leaf_{leaf}", text.finish([_holds(c, False) for c in region.keep], goals)

@@ -14,6 +14,7 @@ from dpest.errors import InputError
 from dpest.geometry.linear import Form, Symbol
 from dpest.reading.tracing.symbolic import Real
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray, symbolic_array
+from dpest.running.places import code_of
 
 _PLAIN = (int, float, bool, str)
 
@@ -120,5 +121,5 @@ def data_size(x: Any) -> int:
 
 
 def place_of(function: Callable[..., Any]) -> str | None:
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    code = code_of(function)
     return None if code is None else f"{code.co_filename}:{code.co_firstlineno}"

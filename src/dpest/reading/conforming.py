@@ -22,7 +22,7 @@ from dpest.reading.tracing.running import SAMPLING
 from dpest.reading.tracing.symbolic import Real, Truth
 from dpest.running.handed import Handed
 from dpest.running.places import innermost, shown
-from dpest.running.skeleton import flatten
+from dpest.running.skeleton import flatten, raised_output
 
 _BORDER = 1e-9
 _MOST_BITS = 16  # truth values that a point of a path is made to differ in
@@ -134,7 +134,7 @@ def _check_point(
     except FarNoiseError:
         return
     except Exception as error:
-        if found.raised and type(error) is type(found.outcome):
+        if found.raised and raised_output(error) == raised_output(found.outcome):
             if not found.conditions and not found.choices:
                 _check_always_raises(changed, x, number, found.outcome)
             return

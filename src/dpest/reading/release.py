@@ -85,6 +85,7 @@ def with_kinds(skeleton: Skeleton, kinds: Any) -> Skeleton:
         skeleton.container,
         skeleton.keys,
         tuple(with_kinds(part, kinds) for part in skeleton.parts),
+        skeleton.label,
     )
 
 

@@ -14,11 +14,15 @@ from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.errors import PathLimitError, ReadingError, ReplayError, UntraceableError
 from dpest.geometry.linear import Condition, Symbol, distinct
 from dpest.noise.family import Noise
+from dpest.reading import guard
 from dpest.reading.calls import caller, data_size, fresh, place_of, symbolic_in, symbols_for
 from dpest.reading.conforming import check_generator, check_path
 from dpest.reading.fixed import at_centre
 from dpest.reading.instances import expand_indicators, instantiate
+from dpest.reading.machine.exploring import Limits as MachineLimits
+from dpest.reading.machine.signals import Refused
 from dpest.reading.paths import Path, Trace
+from dpest.reading.paths_of_code import read_paths
 from dpest.reading.release import released
 from dpest.reading.rewrites.differences import with_differences
 from dpest.reading.rewrites.readings import Plan, RereadError, words
@@ -28,12 +32,14 @@ from dpest.reading.tracing.merged import merged_trace
 from dpest.reading.tracing.needless_forks import joined_paths
 from dpest.reading.tracing.patches import patched
 from dpest.reading.tracing.running import SAMPLING
-from dpest.running.skeleton import flatten
+from dpest.running.places import code_of
+from dpest.running.skeleton import flatten, raised_output
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
 __all__ = ["expand_indicators", "instantiate", "noise_free", "trace"]
 
 _FEW_PATHS = 32
+_MACHINE_PATHS = 4096
 _MOST_TURNS = 1500  # paths of a loop without a bound before a larger leftover is tried
 _MOST_LEFTOVER = 1e-3
 _CHECKED_PATHS = 8  # paths on which the untouched function is run, beside all that raise
@@ -65,26 +71,60 @@ def trace(
     state or randomness that doesn't come from `rng`) or PathLimitError.
     """
     target = as_mechanism(mechanism).with_params(params)
+    looked_at = {"noise"} | ({"data"} if symbolic or symbolic_in(x) else set())
+    if any(symbolic_in(v) for v in target.params.values()):
+        looked_at.add("parameter")
+    given = symbols_for(x) if symbolic else x
+    size = data_size(x)
+    limits = Limits(max_paths, seconds, leftover, 200 + 8 * size + min(size**2, 10_000), size)
+    by_machine = None if target.takes_size else _by_the_machine(target, given, limits, assume)
+    if by_machine is not None:
+        return by_machine
     if target.black_box:
         raise UntraceableError(
             f"{target.name} has no parameter called rng",
             f"a mechanism that can be traced draws all its noise from `rng`; {SAMPLING}",
             place_of(target.function),
         )
-    given = symbols_for(x) if symbolic else x
-    size = data_size(x)
-    limits = Limits(max_paths, seconds, leftover, 200 + 8 * size + min(size**2, 10_000), size)
+    found = _read(target, given, limits, assume)
+    # What the reader itself refuses, it can say more about.
+    guard.check(target, form=guard.form_of(x), symbols=looked_at)
+    return found
+
+
+def _read(target: Mechanism, x: Any, limits: Limits, assume: Sequence[Condition]) -> Trace:
     try:
-        return with_differences(_as_far_as_possible(target, given, limits, assume, lenient=False))
+        return with_differences(_as_far_as_possible(target, x, limits, assume, lenient=False))
     except UntraceableError as error:
         try:
             # Arrays of numbers can't take a noisy value (`x[0] += noise`), nor a noisy mask;
             # arrays of objects can.
-            return with_differences(
-                _as_far_as_possible(target, given, limits, assume, lenient=True)
-            )
+            return with_differences(_as_far_as_possible(target, x, limits, assume, lenient=True))
         except ReadingError:
             raise error from None
+
+
+def _by_the_machine(
+    target: Mechanism, x: Any, limits: Limits, assume: Sequence[Condition]
+) -> Trace | None:
+    """The machine's reading; None where it merely has no rule, so that `tracing` may be asked.
+
+    Where it has seen that types, text, structure or hidden state matter, nobody else is asked.
+    """
+    patience = min(limits.patience, 400)
+    few = MachineLimits(
+        min(limits.paths, _MACHINE_PATHS),
+        min(limits.seconds / 4, 10),
+        patience,
+        merge_at=_FEW_PATHS,
+    )
+    try:
+        return with_differences(read_paths(target, x, assume, few))
+    except Refused as refusal:
+        if not refusal.final:
+            return None
+        advice = refusal.advice or f"write it in another way; {SAMPLING}"
+        raise UntraceableError(refusal.reason, advice, refusal.where) from None
 
 
 class _TooManyTurnsError(Exception):
@@ -187,9 +227,7 @@ def _traced(
             check_path(
                 target, x, found, names, exploration.overlay, exploration.tight, points=points
             )
-        skeleton, leaves = (
-            flatten(f"raises {type(found.outcome).__name__}") if found.raised else found.outcome
-        )
+        skeleton, leaves = flatten(raised_output(found.outcome)) if found.raised else found.outcome
         paths.append(Path(found.conditions, skeleton, tuple(leaves), found.choices))
         if exploration.suspensions and len(paths) > _MOST_TURNS and not last:
             raise _TooManyTurnsError
@@ -281,8 +319,9 @@ def _global_randomness() -> Any:
 
 def _global_draw_line(function: Callable[..., Any]) -> str | None:
     try:
-        lines, start = inspect.getsourcelines(inspect.unwrap(function))
-        file = inspect.getsourcefile(inspect.unwrap(function))
+        code = code_of(function) or function
+        lines, start = inspect.getsourcelines(code)
+        file = inspect.getsourcefile(code)
     except (TypeError, OSError):
         return None
     for i, line in enumerate(lines):

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from dpest import __version__
 from dpest.evidence import Evidence, Measure, Witness
+from dpest.report.sentence import sentence
 from dpest.verdict import Verdict
 
 FORMAT = "dpest-verdict/1"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def dumps(verdict: Verdict, indent: int | None = 2) -> str:
-    return json.dumps(as_dict(verdict), indent=indent, ensure_ascii=False, allow_nan=False)
+    return encoded(as_dict(verdict), indent)
+
+
+def encoded(value: Any, indent: int | None = 2) -> str:
+    """Anything as JSON text that every reader takes: no NaN, no halves of surrogate pairs."""
+    text = json.dumps(plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def as_dict(verdict: Verdict) -> dict[str, Any]:
@@ -39,13 +49,21 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "lower": bound(verdict.lower),
         "upper": bound(verdict.upper),
         "floating_point": floating_point(verdict),
+        "sentence": sentence(verdict),
+        "demonstration": demonstration(verdict),
         "evidence": [{"side": e.side, **(bound(e) or {})} for e in verdict.evidence],
         "notes": list(verdict.notes),
         "alpha": verdict.alpha,
         "seed": verdict.seed,
         "seconds": verdict.seconds,
+        "interrupted": bool(verdict.details.get("interrupted")),
         "details": plain(verdict.details),
     }
+
+
+def demonstration(verdict: Verdict) -> dict[str, Any] | None:
+    found = verdict.demonstration
+    return None if found is None else plain(found.to_dict())
 
 
 def floating_point(verdict: Verdict) -> dict[str, Any] | None:
@@ -107,6 +125,12 @@ def plain(value: Any) -> Any:
         return number if math.isfinite(number) else ("inf" if number > 0 else "-inf")
     if isinstance(value, Fraction):
         return str(value)
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):  # a DataFrame
+        return [plain(row) for row in value.to_dict("records")]
+    if isinstance(value, SimpleNamespace):
+        return plain(vars(value))
+    if isinstance(value, np.void):  # a row of a structured array
+        return plain(dict(zip(value.dtype.names or (), value.tolist(), strict=True)))
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, set, frozenset, np.ndarray, range)):

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dpest.evidence import Evidence, Measure
+from dpest.report.sentence import sentence
 from dpest.verdict import MEET, Verdict
 
 if TYPE_CHECKING:
@@ -35,11 +36,18 @@ def symbol(measure: Measure) -> str:
 
 
 def headline(verdict: Verdict) -> str:
-    """The answer in one line."""
+    """The answer in one line, and what it is not about."""
+    raises = verdict.details.get("raises")
+    said = f"{_headline(verdict)}. It raises {'; '.join(raises)}" if raises else _headline(verdict)
+    state = verdict.details.get("state")
+    return f"{said}. It keeps state between calls: {', '.join(state[:3])}" if state else said
+
+
+def _headline(verdict: Verdict) -> str:
     machine = verdict.floating_point
     if machine is None:
         return _answer(verdict)
-    leak = f"ε ≥ {number(machine.value)} ({machine.standing})"
+    leak = f"{symbol(machine.measure)} ≥ {number(machine.value)} ({machine.standing})"
     if verdict.floating_point_violated:
         return f"{_answer(verdict)}. FLOATING POINT VIOLATED: its doubles leak {leak}"
     claim = verdict.question.claim
@@ -134,10 +142,10 @@ def advice(verdict: Verdict) -> str:
             + (f" {number(upper.value)}." if upper and math.isfinite(upper.value) else ".")
         )
     if verdict.floating_point_violated:
-        return (
-            "The mathematics holds, the machine's arithmetic doesn't: release through a mechanism "
-            "made for doubles (snapping, or discrete noise on a grid)."
-        )
+        said = "The mathematics holds, the machine's arithmetic doesn't: release through"
+        if verdict.status == "unsettled":
+            said = "Whatever the mathematics, the doubles give the input away: release through"
+        return f"{said} a mechanism made for doubles (snapping, or discrete noise on a grid)."
     if verdict.status in ("exact", "proved"):
         if claim is None:
             return "State a claim (--epsilon) to have it tested."
@@ -173,6 +181,17 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
         f"claim       {question.claim or 'none: measured only'}",
     ]
     blocks = [("Question", asked)]
+    shown = verdict.demonstration
+    if shown is not None:
+        title = f"Demonstration: refutes the claim in {shown.runs:,} runs on each input"
+        lines = [
+            f"inputs   {show_input(shown.x)}",
+            f"against  {show_input(shown.x2)}",
+            f"event    {shown.event}",
+            f"estimate {shown.p:.3g} of the runs against {shown.q:.3g}",
+            "run it   --replay FILE writes a script that needs the function and NumPy alone",
+        ]
+        blocks.insert(0, (title, lines))
     if verdict.lower is not None:
         low = verdict.lower
         title = f"At least {number(low.value)}: {obtained(low)} ({cost(low)})"
@@ -191,6 +210,13 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
         found = "VIOLATED" if verdict.floating_point_violated else "no violation found"
         title = f"Floating point: {found}, ε ≥ {number(machine.value)} ({machine.standing})"
         blocks.append((title, witness_lines(machine) + list(machine.notes)))
+    if verdict.recorded is not None:
+        count = len(verdict.recorded.details["recorded"]["findings"])
+        title = (
+            f"Grey box: {count or 'no'} finding{'' if count == 1 else 's'}, the pair costs "
+            f"{number(verdict.recorded.value)} (no bound; {cost(verdict.recorded)})"
+        )
+        blocks.append((title, witness_lines(verdict.recorded) + list(verdict.recorded.notes)))
     growth = verdict.details.get("growth")
     if growth:
         rows = [
@@ -230,7 +256,7 @@ def _beside_bounds(verdict: Verdict) -> list[tuple[str, list[str]]]:
 
 
 def plain(verdict: Verdict, verbose: bool = False) -> str:
-    lines = [headline(verdict)]
+    lines = [headline(verdict), *filter(None, [sentence(verdict)])]
     for title, body in sections(verdict, verbose):
         lines += ["", title, *[f"  {line}" for line in body]]
     return "\n".join(lines)
@@ -244,6 +270,8 @@ def show(verdict: Verdict, console: Console, verbose: bool = False, quiet: bool 
     console.print(Text(headline(verdict), style=style), soft_wrap=True)
     if quiet:
         return
+    if said := sentence(verdict):
+        console.print(Text(said), soft_wrap=True)
     for title, body in sections(verdict, verbose):
         console.print()
         console.print(Text(title, style="bold"), soft_wrap=True)

@@ -12,7 +12,7 @@ import numpy as np
 from dpest.ask.declaration import Mechanism
 from dpest.errors import InputError
 from dpest.running.samples import Group, RaisedRuns, Samples
-from dpest.running.skeleton import Leaf, Nest, flatten
+from dpest.running.skeleton import Leaf, Nest, consumed, flatten
 from dpest.running.time_limit import Clock, where_defined
 
 
@@ -90,13 +90,13 @@ def _single(target: Mechanism, x: Any, count: int, clock: Clock) -> Samples:
     for _ in range(count):
         clock.start()
         try:
-            outputs.append(target(copied()))
+            outputs.append(consumed(target(copied())))
         except Exception as error:
             outputs.append(Raised(error).output)
             raised = RaisedRuns.joined(raised, RaisedRuns(error, 1))
         finally:
             clock.stop()
-    found = Samples.from_outputs(outputs)
+    found = Samples.from_outputs(outputs, bool(target.about.get("plain")))
     return Samples(found.size, found.groups, found.notes, raised)
 
 

@@ -6,11 +6,17 @@ import ast
 import bisect
 import dis
 import functools
+import inspect
 import linecache
 import re
 import sys
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+from dpest.ask.declaration import Mechanism
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
@@ -27,6 +33,31 @@ def is_user_file(filename: str) -> bool:
         or re.search(r"[/\\]lib[/\\]python\d", filename) is not None
         or filename.startswith("<frozen")
     )
+
+
+def undeclared(function: Any) -> Any:
+    """The function itself. A declaration calls it untouched; of other wrappers nobody knows that.
+
+    (`functools.wraps` says what a wrapper is called, not what it does.)
+    """
+    while isinstance(function, Mechanism):
+        function = function.function
+    return function
+
+
+def code_of(function: Callable[..., Any]) -> CodeType | None:
+    return getattr(undeclared(function), "__code__", None)
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """The source of the function's own code, whatever it says that it wraps.
+
+    Raises OSError where there is none.
+    """
+    code = code_of(function)
+    if code is None:
+        raise OSError(f"{function!r} has no source in Python")
+    return textwrap.dedent(inspect.getsource(code))
 
 
 def is_user_frame(frame: FrameType) -> bool:

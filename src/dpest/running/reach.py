@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from dpest.ask.declaration import Mechanism
 from dpest.running.places import is_user_file
 
@@ -23,6 +25,12 @@ def containers(*roots: Any) -> Iterator[dict[str, Any] | CellType]:
     those. The roots' own globals count whatever their file; of others only the user's.
     """
     yield from _Search(roots).found
+
+
+def reached(*roots: Any) -> tuple[list[CodeType], list[Any]]:
+    """The user's code that the roots can run, and the values that it finds under its names."""
+    search = _Search(roots, by_name=True)
+    return search.codes, search.values
 
 
 def conversions(*roots: Any) -> list[str]:
@@ -58,6 +66,7 @@ class _Search:
     def __init__(self, roots: tuple[Any, ...], *, by_name: bool = False) -> None:
         self.by_name = by_name
         self.codes: list[CodeType] = []
+        self.values: list[Any] = []  # constants and containers that the code names
         self.found: list[dict[str, Any] | CellType] = []
         self._seen: set[int] = set()
         self._pending: list[Any] = []
@@ -103,6 +112,8 @@ class _Search:
         return True
 
     def _visit(self, value: Any) -> None:
+        if isinstance(value, (int, float, list, tuple, dict, set, frozenset, np.ndarray)):
+            self.values.append(value)
         if isinstance(value, (str, bytes, int, float, complex)) or value is None:
             return
         if not self._new(value):
@@ -156,6 +167,7 @@ class _Search:
                 self._pending.append(content)
         self._pending += [
             *(function.__defaults__ or ()),
+            *(function.__kwdefaults__ or {}).values(),
             getattr(function, "__wrapped__", None),
         ]
 

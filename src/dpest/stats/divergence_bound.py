@@ -102,9 +102,7 @@ def divergence_bound(
     return measured(witness, first[m : m + pairs], second[n : n + pairs], alpha, order is None)
 
 
-def measured(
-    witness: Witness, inside: Floats, outside: Floats, alpha: float, zcdp: bool
-) -> Bound:
+def measured(witness: Witness, inside: Floats, outside: Floats, alpha: float, zcdp: bool) -> Bound:
     """The bound by betting, on pairs of scores that the witness was not learnt from."""
     ones = np.searchsorted(witness.edges, inside, side="right")
     others = np.searchsorted(witness.edges, outside, side="right")

@@ -128,9 +128,7 @@ class ExtremeLabels:
         return best, found
 
 
-def _least(
-    way: Looks, revealed: int, top: float, bottom: float
-) -> tuple[float, Counts, float]:
+def _least(way: Looks, revealed: int, top: float, bottom: float) -> tuple[float, Counts, float]:
     """The least weighted p-value of all looks if so many labels were given away; their binomials.
 
     Of labels that are given away none is wrong; they are taken from the side where more would be.

@@ -12,7 +12,8 @@ import numpy as np
 
 from dpest.ask.adjacency import LInf, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism
-from dpest.ask.domains import Domain, parse_domain, reals
+from dpest.ask.domain_text import parse_domain
+from dpest.ask.domains import Domain, reals
 from dpest.attacks.budget import Budget, Progress, Report
 from dpest.attacks.finder.confirmation import (
     DEFAULT_SECONDS,

@@ -123,9 +123,7 @@ def _worst(runs: _Runs, pairs: Sequence[Pair], measure: Measure, total: int) -> 
     return pairs[int(np.argmax(found))]
 
 
-def _measured(
-    runs: _Runs, pair: Pair, scorer: Scorer, total: int
-) -> tuple[ScoredRuns, bool]:
+def _measured(runs: _Runs, pair: Pair, scorer: Scorer, total: int) -> tuple[ScoredRuns, bool]:
     """Scores of the runs that are left, each on the input that a fair coin picks."""
     inside: list[Any] = []
     outside: list[Any] = []

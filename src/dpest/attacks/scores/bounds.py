@@ -234,7 +234,12 @@ def _divergence(
 
 
 def _of_curve(
-    curve: ScoreCurve, value: float, what: str, estimate: float, error: float, details: dict[str, Any]
+    curve: ScoreCurve,
+    value: float,
+    what: str,
+    estimate: float,
+    error: float,
+    details: dict[str, Any],
 ) -> Found:
     threshold, x, y = curve.witness()
     return Found(
@@ -269,9 +274,7 @@ def _mu_worth(inside: Floats, outside: Floats, rng: np.random.Generator) -> floa
     return mu - error
 
 
-def _odds_worth(
-    inside: Floats, outside: Floats, delta: float, rng: np.random.Generator
-) -> float:
+def _odds_worth(inside: Floats, outside: Floats, delta: float, rng: np.random.Generator) -> float:
     share = len(inside) / max(len(inside) + len(outside), 1)
     if delta * (len(inside) + len(outside)) > 1.0:
         return _best_threshold(inside, outside, delta, min(len(inside), len(outside)))[0]

@@ -79,7 +79,8 @@ def _patterns(
     target: Any, *, adjacency: Any, domain: Any, length: int | Sequence[int] | None
 ) -> list[Case]:
     from dpest.ask.adjacency import LInf, parse_adjacency
-    from dpest.ask.domains import parse_domain, reals
+    from dpest.ask.domain_text import parse_domain
+    from dpest.ask.domains import reals
     from dpest.ask.patterns import patterns
 
     rule = adjacency if adjacency is not None else getattr(target, "adjacency", None)

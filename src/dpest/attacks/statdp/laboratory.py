@@ -18,6 +18,7 @@ from dpest.attacks.statdp.features import Grouped
 from dpest.attacks.statdp.leaves import leaves_of
 from dpest.errors import InputError, ReadingError
 from dpest.running.samples import Samples
+from dpest.running.skeleton import raised_output
 
 _NOISE_FREE_SECONDS = 2.0
 
@@ -155,7 +156,7 @@ class Laboratory:
         except ReadingError:
             raise
         except Exception as error:  # the function's own: an output like any other
-            return (f"raises {type(error).__name__}",)
+            return (raised_output(error),)
 
     def notes(self) -> tuple[str, ...]:
         samplers = [self.fixed] if self.fixed is not None else list(self.samplers.values())

@@ -198,7 +198,7 @@ def _rewritten(function: FunctionType) -> Any:
     if function.__closure__ or hasattr(function, "__wrapped__"):
         return None
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first = inspect.getsourcelines(function.__code__)
         tree = ast.parse(textwrap.dedent("".join(lines)))
     except (OSError, TypeError, SyntaxError):
         return None

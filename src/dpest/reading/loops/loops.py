@@ -53,6 +53,7 @@ from dpest.reading.tracing.needless_forks import without_needless_forks
 from dpest.reading.tracing.running import in_run
 from dpest.reading.tracing.states import copied, signature
 from dpest.reading.tracing.symbolic import Real
+from dpest.running.skeleton import raised_output
 
 _MOST_NODES = 300
 _MANY_VALUES = 40
@@ -461,7 +462,7 @@ class Builder:
                 raise
             # A loop that always ends before may be followed by an error. That it does is shown
             # where its law is found (`races`); elsewhere this release is none that is known.
-            outcome = Outcome(self._still(), "return", f"raises {type(error).__name__}")
+            outcome = Outcome(self._still(), "return", raised_output(error))
             self._leave(state, outcome, state.node)
             return
         asked: dict[Symbol, Vector] = {}

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from dpest.errors import UntraceableError
 from dpest.reading.loops.counted_loops import with_counted_loops
 from dpest.reading.tracing.roots import with_units
-from dpest.running.places import is_user_file
+from dpest.running.places import code_of, is_user_file, undeclared
 
 ITEM = "__dpest_item__"
 GIVEN = "__dpest_given__"
@@ -106,7 +106,7 @@ def _cut(
     change: ast.NodeTransformer | None,
     lists_as_loops: bool,
 ) -> Cut:
-    function = inspect.unwrap(function)
+    function = undeclared(function)
     definition, file = _definition(function)
     statements = _expand(definition.body) if lists_as_loops else definition.body
     if change is not None:
@@ -131,8 +131,8 @@ def _cut(
 
 def _definition(function: Callable[..., Any]) -> tuple[ast.FunctionDef, str]:
     try:
-        lines, first = inspect.getsourcelines(function)
-        file = inspect.getsourcefile(function) or "<unknown>"
+        lines, first = inspect.getsourcelines(code_of(function) or function)
+        file = inspect.getsourcefile(code_of(function) or function) or "<unknown>"
         tree = ast.parse(textwrap.dedent("".join(lines)))
     except (OSError, TypeError, SyntaxError) as error:
         raise UntraceableError(

@@ -23,6 +23,7 @@ import numpy as np
 from dpest.ask.declaration import Mechanism
 from dpest.reading.calls import caller
 from dpest.reading.tracing.sources import definition_of, names_bound, names_read, rebuilt, target_of
+from dpest.running.places import undeclared
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
 _CHECKS = 12
@@ -62,7 +63,7 @@ def before_processing(
     """
     if mechanism.black_box:
         return None
-    function = inspect.unwrap(mechanism.function)
+    function = undeclared(mechanism.function)
     definition = definition_of(function)
     if definition is None:
         return None

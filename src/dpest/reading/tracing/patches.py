@@ -175,6 +175,11 @@ def _import(original: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
+def stands_in_for(value: Any) -> bool:
+    """Whether a symbolic value may be handed to this function: there is a stand-in for it."""
+    return _replacement(value) is not None
+
+
 def _replacement(value: Any) -> Any:
     found = _REPLACED.get(id(value))
     return found[1] if found is not None and found[0] is value else scipy_replacement(value)

@@ -6,10 +6,11 @@ import ast
 import copy
 import inspect
 import linecache
-import textwrap
 import types
 from collections.abc import Sequence
 from typing import Any
+
+from dpest.running.places import source_of
 
 
 def definition_of(function: Any) -> ast.FunctionDef | None:
@@ -17,14 +18,17 @@ def definition_of(function: Any) -> ast.FunctionDef | None:
     if not isinstance(function, types.FunctionType):
         return None
     try:
-        source = textwrap.dedent(inspect.getsource(function))
+        source = source_of(function)
         tree = ast.parse(source)
     except (OSError, TypeError, SyntaxError, ValueError):
         return None
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
         return None
     definition = tree.body[0]
-    if definition.name != function.__name__ or "rng" not in inspect.signature(function).parameters:
+    if (
+        definition.name != function.__code__.co_name
+        or "rng" not in inspect.signature(function).parameters
+    ):
         return None
     forbidden = (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.NamedExpr)
     if any(isinstance(node, forbidden) for node in ast.walk(definition)):
@@ -103,5 +107,6 @@ def rebuilt(
         tuple(cells[name] for name in code.co_freevars),
     )
     built.__kwdefaults__ = function.__kwdefaults__
+    built.__dict__["dpest_tree"] = inner  # what it is, for whoever reads it next
     built.__module__, built.__qualname__ = function.__module__, function.__qualname__
     return built

@@ -28,7 +28,7 @@ from dpest.running.batch.scalar import ScalarGenerator
 from dpest.running.batch.values import NeedsScalar
 from dpest.running.black_box import GlobalState, global_randomness
 from dpest.running.seeds import block_seed, generator_of
-from dpest.running.skeleton import flatten, unflatten
+from dpest.running.skeleton import consumed, flatten, raised_output, unflatten
 from dpest.running.time_limit import Clock, where_defined
 
 _SMALL = 8  # so few runs are finished one by one: array operations no longer pay
@@ -78,6 +78,9 @@ class BlockReader:
 
     def read(self, count: int, seed: np.random.SeedSequence) -> list[Any]:
         """The collectors of a block's parts, in order; one, unless memory was short."""
+        plain = self.target.about.get("plain")
+        if plain:
+            return [self._all_one_by_one(count, seed, f"is run call by call: {plain}", typed=True)]
         with np.errstate(all="ignore"):
             for left in reversed(range(_TRIES if _others_run() else 1)):
                 before = GlobalState()
@@ -118,9 +121,12 @@ class BlockReader:
             return None, ""
         return collector, problem
 
-    def _all_one_by_one(self, count: int, seed: np.random.SeedSequence, problem: str) -> Any:
+    def _all_one_by_one(
+        self, count: int, seed: np.random.SeedSequence, problem: str, typed: bool = False
+    ) -> Any:
         """Plain runs of a function that can't be read in batches."""
         collector = self.make_collector(count)
+        collector.typed = typed
         arrays = self.make_arrays(seed)
         place = where_defined(self.target.function)
         collector.note(f"{place}: {self.target.name} {problem}")
@@ -131,7 +137,7 @@ class BlockReader:
     def _call(self, rng: Any) -> Any:
         self.clock.start()
         try:
-            return self._function(self._fresh(), rng)
+            return consumed(self._function(self._fresh(), rng))
         finally:
             self.clock.stop()
 
@@ -259,7 +265,7 @@ class BlockReader:
             rng.restart(values)
             clock.start()
             try:
-                outputs.append(function(copied(), rng))
+                outputs.append(consumed(function(copied(), rng)))
             except Exception as error:
                 outputs.append(Raised(error))
             if len(outputs) == count:
@@ -281,7 +287,7 @@ class Raised:
 
     def __init__(self, error: Exception) -> None:
         self.error = error
-        self.output = f"raises {type(error).__name__}"
+        self.output = raised_output(error)
 
 
 def _single(arrays: Any) -> ScalarGenerator:

@@ -8,16 +8,17 @@ import numpy as np
 
 from dpest.running.batch.reading import Reading
 from dpest.running.batch.rows import Rows
-from dpest.running.batch.values import Batched
+from dpest.running.batch.values import Batched, NeedsScalar
 from dpest.running.samples import Group, RaisedRuns, Samples
 from dpest.running.skeleton import (
     PLAIN_LEAVES,
+    VALUES,
+    Generated,
     Leaf,
     LeafKind,
     Nest,
     Skeleton,
     flatten,
-    leaf_kind,
     leaf_kinds,
 )
 
@@ -49,15 +50,19 @@ def _flatten(reading: Reading, value: Any, leaves: list[Any]) -> Skeleton:
             return Leaf(kind)
         leaves.extend(Column(row) for row in data.reshape(-1, data.shape[-1]))
         return Nest("array", value.shape, (Leaf(kind),) * value.size)
-    if isinstance(value, (list, tuple)):
-        name = "list" if isinstance(value, list) else "tuple"
-        return Nest(name, (), tuple(_flatten(reading, part, leaves) for part in value))
-    if isinstance(value, dict):
-        parts = tuple(_flatten(reading, part, leaves) for part in value.values())
-        return Nest("dict", tuple(_hashed(reading, key) for key in value), parts)
-    if isinstance(value, (set, frozenset)):
+    if type(value) in (list, tuple, Generated):
+        name = type(value).__name__ if type(value) is not Generated else "list"
+        parts = tuple(_flatten(reading, part, leaves) for part in value)
+        return Nest(name, (), parts, "Generated" if type(value) is Generated else "")
+    if type(value) is dict:
+        hashed = {_hashed(reading, key): part for key, part in value.items()}
+        shape, _ = flatten(dict.fromkeys(hashed))
+        assert isinstance(shape, Nest)
+        parts = tuple(_flatten(reading, hashed[key], leaves) for key in shape.keys)
+        return shape._replace(parts=parts)
+    if type(value) in (set, frozenset):
         value = type(value)(_hashed(reading, element) for element in value)
-    if isinstance(value, np.ndarray):
+    if type(value) is np.ndarray:
         if value.dtype == object:
             if value.ndim == 0:
                 return _flatten(reading, value.item(), leaves)
@@ -66,8 +71,16 @@ def _flatten(reading: Reading, value: Any, leaves: list[Any]) -> Skeleton:
         skeleton, values = flatten(value)
         leaves.extend(values)
         return skeleton
-    leaves.append(value)
-    return Leaf(leaf_kind(value))
+    if not isinstance(value, np.generic) and _holds_runs(value):
+        # Objects of classes: what is in them is told run by run.
+        raise NeedsScalar("an output of a class of its own", None)
+    skeleton, values = flatten(value)
+    leaves.extend(values)
+    return skeleton
+
+
+def _holds_runs(value: Any) -> bool:
+    return not isinstance(value, (str, bytes, set, frozenset, *VALUES))
 
 
 def _hashed(reading: Reading, key: Any) -> Any:
@@ -94,6 +107,7 @@ class SampleCollector:
 
     def __init__(self, count: int) -> None:
         self.count = count
+        self.typed = False
         self._pieces: dict[Skeleton, list[tuple[Any, int, list[Any]]]] = {}
         self._notes: dict[str, None] = {}
         self._raised: RaisedRuns | None = None
@@ -133,7 +147,7 @@ class SampleCollector:
     def samples(self) -> Samples:
         if self._single:
             positions = np.concatenate(self._single_rows)
-            for group in Samples.from_outputs(self._single).groups:
+            for group in Samples.from_outputs(self._single, self.typed).groups:
                 self._pieces.setdefault(group.skeleton, []).append(
                     (positions[group.rows], len(group.rows), list(group.columns))
                 )

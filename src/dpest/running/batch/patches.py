@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import inspect
 import math
 import threading
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ import numpy as np
 from dpest.running.batch.python_operators import common_kind, retyped
 from dpest.running.batch.scipy_noise import scipy_replaced
 from dpest.running.batch.values import _METHODS, Batched, BatchedArray
+from dpest.running.places import undeclared
 from dpest.running.reach import conversions
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def patched(reading: Reading, function: Any) -> Iterator[None]:
 def _globals_of(function: Any) -> dict[str, Any]:
     while isinstance(function, functools.partial):
         function = function.func
-    function = inspect.unwrap(function)
+    function = undeclared(function)
     found = getattr(function, "__globals__", None)
     if found is None:
         found = getattr(getattr(type(function), "__call__", None), "__globals__", {})  # noqa: B004

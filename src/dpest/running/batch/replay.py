@@ -21,6 +21,7 @@ from dpest.running.batch.reading import Reading
 from dpest.running.batch.rows import Rows
 from dpest.running.batch.scalar import ScalarGenerator
 from dpest.running.handed import Handed
+from dpest.running.places import undeclared
 from dpest.running.skeleton import Leaf, Skeleton, flatten
 
 _FIRST = 16  # runs of a block that are replayed at least, if its first paths have as many
@@ -123,6 +124,7 @@ def _alike(first: Skeleton, second: Skeleton) -> bool:
     return (
         first.container == second.container
         and first.keys == second.keys
+        and first.label == second.label
         and len(first.parts) == len(second.parts)
         and all(map(_alike, first.parts, second.parts))
     )
@@ -176,8 +178,9 @@ def _codes(function: Any) -> Iterator[CodeType]:
                 yield thing
                 stack += [c for c in thing.co_consts if isinstance(c, CodeType)]
             continue
-        thing = getattr(thing, "__wrapped__", thing)
-        thing = getattr(thing, "__func__", thing)
+        if getattr(thing, "__wrapped__", None) is not None:
+            stack.append(thing.__wrapped__)
+        thing = undeclared(getattr(thing, "__func__", thing))
         if not isinstance(thing, FunctionType):
             thing = getattr(type(thing), "__call__", None)  # noqa: B004
         if not isinstance(thing, FunctionType) or id(thing) in entered:

@@ -1,0 +1,6 @@
+(** The verified checker as OCaml.  Booleans, lists and pairs are OCaml's; numbers that count or name
+    are machine integers; rationals stay Coq's own. *)
+From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt QArith.
+From DP Require Import Program NoiseTable Loop LoopChecker Cells Adjacency Checker.
+Extraction Language OCaml.
+Extraction "checker/extracted.ml" accepts components_of Qred Qinv Qopp Qle_bool Qeq_bool integers_in.

@@ -1,0 +1,271 @@
+(* A certificate of dpest as the term that the verified checker decides about. What is out of scope
+   or malformed is told apart from what the checker rejects. *)
+open Extracted
+
+exception Unsupported of string
+exception Invalid of string
+
+let need holds message = if not holds then raise (Invalid message)
+
+(* --- numbers: decimal digits of any length *)
+let rec halve digits = (* decimal string -> quotient by 2, remainder *)
+  let carry = ref 0 in
+  let halves = String.map (fun c ->
+      let v = !carry * 10 + Char.code c - 48 in carry := v land 1; Char.chr (48 + v / 2)) digits in
+  let rec strip i = if i < String.length halves - 1 && halves.[i] = '0' then strip (i + 1) else i in
+  let start = strip 0 in
+  (String.sub halves start (String.length halves - start), !carry)
+and positive digits =
+  if digits = "1" then XH
+  else let rest, bit = halve digits in if bit = 1 then XI (positive rest) else XO (positive rest)
+
+let is_digits s = s <> "" && String.for_all (fun c -> c >= '0' && c <= '9') s
+let strip_zeros s =
+  let rec go i = if i < String.length s - 1 && s.[i] = '0' then go (i + 1) else i in
+  let i = go 0 in String.sub s i (String.length s - i)
+
+let rational_of_text s =
+  let negative = s <> "" && s.[0] = '-' in
+  let body = if negative then String.sub s 1 (String.length s - 1) else s in
+  let over, under = match String.index_opt body '/' with
+    | Some i -> String.sub body 0 i, String.sub body (i + 1) (String.length body - i - 1)
+    | None -> body, "1" in
+  need (is_digits over && is_digits under && under.[0] <> '0') ("not a rational: " ^ s);
+  let over = strip_zeros over in
+  let numerator = if over = "0" then Z0 else if negative then Zneg (positive over) else Zpos (positive over) in
+  qred { qnum = numerator; qden = positive under }
+let rational = function
+  | Json.String s -> rational_of_text s
+  | Json.Number s when is_digits (if s <> "" && s.[0] = '-' then String.sub s 1 (String.length s - 1) else s) -> rational_of_text s
+  | _ -> raise (Invalid "not a rational")
+let zero = { qnum = Z0; qden = XH }
+let is_zero q = qeq_bool q zero
+
+(* --- symbols *)
+type names = { data : (string * int) list; noises : (string * int) list; slots : (string * int) list;
+               tokens : (string, int) Hashtbl.t }
+let numbered keys = List.mapi (fun i key -> (key, i)) keys
+let symbol names key =
+  match List.assoc_opt key names.data with Some i -> D i | None ->
+  match List.assoc_opt key names.noises with Some i -> H i | None ->
+  match List.assoc_opt key names.slots with Some i -> V i | None -> raise (Invalid ("unknown symbol " ^ key))
+let token names text =
+  match Hashtbl.find_opt names.tokens text with
+  | Some i -> i
+  | None -> let i = Hashtbl.length names.tokens in Hashtbl.add names.tokens text i; i
+let lin names ?(factor = fun q -> q) json =
+  let parts = List.filter_map (fun (key, value) ->
+      let q = rational value in if is_zero q then None else Some (key, q)) (Json.members json) in
+  List.map (fun (key, q) -> (symbol names key, factor q)) (List.sort compare parts)
+let form names constant json = { constant; terms = lin names json }
+let decision names json =
+  match Json.items json with
+  | [Json.String "greatest"; values; chosen] ->
+    let forms = List.map (fun v -> match Json.items v with
+        | [c; t] -> form names (rational c) t | _ -> raise (Invalid "a value")) (Json.items values) in
+    (Greatest forms, Json.integer chosen)
+  | [c; t; strict] ->
+    if Json.flag strict
+    then (Sign { constant = qopp (rational c); terms = lin names ~factor:qopp t }, 0)
+    else (Sign (form names (rational c) t), 1)
+  | _ -> raise (Invalid "a decision")
+let path names json = List.map (decision names) (Json.items json)
+let values number json = List.sort compare (List.map (fun (key, v) -> (number key, rational v)) (Json.members json))
+let number table key = match List.assoc_opt key table with Some i -> i | None -> raise (Invalid ("unknown " ^ key))
+
+(* --- noise *)
+let family = function
+  | "laplace" -> Laplace | "exponential" -> Exponential | "gumbel" -> Gumbel
+  | "discrete_laplace" | "two_sided_geometric" -> DiscreteLaplace | "geometric" -> Geometric
+  | other -> raise (Unsupported (other ^ " noise"))
+let is_discrete = function DiscreteLaplace | Geometric -> true | _ -> false
+let noise_table c =
+  let rows = List.map (fun (name, row) -> match Json.items row with
+      | [f; scale] ->
+        let f = family (Json.text f) and scale = rational scale in
+        need (name <> "" && name.[0] = 'h' && not (qle_bool scale zero)) ("noise " ^ name);
+        (name, (f, qred (qinv scale)))
+      | _ -> raise (Invalid "a noise")) (Json.members (Json.get "noises" c)) in
+  let kinds = List.sort_uniq compare (List.map (fun (_, (f, _)) -> is_discrete f) rows) in
+  if List.length kinds > 1 then raise (Unsupported "continuous and discrete noise together");
+  rows
+let integral rows = List.exists (fun (_, (f, _)) -> is_discrete f) rows
+
+let radius c = match Json.get "radius" (Json.get "adjacency" c) with
+  | Json.String "inf" -> raise (Unsupported "neighbours without a radius")
+  | r -> let r = rational r in need (not (qle_bool r zero)) "radius"; r
+let adjacency c =
+  let r = radius c in
+  match Json.text (Json.get "name" (Json.get "adjacency" c)) with
+  | "linf" -> Linf r | "monotone" -> Monotone r | "l1" -> L1 r | "replace_one" -> ReplaceOne r
+  | other -> raise (Unsupported ("adjacency " ^ other))
+
+(* --- loops *)
+let same_set a b = List.sort_uniq compare a = List.sort_uniq compare b
+let subset a b = List.for_all (fun x -> List.mem x b) a
+let keys json = List.map fst (Json.members json)
+
+let scope edge slots =
+  (* Symbols that an edge may speak of: its own noises, the slots of its node, the datum it reads. *)
+  let noises = List.map Json.text (Json.items (Json.get "noise" edge)) in
+  (if Json.flag (Json.get "reads" edge) then ["q"] else []) @ noises @ slots
+let decision_keys json = match Json.items json with
+  | [Json.String "greatest"; vs; _] -> List.concat_map (fun v -> keys (List.nth (Json.items v) 1)) (Json.items vs)
+  | [_; t; _] -> keys t
+  | _ -> raise (Invalid "a decision")
+
+let leaf names count i edge =
+  let reals = ref (Json.items (Json.get "real" edge)) in
+  let next () = match !reals with r :: rest -> reals := rest; r | [] -> raise (Invalid "real") in
+  let outs = List.map (function
+      | Json.Null -> SNum (form names zero (next ()))
+      | Json.String t -> STok (token names t)
+      | _ -> raise (Invalid "release")) (Json.items (Json.get "release" edge)) in
+  need (!reals = []) "real";
+  let target = Json.integer (Json.get "to" edge) in
+  need (target >= -1 && target < count) "an edge leads nowhere";
+  { id = i; to0 = (if target = -1 then count else target); outs;
+    sets = List.map (fun (slot, t) -> (number names.slots slot, form names zero t)) (Json.members (Json.get "set" edge)) }
+
+let loop c =
+  if Json.find "cases" c <> None then raise (Unsupported "sums over records");
+  let rows = noise_table c in
+  let nodes = List.sort compare (List.map (fun n -> (Json.integer (Json.get "id" n),
+    List.map Json.text (Json.items (Json.get "slots" n)))) (Json.items (Json.get "nodes" c))) in
+  let count = List.length nodes in
+  need (List.mapi (fun i _ -> i) nodes = List.map fst nodes) "nodes";
+  let slots = List.sort_uniq compare (List.concat_map snd nodes) in
+  let names = { data = [("q", 0)]; noises = numbered (List.map fst rows); slots = numbered slots; tokens = Hashtbl.create 8 } in
+  let edges = List.mapi (fun i e -> (i, e)) (Json.items (Json.get "edges" c)) in
+  List.iter (fun (_, e) ->
+      let from = Json.integer (Json.get "from" e) in
+      need (from >= 0 && from < count) "an edge comes from nowhere";
+      let known = scope e (List.assoc from nodes) in
+      let met = List.concat_map decision_keys (Json.items (Json.get "if" e))
+        @ List.concat_map keys (Json.items (Json.get "real" e))
+        @ List.concat_map (fun (_, t) -> keys t) (Json.members (Json.get "set" e)) in
+      need (subset met known) "an edge speaks of something unknown") edges;
+  let group node reads =
+    match List.filter (fun (_, e) -> Json.integer (Json.get "from" e) = node && Json.flag (Json.get "reads" e) = reads) edges with
+    | [] -> None
+    | mine ->
+      let drawn = List.concat_map (fun (_, e) -> List.map (fun h -> number names.noises (Json.text h)) (Json.items (Json.get "noise" e))) mine in
+      Some { draws = List.sort_uniq compare drawn;
+             branches = List.map (fun (i, e) -> (path names (Json.get "if" e), leaf names count i e)) mine } in
+  let program = List.map (fun (n, _) -> Node (group n true, group n false)) nodes @ [Halt] in
+  let adj = adjacency c in
+  let opp = qopp in
+  let moves_of lo hi = if integral rows then integers_in lo hi else if qeq_bool lo hi then [lo] else [lo; hi] in
+  let moves = match adj with
+    | Linf r -> [moves_of (opp r) r]
+    | Monotone r -> [moves_of zero r; moves_of (opp r) zero]
+    | L1 r -> [[r; opp r]]
+    | ReplaceOne r -> [[opp r; r]] in
+  let one = match adj with L1 _ | ReplaceOne _ -> true | _ -> false in
+  if one && integral rows then raise (Unsupported "one move of integers in a loop");
+  let parts = Json.items (Json.get "components" c) in
+  need (List.length parts = List.length moves) "components";
+  let part json moves =
+    let states = Json.items (Json.get "states" json) in
+    let order = numbered (List.map (fun s -> string_of_int (Json.integer (Json.get "id" s))) states) in
+    need (List.length (List.sort_uniq compare order) = List.length order) "states";
+    let index key = number order (string_of_int (Json.integer key)) in
+    let state s =
+      let node = Json.integer (Json.get "node" s) in
+      need (node >= -1 && node < count) "a state nowhere";
+      { a_node = (if node = -1 then count else node); a_phase = Json.integer (Json.get "phase" s);
+        a_budget = rational (Json.get "budget" s); a_diff = values (number names.slots) (Json.get "difference" s) } in
+    let step s =
+      let edge = Json.integer (Json.get "edge" s) in
+      let noise = match List.assoc_opt edge edges with
+        | Some e -> List.map Json.text (Json.items (Json.get "noise" e)) | None -> raise (Invalid "a step on no edge") in
+      need (subset (keys (Json.get "shift" s)) noise) "a step shifts other noise";
+      let move = Json.integer (Json.get "move" s) in
+      { s_state = index (Json.get "state" s); s_edge = edge; s_move = (if move < 0 then None else Some move);
+        s_next = index (Json.get "next" s); s_shift = values (number names.noises) (Json.get "shift" s) } in
+    ({ c_prog = program; c_slots = List.map (fun (_, s) -> List.map (number names.slots) s) nodes @ [[]];
+       c_noises = List.map snd rows; c_one = one; c_moves = List.map (fun m -> [(0, m)]) moves;
+       c_states = List.map state states; c_steps = List.rev_map step (Json.items (Json.get "steps" json)) },
+     index (Json.get "start" json)) in
+  let endless = Json.get "length" c = Json.String "any" in
+  (adj, LoopOf (endless, List.map2 part parts moves))
+
+(* --- fixed lengths and selection *)
+let affine names json = match Json.items json with
+  | [c; t] -> (rational c, values (number names.data) t)
+  | _ -> raise (Invalid "a shift")
+let shifts names json = List.sort compare (List.map (fun (h, a) -> (number names.noises h, affine names a)) (Json.members json))
+let box names json = List.sort compare (List.map (fun (k, e) -> match Json.items e with
+    | [a; b] -> (number names.data k, (rational a, rational b)) | _ -> raise (Invalid "a face")) (Json.members json))
+let plan names leaf json =
+  { p_leaf = leaf; p_component = Json.integer (Json.get "component" json); p_face = box names (Json.get "face" json);
+    p_shift = shifts names (Json.get "shift" json); p_bound = shifts names (Json.get "bound" json) }
+
+let cells c =
+  let rows = noise_table c in
+  let n = Json.integer (Json.get "length" c) in
+  if integral rows && Json.get "kind" (Json.get "domain" c) <> Json.String "integers" then raise (Invalid "integers");
+  let names = { data = List.init n (fun j -> ("q" ^ string_of_int j, j)); noises = numbered (List.map fst rows);
+                slots = []; tokens = Hashtbl.create 8 } in
+  let ways = Hashtbl.create 64 in
+  let inner = Hashtbl.create 64 in
+  let leaves = Json.items (Json.get "leaves" c) in
+  let leaf_ids = List.map (fun l -> Json.integer (Json.get "node" l)) leaves in
+  need (leaf_ids <> [] && List.length (List.sort_uniq compare leaf_ids) = List.length leaf_ids) "leaves";
+  List.iteri (fun i node ->
+      let id = Json.integer (Json.get "id" node) in
+      need (not (Hashtbl.mem ways id)) "nodes";
+      match Json.items (Json.get "in" node) with
+      | [] -> need (i = 0) "nodes"; Hashtbl.add ways id ([], [])
+      | [edge] ->
+        let from = Json.integer (Json.get "from" edge) in
+        need (Hashtbl.mem ways from && not (List.mem from leaf_ids)) "out of order";
+        Hashtbl.replace inner from ();
+        let before, drawn = Hashtbl.find ways from in
+        let fresh = List.map Json.text (Json.items (Json.get "noise" edge)) in
+        need (List.for_all (fun h -> List.mem_assoc h names.noises && not (List.mem h drawn)) fresh
+              && List.length (List.sort_uniq compare fresh) = List.length fresh) "a noise is drawn twice, or unknown";
+        Hashtbl.add ways id (before @ Json.items (Json.get "if" edge), drawn @ fresh)
+      | _ -> raise (Unsupported "states that were merged")) (Json.items (Json.get "nodes" c));
+  Hashtbl.iter (fun id _ -> need (List.mem id leaf_ids <> Hashtbl.mem inner id) "neither a leaf nor inside") ways;
+  let branch json =
+    let id = Json.integer (Json.get "node" json) in
+    let decisions, drawn = (try Hashtbl.find ways id with Not_found -> raise (Invalid "leaves")) in
+    let reals = Json.items (Json.get "real" json) in
+    let met = List.concat_map decision_keys decisions @ List.concat_map keys reals in
+    need (List.for_all (fun k -> not (List.mem_assoc k names.noises) || List.mem k drawn) met) "a noise that was not drawn";
+    (List.map (decision names) decisions,
+     { id; to0 = 0; sets = [];
+       outs = STok (token names (Json.text (Json.get "release" json))) :: List.map (fun t -> SNum (form names zero t)) reals }) in
+  let adj = adjacency c in
+  let plans = List.map (fun a -> plan names (Json.integer (Json.get "leaf" a)) a) (Json.items (Json.get "alignments" c)) in
+  (adj, CellsOf (n, { k_noises = List.map snd rows; k_draws = List.mapi (fun i _ -> i) rows;
+                      k_branches = List.map branch leaves; k_components = components_of adj n; k_plans = plans }))
+
+let selection c =
+  let rows = noise_table c in
+  if Json.get "gap" c <> Json.Bool false then raise (Unsupported "a released gap");
+  let element = List.filter (fun (_, q) -> not (is_zero q)) (List.map (fun (k, v) -> (k, rational v)) (Json.members (Json.get "element" c))) in
+  match rows, Json.get "length" c with
+  | [(h, row)], Json.String "any" ->
+    if integral rows then raise (Invalid "ties matter");
+    if List.sort compare (List.map fst element) <> List.sort compare ["q"; h] then raise (Unsupported "other values than a*q + b*h");
+    let families = match Json.find "rule" c, fst row with
+      | (None | Some Json.Null), _ -> true
+      | Some (Json.String "race"), Exponential -> true
+      | Some (Json.String ("choice" | "inversion" | "rejection")), Gumbel -> true
+      | _ -> false in
+    need families "rule";
+    let names = { data = [("q", 0); ("m", 1)]; noises = [(h, 0)]; slots = []; tokens = Hashtbl.create 1 } in
+    let plans = List.map (plan names 0) (Json.items (Json.get "alignments" c)) in
+    (adjacency c, SelectionOf (row, List.assoc "q" element, List.assoc h element, plans))
+  | _ -> raise (Unsupported "several noises a value")
+
+let certificate c =
+  need (Json.get "format" c = Json.String "dpest-certificate/1") "format";
+  (match Json.find "derived" c with Some (Json.Object (_ :: _)) -> raise (Unsupported "derived data") | _ -> ());
+  (match Json.find "dead" c with Some (Json.Array (_ :: _)) -> raise (Unsupported "branches that are never taken") | _ -> ());
+  let adj, cert = match Json.text (Json.get "method" c) with
+    | "loop" -> loop c | "cells" -> cells c | "selection" -> selection c
+    | other -> raise (Unsupported ("certificates by " ^ other)) in
+  (adj, cert, rational (Json.get "epsilon" c))

@@ -1,0 +1,167 @@
+"""The script of a demonstration: plain Python and NumPy, run by whoever doubts the verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpest.ask.declaration import Mechanism
+from dpest.ask.entries import as_code
+from dpest.attacks.statdp.events import Event
+from dpest.attacks.statdp.replay import import_lines
+
+_HEAD = '''"""{name} is run {runs:,} times on each of two neighbouring inputs.
+
+If it were {claim}, the p-value below would be under 0.001 in fewer than one of a thousand runs of
+this script. It uses fresh randomness every time.
+"""
+
+import copy
+import dataclasses
+import math
+
+import numpy as np
+'''
+
+_READING = '''
+
+def leaves(output):
+    """The elements of one output, in order; the keys of a dictionary come last, as one string."""
+    if isinstance(output, (set, frozenset)):
+        output = sorted(output, key=repr)
+    flat = []
+
+    def walk(value):
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        if hasattr(value, "to_numpy"):
+            value = value.to_numpy()
+        if isinstance(value, np.ndarray):
+            value = value.ravel().tolist() if value.ndim else value.item()
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, (list, tuple)):
+            for part in value:
+                walk(part)
+        else:
+            flat.append(value.item() if isinstance(value, np.generic) else value)
+
+    walk(output)
+    if isinstance(output, dict):
+        flat.append("keys " + (", ".join(map(str, output)) or "none"))
+    return tuple(flat)
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def same(a, b):
+    return a == b if is_number(a) and is_number(b) else type(a) is type(b) and a == b
+
+
+def number(leaves, index):
+    inside = -len(leaves) <= index < len(leaves) and is_number(leaves[index])
+    return float(leaves[index]) if inside else math.nan
+
+
+def numbers(leaves, without=()):
+    return [float(v) for v in leaves if is_number(v) and v not in without]
+
+
+def hamming(leaves, reference):
+    apart = sum(not same(a, b) for a, b in zip(leaves, reference))
+    return apart + abs(len(leaves) - len(reference))
+
+
+def one_of(leaves, outputs, reals, atoms=()):
+    return any(
+        len(output) == len(leaves)
+        and all(
+            (isinstance(v, float) and v not in atoms) if i in free else same(v, w)
+            for i, (v, w) in enumerate(zip(leaves, output))
+        )
+        for output, free in zip(outputs, reals)
+    )
+'''
+
+_COUNTING = '''
+
+def event(leaves):  # {words}
+    return bool({source})
+
+
+def count(given):
+    hits = 0
+    for _ in range(RUNS):
+        try:
+            x = copy.deepcopy(given)
+            output = {call}
+        except Exception as error:
+            output = f"raises {{type(error).__name__}}"
+        if hasattr(output, "__next__"):
+            output = list(output)
+        hits += event(leaves(output))
+    return hits
+
+
+def at_least(k, n, p):
+    """The chance of k or more of n, each with chance p, to full precision."""
+    if k <= 0 or p >= 1:
+        return 1.0
+    if p <= 0:
+        return 0.0
+    first = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    first += k * math.log(p) + (n - k) * math.log1p(-p)
+    i = np.arange(k, n)
+    steps = np.cumsum(np.log((n - i) / (i + 1)) + math.log(p) - math.log1p(-p))
+    return min(1.0, float(np.exp(first) * (1 + np.exp(steps).sum())))
+
+'''
+
+_PURE = """
+# If P(event on D1) ≤ e^ε·P(event on D2), a hit comes from D1 with chance at most e^ε/(1+e^ε).
+p_value = at_least(c1, c1 + c2, math.exp(EPSILON) / (1 + math.exp(EPSILON)))
+"""
+
+_APPROXIMATE = """
+# Either P(event on D2) is above this number, fixed before the runs, or P(event on D1) is below
+# e^ε times it plus δ: one of the two must be refuted by the counts, and both are.
+MIDDLE = {middle!r}
+p_value = max(
+    at_least(c1, RUNS, min(1.0, math.exp(EPSILON) * MIDDLE + DELTA)),
+    at_least(RUNS - c2, RUNS, 1 - MIDDLE),
+)
+"""
+
+
+def script(
+    mechanism: Mechanism,
+    x: Any,
+    x2: Any,
+    event: Event,
+    epsilon: float,
+    delta: float,
+    runs: int,
+    middle: float,
+) -> str:
+    """`middle`: a chance on the second input that the counts refute from both sides, for δ > 0."""
+    extra = "".join(f", {key}={value!r}" for key, value in mechanism.params.items())
+    call = f"mechanism(x{extra})" if mechanism.black_box else f"mechanism(x, rng{extra})"
+    claim = f"{epsilon:g}-DP" if not delta else f"({epsilon:g}, {delta:g})-DP"
+    source = event.source.replace("nan", "math.nan")
+    lines = [
+        _HEAD.format(name=mechanism.name, runs=runs, claim=claim),
+        "\n".join(import_lines(mechanism.function, not mechanism.black_box)),
+        "",
+        f"D1 = {as_code(x)}",
+        f"D2 = {as_code(x2)}",
+        f"EPSILON, DELTA, RUNS = {epsilon!r}, {delta!r}, {runs}",
+        "rng = np.random.default_rng()",
+        _READING,
+        _COUNTING.format(words=event.words, source=source, call=call),
+        "c1, c2 = count(D1), count(D2)",
+        _APPROXIMATE.format(middle=middle) if delta else _PURE,
+        'print(f"the event happened in {c1} of {RUNS} runs on D1 and in {c2} of {RUNS} on D2")',
+        f'print(f"p-value of the claim {claim}: {{p_value:.3g}}")',
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""Where a leak may be: pairs around the numbers of the code, ranked by a few coupled runs."""

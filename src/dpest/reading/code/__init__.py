@@ -1,0 +1,1 @@
+"""The code of a function as a control-flow graph of simple instructions."""

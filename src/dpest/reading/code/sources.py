@@ -1,0 +1,148 @@
+"""The syntax tree of a function, found by where its code object says that it stands.
+
+`inspect.getsource` follows `__wrapped__`, so that it shows another function than the one that is
+called. Here the code object itself is looked for, and the source is compiled again and compared:
+a file that has changed since it was loaded is not what runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import types
+from dataclasses import dataclass
+
+from dpest.reading.code.instructions import Code
+from dpest.reading.code.lowering import lower
+from dpest.reading.code.refusal import NotLowered
+from dpest.reading.code.scopes import renamed
+
+
+@dataclass(frozen=True, eq=False)
+class SourceFile:
+    """A file with its functions by the line of their definition, and all that it compiles to."""
+
+    name: str
+    functions: dict[int, list[tuple[ast.FunctionDef | ast.Lambda, str | None]]]
+    compiled: dict[tuple[str, int], list[types.CodeType]]
+
+
+@functools.lru_cache(maxsize=256)
+def _file(name: str, text: str) -> SourceFile:
+    try:
+        tree = ast.parse(text)
+        module = compile(text, name, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        raise NotLowered("its source can't be parsed", None, name) from None
+    functions: dict[int, list[tuple[ast.FunctionDef | ast.Lambda, str | None]]] = {}
+    pending: list[tuple[ast.AST, str | None]] = [(renamed(tree), None)]
+    while pending:
+        node, inside = pending.pop()
+        if isinstance(node, ast.FunctionDef):
+            line = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            functions.setdefault(line, []).append((node, inside))
+        elif isinstance(node, ast.Lambda):
+            functions.setdefault(node.lineno, []).append((node, inside))
+        elif isinstance(node, ast.ClassDef):
+            inside = node.name
+        pending += [(child, inside) for child in ast.iter_child_nodes(node)]
+    compiled: dict[tuple[str, int], list[types.CodeType]] = {}
+    codes = [module]
+    while codes:
+        code = codes.pop()
+        compiled.setdefault((code.co_name, code.co_firstlineno), []).append(code)
+        codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return SourceFile(name, functions, compiled)
+
+
+def _source_file(name: str) -> SourceFile:
+    lines = linecache.getlines(name)
+    if not lines:
+        raise NotLowered("it has no source", None, name)
+    return _file(name, "".join(lines))
+
+
+@functools.lru_cache(maxsize=4096)
+def lowered(code: types.CodeType) -> Code:
+    """The code of a function that has a source; NotLowered where there is none.
+
+    Decorators that replace the function are read where they are called: this is the code of the
+    function object at hand, whatever it says about itself.
+    """
+    source = _source_file(code.co_filename)
+    same = source.compiled.get((code.co_name, code.co_firstlineno), [])
+    if not any(_same_code(code, other) for other in same):
+        raise NotLowered(
+            f"the source of `{code.co_name}` is not what was loaded (its file has changed, or the "
+            "function was made at run time)",
+            code.co_firstlineno,
+            code.co_filename,
+        )
+    node, class_name = _definition(source, code)
+    return lower(
+        node,
+        code.co_name,
+        code.co_filename,
+        frozenset(code.co_freevars),
+        class_name,
+        code.co_qualname,
+    )
+
+
+def _same_code(a: types.CodeType, b: types.CodeType) -> bool:
+    """Equal but for the name of the file."""
+    return a.replace(co_filename="", co_consts=()) == b.replace(
+        co_filename="", co_consts=()
+    ) and _same_constants(a.co_consts, b.co_consts)
+
+
+def _same_constants(a: tuple[object, ...], b: tuple[object, ...]) -> bool:
+    if len(a) != len(b):
+        return False
+    for x, y in zip(a, b, strict=True):
+        if isinstance(x, types.CodeType) and isinstance(y, types.CodeType):
+            if not _same_code(x, y):
+                return False
+        elif type(x) is not type(y) or repr(x) != repr(y):
+            return False
+    return True
+
+
+def _definition(
+    source: SourceFile, code: types.CodeType
+) -> tuple[ast.FunctionDef | ast.Lambda, str | None]:
+    found: list[tuple[ast.FunctionDef | ast.Lambda, str | None]] = []
+    for node, inside in source.functions.get(code.co_firstlineno, ()):
+        if isinstance(node, ast.FunctionDef):
+            if node.name == code.co_name and _parameter_count(node) == _arguments(code):
+                found.append((node, inside))
+        elif code.co_name == "<lambda>" and _stands_at(code, node.body):
+            found.append((node, inside))
+    if len(found) != 1:
+        raise NotLowered(
+            f"`{code.co_name}` can't be told from others on its line",
+            code.co_firstlineno,
+            code.co_filename,
+        )
+    return found[0]
+
+
+def _parameter_count(node: ast.FunctionDef) -> int:
+    return len([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs])
+
+
+def _arguments(code: types.CodeType) -> int:
+    return code.co_argcount + code.co_kwonlyargcount
+
+
+def _stands_at(code: types.CodeType, body: ast.expr) -> bool:
+    """Whether the code covers exactly this expression."""
+    begin = (body.lineno, body.col_offset)
+    end = (body.end_lineno or 0, body.end_col_offset or 0)
+    spans = [
+        ((line, column), (end_line, end_column))
+        for line, end_line, column, end_column in code.co_positions()
+        if line and end_line and end_column and column is not None
+    ]
+    return (begin, end) in spans and all(begin <= a and b <= end for a, b in spans)

@@ -1,0 +1,1 @@
+"""What values stand for: linear reals and truths, data of any length, records."""

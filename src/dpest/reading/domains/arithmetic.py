@@ -1,0 +1,283 @@
+"""Operators on symbolic numbers and truths: exact where they are linear, refused elsewhere."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpest.geometry.linear import Condition, Form, Relation, rational
+from dpest.reading.domains.numbers import (
+    Kinds,
+    Real,
+    Truth,
+    as_number,
+    is_integral,
+    kinds_of,
+    result_kinds,
+)
+from dpest.reading.machine.signals import Refused, Thrown
+
+NUMBERS = (int, float, Fraction, np.integer, np.floating, np.bool_)
+NOT_LINEAR = "only sums, and products with public numbers, are linear in the noise"
+
+
+class Decider(Protocol):
+    """Who knows, or finds out by forking, whether a formula holds."""
+
+    def holds(self, truth: Truth) -> bool: ...
+
+    def indicator(self, truth: Truth) -> Form: ...
+
+    def divisible(self, form: Form, divisor: int) -> int | None: ...
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, NUMBERS)
+
+
+def is_symbolic(value: Any) -> bool:
+    return isinstance(value, (Real, Truth))
+
+
+def form_of(decider: Decider, value: Any) -> Form:
+    if isinstance(value, Real):
+        return value.form
+    if isinstance(value, Truth):
+        return decider.indicator(value)
+    if isinstance(value, NUMBERS):
+        if isinstance(value, (float, np.floating)) and not math.isfinite(value):
+            raise Refused(f"{value} in arithmetic with a symbolic number")
+        return Form(None, rational(value))
+    raise Refused(f"a {type(value).__name__} in arithmetic with a symbolic number")
+
+
+def _narrow(kinds: Kinds) -> bool:
+    """Types whose arithmetic wraps or rounds visibly."""
+    exact = (int, float, bool, np.float64, np.int64, np.bool_, Fraction)
+    return any(k not in exact for k in kinds)
+
+
+def binary(decider: Decider, op: str, a: Any, b: Any) -> Any:
+    """`a op b`, one of them symbolic and the other a number."""
+    if op in ("&", "|", "^"):
+        return _logic(decider, op, a, b)
+    function = OPERATORS.get(op)
+    if function is None:
+        raise Refused(f"`{op}` on a symbolic number", NOT_LINEAR)
+    if isinstance(a, Truth) and isinstance(b, Truth) and np.bool_ in (a.kind, b.kind):
+        # NumPy's truths are not numbers: + is `or`, * is `and`, - is an error.
+        if op in ("+", "*"):
+            return _logic(decider, "|" if op == "+" else "&", a, b)
+        raise Refused(f"`{op}` between truth values of NumPy")
+    kinds = result_kinds(function, kinds_of(a), kinds_of(b))
+    if _narrow((*kinds_of(a), *kinds_of(b), *kinds)):
+        raise Refused("arithmetic with a narrow type of numbers, which wraps or rounds")
+    return as_number(_linear(decider, op, a, b), kinds)
+
+
+def _linear(decider: Decider, op: str, a: Any, b: Any) -> Form:
+    if op == "+":
+        return form_of(decider, a).plus(form_of(decider, b))
+    if op == "-":
+        return form_of(decider, a).minus(form_of(decider, b))
+    if op == "*":
+        return _product(decider, a, b)
+    if op == "/":
+        if is_symbolic(b):
+            divisor = form_of(decider, b)
+            if divisor.terms:
+                raise Refused("a quotient by a noisy or private number", NOT_LINEAR)
+        number = rational(b)
+        if number == 0:
+            if any(issubclass(k, np.generic) for k in (*kinds_of(a), *kinds_of(b))):
+                raise Refused("a division by zero that gives infinity")
+            raise Thrown(ZeroDivisionError("division by zero"))
+        return form_of(decider, a).times(1 / number)
+    if op in ("//", "%"):
+        return _division(decider, op, a, b)
+    return _power(decider, a, b)
+
+
+def _product(decider: Decider, a: Any, b: Any) -> Form:
+    for one, other in ((a, b), (b, a)):
+        if is_number(one):
+            return form_of(decider, other).times(form_of(decider, one).constant)
+    # A truth times a number is the number or nothing: a decision makes it linear.
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Truth):
+            return form_of(decider, other) if decider.holds(one) else Form()
+    left, right = form_of(decider, a), form_of(decider, b)
+    if not left.terms:
+        return right.times(left.constant)
+    if not right.terms:
+        return left.times(right.constant)
+    raise Refused("a product of two noisy or private numbers", NOT_LINEAR)
+
+
+def _division(decider: Decider, op: str, a: Any, b: Any) -> Form:
+    """Whole division of a whole number whose remainder is known."""
+    whole = isinstance(b, (int, np.integer)) and not isinstance(b, bool) and int(b) > 0
+    form = form_of(decider, a)
+    if not whole or not is_integral(kinds_of(a)):
+        raise Refused(f"`{op}` of a noisy or private number", NOT_LINEAR)
+    residue = decider.divisible(form, int(b))
+    if residue is None:
+        raise Refused(f"`{op}` of a number whose remainder is not known")
+    if op == "%":
+        return Form(None, Fraction(residue))
+    return form.minus(Form(None, Fraction(residue))).times(Fraction(1, int(b)))
+
+
+def _power(decider: Decider, a: Any, b: Any) -> Form:
+    if is_number(b) and b == 1:
+        return form_of(decider, a)
+    if is_number(b) and b == 0:
+        return Form(None, Fraction(1))
+    raise Refused("a power of a noisy or private number", NOT_LINEAR)
+
+
+def unary(decider: Decider, op: str, a: Any) -> Any:
+    if op == "not":
+        return negation(decider, a)
+    if op == "~" and isinstance(a, Truth):
+        if a.kind is np.bool_:
+            return a.negated()
+        raise Refused("`~` of a bool, which gives -1 or -2")
+    if op == "~":
+        raise Refused("`~` of a symbolic number")
+    function = operator.neg if op == "-" else operator.pos
+    if isinstance(a, Truth) and a.kind is np.bool_:
+        raise Refused(f"`{op}` of a truth value of NumPy")
+    kinds = result_kinds(function, kinds_of(a))
+    if _narrow(kinds):
+        raise Refused("arithmetic with a narrow type of numbers, which wraps or rounds")
+    form = form_of(decider, a)
+    return as_number(form.times(-1) if op == "-" else form, kinds)
+
+
+def negation(decider: Decider, a: Any) -> Any:
+    """`not a`: always a bool."""
+    truth = truth_of(a)
+    return (not truth) if isinstance(truth, bool) else truth.negated().typed(bool)
+
+
+def truth_of(value: Any) -> Truth | bool:
+    """What `if value` asks."""
+    if isinstance(value, Truth):
+        return value
+    if isinstance(value, Real):
+        found = _truth(Condition(value.form, "!="), bool)
+        return found if isinstance(found, Truth) else bool(found)
+    return bool(value)
+
+
+RELATIONS: dict[str, tuple[Relation, int]] = {
+    "<": (">", -1),
+    "<=": (">=", -1),
+    ">": (">", 1),
+    ">=": (">=", 1),
+    "==": ("==", 1),
+    "!=": ("!=", 1),
+}
+
+
+def compare(decider: Decider, op: str, a: Any, b: Any) -> Any:
+    """`a op b` of numbers, one of them symbolic: a truth, or a bool where it is known."""
+    numpy = any(issubclass(k, np.generic) for k in (*kinds_of(a), *kinds_of(b)))
+    kind: type = np.bool_ if numpy else bool
+    for value, other_side in ((a, False), (b, True)):
+        if isinstance(value, (float, np.floating)) and not math.isfinite(value):
+            return kind(_beside_infinity(op, float(value), other_side))
+    relation, sign = RELATIONS[op]
+    form = form_of(decider, a).minus(form_of(decider, b)).times(sign)
+    return _truth(Condition(form, relation), kind)
+
+
+def _beside_infinity(op: str, value: float, other_side: bool) -> bool:
+    """A finite number compared with infinity or NaN: 0 stands for it."""
+    a, b = (0.0, value) if other_side else (value, 0.0)
+    return bool(COMPARISONS[op](a, b))
+
+
+def _truth(condition: Condition, kind: type) -> Any:
+    known = condition.decided()
+    return Truth(condition, kind=kind) if known is None else kind(known)
+
+
+def _logic(decider: Decider, op: str, a: Any, b: Any) -> Any:
+    """& | ^ between truth values."""
+    truths = [v for v in (a, b) if isinstance(v, (Truth, bool, np.bool_))]
+    if len(truths) != 2:
+        raise Refused(f"`{op}` on a symbolic number")
+    kind: type = np.bool_ if np.bool_ in (kinds_of(a)[0], kinds_of(b)[0]) else bool
+    if op == "^":
+        for one, other in ((a, b), (b, a)):
+            if not isinstance(one, Truth):
+                assert isinstance(other, Truth)
+                return (other.negated() if one else other).typed(kind)
+        left, right = a, b
+        return _joined(
+            (
+                _joined((left, right.negated()), True, kind),
+                _joined((left.negated(), right), True, kind),
+            ),
+            False,
+            kind,
+        )
+    return _joined((a, b), op == "&", kind)
+
+
+def _joined(parts: tuple[Any, ...], conjunction: bool, kind: type) -> Any:
+    """A conjunction or disjunction; what is known is left out."""
+    open_parts: list[Truth] = []
+    for part in parts:
+        if not isinstance(part, Truth):
+            if bool(part) != conjunction:
+                return kind(not conjunction)
+        elif part.condition is None and part.conjunction == conjunction:
+            open_parts.extend(part.parts)
+        else:
+            open_parts.append(part)
+    if not open_parts:
+        return kind(conjunction)
+    if len(open_parts) == 1:
+        return open_parts[0].typed(kind)
+    return Truth(None, tuple(open_parts), conjunction, kind)
+
+
+def conjunction_of(parts: tuple[Any, ...], kind: type = bool) -> Any:
+    return _joined(parts, True, kind)
+
+
+def disjunction_of(parts: tuple[Any, ...], kind: type = bool) -> Any:
+    return _joined(parts, False, kind)
+
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "@": operator.matmul,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+}
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}

@@ -1,0 +1,1 @@
+"""The machine: it executes code on an explicit state, one instruction after the other."""

@@ -1,0 +1,190 @@
+"""Decisions: which of several conditions holds, asked of a state that may leave it open.
+
+An instruction that must know raises `Fork`; each possible answer becomes a state, in which the same
+instruction is executed again with the answer at hand. So an instruction decides before it changes
+anything, which is checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dpest.geometry.linear import Condition, Form, Symbol
+from dpest.geometry.polyhedra import feasible
+from dpest.geometry.regions import Supports
+from dpest.noise.family import Noise
+from dpest.reading.domains.numbers import Real, Truth
+from dpest.reading.machine.signals import Dead, Fork, Refused, Thrown
+from dpest.reading.machine.state import State
+
+_MOST_PLACES = 4096
+
+
+class Decisions:
+    """The part of the machine that knows what is possible."""
+
+    state: State
+    supports: Supports
+
+    def __init__(self) -> None:
+        self.supports = Supports()
+        self.taken = 0
+        self.changes_before = 0
+        self._definitions: dict[Symbol, Truth] = {}
+        self._indicators: dict[Any, Symbol] = {}
+        self.assumed: tuple[Condition, ...] = ()
+
+    # Truths
+
+    def holds(self, truth: Any) -> bool:
+        """Whether a formula holds, by as many decisions as it takes."""
+        if not isinstance(truth, Truth):
+            return bool(truth)
+        if truth.condition is not None:
+            return self._condition_holds(truth.condition)
+        for part in truth.parts:
+            if self.holds(part) != truth.conjunction:
+                return not truth.conjunction
+        return truth.conjunction
+
+    def _condition_holds(self, condition: Condition) -> bool:
+        condition = self.without_indicators(condition)
+        known = condition.decided()
+        if known is not None:
+            return known
+        return self.decide([(condition,), (condition.negated(),)]) == 0
+
+    def without_indicators(self, condition: Condition) -> Condition:
+        """The truths that a condition speaks of are decided first."""
+        bits = [s for s in condition.form.terms if s.kind == "indicator"]
+        if not bits:
+            return condition
+        values = {s: Form.number(int(self.holds(self._definitions[s]))) for s in bits}
+        return Condition(condition.form.substitute(values), condition.relation)
+
+    def indicator(self, truth: Truth) -> Form:
+        """A truth as a number: a symbol that is 0 or 1."""
+        key = truth.key
+        symbol = self._indicators.get(key)
+        if symbol is None:
+            symbol = Symbol("indicator", f"bit{len(self._indicators)}")
+            self._indicators[key] = symbol
+            self._definitions[symbol] = truth
+        return Form.of(symbol)
+
+    @property
+    def definitions(self) -> dict[Symbol, Truth]:
+        return self._definitions
+
+    # Choices between several
+
+    def decide(self, options: Sequence[tuple[Condition, ...]]) -> int:
+        """Which of several conjunctions holds; they exclude each other, and one of them does."""
+        state = self.state
+        if self.taken == len(state.pending):
+            if state.heap.changes != self.changes_before:
+                raise Refused("a decision in the middle of a change")
+            alive = [k for k, option in enumerate(options) if self.possible(option)]
+            if not alive:
+                raise Dead
+            if len(alive) > 1:
+                raise Fork(options, alive)
+            state.pending = (*state.pending, alive[0])
+        self.taken += 1
+        return state.pending[self.taken - 1]
+
+    def position(self, index: Real, size: int) -> int:
+        """Which place of `size` a symbolic whole number is: one fork for each."""
+        if not index.integral:
+            raise Thrown(TypeError("only integers can be used as indices"))
+        if size > _MOST_PLACES:
+            raise Refused("a symbolic index into thousands of places")
+        places = [*range(size), *range(-size, 0)]
+        k = self.one_of(index.form, places)
+        if k is None:
+            raise Thrown(IndexError("index out of range"))
+        return places[k]
+
+    def one_of(self, form: Form, candidates: Sequence[Any]) -> int | None:
+        """Which of the candidates a number is, or None."""
+        options: list[tuple[Condition, ...]] = [
+            (self.without_indicators(Condition(form.minus(Form.number(c)), "==")),)
+            for c in candidates
+        ]
+        options.append(tuple(Condition(o[0].form, "!=") for o in options))
+        k = self.decide(options)
+        return k if k < len(candidates) else None
+
+    def greatest(self, forms: Sequence[Form], *, first: bool = True) -> int:
+        """The place of the greatest of several numbers; of equal ones the first (or the last)."""
+        options = []
+        for i, form in enumerate(forms):
+            wins = []
+            for j, other in enumerate(forms):
+                if j != i:
+                    strict = (j < i) == first
+                    difference = Condition(form.minus(other), ">" if strict else ">=")
+                    wins.append(self.without_indicators(difference))
+            options.append(tuple(wins))
+        return self.decide(options)
+
+    # What is possible
+
+    def possible(self, option: Sequence[Condition]) -> bool:
+        """Whether some point of the noise and the data that came here satisfies all conditions."""
+        new = []
+        for condition in option:
+            known = condition.decided()
+            if known is False:
+                return False
+            if known is None:
+                new.append(self.supports.tightened(condition))
+        if not new:
+            return True
+        state = self.state
+        if len(new) == 1 and self.easily(new[0]):
+            return True
+        near = {s for c in new for s in c.form.terms}
+        related: list[Condition] = []
+        others = [*self.assumed, *state.conditions]
+        while True:
+            touching = [c for c in others if not near.isdisjoint(c.form.terms)]
+            if not touching:
+                break
+            others = [c for c in others if near.isdisjoint(c.form.terms)]
+            related += touching
+            near.update(s for c in touching for s in c.form.terms)
+        tight = [self.supports.tightened(c) for c in related]
+        return feasible([*new, *tight, *self.supports.conditions(near)]) is not None
+
+    def easily(self, condition: Condition) -> bool:
+        """A symbol that nothing was said of yet, without bounds, makes it true alone."""
+        constrained = self.state.constrained
+        for symbol, coefficient in condition.form.terms.items():
+            if symbol in constrained:
+                continue
+            low, high = self.supports.bounds(symbol)
+            if condition.relation == "!=":
+                return True
+            if condition.relation == "==":
+                if low is None and high is None and not self.supports.integral(symbol):
+                    return True
+            elif (high if coefficient > 0 else low) is None:
+                return True
+        return False
+
+    def divisible(self, form: Form, divisor: int) -> int | None:
+        """The remainder of a whole number, where those of its symbols don't matter."""
+        if all(
+            (c / divisor).denominator == 1 and self.supports.integral(s)
+            for s, c in form.terms.items()
+        ):
+            return int(form.constant) % divisor if form.constant.denominator == 1 else None
+        return None
+
+    def known_noise(self, symbol: Symbol, noise: Noise) -> None:
+        self.supports.noises[symbol] = noise
+
+    def entails(self, condition: Condition) -> bool:
+        return not self.possible((condition.negated(),))

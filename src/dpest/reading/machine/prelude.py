@@ -1,0 +1,362 @@
+"""Functions of Python and NumPy, written in Python: the machine reads them where it must.
+
+They are executed instruction by instruction like code of the user, so that they may call functions
+of the user, go through generators, and fork.
+"""
+
+from __future__ import annotations
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,var-annotated"
+# ruff: noqa: SIM110, UP028
+
+
+def one_way_(method, a, b, op):
+    result = method(a, b)
+    if result is NotImplemented:
+        raise TypeError("unsupported operand type(s) for " + op)
+    return result
+
+
+def two_ways_(left, right, a, b, op):
+    result = left(a, b)
+    if result is NotImplemented:
+        result = right(b, a)
+        if result is NotImplemented:
+            raise TypeError("unsupported operand type(s) for " + op)
+    return result
+
+
+def inplace_(method, a, b, name):
+    result = method(a, b)
+    if result is NotImplemented:
+        raise TypeError("unsupported operand type(s) for in-place " + name)
+    return result
+
+
+def equal_(method, a, b, same, op):
+    result = method(a, b)
+    if result is NotImplemented:
+        return same if op == "==" else not same
+    return result
+
+
+def unequal_(method, a, b):
+    return not method(a, b)
+
+
+def dataclass_equal_(names, a, b):
+    if type(a) is not type(b):
+        return NotImplemented
+    for name in names:
+        if getattr(a, name) != getattr(b, name):
+            return False
+    return True
+
+
+def not_(method, *args):
+    return not method(*args)
+
+
+def contains_(container, item):
+    for value in container:
+        if value is item or value == item:
+            return True
+    return False
+
+
+def contains_none_(container, item):
+    return not contains_(container, item)
+
+
+def contains_by_method_(method, container, item, negated):
+    found = bool(method(container, item))
+    return not found if negated else found
+
+
+def length_is_positive_(method, thing):
+    return method(thing) > 0
+
+
+def extend_(made, values):
+    for v in values:
+        made.append(v)
+    return made
+
+
+def list_(values):
+    made = []
+    for v in values:
+        made.append(v)
+    return made
+
+
+def tuple_(values):
+    return tuple(list_(values))
+
+
+def set_(values):
+    made = set()
+    for v in values:
+        made.add(v)
+    return made
+
+
+def dict_(pairs):
+    made = {}
+    for pair in pairs:
+        k, v = pair
+        made[k] = v
+    return made
+
+
+def sum_(values, start):
+    total = start
+    for v in values:
+        total = total + v
+    return total
+
+
+def prod_(values, start):
+    total = start
+    for v in values:
+        total = total * v
+    return total
+
+
+def count_(values):
+    total = 0
+    for _ in values:
+        total = total + 1
+    return total
+
+
+def best_(values, key, largest, has_default, default, message):
+    best = default
+    best_key = None
+    empty = True
+    for v in values:
+        k = v if key is None else key(v)
+        if empty or (k > best_key if largest else k < best_key):
+            best, best_key, empty = v, k, False
+    if empty and not has_default:
+        raise ValueError(message)
+    return best
+
+
+def any_(values):
+    for v in values:
+        if v:
+            return True
+    return False
+
+
+def all_(values):
+    for v in values:
+        if not v:
+            return False
+    return True
+
+
+def map_(f, values):
+    for v in values:
+        yield f(v)
+
+
+def map_rows_(f, rows):
+    for row in rows:
+        yield f(*row)
+
+
+def filter_(f, values):
+    for v in values:
+        if v if f is None else f(v):
+            yield v
+
+
+def enumerate_(values, start):
+    i = start
+    for v in values:
+        yield i, v
+        i = i + 1
+
+
+def zip_(iterators):
+    while True:
+        row = []
+        for it in iterators:
+            try:
+                row.append(next(it))
+            except StopIteration:
+                return
+        yield tuple(row)
+
+
+def sorted_(values, key, reverse):
+    """Stable, by insertion from the right: as many comparisons as there are pairs out of order."""
+    made = []
+    keys = []
+    for v in values:
+        k = v if key is None else key(v)
+        at = len(made)
+        while at > 0 and (keys[at - 1] < k if reverse else k < keys[at - 1]):
+            at = at - 1
+        made.insert(at, v)
+        keys.insert(at, k)
+    return made
+
+
+def reduce_(f, values, start, has_start):
+    total = start
+    empty = not has_start
+    for v in values:
+        total = v if empty else f(total, v)
+        empty = False
+    if empty:
+        raise TypeError("reduce() of empty iterable with no initial value")
+    return total
+
+
+def accumulate_(values, f, start, has_start):
+    total = start
+    empty = not has_start
+    if not empty:
+        yield total
+    for v in values:
+        total = v if empty else (total + v if f is None else f(total, v))
+        empty = False
+        yield total
+
+
+def chain_(parts):
+    for part in parts:
+        for v in part:
+            yield v
+
+
+def takewhile_(f, values):
+    for v in values:
+        if not f(v):
+            break
+        yield v
+
+
+def dropwhile_(f, values):
+    dropping = True
+    for v in values:
+        if dropping and f(v):
+            continue
+        dropping = False
+        yield v
+
+
+def islice_(values, start, stop, step):
+    i = 0
+    nxt = start
+    if stop is not None and start >= stop:
+        return
+    for v in values:
+        if i == nxt:
+            yield v
+            nxt = nxt + step
+        i = i + 1
+        if stop is not None and i >= stop:
+            return
+
+
+def repeat_(value, times):
+    i = 0
+    while times is None or i < times:
+        yield value
+        i = i + 1
+
+
+def count_up_(start, step):
+    n = start
+    while True:
+        yield n
+        n = n + step
+
+
+def cycle_(values):
+    kept = []
+    for v in values:
+        kept.append(v)
+        yield v
+    while kept:
+        for v in kept:
+            yield v
+
+
+def missing_(thing, key, factory):
+    value = factory()
+    thing[key] = value
+    return value
+
+
+def counted_(counter, values):
+    for v in values:
+        counter[v] = counter.get(v, 0) + 1
+    return counter
+
+
+def joined_text_(separator, values):
+    parts = []
+    for v in values:
+        parts.append(v)
+    return separator.join(parts)
+
+
+def sequence_of_(method, thing):
+    """An object that has `__getitem__` but no `__iter__`."""
+    i = 0
+    while True:
+        try:
+            v = method(thing, i)
+        except IndexError:
+            return
+        yield v
+        i = i + 1
+
+
+def next_or_(method, iterator, default):
+    try:
+        return method(iterator)
+    except StopIteration:
+        return default
+
+
+def attribute_or_(thing, name, default):
+    try:
+        return getattr(thing, name)
+    except AttributeError:
+        return default
+
+
+def has_attribute_(thing, name):
+    try:
+        getattr(thing, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def made_dataclass_(thing, values, factories, post):
+    for name, value in values:
+        setattr(thing, name, value)
+    for name, factory in factories:
+        setattr(thing, name, factory())
+    if post is not None:
+        post()
+    return thing
+
+
+def vectorized_(f, values):
+    return [f(v) for v in values]
+
+
+def sort_in_place_(made, key, reverse):
+    order = sorted_(made, key, reverse)
+    i = 0
+    for v in order:
+        made[i] = v
+        i = i + 1

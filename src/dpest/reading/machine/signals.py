@@ -1,0 +1,47 @@
+"""What ends an instruction before its end: forks, exceptions of the program, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dpest.geometry.linear import Condition
+
+
+class Refused(Exception):
+    """The machine does not know what this does, so that it must not go on.
+
+    `final`: the machine has seen that types, structure or hidden state matter here, so that no
+    weaker reader may be asked either. Otherwise it merely has no rule.
+    """
+
+    def __init__(self, reason: str, advice: str = "", *, final: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.advice = advice
+        self.final = final
+        self.where: str | None = None
+
+
+class Thrown(Exception):
+    """An exception of the user's program, as a value of the machine or as Python's own."""
+
+    def __init__(self, error: Any) -> None:
+        super().__init__()
+        self.error = error
+
+
+class Fork(Exception):
+    """An instruction must know which of several holds; each possible one becomes a state."""
+
+    def __init__(
+        self, options: Sequence[tuple[Condition, ...]], alive: Sequence[int], weights: Any = None
+    ) -> None:
+        super().__init__()
+        self.options = options
+        self.alive = alive
+        self.weights = weights
+
+
+class Dead(Exception):
+    """No point of the noise and the data comes here."""

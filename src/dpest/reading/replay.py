@@ -1,0 +1,351 @@
+"""A model held against runs of the untouched function.
+
+The function is run with numbers for its noise: at a point of each of some paths, at other points
+of them, and with random draws. It must draw what the model says (the same families with the same
+parameters, in the same order), exactly one path must fit, and what it returns must be what that
+path says, types included.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpest.ask.declaration import Mechanism, parameters_of
+from dpest.errors import ReplayError
+from dpest.geometry.linear import Condition, Form, Symbol
+from dpest.geometry.polyhedra import feasible
+from dpest.geometry.regions import digest
+from dpest.noise.family import Noise
+from dpest.reading.calls import fresh, place_of
+from dpest.reading.domains.numbers import Truth
+from dpest.reading.machine.executor import Machine
+from dpest.reading.model import Edge, Model, Release
+from dpest.reading.scripted import Script, Stage, on_stage
+from dpest.reading.tracing import symbolic as tracing
+from dpest.reading.tracing.symbolic_arrays import SymbolicArray
+from dpest.running.skeleton import Leaf, Nest, Skeleton, flatten
+
+_GENERATOR = np.random.default_rng  # np.random is replaced while the function runs
+_PATHS = 8  # paths whose own points are run
+_POINTS = 3
+_RANDOM_RUNS = 6
+_MOST_CHECKS = 40_000  # conditions looked at to see that one path alone fits
+_BORDER = 1e-9
+_ADVICE = (
+    "it must depend on nothing but its input, its parameters and its draws: look for global "
+    "variables, caches, files, clocks and what tells types apart"
+)
+
+
+class Replay:
+    """The checks of one model at one input (with numbers for symbols)."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        model: Model,
+        target: Mechanism,
+        x: Any,
+        assumed: Sequence[Condition],
+    ) -> None:
+        self.machine = machine
+        self.model = model
+        self.target = target
+        self.x = x
+        self.assumed = assumed
+        self.stage = Stage()
+        self.rng: Any = None
+        self.rng_parameter = parameters_of(target.function).get("rng")
+        self.checks = sum(len(e.conditions) + 1 for e in model.edges)
+
+    def check(self) -> None:
+        """Raises ReplayError where a run and the model differ."""
+        edges = self.model.edges
+        step = max(1, len(edges) // _PATHS)
+        raising = [e for e in edges if e.release is not None and e.release.raised]
+        chosen = {id(e): e for e in (*edges[::step][:_PATHS], *raising[:_PATHS])}
+        function = self.target.function
+        namespaces = {id(f.__globals__): f.__globals__ for f in _functions(function)}
+        namespaces |= {id(n): n for n in self.machine.namespaces}
+        owner = getattr(function, "__self__", None)
+        with on_stage(self.stage, list(namespaces.values()), owner) as self.rng:
+            for edge in chosen.values():
+                for turn in range(_POINTS):
+                    point = self._point(edge, turn)
+                    if point is not None:
+                        self._run(point, edge.picks, turn, edge)
+            for seed in range(_RANDOM_RUNS):
+                self._run({}, None, seed, None)
+
+    # Points
+
+    def _point(self, edge: Edge, turn: int) -> dict[Symbol, Fraction] | None:
+        """A point of a path: its own, or another nearby."""
+        supports = self.machine.supports
+        tight = [supports.tightened(c) for c in (*self.assumed, *edge.conditions)]
+        symbols = {s for c in tight for s in c.form.terms}
+        bounds = supports.conditions(symbols)
+        point = feasible([*tight, *bounds])
+        if point is None:
+            return None
+        if turn:
+            for width in (4, 1, Fraction(1, 8)):
+                moved = {s: v + self._step(s, turn, width) for s, v in point.items()}
+                if all(c.holds(moved) for c in (*tight, *bounds)):
+                    point = moved
+                    break
+        whole = all(v.denominator == 1 for s, v in point.items() if supports.integral(s))
+        return point if whole else None
+
+    def _step(self, symbol: Symbol, turn: int, width: int | Fraction) -> Fraction:
+        step = Fraction(digest(symbol, turn) % 997 - 498, 498) * width
+        return Fraction(round(step)) if self.machine.supports.integral(symbol) else step
+
+    # Runs
+
+    def _run(
+        self, point: Mapping[Symbol, Fraction], picks: Any, turn: int, wanted: Edge | None
+    ) -> None:
+        values: dict[Symbol, Any] = {s: _number(v) for s, v in point.items()}
+        script = _AtPoint(self.machine, values, picks, turn)
+        outcome = self._call(script, values, turn)
+        fitting = self._fitting(script, values, wanted)
+        if len(fitting) != 1:
+            if self._at_a_border(script, values, wanted):
+                return
+            raise self._mismatch(f"{len(fitting)} paths fit a run of the function")
+        edge = fitting[0]
+        assert edge.release is not None
+        if not self._alike(edge.release, outcome, values):
+            shown = outcome[1] if outcome[0] else repr(outcome[1])
+            raise self._mismatch(f"a run of the function gave {shown}, which is not what was read")
+
+    def _call(self, script: Script, values: dict[Symbol, Any], turn: int) -> tuple[bool, Any]:
+        """Whether the function raised, and what it gave."""
+
+        def number(form: Form) -> Any:
+            for symbol in form.terms:
+                if symbol not in values:
+                    values[symbol] = float(self.machine.supports.anywhere(symbol, turn))
+            return _value(form, values)
+
+        x = _concrete(fresh(self.x, lenient=False), number)
+        params = {k: _concrete(v, number) for k, v in self.target.params.items()}
+        self.stage.script = script
+        try:
+            return False, _materialised(self._called(x, params))
+        except ReplayError:
+            raise
+        except Exception as error:
+            return True, type(error).__name__
+
+    def _called(self, x: Any, params: dict[str, Any]) -> Any:
+        function, found = self.target.function, self.rng_parameter
+        if found is None:
+            return function(x, **params)
+        if found.kind is inspect.Parameter.POSITIONAL_ONLY:
+            return function(x, self.rng, **params)
+        return function(x, rng=self.rng, **params)
+
+    # Comparing
+
+    def _fitting(
+        self, script: _AtPoint, values: dict[Symbol, Any], wanted: Edge | None
+    ) -> list[Edge]:
+        edges = self.model.edges
+        if wanted is not None and self.checks > _MOST_CHECKS:
+            edges = [wanted]
+        return [e for e in edges if self._fits(e, script, values)]
+
+    def _fits(self, edge: Edge, script: _AtPoint, values: dict[Symbol, Any]) -> bool:
+        if len(edge.draws) + len(edge.picks) != len(script.log):
+            return False
+        drawn = [noise for noise, _ in script.log]
+        if not self._same_draws(edge, script, drawn):
+            return False
+        return all(self._holds(c, values) for c in edge.conditions)
+
+    def _same_draws(self, edge: Edge, script: _AtPoint, drawn: list[Noise]) -> bool:
+        picked = {p.site: p for p in edge.picks}
+        draws = iter(edge.draws)
+        for index, (noise, value) in enumerate(script.log):
+            pick = picked.get(f"{noise.family}{index}")
+            if pick is not None and pick.noise == noise:
+                if pick.outcome != value:
+                    return False
+            else:
+                draw = next(draws, None)
+                if draw is None or draw.noise != noise:
+                    return False
+        return True
+
+    def _holds(self, condition: Condition, values: dict[Symbol, Any]) -> bool:
+        for symbol in condition.form.terms:
+            if symbol not in values:
+                return False
+        found = _value(condition.form, values)
+        if condition.relation == ">=":
+            return bool(found >= 0)
+        if condition.relation == ">":
+            return bool(found > 0)
+        return bool((found == 0) == (condition.relation == "=="))
+
+    def _at_a_border(
+        self, script: _AtPoint, values: dict[Symbol, Any], wanted: Edge | None
+    ) -> bool:
+        """Floating point may fall on the other side of a condition that is nearly tight."""
+        for edge in [wanted] if wanted is not None else self.model.edges:
+            if not self._same_draws(edge, script, []):
+                continue
+            for c in edge.conditions:
+                if all(s in values for s in c.form.terms):
+                    size = max([1.0, *(abs(float(values[s])) for s in c.form.terms)])
+                    if abs(float(_value(c.form, values))) < _BORDER * size:
+                        return True
+        return False
+
+    def _alike(
+        self, release: Release, outcome: tuple[bool, Any], values: dict[Symbol, Any]
+    ) -> bool:
+        raised, output = outcome
+        if release.raised or raised:
+            return release.raised == raised and release.leaves == (f"raises {output}",)
+        skeleton, leaves = flatten(output)
+        if not same_shape(release.skeleton, skeleton) or len(leaves) != len(release.leaves):
+            return False
+        return all(
+            _agrees(self._leaf(leaf, values), found)
+            for leaf, found in zip(release.leaves, leaves, strict=True)
+        )
+
+    def _leaf(self, leaf: Any, values: dict[Symbol, Any]) -> Any:
+        if not isinstance(leaf, Form):
+            return leaf
+        for symbol in leaf.symbols("indicator"):
+            if symbol not in values:
+                values[symbol] = int(self._truth(self.machine.definitions[symbol], values))
+        return _value(leaf, values)
+
+    def _truth(self, truth: Truth, values: dict[Symbol, Any]) -> bool:
+        if truth.condition is not None:
+            for symbol in truth.condition.form.symbols("indicator"):
+                if symbol not in values:
+                    values[symbol] = int(self._truth(self.machine.definitions[symbol], values))
+            return self._holds(truth.condition, values)
+        answers = [self._truth(p, values) for p in truth.parts]
+        return all(answers) if truth.conjunction else any(answers)
+
+    def _mismatch(self, what: str) -> ReplayError:
+        return ReplayError(what, _ADVICE, place_of(self.target.function))
+
+
+class _AtPoint(Script):
+    """Draws the values of a point; what the point doesn't say is drawn at random."""
+
+    def __init__(self, machine: Machine, values: dict[Symbol, Any], picks: Any, turn: int) -> None:
+        super().__init__()
+        self.machine = machine
+        self.values = values
+        self.picks = None if picks is None else {p.site: p.outcome for p in picks}
+        self.random = _GENERATOR(turn)
+
+    def value(self, index: int, noise: Noise) -> Any:
+        symbol = self.machine.symbol_of(index, noise)
+        if symbol not in self.values:
+            drawn = noise.sample(self.random)
+            self.values[symbol] = int(drawn) if noise.discrete else float(drawn)
+        found = self.values[symbol]
+        return int(found) if noise.discrete else float(found)
+
+    def outcome(self, index: int, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
+        if self.picks is not None:
+            site = f"{noise.family}{index}"
+            if site in self.picks:
+                return self.picks[site]
+        chances = np.array([float(p) for _, p in outcomes])
+        return outcomes[self.random.choice(len(outcomes), p=chances / chances.sum())][0]
+
+
+def _number(value: Fraction) -> Any:
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def _value(form: Form, values: Mapping[Symbol, Any]) -> Any:
+    total = float(form.constant)
+    for symbol, coefficient in form.terms.items():
+        total += float(coefficient) * values[symbol]
+    return total
+
+
+def _concrete(value: Any, number: Any) -> Any:
+    if isinstance(value, tracing.Real):
+        return number(value.form)
+    if isinstance(value, Symbol):
+        return number(Form.of(value))
+    if isinstance(value, Form):
+        return number(value)
+    if isinstance(value, SymbolicArray):
+        found = [_concrete(v, number) for v in value.reshape(-1)]
+        return np.array(found, dtype=float).reshape(value.shape)
+    if type(value) in (list, tuple):
+        return type(value)(_concrete(v, number) for v in value)
+    if type(value) is dict:
+        return {k: _concrete(v, number) for k, v in value.items()}
+    return value
+
+
+def _functions(function: Any) -> list[Any]:
+    """The function and those that it wraps, whose globals may hold generators."""
+    found = []
+    pending = [function]
+    while pending:
+        thing = pending.pop()
+        inner = getattr(thing, "__func__", None) or getattr(thing, "func", None)
+        if inner is not None:
+            pending.append(inner)
+        if hasattr(thing, "__globals__"):
+            found.append(thing)
+    return found
+
+
+def _materialised(value: Any) -> Any:
+    if inspect.isgenerator(value) or isinstance(value, (map, filter, zip)):
+        return list(value)
+    return value
+
+
+def same_shape(model: Skeleton, found: Skeleton) -> bool:
+    """Equal structure and types; a symbolic real is a float, or a whole number that may vary."""
+    if isinstance(model, Leaf) or isinstance(found, Leaf):
+        if not (isinstance(model, Leaf) and isinstance(found, Leaf)):
+            return False
+        return model.kind == found.kind or (model.kind, found.kind) in (
+            ("real", "float"),
+            ("real", "int"),
+        )
+    return (
+        isinstance(model, Nest)
+        and model.container == found.container
+        and model.keys == found.keys
+        and len(model.parts) == len(found.parts)
+        and all(same_shape(a, b) for a, b in zip(model.parts, found.parts, strict=True))
+    )
+
+
+def _agrees(expected: Any, actual: Any) -> bool:
+    if isinstance(actual, np.generic):
+        actual = actual.item()
+    numbers = (int, float)
+    if isinstance(expected, numbers) and isinstance(actual, numbers):
+        if math.isnan(expected) or math.isnan(actual):
+            return math.isnan(expected) and math.isnan(actual)
+        return math.isclose(expected, actual, rel_tol=1e-6, abs_tol=1e-9)
+    if isinstance(expected, frozenset):
+        return expected == frozenset(actual)
+    return bool(expected == actual)

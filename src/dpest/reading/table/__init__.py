@@ -1,0 +1,1 @@
+"""What functions of Python, NumPy, SciPy and random do: one table, one entry per function."""

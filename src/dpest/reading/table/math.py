@@ -1,0 +1,60 @@
+"""The module math."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import TYPE_CHECKING, Any
+
+from dpest.reading.domains import arithmetic
+from dpest.reading.domains.numbers import FLOAT, Real, Truth, as_number
+from dpest.reading.machine import prelude
+from dpest.reading.machine.calling import Enter
+from dpest.reading.machine.signals import Refused
+from dpest.reading.table.registry import TABLE, entry, native
+
+if TYPE_CHECKING:
+    from dpest.reading.machine.executor import Machine
+
+native(f for f in vars(math).values() if callable(f))
+native(f for f in vars(cmath).values() if callable(f))
+
+
+@entry(math.fabs)
+def fabs(m: Machine, value: Any) -> Any:
+    made = TABLE[abs](m, value)
+    return Real(made.form, FLOAT) if isinstance(made, Real) else float(made)
+
+
+@entry(math.fsum)
+def fsum(m: Machine, values: Any) -> Any:
+    return Enter(prelude.sum_, (values, 0.0))
+
+
+@entry(math.isnan, math.isinf)
+def never(m: Machine, value: Any) -> Any:
+    if isinstance(value, (Real, Truth)):
+        return False
+    raise Refused("math.isnan or isinf of this")
+
+
+@entry(math.isfinite)
+def always(m: Machine, value: Any) -> Any:
+    if isinstance(value, (Real, Truth)):
+        return True
+    raise Refused("math.isfinite of this")
+
+
+@entry(math.floor, math.ceil, math.trunc)
+def rounded(m: Machine, value: Any) -> Any:
+    if isinstance(value, Real) and value.integral:
+        return as_number(value.form, (int,))
+    raise Refused("rounding of a noisy or private number")
+
+
+@entry(math.copysign)
+def copysign(m: Machine, size: Any, sign: Any) -> Any:
+    if not isinstance(sign, Real) or not arithmetic.is_number(size):
+        raise Refused("math.copysign of a noisy or private size")
+    positive = m.holds(arithmetic.compare(m, ">=", sign, 0))
+    return math.fabs(size) if positive else -math.fabs(size)

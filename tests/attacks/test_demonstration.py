@@ -1,0 +1,101 @@
+"""Demonstrations: few runs, an event in words, and a script that stands alone."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpest
+from dpest import l1
+from dpest.ask.declaration import as_mechanism
+from dpest.attacks.demonstration.choosing import demonstrate, runs_to_refute
+from dpest.report.sentence import certainty, sentence
+
+CODE = """
+import numpy as np
+
+def too_little(x, rng, *, eps=1.0):
+    return sum(x) + rng.laplace(scale=0.25 / eps)
+
+def cut(x, rng):
+    noisy = sum(x) + rng.normal(scale=1.0)
+    return {"answer": noisy, "many": bool(noisy > 2)}
+"""
+
+
+def run(script: str, folder: Path) -> float:
+    """The p-value that the script prints, in a process without dpest."""
+    (folder / "demonstration.py").write_text(script, encoding="utf-8")
+    clean = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    ended = subprocess.run(
+        [sys.executable, "demonstration.py"], cwd=folder, env=clean, capture_output=True, text=True,
+        check=True, timeout=120,
+    )  # fmt: skip
+    found = re.search(r"p-value of the claim .*: (\S+)", ended.stdout)
+    assert found, ended.stdout
+    return float(found[1])
+
+
+@pytest.fixture
+def code(tmp_path):
+    path = tmp_path / "code.py"
+    path.write_text(CODE, encoding="utf-8")
+    return path
+
+
+def test_the_script_refutes_the_claim_and_needs_no_dpest(code, tmp_path):
+    from dpest.cli.targets import load
+
+    verdict = dpest.audit(load(f"{code}:too_little"), epsilon=1, adjacency=l1(1), length=1)
+    shown = verdict.demonstration
+    assert shown is not None
+    assert "import dpest" not in shown.script
+    assert shown.runs < 2000  # the true ε is 4
+    assert [run(shown.script, tmp_path) < 1e-3 for _ in range(3)] == [True] * 3
+
+
+def test_with_delta(code, tmp_path):
+    from dpest.cli.targets import load
+
+    target = load(f"{code}:cut")
+    found = demonstrate(target, [([0.0], [1.0]), ([2.0], [3.0])], 0.5, 0.01)
+    assert found is not None
+    assert found.p > math.exp(0.5) * found.q + 0.01
+    assert run(found.script, tmp_path) < 1e-3
+
+
+def test_nothing_is_shown_of_what_holds():
+    def fine(x, rng):
+        return sum(x) + rng.laplace(scale=1.0)
+
+    assert dpest.audit(fine, epsilon=1, adjacency=l1(1), length=2).demonstration is None
+    plan = demonstrate(as_mechanism(fine), [([0.0], [1.0])], 1.05, late=lambda: True)
+    assert plan is None or plan.runs > 100_000
+
+
+def test_runs_to_refute_grows_as_the_excess_shrinks():
+    wanted = [runs_to_refute(p, 0.1, 1.0, 0.0) for p in (0.6, 0.4, 0.3, 0.28, 0.27)]
+    assert wanted == sorted(wanted)
+    assert wanted[-1] == math.inf
+
+
+def test_certainty_in_words():
+    assert certainty(0.0) == "50 %"
+    assert certainty(1.0) == "73 %"
+    assert certainty(math.inf) == "100 %"
+    assert certainty(7.0) == "99.909 %"
+
+
+def test_the_sentence_names_both_certainties():
+    def f(x, rng):
+        return sum(x) + rng.laplace(scale=0.5)
+
+    said = sentence(dpest.audit(f, epsilon=1, adjacency=l1(1), length=1))
+    assert "88 %" in said
+    assert "73 %" in said

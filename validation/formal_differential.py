@@ -1,0 +1,239 @@
+"""Mutants of certificates: the verified checker (formal/checker) against the kernel.
+
+Every certificate of the zoo that the verified checker knows is changed at random in one or two
+places: shifts, budgets, bounds, differences, conditions, releases, scales, faces, targets. Both
+checkers decide about each mutant; they must agree. `python formal_differential.py [COUNT] [SEED]`
+prints a table and exits 1 on the first disagreement that it lists.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import dpest
+from dpest import kernel, zoo
+from dpest.auditing import prove
+
+PROGRAM = Path(__file__).resolve().parents[1] / "formal" / "checker" / "dpest-checker"
+Certificate = dict[str, Any]
+STEPS = [Fraction(x) for x in ("-2", "-1", "-1/2", "-1/12", "1/12", "1/4", "1/2", "1", "2")]
+
+
+def numbers(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place of a JSON value that holds a rational, as (container, key)."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in list(entries):
+        if isinstance(item, dict | list):
+            yield from numbers(item)
+        elif isinstance(item, str) and is_rational(item):
+            yield value, key
+
+
+def is_rational(text: str) -> bool:
+    try:
+        Fraction(text)
+    except ValueError:
+        return False
+    return True
+
+
+def change(value: Any, rnd: random.Random) -> bool:
+    places = list(numbers(value))
+    if not places:
+        return False
+    container, key = rnd.choice(places)
+    old = Fraction(container[key])
+    new = rnd.choice([old + rnd.choice(STEPS), -old, old * 2, old / 2, Fraction(0)])
+    container[key] = str(new)
+    return new != old
+
+
+def loop_parts(c: Certificate, rnd: random.Random) -> list[Callable[[], bool]]:
+    part = rnd.choice(c["components"])
+    step, state = rnd.choice(part["steps"]), rnd.choice(part["states"])
+    edge = rnd.choice(c["edges"])
+
+    def add_shift() -> bool:
+        noise = c["edges"][step["edge"]]["noise"]
+        if noise:
+            step["shift"][rnd.choice(noise)] = str(rnd.choice(STEPS))
+        return bool(noise)
+
+    def drop_step() -> bool:
+        part["steps"].remove(step)
+        return True
+
+    def redirect() -> bool:
+        step["next"] = rnd.choice(part["states"])["id"]
+        return True
+
+    def move_edge() -> bool:
+        edge["to"] = rnd.choice([n["id"] for n in c["nodes"]] + [-1])
+        return True
+
+    def phase() -> bool:
+        state["phase"] = rnd.choice([0, 1, 2])
+        return True
+
+    return [
+        lambda: change(step["shift"], rnd),
+        add_shift,
+        lambda: step["shift"].clear() is None,
+        lambda: change({"b": state}["b"], rnd),
+        lambda: change(state["difference"], rnd),
+        drop_step,
+        redirect,
+        move_edge,
+        phase,
+        lambda: change_question(c["edges"], edge["if"], rnd),
+        lambda: change(edge["real"], rnd),
+        lambda: change(edge["set"], rnd),
+    ]
+
+
+def change_question(holders: list[Any], decisions: list[Any], rnd: random.Random) -> bool:
+    """Change one question wherever it is asked, so that the branches still cover."""
+    if not decisions:
+        return False
+    decided = rnd.choice(decisions)
+    if decided[0] == "greatest" or not decided[1]:
+        return change(decided, rnd)
+    symbol = rnd.choice(sorted(decided[1]))
+    factor = rnd.choice([Fraction(-1), Fraction(2), Fraction(1, 2), Fraction(0)])
+    asked = sorted(decided[1].items())
+    negated = sorted((k, str(-Fraction(v))) for k, v in asked)
+    for holder in holders:
+        for other in holder["if"]:
+            if other[0] != "greatest" and sorted(other[1].items()) in (asked, negated):
+                other[1][symbol] = str(Fraction(other[1][symbol]) * factor)
+    return True
+
+
+def plan_parts(c: Certificate, rnd: random.Random) -> list[Callable[[], bool]]:
+    if not c["alignments"]:
+        return []
+    plan = rnd.choice(c["alignments"])
+
+    def drop_plan() -> bool:
+        c["alignments"].remove(plan)
+        return True
+
+    def add_shift() -> bool:
+        plan["shift"][rnd.choice(sorted(c["noises"]))] = [str(rnd.choice(STEPS)), {}]
+        return True
+
+    return [
+        lambda: change(plan["shift"], rnd),
+        lambda: change(plan["shift"], rnd),
+        lambda: change(plan["bound"], rnd),
+        lambda: change(plan["face"], rnd),
+        drop_plan,
+        add_shift,
+        lambda: plan["bound"].clear() is None,
+    ]
+
+
+def cell_parts(c: Certificate, rnd: random.Random) -> list[Callable[[], bool]]:
+    leaf, node = rnd.choice(c["leaves"]), rnd.choice(c["nodes"])
+    edges = [edge for n in c["nodes"] for edge in n["in"]]
+    return [
+        *plan_parts(c, rnd),
+        lambda: change(leaf["real"], rnd),
+        lambda: bool(node["in"]) and change_question(edges, node["in"][0]["if"], rnd),
+    ]
+
+
+def mutate(c: Certificate, rnd: random.Random) -> None:
+    for _ in range(rnd.choice([1, 1, 1, 2])):
+        kinds: dict[str, Callable[[Certificate, random.Random], list[Callable[[], bool]]]]
+        kinds = {"loop": loop_parts, "cells": cell_parts, "selection": selection_parts}
+        changes = [*kinds[c["method"]](c, rnd), *shared_parts(c, rnd)]
+        for _ in range(20):
+            if rnd.choice(changes)():
+                break
+
+
+def selection_parts(c: Certificate, rnd: random.Random) -> list[Callable[[], bool]]:
+    return [*plan_parts(c, rnd), lambda: change(c["element"], rnd)]
+
+
+def shared_parts(c: Certificate, rnd: random.Random) -> list[Callable[[], bool]]:
+    def epsilon() -> bool:
+        c["epsilon"] = str(Fraction(c["epsilon"]) + rnd.choice(STEPS) / 8)
+        return True
+
+    def scale() -> bool:
+        noise = c["noises"][rnd.choice(sorted(c["noises"]))]
+        noise[1] = str(Fraction(noise[1]) * rnd.choice([Fraction(1, 2), Fraction(2)]))
+        return True
+
+    def radius() -> bool:
+        c["adjacency"]["radius"] = rnd.choice(["1/2", "2"])
+        return True
+
+    return [epsilon, scale, radius]
+
+
+def kernel_says(c: Certificate) -> bool:
+    try:
+        kernel.check(c)
+    except kernel.Invalid:
+        return False
+    return True
+
+
+def certificates() -> list[Certificate]:
+    """The certificates of the zoo that the verified checker knows."""
+    found = []
+    for entry in zoo.entries():
+        for length in (dpest.ANY, entry.about.get("length")):
+            certificate = prove(entry, length=length).certificate
+            if certificate is not None:
+                found.append(json.loads(json.dumps(certificate)))
+    said = ask(found)
+    known = [c for c, answer in zip(found, said, strict=True) if answer == "accepted"]
+    return [c for c in known if len(json.dumps(c)) < 60_000]
+
+
+def ask(batch: list[Certificate]) -> list[str]:
+    lines = "\n".join(json.dumps(c) for c in batch) + "\n"
+    answer = subprocess.run([str(PROGRAM), "-"], input=lines, capture_output=True, text=True)
+    return answer.stdout.splitlines()
+
+
+def main(count: int = 10_000, seed: int = 0) -> int:
+    rnd, originals = random.Random(seed), certificates()
+    table: Counter[tuple[str, bool, str]] = Counter()
+    differ = 0
+    for start in range(0, count, 500):
+        mutants = [copy.deepcopy(rnd.choice(originals)) for _ in range(min(500, count - start))]
+        for mutant in mutants:
+            mutate(mutant, rnd)
+        for mutant, answer in zip(mutants, ask(mutants), strict=True):
+            python, word = kernel_says(mutant), answer.split(":")[0]
+            table[mutant["method"], python, word] += 1
+            if word != "out of scope" and (word == "accepted") != python:
+                differ += 1
+                if differ <= 10:
+                    print(
+                        f"DIFFER {mutant['mechanism']} {mutant['method']}: kernel {python}, {answer}"
+                    )
+    print(f"{len(originals)} certificates, {count} mutants, seed {seed}")
+    for (method, python, word), number in sorted(table.items()):
+        says = "accepts" if python else "rejects"
+        print(f"  {method:10} the kernel {says}, the verified checker: {word:13} {number}")
+    print(f"disagreements: {differ}")
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))
