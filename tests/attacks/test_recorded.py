@@ -283,3 +283,26 @@ def test_prices():
     assert both.at(Measure("zcdp")) == pytest.approx(0.625)
     assert Price(claimed=(1.0, 1e-6)).at(Measure()) == math.inf
     assert Price(claimed=(1.0, 1e-6)).at(Measure(delta=1e-5)) == 1.0
+
+
+# The command line ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "pair", "status", "said"),
+    [
+        ("budget_spent_twice", ("[0, 0.5]", "[1, 0.5]"), 2, "FINDING budget"),
+        ("budget_spent_twice", ("[0, 0.5]", "[0.25, 0.5]"), 0, "nothing found"),
+    ],
+)
+def test_the_command_says_that_a_finding_is_no_bound(name, pair, status, said, capsys):
+    from dpest.cli import main
+
+    target = f"{recorded_bugs.__file__}:{name}"
+    options = ["--method", "recorded", "--pair", *pair, "--epsilon", "1"]
+    with pytest.raises(SystemExit) as end:
+        main(["attack", target, *options, "--adjacency", "replace_one"])
+    assert end.value.code == status
+    shown = capsys.readouterr().out
+    assert said in shown
+    assert "a finding, not a bound" in shown
