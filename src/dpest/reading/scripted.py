@@ -73,6 +73,8 @@ class _Run:
         return value
 
     def outcome(self, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
+        if len(outcomes) == 1:
+            return outcomes[0][0]
         value = self.script.outcome(len(self.script.log), noise, outcomes)
         self.script.log.append((noise, value))
         return value
