@@ -134,7 +134,10 @@ class Replay:
         def number(form: Form) -> Any:
             for symbol in form.terms:
                 if symbol not in values:
-                    values[symbol] = float(self.machine.supports.anywhere(symbol, turn))
+                    values[symbol] = self._datum(symbol, turn)
+            only = next(iter(form.terms), None)
+            if only is not None and form == Form.of(only):
+                return values[only]  # as an int or a float, as it is
             return _value(form, values)
 
         x = _concrete(fresh(self.x, lenient=False), number)
@@ -146,6 +149,16 @@ class Replay:
             raise
         except Exception as error:
             return True, raised_output(error)
+
+    def _datum(self, symbol: Symbol, turn: int) -> Any:
+        """A number for a datum: near or far, a constant of the code, an int or a float."""
+        pool: list[Any] = [*self.machine.constants, 0.0, 1, -1.0, 1e7, -1e7, 12345, 0.5]
+        if symbol.kind != "input" or self.assumed or not turn:
+            return float(self.machine.supports.anywhere(symbol, turn))
+        found = pool[digest(symbol, turn) % len(pool)]
+        beside = (0, 0, 1, -1, Fraction(1, 3))[digest(symbol, turn + 7) % 5]
+        moved = found + (float(beside) if isinstance(found, float) else int(beside))
+        return moved
 
     def _called(self, x: Any, params: dict[str, Any]) -> Any:
         function, found = self.target.function, self.rng_parameter
