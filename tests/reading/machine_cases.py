@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-# ruff: noqa: E741, B, C4, PT, RUF, SIM, F821, F841, UP
+# ruff: noqa
 
 
 def views():
