@@ -23,7 +23,6 @@ import dpest
 from dpest import kernel, zoo
 from dpest.auditing import prove
 
-
 PROGRAM = Path(__file__).resolve().parents[1] / "formal" / "checker" / "dpest-checker"
 Certificate = dict[str, Any]
 STEPS = [Fraction(x) for x in ("-2", "-1", "-1/2", "-1/12", "1/12", "1/4", "1/2", "1", "2")]
@@ -225,11 +224,13 @@ def main(count: int = 10_000, seed: int = 0) -> int:
             if word != "out of scope" and (word == "accepted") != python:
                 differ += 1
                 if differ <= 10:
-                    print(f"DIFFER {mutant['mechanism']} {mutant['method']}: kernel {python}, {answer}")
+                    print(
+                        f"DIFFER {mutant['mechanism']} {mutant['method']}: kernel {python}, {answer}"
+                    )
     print(f"{len(originals)} certificates, {count} mutants, seed {seed}")
     for (method, python, word), number in sorted(table.items()):
         says = "accepts" if python else "rejects"
-        print(f"  {method:10} the kernel {says}, the verified checker: {word:13} {number}")
+        print(f"  {method:10} kernel {says}, verified checker: {word:13} {number}")
     print(f"disagreements: {differ}")
     return 1 if differ else 0
 
