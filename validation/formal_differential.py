@@ -223,7 +223,7 @@ def main(count: int = 10_000, seed: int = 0) -> int:
             table[mutant["method"], python, word] += 1
             if word != "out of scope" and (word == "accepted") != python:
                 differ += 1
-                if differ <= 10:
+                if differ < 11:
                     print(
                         f"DIFFER {mutant['mechanism']} {mutant['method']}: kernel {python}, {answer}"
                     )
