@@ -18,7 +18,7 @@ from dpest.proofs.conformance import place_of
 from dpest.proofs.contributions import attained, may_take_two_steps
 from dpest.proofs.linear_program import InexactError, InfeasibleError
 from dpest.proofs.potentials import Phase, automata, potential
-from dpest.proofs.proof import Lower, Proof
+from dpest.proofs.proof import Lower, Proof, Ray
 from dpest.proofs.question import (
     Question,
     bare,
@@ -158,6 +158,24 @@ def box_of(question: Question, component: int) -> tuple[Fraction, Fraction] | No
     if question.adjacency.moves_one:
         return None
     return faces(question.adjacency, [ELEMENT], {}, question.domain)[component][0][ELEMENT]
+
+
+def lower_at(proof: Proof, length: int, domain: Any) -> Lower | None:
+    """From the proof for every length: what no bound for this length can be below.
+
+    The worst run of the loop on data of this length, of which it may read a few entries only. The
+    ray argument must have held for the proof, whose own lower bound shows it.
+    """
+    if proof.lower is None or not isinstance(proof.lower.ray, Ray) or not proof.words:
+        return None
+    if proof.words[0] != "loop":
+        return None
+    _, graph, components, rated = proof.words
+    place = max(range(len(components)), key=lambda i: components[i].epsilon)
+    box = None
+    if not proof.adjacency.moves_one:
+        box = faces(proof.adjacency, [ELEMENT], {}, domain)[place][0][ELEMENT]
+    return lower_bounds.from_potential(graph, rated.draws, components[place], box, length)
 
 
 def _lower_of_every(question: Question, length: int, box: Any) -> Lower | None:
