@@ -506,19 +506,27 @@ class Campaign:
         The ray argument, with exact multipliers: a supremum over all real inputs, of no one pair.
         A bounded domain ends before the ray does, and its ε may be smaller.
         """
+        from dpest.proofs.proof import FinitePair
+
         lower, n = proof.lower, self.question.length
         domain = self.question.domain
-        if not isinstance(domain, Reals) or (domain.low, domain.high) != (-math.inf, math.inf):
+        reached = lower is not None and isinstance(lower.ray, FinitePair)
+        endless = isinstance(domain, Reals) and (domain.low, domain.high) == (-math.inf, math.inf)
+        if not endless and not reached:
             return
         if lower is None or lower.length != n or proof.length != n or math.isinf(lower.value):
             return
         far = f"release {lower.ray.release}: a limit, as these inputs go on along their difference"
+        if reached:
+            far = f"far out in every released number: {lower.ray.release}"
         self.evidence.append(
             Evidence(
                 side="lower",
                 value=math.nextafter(float(lower.value) * self.unit_value(), 0.0),
                 standing=EXACT,
-                method="exact: the proof's ray argument, of no pair alone",
+                method="exact: the pair of the proof"
+                if reached
+                else "exact: the proof's ray argument, of no pair alone",
                 witness=Witness(x=pair[0], x2=pair[1], event=far),
                 seconds=proof.seconds,
             )
