@@ -160,5 +160,6 @@ chance at most 1e-5; – where a run takes too long for it. *Grey box*: what the
 noise that was recorded in five to eight runs. It is a finding about this pair, not a bound: no row
 is called violated by it. "of what was seen": part of the randomness could not be followed.
 *Doubles*: a lower bound on what the machine's floating-point numbers leak, a verdict of its own; –
-where no fraction is released. A bound below the claim says nothing against the library, and nothing for other inputs.
+where no fraction is released. A bound below the claim says nothing against the library, and nothing
+for other inputs.
 """
