@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpest import measures
+from dpest import attacking, measures
 from dpest.ask.domains import ANY, Reals, integers
 from dpest.ask.entries import short
 from dpest.ask.patterns import Pattern, patterns
@@ -232,7 +232,6 @@ class Campaign:
         question = self.question
         if question.limit is None or question.measure.kind != "epsilon":
             return None
-        from dpest.attacking import pairs_of, run_all_of
         from dpest.attacks.demonstration.choosing import demonstrate
 
         lower = self.verdict().lower
@@ -242,12 +241,15 @@ class Campaign:
             with watched(whole):
                 return demonstrate(
                     question.mechanism,
-                    [*(p for p in witness if p[0] is not None), *pairs_of(self)[:DEMONSTRATED]],
+                    [
+                        *(p for p in witness if p[0] is not None),
+                        *attacking.pairs_of(self)[:DEMONSTRATED],
+                    ],
                     question.limit,
                     question.measure.delta,
                     seed=self.seed,
                     late=half.passed,
-                    run_all=run_all_of(self),
+                    run_all=attacking.run_all_of(self),
                 )
         except (DpestError, TimeUp):
             return None  # the bounds stand without it
@@ -366,10 +368,8 @@ class Campaign:
             with self.pair_limit(4 * LOOK_SECONDS):
                 self.search_exactly(look=True)
         if "attack" in self.engines and self.verdict().lower is None:
-            from dpest.attacking import by_steps
-
             self.tell("runs, step by step")
-            self.evidence += by_steps(self)
+            self.evidence += attacking.by_steps(self)
         return exceeds(self.verdict().lower, self.question.limit)
 
     def claim_proved(self) -> bool:
@@ -673,37 +673,29 @@ class Campaign:
 
     def sample(self) -> None:
         """The sequential audit on the pair that looks worst, for code that can only be run."""
-        from dpest.attacking import statistical
-
         self.tell("sampling")
-        self.evidence += statistical(self)
+        self.evidence += attacking.statistical(self)
 
     def attack(self, method: str, x: Any = None, x2: Any = None, **options: Any) -> Evidence:
-        from dpest.attacking import attack
-
-        return attack(self, method, x, x2, **options)
+        return attacking.attack(self, method, x, x2, **options)
 
     def record(self) -> None:
         """The grey box, for code that can only be run: a finding, on which no verdict rests."""
-        from dpest.attacking import recorded
-
         self.tell("recording the noise")
-        self.evidence += recorded(self)
+        self.evidence += attacking.recorded(self)
 
     def audit_doubles(self) -> None:
         """The machine's doubles: where it was asked for, and for black boxes that release them."""
-        from dpest.attacking import UNASKED_DOUBLES, floating_point, releases_doubles
-
         mechanism = self.question.mechanism
         if self.floating_point or mechanism.about.get("floating_point"):
             self.tell("the machine's doubles")
-            self.evidence += floating_point(self)
+            self.evidence += attacking.floating_point(self)
         elif (
             self.floating_point is None
             and mechanism.black_box
             and "attack" in self.engines
             and self.question.measure.kind == "epsilon"
-            and releases_doubles(self)
+            and attacking.releases_doubles(self)
         ):
             self.tell("the machine's doubles")
-            self.evidence += floating_point(self, UNASKED_DOUBLES)
+            self.evidence += attacking.floating_point(self, attacking.UNASKED_DOUBLES)

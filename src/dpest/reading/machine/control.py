@@ -172,6 +172,8 @@ class Control:
             raise Refused(f"next of a {self.type_name(it)}")
         thing = self.state.heap.read(it)
         if isinstance(thing, GeneratorObject):
+            if thing.frame is None and not thing.running:
+                return END  # it has ended before
             return Enter(_RESUME, (it, None))
         if isinstance(thing, Instance):
             method = find_in_class(self.state, thing.cls, "__next__")
