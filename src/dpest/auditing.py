@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dpest.ask.adjacency import Adjacency, any_pair, parse_adjacency
 from dpest.ask.arguments import check_arguments
@@ -214,7 +214,7 @@ def attack(
     x2: Any = None,
     *,
     samples: tuple[Any, Any] | None = None,
-    method: Literal["sequential", "sniper", "statdp", "finder", "scores", "recorded"] | None = None,
+    method: str | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     claim: Claim | str | None = None,

@@ -43,6 +43,11 @@ class Domain:
     form: Form
 
     @property
+    def integral(self) -> bool:
+        """Whether all entries are whole numbers."""
+        return False
+
+    @property
     def width(self) -> float:
         """The largest difference that two inputs can have in one entry."""
         return math.inf

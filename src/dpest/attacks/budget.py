@@ -12,7 +12,8 @@ from typing import Any
 from dpest.errors import InputError
 
 _PATTERN = re.compile(
-    r"^\s*([0-9]{1,15}(?:\.[0-9]{0,15})?(?:e[+-]?[0-9]{1,2})?)\s*(s|sec|seconds?|min|m|h|runs?)?\s*$", re.I | re.A
+    r"^\s*([0-9]{1,15}(?:\.[0-9]{0,15})?(?:e[+-]?[0-9]{1,2})?)\s*(s|sec|seconds?|min|m|h|runs?)?\s*$",
+    re.I | re.A,
 )
 _UNITS = {"min": 60.0, "m": 60.0, "h": 3600.0}
 

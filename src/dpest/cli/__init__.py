@@ -42,6 +42,7 @@ COMMANDS = {
     "calibrate": ("dpest.cli.calibrate", "The least noise at which a claim still holds."),
     "convert": ("dpest.cli.convert", "From one guarantee to another, with the formula."),
     "zoo": ("dpest.cli.zoo", "The literature's mechanisms, built in."),
+    "init": ("dpest.cli.init", "A test and a CI step for the mechanisms of a project."),
     "bench": ("dpest.cli.bench", "The literature's benchmark, side by side."),
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dpest.attacks import protocol
 from dpest.cli import output
 from dpest.cli.isolation import isolated, limit_options
 from dpest.cli.options import (
@@ -24,12 +25,24 @@ from dpest.cli.targets import audited
 from dpest.evidence import Evidence
 from dpest.execution.supervision import Limits
 
-METHODS = ("sequential", "sniper", "statdp", "finder", "scores", "recorded")
+
+class AttackName(click.ParamType):
+    """The name of an attack on the list, which other packages may add to."""
+
+    name = "attack"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return f"[{'|'.join(protocol.names())}]"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        if value not in protocol.names():
+            self.fail(f"{value!r} is not one of {', '.join(protocol.names())}", param, ctx)
+        return str(value)
 
 
 @click.command()
 @click.argument("target")
-@click.option("--method", type=click.Choice(METHODS), help="Default: sequential; with δ: scores.")
+@click.option("--method", type=AttackName(), help="Default: sequential; with δ: scores.")
 @click.option("--pair", nargs=2, metavar="X X2", help="The two inputs; none: search for them.")
 @click.option("--epsilon", type=float, help="The claim to refute; none: bound as well as it can.")
 @click.option("--delta", type=float, help="The claim's δ.")

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
+from dpest.proofs.coq_tables import finite
 from dpest.proofs.coq_terms import (
     FAMILIES,
     Names,
@@ -25,7 +26,7 @@ from dpest.proofs.coq_terms import (
 
 HEADER = """From Coq Require Import Reals Lra List QArith Qreals.
 From DP Require Import Noise Privacy Program NoiseTable Loop LoopChecker Draw Cells Adjacency
-  Total Selection Certificate.
+  Total Selection Certificate FiniteTable.
 Import ListNotations.
 Open Scope nat_scope.
 """
@@ -41,17 +42,23 @@ def export(certificate: Mapping[str, Any]) -> str:
     if certificate.get("dead"):
         raise RefusedError("the formalisation has no theorem for branches that are never taken yet")
     body = EXPORTS[method](certificate)
-    return f"(** {comment(statement(certificate))} *)\n{HEADER}\n{body}\nPrint Assumptions is_private.\n"
+    words = f"(** {comment(statement(certificate))} *)\n"
+    return f"{words}{HEADER}\n{body}\nPrint Assumptions is_private.\n"
 
 
 def statement(certificate: Mapping[str, Any]) -> str:
     """What the theorem of an instance says, in words."""
     unit = certificate["unit"]
-    bound = certificate["epsilon"] + (f"*{unit}" if unit else "")
     adjacency = certificate["adjacency"]
     every = f"for every {unit} > 0" if unit else "with its parameters"
     length = certificate["length"]
     lists = "lists of every length" if length == "any" else f"lists of length {length}"
+    if certificate["method"] == "finite":
+        lists = f"its {len(certificate['tables'])} inputs"
+    if certificate.get("exponential"):
+        bound = f"ln({certificate['exponential']})"
+    else:
+        bound = certificate["epsilon"] + (f"*{unit}" if unit else "")
     return (
         f"{certificate['mechanism']} is {bound}-differentially private {every}: for all neighbours"
         f" ({adjacency['name']}, radius {adjacency['radius']}) among {lists} and all events of its"
@@ -73,23 +80,20 @@ def _radius(certificate: Mapping[str, Any]) -> Fraction:
 
 
 def _theorem(certificate: Mapping[str, Any], near: str, parts: Sequence[tuple[str, str]]) -> str:
-    """`is_private`: each part is a conjunct and the tactics that prove it."""
-    epsilon = rational(certificate["epsilon"])
-    if certificate["unit"]:
-        quantified, unit = "forall eps : R, (0 < eps)%R ->", "eps"
-    else:
-        quantified, unit = "let eps := 1%R in", "eps"
-    claims = [f"private {near} (eps * Q2R {epsilon}) (run eps)"]
-    claims += [claim for claim, _ in parts[1:]]
-    proofs = "\n".join(f"  {'-' if len(parts) > 1 else ''} {tactics}" for _, tactics in parts)
-    start = (
-        "intros eps P."
-        if certificate["unit"]
-        else "intros eps. assert (P : (0 < eps)%R) by (unfold eps; lra)."
+    """`is_private`: each part is a conjunct and the tactics that prove it; the first is privacy."""
+    quantified, start = (
+        "let eps := 1%R in",
+        "intros eps. assert (P : (0 < eps)%R) by (unfold eps; lra).",
     )
-    split = " split." if len(parts) > 1 else ""
+    if certificate["unit"]:
+        quantified, start = "forall eps : R, (0 < eps)%R ->", "intros eps P."
+    claims = [f"private {near} (eps * Q2R {rational(certificate['epsilon'])}) (run eps)"]
+    claims += [claim for claim, _ in parts[1:]]
+    several = len(parts) > 1
+    proofs = "\n".join(f"  {'-' if several else ''} {tactics}" for _, tactics in parts)
     joined = " /\\\n  ".join(claims)
-    return f"Theorem is_private : {quantified}\n  {joined}.\nProof.\n  {start}{split}\n{proofs}\nQed.\n"
+    opening = start + (" split." if several else "")
+    return f"Theorem is_private : {quantified}\n  {joined}.\nProof.\n  {opening}\n{proofs}\nQed.\n"
 
 
 def _either(relations: Iterable[str]) -> str:
@@ -412,4 +416,4 @@ def _selection(certificate: Mapping[str, Any]) -> str:
     )
 
 
-EXPORTS = {"loop": _loop, "cells": _cells, "selection": _selection}
+EXPORTS = {"loop": _loop, "cells": _cells, "selection": _selection, "finite": finite}

@@ -243,7 +243,7 @@ def _hull(many: Sequence[_Added], symbols: set[Private]) -> _Added:
         lows, highs = zip(*(a.ranges[k] for a in many), strict=True)
         ranges[k] = (None if None in lows else min(lows), None if None in highs else max(highs))
     groups = []
-    for group, bound in many[0].groups if many else ():
+    for group, _ in many[0].groups if many else ():
         found = [dict(a.groups).get(group) for a in many]
         if None not in found:
             groups.append((group, max(b for b in found if b is not None)))
@@ -358,7 +358,8 @@ UNBOUNDED = Invalid(
 
 def gaussian_cost(way: Way, shifts: Mapping[int, Shift], move: Move) -> Fraction:
     """μ² = Σ (shift/σ)²."""
-    total, weights = ZERO, {}
+    total = ZERO
+    weights: Shift = {}
     for n, shift in shifts.items():
         variance = way.noises[n].scale ** 2
         if len(shift) == 1:
@@ -377,7 +378,8 @@ def gaussian_cost(way: Way, shifts: Mapping[int, Shift], move: Move) -> Fraction
 
 def laplace_cost(way: Way, shifts: Mapping[int, Shift], move: Move) -> Fraction:
     """ε = Σ |shift|/scale."""
-    total, weights = ZERO, {}
+    total = ZERO
+    weights: Shift = {}
     for n, shift in shifts.items():
         scale = way.noises[n].scale
         if len(shift) == 1:
@@ -442,9 +444,9 @@ def steps_of(way: Way) -> list[Step]:
         q = ONE
         coin = None if way.replace else coin_of(way, stage)
         others = [_coins_seen(way, s) for j, s in enumerate(stages) if j != i]
-        if coin is not None and _coins_seen(way, stage) == {coin[0]}:
-            if not any(coin[0] in seen for seen in others):
-                q = coin[1]
+        alone = coin is not None and not any(coin[0] in seen for seen in others)
+        if coin is not None and alone and _coins_seen(way, stage) == {coin[0]}:
+            q = coin[1]
         found += [(stage.first, step) for step in _stage_steps(way, stage, q)]
     for gate in way.gates:
         found.append((gate.made, _gate_step(way, gate)))

@@ -91,8 +91,9 @@ def scaled(a: Range, c: Fraction) -> Range:
 
 def product(a: Range, b: Range) -> Range:
     """All products; 0 times an unbounded end is 0, the other end of both being finite numbers."""
-    if a == (0, 0) or b == (0, 0):
-        return Fraction(0), Fraction(0)
+    nothing = (Fraction(0), Fraction(0))
+    if nothing in (a, b):
+        return nothing
     if None not in a and None not in b:
         values = [x * y for x in a for y in b]  # type: ignore[operator]
         return min(values), max(values)
