@@ -14,6 +14,7 @@ from dpest.cli.targets import load
 @click.command()
 @click.argument("target")
 @click.option("--epsilon", type=float, required=True, help="The ε that must hold.")
+@click.option("--delta", type=float, help="The δ that goes with it; pure ε if left out.")
 @click.option("--param", "param", required=True, metavar="P", help="The noise parameter to set.")
 @click.option("--length", type=click.IntRange(min=1), help="Entries of an input.")
 @click.option("--set", "params", multiple=True, metavar="K=V", help="Another parameter's value.")
@@ -29,6 +30,8 @@ def calibrate(
     \b
     Example:
       dpest calibrate SVT4 --epsilon 0.1 --param eps
+      dpest calibrate train.py:dp_sgd --epsilon 1 --delta 1e-5 --param sigma \
+        --adjacency add_remove_one --domain 'reals(any, -1, 1)'
     """
     from dpest.calibration import calibrate as ask
     from dpest.report.json_report import bound, plain
@@ -43,6 +46,7 @@ def calibrate(
             "parameter": found.parameter,
             "value": found.value,
             "epsilon": found.limit,
+            "delta": found.bound.measure.delta,
             "bound": bound(found.bound),
             "error": plain(found.error),
             "input": plain(found.input),
