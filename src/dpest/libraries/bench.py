@@ -104,6 +104,7 @@ def _lines(python: str, order: dict[str, Any]) -> Any:
                 yield json.loads(line[len(MARK) :])
     finally:
         process.kill()
+        process.stdout.close()
         process.wait()
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpest.libraries.rows import LIBRARIES, Row, all_rows
 
 Cell = dict[str, Any]
+# Where a library is installed says nothing about it.
+_INSTALLED = re.compile(r"\S*site-packages/")
 HEAD = ("row", "claim", "black box", "grey box", "doubles", "seconds", "result")
 
 
@@ -90,7 +93,7 @@ def _section(package: str, cells: Sequence[Cell], rows: Mapping[str, Row]) -> st
         "|" + "---|" * len(HEAD),
     ]
     lines += ["| " + " | ".join(t.replace("|", "\\|") for t in texts(c)) + " |" for c in cells]
-    lines += ["", f"The glue, after `{imports.splitlines()[0]}`:\n", "```python"]
+    lines += ["", f"The glue, after `{imports.splitlines()[0]}`:\n", "```py"]
     for cell in cells:
         row = rows[f"{package}: {cell['row']}"]
         lines += [f"# {row.name}: {_short(row.x)} against {_short(row.x2)}", row.glue]
@@ -134,7 +137,8 @@ def _cause(cell: Cell, row: Row) -> list[str]:
         if finding["file"]:
             name = "/".join(str(finding["file"]).replace("\\", "/").split("/")[-3:])
             where = f" (`{name}`, line {finding['line']})"
-        words.append(f"The grey box: {finding['words'].splitlines()[0]}{where}.")
+        said = _INSTALLED.sub("", str(finding["words"]).splitlines()[0])
+        words.append(f"The grey box: {said}{where}.")
     return [
         f"**{row.library} {cell['version']}, {row.name}.** {' '.join(words)} "
         f"Cause: {row.why or 'not known'}.",

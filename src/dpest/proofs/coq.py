@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
+from dpest.proofs.coq_tables import finite
 from dpest.proofs.coq_terms import (
     FAMILIES,
     Names,
@@ -25,7 +26,7 @@ from dpest.proofs.coq_terms import (
 
 HEADER = """From Coq Require Import Reals Lra List QArith Qreals.
 From DP Require Import Noise Privacy Program NoiseTable Loop LoopChecker Draw Cells Adjacency
-  Total Selection Certificate.
+  Total Selection Certificate FiniteTable.
 Import ListNotations.
 Open Scope nat_scope.
 """
@@ -47,11 +48,16 @@ def export(certificate: Mapping[str, Any]) -> str:
 def statement(certificate: Mapping[str, Any]) -> str:
     """What the theorem of an instance says, in words."""
     unit = certificate["unit"]
-    bound = certificate["epsilon"] + (f"*{unit}" if unit else "")
     adjacency = certificate["adjacency"]
     every = f"for every {unit} > 0" if unit else "with its parameters"
     length = certificate["length"]
     lists = "lists of every length" if length == "any" else f"lists of length {length}"
+    if certificate["method"] == "finite":
+        lists = f"its {len(certificate['tables'])} inputs"
+    if certificate.get("exponential"):
+        bound = f"ln({certificate['exponential']})"
+    else:
+        bound = certificate["epsilon"] + (f"*{unit}" if unit else "")
     return (
         f"{certificate['mechanism']} is {bound}-differentially private {every}: for all neighbours"
         f" ({adjacency['name']}, radius {adjacency['radius']}) among {lists} and all events of its"
@@ -412,4 +418,4 @@ def _selection(certificate: Mapping[str, Any]) -> str:
     )
 
 
-EXPORTS = {"loop": _loop, "cells": _cells, "selection": _selection}
+EXPORTS = {"loop": _loop, "cells": _cells, "selection": _selection, "finite": finite}

@@ -233,7 +233,7 @@ def _records(proof: Proof, graph: Any, components: Any, rated: Any) -> list[str]
     two_steps = (proof.certificate or {}).get("steps") == 2
     moves = {s.target.phase: s.corner for s in part.steps if s.move.move >= 0}
     how = "what one record adds"
-    if proof.adjacency.name == "replace_one":
+    if proof.adjacency.replaces:
         how = "a removal, then an addition" if two_steps else "a difference of two of these"
     lines += [f"Neighbours differ by {how}: {len(moves)} moves. The worst for the noise:", *told]
     worst = sorted((s for s in part.steps if s.cost), key=lambda s: -s.cost)[:_WORST]

@@ -211,7 +211,7 @@ def _form(question: Question) -> str:
 
 def _at_lengths(question: Question, fallback: int | None) -> Proof:
     guard.check(question.mechanism, form=_form(question), symbols=_symbols(question))
-    if question.adjacency.name == "add_remove_one":
+    if question.adjacency.changes_length:
         return every_length(question)
     if question.length is not ANY:
         composed = _composed(question)  # the states of the parts are fewer than of all together

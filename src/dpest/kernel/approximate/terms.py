@@ -97,8 +97,9 @@ def scaled(a: Range, c: Fraction) -> Range:
 
 def product(a: Range, b: Range) -> Range:
     """All products; 0 times an unbounded end is 0, the other end of both being finite numbers."""
-    if a == (0, 0) or b == (0, 0):
-        return Fraction(0), Fraction(0)
+    nothing = (Fraction(0), Fraction(0))
+    if nothing in (a, b):
+        return nothing
     known = [[end for end in r if end is not None] for r in (a, b)]
     if len(known[0]) == len(known[1]) == 2:
         values = [x * y for x in known[0] for y in known[1]]
