@@ -171,7 +171,9 @@ def test_the_spread_of_right_pairs_is_that_of_simulation():
         for _ in range(3000)
     ]
     assert np.mean(areas) == pytest.approx(float(ndtr(1 / math.sqrt(2))), abs=0.005)
-    assert np.std(areas) == pytest.approx(gaussian_curve.spread_of_right_pairs(1.0, 40, 60), rel=0.06)
+    assert np.std(areas) == pytest.approx(
+        gaussian_curve.spread_of_right_pairs(1.0, 40, 60), rel=0.06
+    )
 
 
 @pytest.mark.parametrize("mu", [0.0, 1.0, 2.5])
@@ -191,7 +193,9 @@ def test_the_fit_is_rejected_where_the_curve_is_not_gaussian():
     assert good[1] == pytest.approx(1.0, abs=0.1)
     # A monotone function of the scores has the same curve.
     inside, outside = gaussians(4, 3000, 3000, 1.0)
-    assert gaussian_curve.fit_p_value(np.exp(inside), np.exp(outside), rng)[0] == pytest.approx(good[0])
+    assert gaussian_curve.fit_p_value(np.exp(inside), np.exp(outside), rng)[0] == pytest.approx(
+        good[0]
+    )
     bad = gaussian_curve.fit_p_value(rng.laplace(size=3000) + 1.5, rng.laplace(size=3000), rng)
     assert bad[0] < 1e-6
 
