@@ -371,7 +371,7 @@ def _scored(
     """One score a run: the numbers themselves, or learnt ones of the runs that taught nothing."""
     single = all(isinstance(v, np.ndarray) and v.ndim == 1 for v in (first, second))
     if single and not learn:
-        return ScoredRuns(first, second), {}
+        return ScoredRuns(np.sort(first), np.sort(second)), {}
     rng = np.random.default_rng(np.random.SeedSequence([seed, 26]))
     parts: list[tuple[Samples, Samples]] = []
     for rows in (first, second):
