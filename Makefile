@@ -17,8 +17,10 @@ WORKERS ?= 2
 
 .PHONY: audit test test-slow lint formal validation benchmarks browser clean
 
+# Some of these are wrong on purpose: exit status 1 says so, and is no failure here.
 audit: $(VENV)/.installed
-	@$(BIN)/dpest audit LaplaceMechanism ReportNoisyMax1 SVT1 SVT4 SVT5 PrefixSum RandomizedResponse
+	@$(BIN)/dpest audit LaplaceMechanism ReportNoisyMax1 SVT1 SVT4 SVT5 PrefixSum RandomizedResponse \
+	  || [ $$? -eq 1 ]
 
 test: $(VENV)/.tests-installed browser
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" -q

@@ -40,7 +40,7 @@ def plain(
     """Any function with its claim."""
     claim = None if epsilon is None else _claim(epsilon, delta)
     rule = parse_adjacency(adjacency) if isinstance(adjacency, str) else adjacency
-    shown = name or getattr(function, "__name__", "function")
+    shown = str(name or getattr(function, "__name__", "function"))
     return Mechanism(_one_argument(function), shown, claim=claim, adjacency=rule)
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpest.ask.patterns import patterns
+from dpest.attacks import protocol
 from dpest.attacks.budget import Budget
+from dpest.attacks.methods import RECORDED_PAIRS, SEARCH_SHARE, gravity
+from dpest.attacks.protocol import Pair
 from dpest.attacks.sampler import MechanismSampler, Sampler
-from dpest.errors import DpestError, InputError
+from dpest.attacks.statdp.arguments import missing_parameters
+from dpest.errors import DpestError, InputError, StateError
 from dpest.evidence import ESTIMATE, Evidence, Measure
 from dpest.running.skeleton import flatten
 from dpest.running.watchdog import Deadline, TimeUp, watched
@@ -21,19 +25,15 @@ if TYPE_CHECKING:
     from dpest.campaign import Campaign
     from dpest.running.samples import Samples
 
-Pair = tuple[Any, Any]
-
-# The search for a pair and an event gets this share of the runs; the sequential audit the rest.
-SEARCH_SHARE = 0.5
 # Enough to see bits that give the input away; one at a time, some 10 µs each.
 DOUBLES_BUDGET = Budget(runs=100_000)
 # The chance of missing a violation that is stated where nothing else is asked for.
 MISSED = 0.05
+# Plain runs of mechanisms that release step by step: a look at pairs, learning, measuring.
+STEPS_SECONDS = 15.0
 # Where nobody asked for it: what it may take, and how slow a run may be.
 UNASKED_DOUBLES = Budget(runs=60_000, seconds=4.0)
 SLOWEST_RUN = 2e-3
-# Pairs that the grey box looks at where none is given: five runs each.
-RECORDED_PAIRS = 8
 # It goes on to another pair within these seconds of computing, and is ended after those.
 RECORDED_SECONDS = 1.0
 RECORDED_LIMIT = 60.0
@@ -46,116 +46,51 @@ def attack(
 ) -> Evidence:
     """One attack by name, on a given pair or on the pairs of the question."""
     evidence = _attack(campaign, method, x, x2, **options)
-    adjacency = campaign.question.adjacency.describe()
-    return evidence.with_(details={**evidence.details, "adjacency": adjacency})
+    question = campaign.question
+    about = {"adjacency": question.adjacency.describe(), "limit": question.limit}
+    return evidence.with_(details={**evidence.details, **about})
 
 
 def _attack(
     campaign: Campaign, method: str, x: Any = None, x2: Any = None, **options: Any
 ) -> Evidence:
-    question = campaign.question
-    if method != "statdp":
-        from dpest.attacks.statdp.arguments import missing_parameters
-
-        missing = missing_parameters(question.mechanism)
-        if missing:
-            raise InputError(
-                f"{question.mechanism.name} needs a value for {missing[0]}: give --param "
-                f"{missing[0]}=…, params={{{missing[0]!r}: …}}; the method statdp can choose one"
-            )
-    settings: dict[str, Any] = {
-        "alpha": campaign.alpha,
-        "seed": campaign.seed,
-        "progress": campaign.progress,
-        **options,
-    }
-    delta = question.measure.delta
-    if method == "scores":
-        from dpest.attacks.scores.attack import scores_attack
-
-        sampler = sampler_of(campaign)
-        pairs = [(x, x2)] if x is not None else pairs_of(campaign)
-        budget = in_runs(sampler, pairs[0][0], campaign.attack_budget)
-        return _judged(
-            scores_attack(sampler, pairs, measure=question.measure, budget=budget, **settings),
-            question.limit,
-        )
-    if method == "recorded":
-        from dpest.attacks.recorded import recorded_attack
-
-        pairs = [(x, x2)] if x is not None else pairs_of(campaign)[:RECORDED_PAIRS]
-        found = [
-            recorded_attack(
-                question.mechanism,
-                one,
-                two,
-                limit=question.limit,
-                measure=question.measure,
-                seed=campaign.seed,
-            )
-            for one, two in pairs
-        ]
-        return max(found, key=_gravity)
-    if question.measure.kind != "epsilon":
+    question, chosen = campaign.question, protocol.get(method)
+    missing = () if chosen.chooses_parameters else missing_parameters(question.mechanism)
+    if missing:
         raise InputError(
-            f"the attack {method} bounds ε, or ε at a δ; the method scores bounds {question.measure}"
+            f"{question.mechanism.name} needs a value for {missing[0]}: give --param "
+            f"{missing[0]}=…, params={{{missing[0]!r}: …}}; the method statdp can choose one"
         )
-    if method == "sequential":
-        from dpest.attacks.sequential import sequential_attack
+    reason = chosen.refuses(question)
+    if reason is not None:
+        raise InputError(reason)
+    return chosen.run(request_of(campaign, None if x is None else (x, x2), options))
 
-        sampler = sampler_of(campaign)
-        budget = campaign.attack_budget
-        if x is None:
-            found = search_pair(campaign, sampler, SEARCH_SHARE)
-            x, x2 = found.witness.x, found.witness.x2
-            budget = left(budget, found)
-        return sequential_attack(
-            sampler, x, x2, claim=question.limit, delta=delta, budget=budget, **settings
-        )
-    if method == "sniper":
-        from dpest.attacks.sniper import sniper_attack
 
-        sampler = sampler_of(campaign)
-        pairs = [(x, x2)] if x is not None else pairs_of(campaign)
-        budget = in_runs(sampler, pairs[0][0], campaign.attack_budget)
-        return sniper_attack(sampler, pairs, budget=budget, delta=delta, **settings)
-    if method == "statdp":
-        from dpest.attacks.statdp.attack import statdp_attack
-        from dpest.attacks.statdp.inputs import DEFAULT_LENGTHS
+def request_of(
+    campaign: Campaign, pair: Pair | None, options: Mapping[str, Any]
+) -> protocol.AttackRequest:
+    """What the campaign hands to an attack."""
 
-        if delta:
-            raise InputError("StatDP tests pure ε; use sequential or sniper for a δ")
-        return statdp_attack(
-            question.mechanism,
-            x,
-            x2,
-            adjacency=question.adjacency,
-            domain=question.domain,
-            length=DEFAULT_LENGTHS if question.length_assumed else question.length,
-            epsilon=question.limit,
-            budget=campaign.given_budget,
-            run_all=run_all_of(campaign),
-            **settings,
-        )
-    if method == "finder":
-        from dpest.attacks.finder import finder_attack
+    def search(sampler: Sampler, share: float) -> tuple[Pair, Budget]:
+        found = search_pair(campaign, sampler, share)
+        return (found.witness.x, found.witness.x2), left(campaign.attack_budget, found)
 
-        if delta:
-            raise InputError("DP-Finder bounds pure ε; use sequential or sniper for a δ")
-        return finder_attack(
-            question.mechanism,
-            adjacency=question.adjacency,
-            domain=question.domain,
-            length=question.length,
-            confirm=confirmer(campaign),
-            x=x,
-            x2=x2,
-            budget=campaign.given_budget,
-            **settings,
-        )
-    raise InputError(
-        f"no attack is called {method!r}; there are sequential, sniper, statdp, finder, scores, "
-        "recorded"
+    return protocol.AttackRequest(
+        campaign.question,
+        pair,
+        campaign.alpha,
+        campaign.seed,
+        campaign.attack_budget,
+        campaign.given_budget,
+        campaign.progress,
+        sampler=lambda: sampler_of(campaign),
+        pairs=lambda: pairs_of(campaign),
+        in_runs=lambda sampler, first: in_runs(sampler, first[0], campaign.attack_budget),
+        search=search,
+        confirm=lambda: confirmer(campaign),
+        run_all=run_all_of(campaign),
+        options=options,
     )
 
 
@@ -239,11 +174,14 @@ def statistical(campaign: Campaign) -> list[Evidence]:
     from dpest.attacks.sequential import sequential_attack
 
     question = campaign.question
+    alpha = campaign.alpha_left
     sampler = sampler_of(campaign)
     if question.measure != Measure():
         return _by_scores(campaign, sampler)
     try:
-        found = search_pair(campaign, sampler, SEARCH_SHARE, campaign.alpha / 2)
+        found = search_pair(campaign, sampler, SEARCH_SHARE, alpha / 2)
+    except StateError:
+        raise
     except DpestError as reason:
         campaign.notes.append(f"no sampling: {reason}")
         return []
@@ -255,7 +193,7 @@ def statistical(campaign: Campaign) -> list[Evidence]:
         found.witness.x,
         found.witness.x2,
         claim=question.limit,
-        alpha=campaign.alpha / 2,
+        alpha=alpha / 2,
         budget=left(campaign.attack_budget, found),
         seed=campaign.seed,
         progress=campaign.progress,
@@ -292,7 +230,7 @@ def estimate_beside(lower: Evidence) -> list[Evidence]:
 
 
 def _by_scores(campaign: Campaign, sampler: MechanismSampler) -> list[Evidence]:
-    """The attack by scores, with all of alpha and of the runs, and the estimate that it makes."""
+    """The attack by scores, with what is left of alpha and of the runs, and its estimate."""
     from dpest.attacks.scores.attack import scores_attack
 
     try:
@@ -301,17 +239,47 @@ def _by_scores(campaign: Campaign, sampler: MechanismSampler) -> list[Evidence]:
             sampler,
             pairs,
             measure=campaign.question.measure,
-            alpha=campaign.alpha,
+            alpha=campaign.alpha_left,
             budget=in_runs(sampler, pairs[0][0], campaign.attack_budget),
             seed=campaign.seed,
             progress=campaign.progress,
         )
+    except StateError:
+        raise
     except DpestError as reason:
         campaign.notes.append(f"no sampling: {reason}")
         return []
     if found.details.get("interrupted"):
         campaign.details["interrupted"] = True
     return [_judged(found, campaign.question.limit), *estimate_beside(found)]
+
+
+def by_steps(campaign: Campaign) -> list[Evidence]:
+    """Plain runs of what releases step by step, for half of alpha.
+
+    Only for claims with a δ about data sets, where no other attack looks at steps.
+    """
+    question = campaign.question
+    if question.limit is None or not question.measure.delta or campaign.given_budget is not None:
+        return []
+    if question.mechanism.black_box:
+        return []
+    from dpest.attacks.steps import steps_attack
+
+    try:
+        found = steps_attack(
+            question.mechanism,
+            question.adjacency,
+            question.domain,
+            delta=question.measure.delta,
+            alpha=campaign.alpha / 2,
+            seconds=STEPS_SECONDS * campaign.patience,
+            seed=campaign.seed,
+        )
+    except DpestError:
+        return []
+    campaign.alpha_left = campaign.alpha / 2
+    return [found]
 
 
 def _state_power(campaign: Campaign, evidence: Evidence) -> None:
@@ -321,7 +289,7 @@ def _state_power(campaign: Campaign, evidence: Evidence) -> None:
         return
     from dpest.attacks.power import detectable
 
-    least = detectable(limit, evidence.runs, campaign.alpha / 2, MISSED)
+    least = detectable(limit, evidence.runs, campaign.alpha_left / 2, MISSED)
     if math.isfinite(least):
         campaign.details["power"] = {
             "epsilon": least,
@@ -353,37 +321,32 @@ def runs_to_catch(claim: float, true: float, alpha: float, missed: float) -> int
 
 def recorded(campaign: Campaign) -> list[Evidence]:
     """The grey box on the question's pairs, for code that can only be run: its worst finding."""
-    from dpest.attacks.recorded import recorded_attack
-
-    question = campaign.question
     deadline = Deadline(RECORDED_SECONDS)
     found: list[Evidence] = []
     try:
         with watched(Deadline(RECORDED_LIMIT)):
-            for x, x2 in pairs_of(campaign)[:RECORDED_PAIRS]:
-                found.append(
-                    recorded_attack(
-                        question.mechanism,
-                        x,
-                        x2,
-                        limit=question.limit,
-                        measure=question.measure,
-                        seed=campaign.seed,
-                    )
-                )
+            for pair in pairs_of(campaign)[:RECORDED_PAIRS]:
+                found.append(_recorded_pair(campaign, pair))
                 if deadline.passed():
                     break
     except TimeUp:
         campaign.notes.append(f"no grey box: five runs take more than {RECORDED_LIMIT:g} s")
     except DpestError as reason:
         campaign.notes.append(f"no grey box: {reason}")
-    return [max(found, key=_gravity)] if found else []
+    return [max(found, key=gravity)] if found else []
 
 
-def _gravity(evidence: Evidence) -> tuple[bool, bool, float]:
-    """What is worse comes later: something found, on a run that was understood, at a cost."""
-    seen = evidence.details["recorded"]
-    return bool(seen["findings"]), seen["complete"], evidence.value
+def _recorded_pair(campaign: Campaign, pair: Pair) -> Evidence:
+    from dpest.attacks.recorded import recorded_attack
+
+    question = campaign.question
+    return recorded_attack(
+        question.mechanism,
+        *pair,
+        limit=question.limit,
+        measure=question.measure,
+        seed=campaign.seed,
+    )
 
 
 def releases_doubles(campaign: Campaign) -> bool:

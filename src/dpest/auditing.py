@@ -8,16 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from dpest.ask.adjacency import Adjacency, any_pair, parse_adjacency
+from dpest.ask.arguments import check_arguments
 from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.ask.domains import ANY, Domain
 from dpest.ask.input_form import as_taken
 from dpest.ask.questions import resolve
 from dpest.attacks.budget import Budget, Report
 from dpest.campaign import Campaign
-from dpest.errors import InputError
+from dpest.errors import DpestError, InputError, TargetError, described
 from dpest.evidence import Evidence, Measure
 from dpest.notions.claims import Claim
 from dpest.verdict import Verdict
@@ -50,8 +52,10 @@ def audit(
     workers: int = 1,
     cluster: str | None = None,
     state: str | None = None,
+    state_repair: bool = False,
     device: str = "numpy",
     patience: float = 1.0,
+    isolate: bool = False,
 ) -> Verdict:
     """How private is `target`? Two bounds with all the evidence.
 
@@ -66,9 +70,19 @@ def audit(
     Runs are made by `workers` processes or on a Dask `cluster`, and finished ones are kept in the
     file `state`; none of this changes the answer. `device` is "numpy" or one of torch ("cuda").
     Engines give up on what takes them too long, in seconds of their own computing; the notes say
-    so. With a `patience` of 10 they try ten times as long.
+    so. With a `patience` of 10 they try ten times as long. With `isolate` all of it is done in a
+    copy of this process, which the code can exit, hang or fill; the verdict then has no pictures.
     """
-    lengths = [length] if length is None or isinstance(length, int) else list(length)
+    given = {name: value for name, value in locals().items() if name != "target"}
+    check_arguments(**given)
+    _check_device(device)
+    if isolate:
+        from dpest.execution.own_process import in_own_process
+
+        return in_own_process(lambda: _bare(audit(target, **{**given, "isolate": False})))
+    lengths: list[int | None] = (
+        list(length) if isinstance(length, Sequence) else [None if length is None else int(length)]
+    )
 
     def at(n: int | None, runner: Runner | None) -> Campaign:
         question = resolve(
@@ -94,7 +108,7 @@ def audit(
             patience=patience,
         )
 
-    with _running(workers, cluster, state) as runner:
+    with _running(workers, cluster, state, state_repair) as runner, _not_leaving(target):
         if len(lengths) == 1:
             return at(lengths[0], runner).run()
         from dpest.growth import growth
@@ -102,15 +116,61 @@ def audit(
         return growth([at(n, runner) for n in lengths])
 
 
+def _check_device(device: str) -> None:
+    """Refuse a device that isn't there before anything is done, not when it is needed."""
+    if device in ("numpy", "cpu"):
+        return
+    import numpy as np
+
+    from dpest.running.batch.arrays import arrays_for
+
+    try:
+        arrays_for(device, np.random.SeedSequence(0))
+    except DpestError:
+        raise
+    except Exception as error:
+        raise InputError(f"the device {device!r} can't be used: {error}") from None
+
+
+def _bare(verdict: Verdict) -> Verdict:
+    """Without what would run the code again."""
+    return replace(verdict, curves=None, demonstrating=None)
+
+
 @contextmanager
-def _running(workers: int, cluster: str | None, state: str | None) -> Iterator[Runner | None]:
+def _not_leaving(target: Target) -> Iterator[None]:
+    """Code that calls sys.exit, or raises what is no Exception, must not end its auditor."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except SystemExit as stop:
+        raise TargetError(
+            f"{name_of(target)} called sys.exit({stop.code!r}); a mechanism returns"
+        ) from None
+    except BaseException as error:
+        raise TargetError(f"{name_of(target)} raised {described(error)}") from error
+
+
+def name_of(target: Any) -> str:
+    return str(getattr(target, "name", None) or getattr(target, "__name__", "the mechanism"))
+
+
+@contextmanager
+def _running(
+    workers: int, cluster: str | None, state: str | None, repair: bool = False
+) -> Iterator[Runner | None]:
     """A runner for the runs of an attack; none where they are made here and not kept."""
     if workers == 1 and cluster is None and state is None:
         yield None
         return
+    if state is not None:
+        from dpest.execution.state import check_path
+
+        check_path(state)
     from dpest.execution.runner import open_runner
 
-    with open_runner(workers, cluster, state) as runner:
+    with open_runner(workers, cluster, state, repair) as runner:
         yield runner
 
 
@@ -129,6 +189,7 @@ def exact(
     equal length if it states none). Raises an error that names the reason where the loss has no
     exact answer.
     """
+    check_arguments(params=params, adjacency=adjacency, certify=certify)
     from dpest.distributions.engine import exact_loss
 
     mechanism = as_mechanism(target).with_params(params)
@@ -153,7 +214,7 @@ def attack(
     x2: Any = None,
     *,
     samples: tuple[Any, Any] | None = None,
-    method: Literal["sequential", "sniper", "statdp", "finder", "scores", "recorded"] | None = None,
+    method: str | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     claim: Claim | str | None = None,
@@ -168,6 +229,7 @@ def attack(
     workers: int = 1,
     cluster: str | None = None,
     state: str | None = None,
+    state_repair: bool = False,
     device: str = "numpy",
     **options: Any,
 ) -> Evidence:
@@ -182,6 +244,9 @@ def attack(
     `estimate`). It names each place where noise meets a value, with the sensitivity that was
     measured there.
     """
+    given, free = dict(locals()), ("target", "x", "x2", "samples", "options")
+    check_arguments(**{name: value for name, value in given.items() if name not in free})
+    _check_device(device)
     if samples is not None:
         return _attack_samples(target, samples, epsilon, delta, claim, alpha, seed, options)
     if target is None:
@@ -207,7 +272,7 @@ def attack(
     elif x is not None:
         _neighbours(question.mechanism, x, x2, question.adjacency)
         x, x2 = as_taken(question.mechanism, x, x2)
-    with _running(workers, cluster, state) as runner:
+    with _running(workers, cluster, state, state_repair) as runner, _not_leaving(target):
         campaign = Campaign(
             question,
             alpha=alpha,
@@ -259,6 +324,9 @@ def prove(
 
     For every length where the mechanism allows it; otherwise for the domain's, and it says so.
     """
+    check_arguments(
+        adjacency=adjacency, length=length, params=params, unit=unit, domain=domain, claim=claim
+    )
     from dpest.proofs import prove as engine
 
     if adjacency is None and as_mechanism(target).adjacency is None:
@@ -315,6 +383,7 @@ def assert_private(
     audited only if asked for (`floating_point=True`). The message is the
     counterexample, with lines to replay it. Takes everything that `audit` takes.
     """
+    check_arguments(false_alarm=false_alarm, catches=catches, missed=missed, budget=budget)
     if catches is not None:
         budget = _enough(target, catches, false_alarm, missed, budget, question)
     question.setdefault("floating_point", False)

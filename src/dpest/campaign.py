@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpest import measures
+from dpest import attacking, measures
 from dpest.ask.domains import ANY, Reals, integers
+from dpest.ask.entries import short
 from dpest.ask.patterns import Pattern, patterns
 from dpest.ask.questions import Resolved
 from dpest.ask.search import WorstPair, search
@@ -50,6 +51,8 @@ RAY_SECONDS = 5.0  # the proof has said what comes out
 PROOF_SECONDS = 15.0
 # Proofs for every length take a fraction of a second, or don't come at all.
 ANY_SECONDS = 4.0
+# Proofs by contributions: reading takes milliseconds, laws of the loss a second or two.
+CONTRIBUTION_SECONDS = 20.0
 # Points on a ray: next to the origin, then far out. The loss rises to its limit like 1/λ or faster.
 SCALES = (1.0, 1024.0, 32768.0, 1048576.0)
 # Pairs around the numbers of the code: seconds of computing to rank them, how many are kept, how
@@ -87,7 +90,7 @@ class Campaign:
         if not 0 < patience < math.inf:
             raise DomainError(f"patience is a positive factor; got {patience=}")
         self.question = question
-        self.alpha = alpha
+        self.alpha = self.alpha_left = alpha
         self.patience = patience
         self.given_budget = None if budget is None else Budget.of(budget)
         self.attack_budget = Budget.of(budget, Budget(RUNS, SECONDS * patience))
@@ -118,16 +121,25 @@ class Campaign:
             return self._run()
 
     def _run(self) -> Verdict:
+        self.first_look()
         try:
             proof, exact = "proof" in self.engines, "exact" in self.engines
             if proof:
-                self.prove((ANY,))
+                if self.question.measure != Measure():
+                    self.prove_by_contributions()
+                    if self.refuted_early():
+                        self.audit_doubles()
+                        return self.verdict()
+                if not self.claim_proved():
+                    self.prove((ANY,))
+                if not self.evidence and self.question.measure == Measure():
+                    self.prove_by_contributions()
             if exact and not any(p.ray is not None for p in self.proofs):
                 # Without a bound for every length the first patterns may show at once that ε is
                 # infinite; with one that has no ray, that it is reached.
                 with self.pair_limit(4 * LOOK_SECONDS):
                     self.search_exactly(look=True)
-            if proof and not self.settled():
+            if proof and not self.settled() and not self.claim_proved():
                 self.prove((self.question.length,))
             if exact and not self.settled():
                 self.follow_rays()
@@ -143,6 +155,64 @@ class Campaign:
             self.details["interrupted"] = True
             self.notes.append("interrupted: the bounds are valid, the search is not complete")
         return self.verdict()
+
+    def first_look(self) -> None:
+        """A few plain runs: nothing is audited that doesn't run, or that remembers the last run.
+
+        Raises InputError (or OpaqueError) where there is nothing to audit.
+        """
+        from dpest.ask.input_form import check_call
+        from dpest.running.first_look import inputs_of, look
+
+        question = self.question
+        check_call(question.mechanism, question.unit)
+        try:
+            known = patterns(question.adjacency, question.domain, question.length)
+        except DpestError:
+            return
+        found = look(question.mechanism, inputs_of([(x, x2) for _, x, x2 in known]))
+        name = question.mechanism.name
+        if found.always_raises:
+            raise InputError(
+                f"{name} raises {found.error} on every input that was tried: say with a domain "
+                f"and a length what it takes (now: {question.domain.describe()})"
+            )
+        if found.opaque is not None:
+            raise found.opaque
+        if found.raises_on:
+            self.details["raises"] = [
+                f"{error} on {short(x)}" for error, x in found.raises_on.items()
+            ]
+        if found.state:
+            kept = ", ".join(found.state[:3])
+            self.notes.append(
+                f"{name} keeps state between calls ({kept}): what one call does depends on those "
+                "before, so that nothing is read or sampled. Hand in what it needs, and return "
+                "what it changes"
+            )
+            self.details["state"] = list(found.state)
+            self.engines = ()
+        self._look_closely(found.types)
+
+    def _look_closely(self, types: tuple[str, str] | None) -> None:
+        """Whether runs must be made one by one, as plain calls."""
+        from dpest.reading import guard
+
+        mechanism, why = self.question.mechanism, ""
+        if types is not None:
+            self.notes.append(
+                f"outputs differ in their types alone ({types[0]} against {types[1]}), which "
+                "whoever gets them sees: no proof and no exact answer, only runs"
+            )
+            self.engines = tuple(e for e in self.engines if e == "attack")
+            why = "returns numbers of several types"
+        elif not mechanism.black_box:
+            form = guard.form_of(self.question.domain.as_input([0.0]))
+            finding = guard.refused(mechanism, form=form, symbols=("noise",))
+            why = finding.operation if finding is not None else ""
+        if why:
+            about = {**mechanism.about, "plain": why}
+            self.question = replace(self.question, mechanism=replace(mechanism, about=about))
 
     def verdict(self) -> Verdict:
         return Verdict(
@@ -162,7 +232,6 @@ class Campaign:
         question = self.question
         if question.limit is None or question.measure.kind != "epsilon":
             return None
-        from dpest.attacking import pairs_of, run_all_of
         from dpest.attacks.demonstration.choosing import demonstrate
 
         lower = self.verdict().lower
@@ -172,12 +241,15 @@ class Campaign:
             with watched(whole):
                 return demonstrate(
                     question.mechanism,
-                    [*(p for p in witness if p[0] is not None), *pairs_of(self)[:DEMONSTRATED]],
+                    [
+                        *(p for p in witness if p[0] is not None),
+                        *attacking.pairs_of(self)[:DEMONSTRATED],
+                    ],
                     question.limit,
                     question.measure.delta,
                     seed=self.seed,
                     late=half.passed,
-                    run_all=run_all_of(self),
+                    run_all=attacking.run_all_of(self),
                 )
         except (DpestError, TimeUp):
             return None  # the bounds stand without it
@@ -199,7 +271,7 @@ class Campaign:
             lower = self.verdict().lower
             bound = lower.value if lower is not None else 0.0
             spent = time.monotonic() - self.started
-            self.progress(Progress("audit", runs, spent, bound, stage))
+            self.progress(Progress("audit", runs, spent, bound, stage, self.verdict))
 
     # Upper bounds ----------------------------------------------------------------------------
 
@@ -231,6 +303,7 @@ class Campaign:
                         domain=None if question.domain_assumed else question.domain,
                         form=question.domain.form,
                         fallback_length=0,
+                        by_contributions=False,
                     )
             except DpestError as reason:
                 self.refuse(f"no proof for {where}", str(reason))
@@ -250,6 +323,59 @@ class Campaign:
             for evidence in proof.evidence(self.unit_value()):
                 told = replace(evidence.witness, event=words or evidence.witness.event)
                 self.add_guarantee(evidence.with_(witness=told))
+
+    def prove_by_contributions(self) -> None:
+        """A bound by what one record adds to sums, for every length where there is one."""
+        question = self.question
+        if question.mechanism.black_box:
+            return
+        from dpest.proofs.approximate.proving import prove_contributions
+        from dpest.proofs.question import asked
+
+        self.tell("proof by what a record adds")
+        domain = None if question.domain_assumed else question.domain
+        deadline = Deadline(CONTRIBUTION_SECONDS)
+        try:
+            with watched(deadline):
+                target = asked(
+                    question.mechanism,
+                    question.adjacency,
+                    ANY if question.length_assumed else question.length,
+                    None,
+                    None,
+                    domain,
+                    question.claim,
+                    question.domain.form,
+                )
+                proof = prove_contributions(target, question.measure, question.limit)
+        except DpestError as reason:
+            self.refuse("no proof by what a record adds", str(reason))
+            return
+        except TimeUp:
+            self.notes.append(f"no proof by what a record adds within {deadline.seconds:g} s")
+            return
+        self.notes += [n for n in proof.notes if n not in self.notes]
+        words = proof.explain()
+        for evidence in proof.evidence():
+            told = replace(evidence.witness, event=words)
+            self.add_guarantee(evidence.with_(witness=told))
+
+    def refuted_early(self) -> bool:
+        """Whether a look at pairs, or at steps, refutes a claim with a δ: before long proofs."""
+        if self.claim_proved() or not self.question.measure.delta:
+            return False
+        if "exact" in self.engines:
+            with self.pair_limit(4 * LOOK_SECONDS):
+                self.search_exactly(look=True)
+        if "attack" in self.engines and self.verdict().lower is None:
+            self.tell("runs, step by step")
+            self.evidence += attacking.by_steps(self)
+        return exceeds(self.verdict().lower, self.question.limit)
+
+    def claim_proved(self) -> bool:
+        """Whether an upper bound is within the claim already."""
+        upper, limit = self.verdict().upper, self.question.limit
+        return upper is not None and limit is not None and upper.value <= limit
 
     def unit_value(self) -> float:
         unit = self.question.unit
@@ -375,7 +501,7 @@ class Campaign:
 
     def search_exactly(self, look: bool = False) -> None:
         """The literature's patterns, then a search over the domain; a `look`: some patterns."""
-        if self.settled() or self.question.mechanism.black_box:
+        if self.settled() or self.question.mechanism.takes_size:
             return
         question = self.question
         known = patterns(question.adjacency, question.domain, question.length, both_orders=False)
@@ -499,6 +625,9 @@ class Campaign:
         started = time.monotonic()
         loss = self.objective.loss(x, x2)
         measured = measures.of_loss(loss, self.question.measure)
+        edge = measures.edge_of_loss(loss, self.question.measure, self.question.limit)
+        if edge is not None:
+            self.notes.append(edge)
         self.evidence.append(
             Evidence(
                 side="lower",
@@ -525,6 +654,8 @@ class Campaign:
         lower = self.verdict().lower
         if self.settled() or exceeds(lower, self.question.limit):
             return False
+        if self.question.measure.delta and self.claim_proved():
+            return False  # runs bound ε at a δ from far below: they would not close the gap
         return lower is None or lower.standing.name == "confidence"
 
     def enough(self) -> float:
@@ -542,35 +673,29 @@ class Campaign:
 
     def sample(self) -> None:
         """The sequential audit on the pair that looks worst, for code that can only be run."""
-        from dpest.attacking import statistical
-
-        self.evidence += statistical(self)
+        self.tell("sampling")
+        self.evidence += attacking.statistical(self)
 
     def attack(self, method: str, x: Any = None, x2: Any = None, **options: Any) -> Evidence:
-        from dpest.attacking import attack
-
-        return attack(self, method, x, x2, **options)
+        return attacking.attack(self, method, x, x2, **options)
 
     def record(self) -> None:
         """The grey box, for code that can only be run: a finding, on which no verdict rests."""
-        from dpest.attacking import recorded
-
         self.tell("recording the noise")
-        self.evidence += recorded(self)
+        self.evidence += attacking.recorded(self)
 
     def audit_doubles(self) -> None:
         """The machine's doubles: where it was asked for, and for black boxes that release them."""
-        from dpest.attacking import UNASKED_DOUBLES, floating_point, releases_doubles
-
         mechanism = self.question.mechanism
         if self.floating_point or mechanism.about.get("floating_point"):
-            self.evidence += floating_point(self)
+            self.tell("the machine's doubles")
+            self.evidence += attacking.floating_point(self)
         elif (
             self.floating_point is None
             and mechanism.black_box
             and "attack" in self.engines
             and self.question.measure.kind == "epsilon"
-            and releases_doubles(self)
+            and attacking.releases_doubles(self)
         ):
             self.tell("the machine's doubles")
-            self.evidence += floating_point(self, UNASKED_DOUBLES)
+            self.evidence += attacking.floating_point(self, attacking.UNASKED_DOUBLES)

@@ -62,10 +62,6 @@ class UntraceableError(ReadingError):
     """The symbolic reading met an operation that is not linear in the noise."""
 
 
-class UnbatchableError(ReadingError):
-    """The batch reading met an operation that needs one number at a time."""
-
-
 class OpaqueError(ReadingError):
     """An output that can't be looked into: nobody can say whether two of them are alike."""
 
@@ -113,3 +109,11 @@ def belongs_to_user(file: str) -> bool:
     inside = file.startswith(_PACKAGE) and "/zoo/" not in file
     library = "site-packages" in file or "/lib/python" in file
     return not inside and not library and not file.startswith("<frozen")
+
+
+def described(error: BaseException) -> str:
+    """The type and the text of an error, even of one whose text can't be had."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__

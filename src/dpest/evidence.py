@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from dpest.notebooks import as_html
+
 Side = Literal["lower", "upper"]
 
 
@@ -38,17 +40,34 @@ class Measure:
 
 EPSILON = Measure()
 
+# What rounding of a program's own constants can do to a δ: five honest claims were off by 1e-16 to
+# 1e-11 of themselves (a bisection, a logarithm); doubles themselves by 2^-53.
+EDGE = 1e-9
+_DOUBLES = 2.0**-50
+
+
+def up_to_rounding(delta: float) -> float:
+    """The largest δ that does not refute a claim of `delta`: beyond it, it is not rounding."""
+    return delta * (1 + EDGE) + _DOUBLES
+
+
+def at_the_edge(found: float, claimed: float) -> str:
+    """The wording where δ lies between the claim and what rounding can make of it."""
+    return (
+        f"at the edge: δ = {found!r} where {claimed!r} is claimed; "
+        "the claim holds up to rounding of the program's own constants"
+    )
+
 
 @dataclass(frozen=True)
 class Standing:
     """How far a number can be trusted.
 
     `proved`: for all inputs, by a certificate. `exact`: computed, with an error estimate near
-    rounding. `certified`: an enclosure in ball arithmetic. `confidence`: wrong with probability at
-    most `alpha` over the randomness of the run. `estimate`: no guarantee; never used as a bound.
+    rounding. `confidence`: wrong with probability at most `alpha` over the randomness of the run. `estimate`: no guarantee; never used as a bound.
     """
 
-    name: Literal["proved", "exact", "certified", "confidence", "estimate"]
+    name: Literal["proved", "exact", "confidence", "estimate"]
     alpha: float | None = None
 
     def __post_init__(self) -> None:
@@ -67,7 +86,6 @@ class Standing:
 
 PROVED = Standing("proved")
 EXACT = Standing("exact")
-CERTIFIED = Standing("certified")
 ESTIMATE = Standing("estimate")
 
 
@@ -165,6 +183,11 @@ class Evidence:
     def __post_init__(self) -> None:
         if math.isnan(self.value):
             raise ValueError("evidence can't be NaN")
+
+    def _repr_html_(self) -> str:
+        sign = "≥" if self.side == "lower" else "≤"
+        shown = f"{self.measure} {sign} {self.value:.6g} ({self.standing}, {self.method})"
+        return as_html("\n".join([shown, self.witness.event, *self.notes]))
 
     def with_(self, **changes: Any) -> Evidence:
         return replace(self, **changes)

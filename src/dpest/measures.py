@@ -9,7 +9,7 @@ import numpy as np
 
 from dpest.ask.declaration import Mechanism
 from dpest.ask.entries import as_code
-from dpest.evidence import Evidence, Measure, Witness
+from dpest.evidence import Evidence, Measure, Witness, at_the_edge, up_to_rounding
 from dpest.notions.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
 from dpest.notions.implication import gdp_of, least, zcdp_of
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def of_loss(loss: ExactLoss, measure: Measure) -> float:
     """The value of a measure for one pair, in the worse direction.
 
-    For zCDP and Gaussian DP, suprema over a continuum, it is reached from below.
+    For zCDP and Gaussian DP, suprema over a continuum, it is reached from below. For (ε, δ) a δ
+    counts as exceeded only beyond rounding.
     """
     if measure.alpha is not None:
         return float(loss.renyi(measure.alpha))
@@ -28,7 +29,17 @@ def of_loss(loss: ExactLoss, measure: Measure) -> float:
         return least(ZCDP(0), loss)
     if measure.kind == "gdp":
         return least(GaussianDP(0), loss)
-    return float(loss.epsilon if measure.delta == 0 else loss.epsilon_at(measure.delta))
+    return float(loss.epsilon if measure.delta == 0 else loss.sure_epsilon_at(measure.delta))
+
+
+def edge_of_loss(loss: ExactLoss, measure: Measure, limit: float | None) -> str | None:
+    """What to say of a pair whose δ exceeds the claim, by no more than rounding can."""
+    if measure.kind != "epsilon" or not measure.delta or limit is None:
+        return None
+    found = loss.delta(limit)
+    if measure.delta < found <= up_to_rounding(measure.delta):
+        return at_the_edge(found, measure.delta)
+    return None
 
 
 def follows(evidence: Evidence, wanted: Measure) -> Evidence | None:

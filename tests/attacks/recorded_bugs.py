@@ -27,8 +27,8 @@ def clip_at_the_wrong_bound(x):
 def budget_spent_twice(x):
     """Count and sum get the whole budget each."""
     data = np.clip(np.asarray(x, dtype=float), 0, 1)
-    high = np.count_nonzero(data > 0.5) + np.random.laplace(scale=1.0)
-    total = data.sum() + np.random.laplace(scale=1.0)  # BUG twice
+    high = np.count_nonzero(data > 0.5) + np.random.laplace(scale=1.0)  # noqa: NPY002
+    total = data.sum() + np.random.laplace(scale=1.0)  # noqa: NPY002  # BUG twice
     return {"high": high, "total": total}
 
 
@@ -48,7 +48,7 @@ def control_flow(x):
     """A threshold on the data itself decides whether anything is added."""
     total = min(sum(x), 3.0)
     if len(x) > 3:
-        total += np.random.laplace(0, 1.0)
+        total += np.random.laplace(0, 1.0)  # noqa: NPY002
     else:
         total = round(random.uniform(0, 1))  # BUG flow
     return total

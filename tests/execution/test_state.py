@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
+import errno
+import os
+import pickle
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +16,12 @@ import pytest
 
 import dpest.execution.state as state_module
 from dpest.errors import StateError
+from dpest.execution.encoding import decoded, encoded
 from dpest.execution.identity import mechanism_identity, work_identity
 from dpest.execution.runner import open_runner
+from dpest.execution.state import _MARK as MARK
 from dpest.execution.state import State
+from dpest.running.batch.batch import batch
 
 SIZE = 300_000
 
@@ -36,9 +42,8 @@ def test_finished_blocks_are_not_run_again(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     with open_runner(1, state=path) as runner:
         first = runner.count_outputs(noisy, 0.5, SIZE, 1)
-    with sqlite3.connect(path) as connection:
-        connection.execute("DELETE FROM work WHERE block = 1")
-    connection.close()
+    last = path.read_bytes().rindex(MARK)
+    os.truncate(path, last + 40)  # as if its process had been killed while it wrote the last block
     noisy.calls = 0  # type: ignore[attr-defined]
     with open_runner(1, state=path) as runner:
         assert runner.count_outputs(noisy, 0.5, SIZE, 1) == first
@@ -88,8 +93,8 @@ from dpest.execution.state import State
 path, worker = sys.argv[1], int(sys.argv[2])
 with State(path, "abc", "noisy") as state:
     for block in range(50):
-        state.keep("shared", [(block, b"x" * 1000)])
-        state.keep(f"own {worker}", [(block, bytes([worker]))])
+        state.keep("ff" * 32, [(block, b"x" * 1000)])
+        state.keep(f"{worker:064x}", [(block, bytes([worker]))])
 """
 
 
@@ -100,12 +105,81 @@ def test_several_processes_on_one_file(tmp_path: Path) -> None:
     ]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]
     with State(path, "abc", "noisy") as state:
-        assert len(state.finished("shared")) == 50
+        assert len(state.finished("ff" * 32)) == 50
         for i in range(3):
-            assert state.finished(f"own {i}") == dict.fromkeys(range(50), bytes([i]))
-    connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    connection.close()
+            assert state.finished(f"{i:064x}") == dict.fromkeys(range(50), bytes([i]))
+
+
+def outputs_of_every_kind(x: Any, rng: Any) -> Any:
+    u = rng.random()
+    if u < 0.2:
+        return [True, None, "text", 3]
+    if u < 0.4:
+        return {"a": (1, 2.5), "b": np.array([1, 2])}
+    if u < 0.5:
+        raise ValueError("now and then")
+    return u if u < 0.8 else -0.0
+
+
+def test_encoding_keeps_every_output() -> None:
+    samples = batch(outputs_of_every_kind, 0, 3_000, 1)
+    again = decoded(encoded(samples))
+    assert repr(again.to_list()) == repr(samples.to_list())
+    assert again.notes == samples.notes
+    assert [g.skeleton for g in again.groups] == [g.skeleton for g in samples.groups]
+    assert repr(again.raised) == repr(samples.raised)
+    for group, other in zip(samples.groups, again.groups, strict=True):
+        assert [c.dtype for c in group.columns] == [c.dtype for c in other.columns]
+
+
+def test_counted_outcomes_take_two_bytes_a_run(tmp_path: Path) -> None:
+    from dpest import zoo
+
+    for name in ("SVT4", "ReportNoisyMax1", "RandomizedResponse"):
+        entry = zoo.get(name)
+        x = [1.0] * entry.about["length"] if name != "RandomizedResponse" else [1]
+        samples = batch(entry, x, 100_000, 1)
+        assert len(encoded(samples)) <= 2 * 100_000
+
+
+def test_a_state_file_holds_no_pickle() -> None:
+    with pytest.raises(StateError):
+        decoded(pickle.dumps([1, 2]))
+
+
+def test_damage_is_refused_and_repaired(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    with open_runner(1, state=path) as runner:
+        first = runner.count_outputs(noisy, 0.5, SIZE, 1)
+    good = path.read_bytes()
+    dice = random.Random(4)
+    for _ in range(60):
+        bad = bytearray(good)
+        bad[dice.randrange(len(bad))] ^= 1 << dice.randrange(8)
+        path.write_bytes(bad)
+        refused = {}
+        for repair in (False, True):
+            try:
+                with open_runner(1, state=path, repair=repair) as runner:
+                    assert runner.count_outputs(noisy, 0.5, SIZE, 1) == first
+            except StateError as reason:
+                refused[repair] = str(reason)
+        assert all("\n" not in reason for reason in refused.values())
+        assert any(word in refused.get(True, "header") for word in ("header", "something else"))
+
+
+def test_a_full_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "state"
+    with open_runner(1, state=path) as runner:
+        runner.count_outputs(noisy, 0.5, 1_000, 1)
+        before = path.read_bytes()
+        monkeypatch.setattr(os, "pwrite", full)
+        with pytest.raises(StateError, match="the disk is full"):
+            runner.count_outputs(noisy, 0.5, 1_000, 2)
+    assert path.read_bytes() == before
 
 
 def test_identity_sees_what_a_function_uses() -> None:

@@ -7,15 +7,42 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from dpest.ask.entries import entries, is_real, same, short, vector
-from dpest.errors import InputError
+from dpest.errors import InputError, RefusedError
 
 Box = tuple[tuple[Fraction, Fraction], ...]
+Interval = tuple[Any, Any]
+S = TypeVar("S", bound=Hashable)
+T = TypeVar("T")
+
+
+class MoveBuilder(Protocol[T]):
+    """How a search writes down pairs of neighbours: the words that adjacencies speak in."""
+
+    def moved(self, ends: tuple[float, float]) -> T:
+        """Every entry moves within these ends."""
+        ...
+
+    def total(self, radius: float) -> T:
+        """The entries move by at most so much in total."""
+        ...
+
+    def replaced(self, radius: float) -> list[T]:
+        """One entry becomes another within the radius, at each place."""
+        ...
+
+    def added(self, radius: float) -> list[T]:
+        """One entry of at most this absolute value is added, or removed."""
+        ...
+
+    def free(self) -> T:
+        """Any two inputs."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -28,6 +55,12 @@ class Adjacency:
     """Whether neighbours differ in one entry, or come to differ so one entry at a time (`l1`)."""
     changes_length: ClassVar[bool] = False
     """Whether neighbours have different lengths."""
+    replaces: ClassVar[bool] = False
+    """Whether one entry becomes another: then a proof may look at what one record adds."""
+    spans_hull: ClassVar[bool] = False
+    """Whether its faces are vertices of a convex hull, which no width of a clip may cut."""
+    relates_all: ClassVar[bool] = False
+    """Whether any two inputs are neighbours."""
     swaps_entries: ClassVar[bool] = False
     """Whether an entry becomes any other, is added or removed, and does not merely move."""
 
@@ -41,9 +74,8 @@ class Adjacency:
         The rounding of doubles is forgiven: a few units in the last place of the entries.
         """
         if domain is not None:
-            free = isinstance(self, AddRemoveOne)
-            domain.check(x, any_length=free)
-            domain.check(x2, any_length=free)
+            domain.check(x, any_length=self.changes_length)
+            domain.check(x2, any_length=self.changes_length)
         self._check(x, x2)
 
     def _check(self, x: Any, x2: Any) -> None:
@@ -66,6 +98,20 @@ class Adjacency:
             f"inputs under {self.name} have no difference vector within fixed bounds; "
             "use linf, l1 or monotone, or a bounded domain"
         )
+
+    def faces(
+        self, entries: Sequence[Sequence[S]], radius: Any, reach: Sequence[Interval]
+    ) -> list[list[dict[S, Interval]]]:
+        """The differences of neighbours, for proofs, on the symbols of each entry's fields.
+
+        A list of components whose union covers all differences; each is the convex hull of its
+        boxes. `radius` may be infinite; `reach` is how far each field of an entry may move.
+        """
+        raise RefusedError(f"no proof knows the adjacency {self.name}")
+
+    def differences(self, moves: MoveBuilder[T]) -> list[T] | None:
+        """The pairs of neighbours in the words of a builder, for a search over all of them."""
+        return None
 
     def corners(self, length: int, limit: int = 64, domain: Any = None) -> list[tuple[float, ...]]:
         """Up to `limit` extreme differences, those that matter most often first."""
@@ -117,6 +163,14 @@ class LInf(Adjacency):
         r = self._exact_radius()
         return [((-r, r),) * length]
 
+    def faces(
+        self, entries: Sequence[Sequence[S]], radius: Any, reach: Sequence[Interval]
+    ) -> list[list[dict[S, Interval]]]:
+        return [[_all_within(entries, (-radius, radius))]]
+
+    def differences(self, moves: MoveBuilder[T]) -> list[T] | None:
+        return [moves.moved((-float(self.radius), float(self.radius)))]
+
     def corners(self, length: int, limit: int = 64, domain: Any = None) -> list[tuple[float, ...]]:
         signs = itertools.islice(_sign_vectors(length), limit)
         return [tuple(float(self.radius) * s for s in vector) for vector in signs]
@@ -131,6 +185,7 @@ class L1(Adjacency):
 
     name: ClassVar[str] = "l1"
     moves_one: ClassVar[bool] = True
+    spans_hull: ClassVar[bool] = True
 
     def _check(self, x: Any, x2: Any) -> None:
         differences, slack = self._differences(x, x2)
@@ -148,6 +203,14 @@ class L1(Adjacency):
             for j in range(length)
             for sign in (1, -1)
         ]
+
+    def faces(
+        self, entries: Sequence[Sequence[S]], radius: Any, reach: Sequence[Interval]
+    ) -> list[list[dict[S, Interval]]]:
+        return [[{entry[0]: (v, v)} for entry in entries for v in (radius, -radius)]]
+
+    def differences(self, moves: MoveBuilder[T]) -> list[T] | None:
+        return [moves.total(float(self.radius))]
 
     def corners(self, length: int, limit: int = 64, domain: Any = None) -> list[tuple[float, ...]]:
         r = float(self.radius)
@@ -187,6 +250,17 @@ class Monotone(Adjacency):
         r, zero = self._exact_radius(), Fraction(0)
         return [((zero, r),) * length, ((-r, zero),) * length]
 
+    def faces(
+        self, entries: Sequence[Sequence[S]], radius: Any, reach: Sequence[Interval]
+    ) -> list[list[dict[S, Interval]]]:
+        zero = Fraction(0)
+        ways = ((zero, radius), (-radius, zero))
+        return [[_all_within(entries, way)] for way in ways]
+
+    def differences(self, moves: MoveBuilder[T]) -> list[T] | None:
+        r = float(self.radius)
+        return [moves.moved((0.0, r)), moves.moved((-r, 0.0))]
+
     def corners(self, length: int, limit: int = 64, domain: Any = None) -> list[tuple[float, ...]]:
         found: dict[tuple[float, ...], None] = {}
         for signs in _sign_vectors(length):
@@ -211,6 +285,7 @@ class ReplaceOne(Adjacency):
 
     radius: Any = None
     name: ClassVar[str] = "replace_one"
+    replaces: ClassVar[bool] = True
     swaps_entries: ClassVar[bool] = True
     moves_one: ClassVar[bool] = True
 
@@ -247,6 +322,14 @@ class ReplaceOne(Adjacency):
             tuple((-reach, reach) if i == j else (zero, zero) for i in range(length))
             for j in range(length)
         ]
+
+    def faces(
+        self, entries: Sequence[Sequence[S]], radius: Any, reach: Sequence[Interval]
+    ) -> list[list[dict[S, Interval]]]:
+        return [[dict(zip(entry, reach, strict=True))] for entry in entries]
+
+    def differences(self, moves: MoveBuilder[T]) -> list[T] | None:
+        return moves.replaced(math.inf if self.radius is None else float(self.radius))
 
     def _reach(self, domain: Any) -> Fraction | None:
         width = getattr(domain, "width", None)
@@ -298,6 +381,17 @@ class AddRemoveOne(Adjacency):
                 f"{short(added)} is not a number in [-{self.radius:g}, {self.radius:g}]"
             )
 
+    def faces(
+        self, entries: Sequence[Sequence[S]], radius: Any, reach: Sequence[Interval]
+    ) -> list[list[dict[S, Interval]]]:
+        raise RefusedError(
+            "records that come and go (add_remove_one): only sums over them are proved, with noise "
+            "added afterwards"
+        )
+
+    def differences(self, moves: MoveBuilder[T]) -> list[T] | None:
+        return moves.added(math.inf if self.radius is None else float(self.radius))
+
     def describe(self) -> str:
         entry = (
             "" if self.radius is None else f" with a value in [-{self.radius:g}, {self.radius:g}]"
@@ -311,6 +405,7 @@ class AnyPair(Adjacency):
 
     radius: Any = None
     name: ClassVar[str] = "any_pair"
+    relates_all: ClassVar[bool] = True
 
     def _check(self, x: Any, x2: Any) -> None:
         a, b = entries(x), entries(x2)
@@ -326,12 +421,24 @@ class AnyPair(Adjacency):
         reach = Fraction(repr(float(width)))
         return [((-reach, reach),) * length]
 
+    def faces(
+        self, entries: Sequence[Sequence[S]], radius: Any, reach: Sequence[Interval]
+    ) -> list[list[dict[S, Interval]]]:
+        return [[_all_within(entries, (-radius, radius))]]
+
+    def differences(self, moves: MoveBuilder[T]) -> list[T] | None:
+        return [moves.free()]
+
     def corners(self, length: int, limit: int = 64, domain: Any = None) -> list[tuple[float, ...]]:
         width = getattr(domain, "width", math.inf)
         return LInf(width).corners(length, limit) if 0 < width < math.inf else []
 
     def describe(self) -> str:
         return "any two inputs of the domain are neighbours"
+
+
+def _all_within(entries: Sequence[Sequence[S]], interval: Interval) -> dict[S, Interval]:
+    return {symbol: interval for entry in entries for symbol in entry}
 
 
 def _ends_first(length: int) -> list[int]:
@@ -413,6 +520,16 @@ _RULES: dict[str, type[Adjacency]] = {
 }
 
 
+def register(rule: type[Adjacency]) -> type[Adjacency]:
+    """Put an adjacency of your own on the list (a decorator): then its name is known everywhere.
+
+    For proofs the kernel needs a row of its own (`dpest.kernel.adjacency.trust`).
+    """
+    if _RULES.setdefault(rule.name, rule) is not rule:
+        raise InputError(f"there is an adjacency called {rule.name!r} already")
+    return rule
+
+
 def parse_adjacency(text: str | Adjacency) -> Adjacency:
     """An adjacency from text: "linf", "l1:2", "replace_one:1", "add_remove_one", "any_pair", …
 
@@ -428,7 +545,7 @@ def parse_adjacency(text: str | Adjacency) -> Adjacency:
         raise InputError(f"unknown adjacency {text!r}; choose one of {', '.join(_RULES)}")
     if not colon:
         return rule()
-    if rule is AnyPair:
+    if rule.relates_all:
         raise InputError(f"any_pair takes no radius: {text!r}")
     try:
         return rule(float(radius))

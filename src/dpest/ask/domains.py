@@ -43,6 +43,11 @@ class Domain:
     form: Form
 
     @property
+    def integral(self) -> bool:
+        """Whether all entries are whole numbers."""
+        return False
+
+    @property
     def width(self) -> float:
         """The largest difference that two inputs can have in one entry."""
         return math.inf
@@ -220,6 +225,8 @@ class Integers(Reals):
     @property
     def size(self) -> int | None:
         if self.width == math.inf or not isinstance(self.length, int):
+            return None
+        if self.length * math.log2(self.width + 1) > 64:
             return None
         count = (int(self.width) + 1) ** self.length
         return count if count <= _MANY else None

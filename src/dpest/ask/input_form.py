@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from dpest.errors import InputError
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
 _INPUTS = 2
+_MORE_INPUTS = 16  # before it is said that every input raises
 _SEEDS = 8  # a function may fail on one of its branches only
 _SECONDS = 2.0
 _WORDS = {
@@ -49,7 +51,7 @@ def with_form(
     if not isinstance(domain, (Reals, Records)):
         return domain, None
     filled = _with_values(mechanism)
-    single = isinstance(domain, Reals) and adjacency.name != "add_remove_one"
+    single = isinstance(domain, Reals) and not adjacency.changes_length
     one = replace(domain, length=1, form="number") if single else None
     candidates: list[Domain] = [domain]
     if one is not None and (length == 1 or not said):
@@ -77,6 +79,13 @@ def with_form(
     if best[0] == first.calls and filled is not mechanism:
         return domain, None  # perhaps it is the made-up parameters that it can't take
     if best[0] == first.calls:
+        try:
+            with watched(deadline):
+                more = _failures(filled, adjacency, domain, length, _MORE_INPUTS)
+        except TimeUp:
+            more = first
+        if more.count < more.calls:
+            return domain, None
         raise InputError(
             f"{mechanism.name} raises {first.error} on the input {short(first.x)}, and on every "
             f"other that was tried: say with a domain and a length what it takes "
@@ -130,6 +139,43 @@ def _with_shape(
         return domain, None
     shaped = replace(domain, form=best[1])
     return shaped, f"{mechanism.name} takes its records as {best[1]}, found by trying"
+
+
+# Names that nobody gives to data.
+_NOT_DATA = {"rng", "generator", "eps", "epsilon", "delta", "rho", "sigma", "scale", "sensitivity"}
+
+
+def check_call(mechanism: Mechanism, unit: str | None) -> None:
+    """Raise InputError where `f(data, rng=…)` can't be what the function wants."""
+    known = parameters_of(mechanism.function)
+    first = next(iter(known), None)
+    if first is None and known is not None and _takes_nothing(mechanism):
+        raise InputError(f"{mechanism.name} takes no data: its first parameter must be the data")
+    if first in _NOT_DATA:
+        raise InputError(
+            f"{mechanism.name} takes {first} first: the data must be its first parameter, as in "
+            f"{mechanism.name}(data, rng, …)"
+        )
+    missing = [
+        name
+        for name, p in list(known.items())[1:]
+        if p.default is p.empty
+        and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        and name not in ("rng", "size", unit)
+        and name not in mechanism.params
+    ]
+    if missing:
+        raise InputError(
+            f"{mechanism.name} needs a value for {missing[0]}, and nobody gave one: "
+            f"--param {missing[0]}=…, params={{{missing[0]!r}: …}}"
+        )
+
+
+def _takes_nothing(mechanism: Mechanism) -> bool:
+    return (
+        isinstance(mechanism.function, FunctionType)
+        and not mechanism.function.__code__.co_flags & 0xC
+    )
 
 
 def as_taken(mechanism: Mechanism, x: Any, x2: Any) -> tuple[Any, Any]:
@@ -186,8 +232,10 @@ class _Failures:
             self.x, self.error = x, f"{type(error).__name__} ({error})"
 
 
-def _failures(mechanism: Mechanism, adjacency: Adjacency, domain: Domain, length: int) -> _Failures:
-    known = patterns(adjacency, domain, length, both_orders=False)[:_INPUTS]
+def _failures(
+    mechanism: Mechanism, adjacency: Adjacency, domain: Domain, length: int, most: int = _INPUTS
+) -> _Failures:
+    known = patterns(adjacency, domain, length, both_orders=False)[:most]
     return _calls(mechanism, [x if i % 2 == 0 else x2 for i, (_, x, x2) in enumerate(known)])
 
 

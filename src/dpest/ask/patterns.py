@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from dpest.ask.adjacency import L1, AddRemoveOne, Adjacency, AnyPair
+from dpest.ask.adjacency import Adjacency
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.entries import same
 from dpest.ask.tables import Table
@@ -48,7 +48,7 @@ def plain_patterns(
     """The patterns as lists, whatever the form."""
     n = domain.default_length() if length is None else length
     size = domain.size
-    if isinstance(adjacency, AnyPair) and size is not None and size * (size - 1) <= most:
+    if adjacency.relates_all and size is not None and size * (size - 1) <= most:
         found = all_pairs(adjacency, domain)
     elif isinstance(domain, (Records, Table)) or adjacency.swaps_entries:
         found = _datasets(adjacency, domain, n)
@@ -76,7 +76,7 @@ def _vectors(adjacency: Adjacency, domain: Reals, n: int) -> list[Pattern]:
     # The usual place; where the domain has nothing of it, its middle; then its lower end.
     for base, reach in ((1.0, radius), ((low + high) / 2, radius), (low, min(radius, high - low))):
         shapes = _shapes(n, base, reach)
-        if isinstance(adjacency, L1):
+        if adjacency.spans_hull:
             shapes = shapes[:2]
         if found := _kept(shapes, adjacency, domain):
             return found
@@ -118,7 +118,7 @@ def _datasets(adjacency: Adjacency, domain: Domain, n: int) -> list[Pattern]:
     found: list[Pattern] = []
     for name, base in bases:
         for entry in entries:
-            if isinstance(adjacency, AddRemoveOne):
+            if adjacency.changes_length:
                 candidates = [(f"{entry!r} added to {name}", base, [*base, entry])]
             else:
                 candidates = [
@@ -133,7 +133,7 @@ def _datasets(adjacency: Adjacency, domain: Domain, n: int) -> list[Pattern]:
                 differ = len(x) != len(x2) or not all(map(same, x, x2))
                 if differ and not any(x == y and x2 == y2 for _, y, y2 in found):
                     found.append((title, x, x2))
-    if isinstance(adjacency, AddRemoveOne):
+    if adjacency.changes_length:
         alone: list[Pattern] = [(f"{e!r} added to nothing", [], [e]) for e in entries]
         found += [p for p in alone if adjacency.holds(p[1], p[2], domain)]
     return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpest.ask.adjacency import Adjacency, linf, parse_adjacency
+from dpest.ask.arguments import check_length, check_size
 from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.ask.domain_text import parse_domain
 from dpest.ask.domains import Domain, reals
@@ -88,8 +89,8 @@ def resolve(
         notes.append(
             "no adjacency was given: assumed that every entry may move by at most 1 (linf)"
         )
-    if length is not None and length < 1:
-        raise InputError(f"the length must be at least 1; got {length=}")
+    if length is not None:
+        check_length(length)
     inputs = parse_domain(domain) if isinstance(domain, str) else domain
     inputs = inputs if inputs is not None else mechanism.domain
     assumed = inputs is None
@@ -102,6 +103,7 @@ def resolve(
         inputs = inputs.with_length(length)
     free_length = length is None and (assumed or not isinstance(inputs.length, int))
     n = inputs.default_length(DEFAULT_LENGTH)
+    check_size(n)
     if find_form:
         said = length is not None or not assumed
         inputs, note = with_form(mechanism, rule, inputs, n, said=said)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from dpest.ask.adjacency import AddRemoveOne
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.patterns import typical_entries
 from dpest.ask.search import Ledger
@@ -52,7 +51,7 @@ def _extremes(ledger: Ledger, n: int) -> None:
         low, high = _entry(domain, -reach), _entry(domain, reach)
         for rest in (_entry(domain, 0.0), low):
             base = [rest] * (n - 1)
-            if isinstance(ledger.adjacency, AddRemoveOne):
+            if ledger.adjacency.changes_length:
                 pairs = [([rest] * n, [*[rest] * n, end]) for end in (low, high)]
             else:
                 pairs = [([low, *base], [high, *base])]
@@ -83,7 +82,7 @@ def _mixtures(ledger: Ledger, n: int) -> None:
 
 
 def _neighbours(ledger: Ledger, base: list[Any], entry: Any) -> list[list[Any]]:
-    if isinstance(ledger.adjacency, AddRemoveOne):
+    if ledger.adjacency.changes_length:
         return [[*base, entry], [entry, *base]]
     if not base:
         return []

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.ask.adjacency import AddRemoveOne, Adjacency, AnyPair, ReplaceOne
+from dpest.ask.adjacency import AddRemoveOne, Adjacency, ReplaceOne
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.patterns import all_pairs, plain_patterns
 from dpest.ask.tables import Table
@@ -200,9 +200,9 @@ def _every_pair(
     adjacency: Adjacency, domain: Domain, budget: int, symmetric: bool
 ) -> list[tuple[str, Any, Any]] | None:
     """All pairs of a domain that can be listed, if the budget covers them."""
-    if domain.size is None or isinstance(adjacency, AddRemoveOne):
+    if domain.size is None or adjacency.changes_length:
         return None
-    if isinstance(adjacency, AnyPair) and domain.size * (domain.size - 1) > 2 * budget:
+    if adjacency.relates_all and domain.size * (domain.size - 1) > 2 * budget:
         return None
     if domain.size > _LISTABLE:  # listing the neighbours themselves would take too long
         return None

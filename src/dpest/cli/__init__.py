@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
+import signal
 import sys
+import warnings
+from typing import Any
 
 import click
 
 from dpest import __version__
+from dpest.cli.statuses import (
+    EXIT_HOLDS,
+    EXIT_INTERRUPTED,
+    EXIT_UNANSWERED,
+    EXIT_VIOLATED,
+    answered,
+)
 from dpest.errors import DpestError
+
+__all__ = [
+    "EXIT_HOLDS",
+    "EXIT_INTERRUPTED",
+    "EXIT_UNANSWERED",
+    "EXIT_VIOLATED",
+    "main",
+    "run",
+]
 
 # command -> (module, one line of help): known without importing the command.
 COMMANDS = {
@@ -21,10 +42,9 @@ COMMANDS = {
     "calibrate": ("dpest.cli.calibrate", "The least noise at which a claim still holds."),
     "convert": ("dpest.cli.convert", "From one guarantee to another, with the formula."),
     "zoo": ("dpest.cli.zoo", "The literature's mechanisms, built in."),
+    "init": ("dpest.cli.init", "A test and a CI step for the mechanisms of a project."),
     "bench": ("dpest.cli.bench", "The literature's benchmark, side by side."),
 }
-
-EXIT_HOLDS, EXIT_VIOLATED, EXIT_UNANSWERED, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 
 class LazyGroup(click.Group):
@@ -63,23 +83,31 @@ def dpest() -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line; the exit status says how the question was answered."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    with contextlib.suppress(ValueError):  # in a thread
+        signal.signal(signal.SIGTERM, _interrupt)
+    sys.exit(run(argv))
+
+
+def run(argv: list[str] | None = None) -> int:
+    """The exit status of a command line."""
+    from dpest.cli.isolation import say, silence
+
+    # Python's parser warns of odd literals in what was typed; that is refused in our words.
+    warnings.filterwarnings("ignore", category=SyntaxWarning, module="<unknown>")
     try:
-        status = dpest.main(args=argv, standalone_mode=False)
-    except click.exceptions.Abort:
-        status = EXIT_INTERRUPTED
-    except click.exceptions.Exit as stop:
-        status = stop.exit_code
-    except click.ClickException as wrong:
-        wrong.show()
-        status = EXIT_UNANSWERED
-    except DpestError as wrong:
-        click.echo(f"dpest: {wrong}", err=True)
-        status = EXIT_UNANSWERED
-    except KeyboardInterrupt:
-        click.echo("dpest: interrupted", err=True)
-        status = EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output went away (`dpest zoo | head`).
-        sys.stderr.close()
+        status = answered(lambda: dpest.main(args=argv, prog_name="dpest", standalone_mode=False))
+        say("")
+    except BrokenPipeError:  # the reader of our output went away (`dpest zoo | head`)
+        silence()
         status = EXIT_HOLDS
-    sys.exit(status if isinstance(status, int) else EXIT_HOLDS)
+    except DpestError as wrong:  # standard output takes nothing
+        say(f"dpest: {wrong}\n", err=True)
+        status = EXIT_UNANSWERED
+    return status
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt

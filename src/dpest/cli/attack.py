@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
 import click
 
-from dpest.cli import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_UNANSWERED, EXIT_VIOLATED
-from dpest.cli.audit import terminating_as_interrupt
+from dpest.attacks import protocol
+from dpest.cli import output
+from dpest.cli.isolation import isolated, limit_options
 from dpest.cli.options import (
-    check_writable,
+    absolute,
     input_of,
     parameters,
     question_options,
     running_options,
-    write,
 )
+from dpest.cli.output import check_writable, echo, write
 from dpest.cli.progress import showing_progress
-from dpest.cli.targets import load
+from dpest.cli.statuses import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_UNANSWERED, EXIT_VIOLATED
+from dpest.cli.targets import audited
 from dpest.evidence import Evidence
+from dpest.execution.supervision import Limits
 
-METHODS = ("sequential", "sniper", "statdp", "finder", "scores", "recorded")
+
+class AttackName(click.ParamType):
+    """The name of an attack on the list, which other packages may add to."""
+
+    name = "attack"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return f"[{'|'.join(protocol.names())}]"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        if value not in protocol.names():
+            self.fail(f"{value!r} is not one of {', '.join(protocol.names())}", param, ctx)
+        return str(value)
 
 
 @click.command()
 @click.argument("target")
-@click.option("--method", type=click.Choice(METHODS), help="Default: sequential; with δ: scores.")
+@click.option("--method", type=AttackName(), help="Default: sequential; with δ: scores.")
 @click.option("--pair", nargs=2, metavar="X X2", help="The two inputs; none: search for them.")
 @click.option("--epsilon", type=float, help="The claim to refute; none: bound as well as it can.")
 @click.option("--delta", type=float, help="The claim's δ.")
@@ -38,9 +54,10 @@ METHODS = ("sequential", "sniper", "statdp", "finder", "scores", "recorded")
 @running_options
 @click.option("--json", "json_path", metavar="F", help="Write the bound as JSON; - for stdout.")
 @click.option("--quiet", is_flag=True, help="No progress.")
+@limit_options
 def attack(
     target: str,
-    method: str | None,
+    limits: Limits | None,
     pair: tuple[str, str] | None,
     params: tuple[str, ...],
     json_path: str | None,
@@ -49,59 +66,92 @@ def attack(
 ) -> int:
     """A sound lower bound on the ε of TARGET, from runs of it.
 
+    Exit status: 1 if the bound exceeds the claim (given, or declared by TARGET), else 0.
+
     \b
     Example:
       dpest attack SVT6 --method sniper --budget 1e6runs
       dpest attack code.py:f --pair '[1,1,1]' '[2,0,0]' --epsilon 0.5
       dpest attack code.py:f --pair '[1,1,1]' '[2,1,1]' --epsilon 0.5 --method recorded
     """
+    check_writable(json_path)
+    question["params"] = parameters(params)
+    question["state"] = absolute(question["state"])
+    x, x2 = (input_of(text) for text in pair) if pair else (None, None)
+    work = functools.partial(_attack, target, x, x2, json_path, quiet, question)
+    unknown = {"mechanism": target, "side": "lower", "value": 0.0, "interrupted": True}
+    files = ((json_path, json.dumps(unknown, indent=2)),) if json_path else ()
+    return isolated(work, limits, quiet=quiet, unanswered=files)
+
+
+def _attack(
+    target: str, x: Any, x2: Any, json_path: str | None, quiet: bool, question: dict[str, Any]
+) -> int:
     from dpest.auditing import attack as ask
-    from dpest.report.json_report import bound
-    from dpest.report.text import cost, number, witness_lines
+    from dpest.report.json_report import bound, encoded
     from dpest.verdict import exceeds
 
-    check_writable(json_path)
-    mechanism = load(target)
-    x, x2 = (input_of(text) for text in pair) if pair else (None, None)
-    with terminating_as_interrupt(), showing_progress(quiet) as progress:
-        evidence = ask(
-            mechanism,
-            x,
-            x2,
-            method=method,  # type: ignore[arg-type]
-            params=parameters(params),
-            progress=progress,
-            **question,
-        )
+    told = [0.0]
+
+    def keep(progress: Any) -> None:
+        """Tell whoever watches of a bound that has grown."""
+        if progress.bound <= told[0]:
+            return
+        told[0] = progress.bound
+        known = {
+            "mechanism": target,
+            "side": "lower",
+            "value": progress.bound,
+            "method": progress.method,
+            "runs": progress.runs,
+            "seconds": progress.seconds,
+            "standing": f"confidence {1 - question['alpha']:.12g}",
+            "interrupted": True,
+        }
+        line = f"ε ≥ {progress.bound:.6g} ({known['standing']}, {progress.method}), so far\n"
+        files = [(json_path, encoded(known))] if json_path else []
+        output.so_far(EXIT_UNANSWERED, "" if json_path == "-" else line, files)
+
+    with audited(target) as mechanism, showing_progress(quiet, keep) as progress:
+        evidence = ask(mechanism, x, x2, progress=progress, **question)
+    interrupted = bool(evidence.details.get("interrupted"))
     if json_path:
         answer = {
             "mechanism": mechanism.name,
             "side": evidence.side,
             "adjacency": evidence.details.get("adjacency"),
+            "interrupted": interrupted,
             **(bound(evidence) or {}),
         }
-        write(json_path, json.dumps(answer, indent=2, ensure_ascii=False))
+        write(json_path, encoded(answer))
     if not evidence.standing.is_bound:
         return _show_finding(evidence, json_path)
-    violated = exceeds(evidence, question["epsilon"])
+    limit = evidence.details.get("limit")
+    violated = exceeds(evidence, limit)
     if json_path != "-":
-        said = "violates" if violated else "does not contradict"
-        claim = f"; {said} the claim {question['epsilon']:g}" if question["epsilon"] else ""
-        click.echo(
-            f"{evidence.measure} ≥ {number(evidence.value)} ({evidence.standing}, "
-            f"{evidence.method}, {cost(evidence)}, seed {evidence.seed}){claim}"
-        )
-        adjacency = evidence.details.get("adjacency")
-        neighbours = [f"neighbours: {adjacency}"] if adjacency else []
-        for line in [*witness_lines(evidence), *neighbours, *evidence.notes]:
-            click.echo(f"  {line}")
-        if evidence.witness.replay:
-            click.echo("\nTo see it again, in Python:")
-            for line in evidence.witness.replay.rstrip().splitlines():
-                click.echo(f"  {line}".rstrip())
-    if evidence.details.get("interrupted"):
+        _say(evidence, limit, violated)
+    if interrupted:
         return EXIT_INTERRUPTED
     return EXIT_VIOLATED if violated else EXIT_HOLDS
+
+
+def _say(evidence: Evidence, limit: float | None, violated: bool) -> None:
+    from dpest.report.text import cost, number, witness_lines
+
+    said = "violates" if violated else "does not contradict"
+    claim = "" if limit is None else f"; {said} the claim {limit:g}"
+    echo(
+        f"{evidence.measure} ≥ {number(evidence.value)} ({evidence.standing}, "
+        f"{evidence.method}, {cost(evidence)}, seed {evidence.seed}){claim}"
+    )
+    adjacency = evidence.details.get("adjacency")
+    neighbours = [f"neighbours: {adjacency}"] if adjacency else []
+    for line in [*witness_lines(evidence), *neighbours, *evidence.notes]:
+        echo(f"  {line}")
+    if evidence.witness.replay:
+        echo("\nTo see it again, in Python:")
+        for line in evidence.witness.replay.rstrip().splitlines():
+            echo(f"  {line}".rstrip())
 
 
 def _show_finding(evidence: Evidence, json_path: str | None) -> int:
@@ -116,11 +166,11 @@ def _show_finding(evidence: Evidence, json_path: str | None) -> int:
         found = len(recorded["findings"])
         said = f"{found} finding{'s' if found != 1 else ''}" if found else "nothing found"
         value = f"costs {number(evidence.value)} on this pair"
-        click.echo(
+        echo(
             f"GREY BOX: {said}; {evidence.measure} {value} (a finding, not a bound; "
             f"{cost(evidence)}, seed {evidence.seed})"
         )
         for line in [*witness_lines(evidence), *evidence.notes]:
-            click.echo(f"  {line}")
+            echo(f"  {line}")
     clean = recorded["complete"] and not recorded["findings"]
     return EXIT_HOLDS if clean else EXIT_UNANSWERED

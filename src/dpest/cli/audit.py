@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import json
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from dpest.cli import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_UNANSWERED, EXIT_VIOLATED
-from dpest.cli.options import (
-    check_writable,
-    lengths,
-    parameters,
-    question_options,
-    running_options,
-    write,
-)
+from dpest.ask.declaration import Mechanism
+from dpest.cli import output
+from dpest.cli.isolation import isolated, limit_options
+from dpest.cli.options import absolute, lengths, parameters, question_options, running_options
+from dpest.cli.output import check_writable, write
 from dpest.cli.progress import showing_progress
-from dpest.cli.targets import load
-from dpest.errors import DpestError, InputError
+from dpest.cli.statuses import (
+    EXIT_HOLDS,
+    EXIT_INTERRUPTED,
+    EXIT_UNANSWERED,
+    EXIT_VIOLATED,
+    worst,
+)
+from dpest.cli.targets import all_audited
+from dpest.errors import InputError
+from dpest.execution.supervision import Limits
 from dpest.verdict import Verdict
 
 
@@ -51,25 +56,41 @@ from dpest.verdict import Verdict
 @running_options
 @click.option("--json", "json_path", metavar="F", help="Write the verdict as JSON; - for stdout.")
 @click.option("--html", "html_path", metavar="F", help="Write the report as one HTML page.")
+@click.option("--sarif", "sarif_path", metavar="F", help="Write what code hosts show at the line.")
+@click.option("--summary", "summary_path", metavar="F", help="Write a table in Markdown.")
+@click.option("--badge", "badge_path", metavar="F", help="Write a badge as SVG.")
 @click.option("--replay", "replay_path", metavar="F", help="Write a script that shows a violation.")
 @click.option("--baseline", metavar="F", help="An earlier JSON report to compare with.")
 @click.option("--quiet", is_flag=True, help="The answer in one line.")
 @click.option("--verbose", is_flag=True, help="All evidence, and the whole proof.")
+@click.option(
+    "--require",
+    type=click.Choice(["settled"]),
+    help="settled: exit with 2 where the claim is neither proved nor refuted.",
+)
+@limit_options
 def audit(
     targets: tuple[str, ...],
+    limits: Limits | None,
     length: str | None,
     params: tuple[str, ...],
     json_path: str | None,
     html_path: str | None,
+    sarif_path: str | None,
+    summary_path: str | None,
+    badge_path: str | None,
     replay_path: str | None,
     baseline: str | None,
     quiet: bool,
     verbose: bool,
+    require: str | None,
     **question: Any,
 ) -> int:
     """How private is TARGET? A lower and an upper bound, with what shows them.
 
-    Several targets give one line each.
+    TARGET is a name of the zoo, file.py:function, package.module:function, or file.py for all that
+    it declares. Several targets give one line each. Exit status: 1 if one is violated, else 2 if
+    one could not be answered, else 0.
 
     \b
     Examples:
@@ -77,54 +98,158 @@ def audit(
       dpest audit SVT6 --length 1..10
       dpest audit code.py:noisy_mean --epsilon 1 --adjacency replace_one --html report.html
     """
-    from rich.console import Console
-
-    from dpest.auditing import audit as ask
-    from dpest.report.text import headline, show
-
-    for path in (json_path, html_path, replay_path):
+    review = Review(sarif_path, summary_path, badge_path)
+    for path in (json_path, html_path, replay_path, *review):
         check_writable(path)
-    if len(targets) > 1 and (json_path or html_path or replay_path or baseline):
-        raise InputError("--json, --html, --replay and --baseline go with one target")
+    several = len(targets) > 1
+    if several and (json_path or html_path or replay_path or baseline or any(review)):
+        raise InputError(
+            "--json, --html, --sarif, --summary, --badge, --replay and --baseline go with "
+            "one target"
+        )
+    question["length"] = lengths(length)
+    question["params"] = parameters(params)
+    question["state"] = absolute(question["state"])
     earlier = read_baseline(baseline)
-    console = Console(stderr=json_path == "-")
-    worst = EXIT_HOLDS
+    view = View(
+        json_path, html_path, replay_path, review, quiet, verbose, require, earlier, several
+    )
+    if several and limits is not None:
+        importlib.import_module("dpest.auditing")  # once, for all copies of this process
+    statuses = []
     for target in targets:
-        try:
-            mechanism = load(target)
-            with terminating_as_interrupt(), showing_progress(quiet) as progress:
-                verdict = ask(
-                    mechanism,
-                    length=lengths(length),
-                    params=parameters(params),
-                    progress=progress,
-                    **question,
+        work = functools.partial(view.audit, target, question)
+        label = f"{target}: " if several else ""
+        unknown = view.unknown(target, question["seed"])
+        statuses.append(isolated(work, limits, quiet=quiet, unanswered=unknown, label=label))
+        if statuses[-1] == EXIT_INTERRUPTED:
+            break
+    return worst(statuses)
+
+
+class Review(NamedTuple):
+    """Files for a pull request."""
+
+    sarif: str | None
+    summary: str | None
+    badge: str | None
+
+    def write(self, audits: Sequence[tuple[Mechanism, Verdict]]) -> None:
+        if not any(self):
+            return
+        from dpest.report.sarif import Audited, badge, markdown, sarif
+
+        made = [Audited(*audit) for audit in audits]
+        if self.sarif:
+            write(self.sarif, sarif(made))
+        if self.summary:
+            write(self.summary, markdown(made))
+        if self.badge:
+            write(self.badge, badge([verdict for _, verdict in made]))
+
+
+@dataclass(frozen=True)
+class View:
+    """How the answers of one command line are shown, and where they are written."""
+
+    json_path: str | None
+    html_path: str | None
+    replay_path: str | None
+    review: Review
+    quiet: bool
+    verbose: bool
+    require: str | None
+    earlier: dict[str, Any] | None
+    several: bool
+
+    def audit(self, target: str, question: dict[str, Any]) -> int:
+        """Ask the question about one target, and say the answer."""
+        from dpest.auditing import audit as ask
+
+        told: list[int] = []
+
+        def keep(progress: Any) -> None:
+            """Tell whoever watches, each time that there is more evidence."""
+            if progress.so_far is None:
+                return
+            verdict = progress.so_far()
+            if told != [len(verdict.evidence)]:
+                told[:] = [len(verdict.evidence)]
+                self.so_far(verdict)
+
+        audits = []
+        with all_audited(target) as mechanisms, showing_progress(self.quiet, keep) as progress:
+            if len(mechanisms) > 1 and (self.json_path or self.html_path or self.replay_path):
+                raise InputError(
+                    f"{target} declares {len(mechanisms)} mechanisms: --json, --html and "
+                    f"--replay go with one, as {target}:{mechanisms[0].name}"
                 )
-        except DpestError as wrong:
-            if len(targets) == 1:
-                raise
-            click.echo(f"dpest: {target}: {wrong}", err=True)
-            worst = max(worst, EXIT_UNANSWERED)
-            continue
-        if json_path:
-            write(json_path, verdict.to_json())
-        if html_path:
-            write(html_path, verdict.to_html())
-        if replay_path:
-            write_replay(replay_path, verdict)
-        if len(targets) > 1:
+            view = replace(self, several=self.several or len(mechanisms) > 1)
+            statuses = []
+            for mechanism in mechanisms:
+                verdict = ask(mechanism, progress=progress, **question)
+                audits.append((mechanism, verdict))
+                # Runs the code too, for pictures and demonstrations.
+                statuses.append(view.show(verdict))
+            self.review.write(audits)
+            return worst(statuses)
+
+    def show(self, verdict: Verdict) -> int:
+        from dpest.report.text import headline, show
+
+        console = output.console(stderr=self.json_path == "-")
+        if self.json_path:
+            write(self.json_path, verdict.to_json())
+        if self.html_path:
+            write(self.html_path, verdict.to_html())
+        if self.replay_path:
+            write_replay(self.replay_path, verdict)
+        if self.several:
             console.print(headline(verdict), soft_wrap=True, highlight=False)
         else:
-            show(verdict, console, verbose=verbose, quiet=quiet)
-        status = exit_status(verdict)
-        if earlier is not None:
-            words, worse = compare(earlier, verdict)
+            show(verdict, console, verbose=self.verbose, quiet=self.quiet)
+        status = exit_status(verdict, self.require)
+        if self.earlier is not None:
+            words, worse = compare(self.earlier, verdict)
             console.print(words, soft_wrap=True, highlight=False)
-            status = max(status, EXIT_VIOLATED if worse else EXIT_HOLDS)
-        worst = max(worst, status if len(targets) == 1 else EXIT_HOLDS)
-        if verdict.details.get("interrupted"):
-            return EXIT_INTERRUPTED
-    return worst
+            status = worst([status, EXIT_VIOLATED if worse else EXIT_HOLDS])
+        return EXIT_INTERRUPTED if verdict.details.get("interrupted") else status
+
+    def so_far(self, verdict: Verdict) -> None:
+        """What to say should this process be ended before it can."""
+        from dpest.report.text import headline
+
+        note = "stopped: the bounds are valid, the search is not complete"
+        stopped = replace(
+            verdict,
+            notes=(*verdict.notes, note),
+            demonstrating=None,  # it takes time, and nobody may ever ask
+            details={**verdict.details, "interrupted": True},
+        )
+        files = [(self.json_path, stopped.to_json())] if self.json_path else []
+        lines = "" if self.json_path == "-" else f"{headline(stopped)}\n"
+        output.so_far(exit_status(stopped, "settled"), lines, files)
+
+    def unknown(self, target: str, seed: int) -> tuple[tuple[str, str], ...]:
+        """The JSON of a question that was given up before it was understood."""
+        if self.json_path is None:
+            return ()
+        report: dict[str, Any] = {
+            "format": "dpest-verdict/1",
+            "mechanism": target,
+            "parameters": {},
+            "adjacency": "unknown",
+            "claim": None,
+            "status": "unsettled",
+            "lower": None,
+            "upper": None,
+            "evidence": [],
+            "notes": ["stopped before anything was established"],
+            "seed": seed,
+            "seconds": 0.0,
+            "interrupted": True,
+        }
+        return ((self.json_path, json.dumps(report, indent=2)),)
 
 
 def write_replay(path: str, verdict: Verdict) -> None:
@@ -137,14 +262,22 @@ def write_replay(path: str, verdict: Verdict) -> None:
         if verdict.violated
         else "nothing is violated"
     )
-    click.echo(f"dpest: {path} was not written: {reason}", err=True)
+    output.echo(f"dpest: {path} was not written: {reason}", err=True)
 
 
-def exit_status(verdict: Verdict) -> int:
-    """1 if the claim is violated, 2 if there is no bound at all to answer with, 0 otherwise."""
-    if verdict.violated or verdict.floating_point_violated:
+def exit_status(verdict: Verdict, require: str | None = None) -> int:
+    """1 if the claim is violated, 2 if there is no bound at all to answer with, 0 otherwise.
+
+    Of several lengths, one that is violated is enough. `require` "settled": 2 where nothing says
+    whether the claim holds.
+    """
+    rows = verdict.details.get("growth", {}).get("rows", ())
+    violated = verdict.violated or any(row["status"] == "violated" for row in rows)
+    if violated or verdict.floating_point_violated:
         return EXIT_VIOLATED
     if verdict.lower is None and verdict.upper is None:
+        return EXIT_UNANSWERED
+    if require == "settled" and verdict.status == "unsettled":
         return EXIT_UNANSWERED
     return EXIT_HOLDS
 
@@ -187,17 +320,3 @@ def compare(earlier: dict[str, Any], verdict: Verdict) -> tuple[str, bool]:
         words += f"; the lower bound rose from {low['was']} to {low['is']}"
     worse = worse or (was in ("exact", "proved") and is_ == "unsettled")
     return words, worse
-
-
-@contextmanager
-def terminating_as_interrupt() -> Iterator[None]:
-    """SIGTERM ends the work as Ctrl-C does: with the bound so far."""
-
-    def interrupt(signum: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)

@@ -1,4 +1,4 @@
-"""dpest bench: the literature's benchmark."""
+"""dpest bench: the literature's benchmark, and the one of released libraries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from dpest.cli import EXIT_HOLDS, EXIT_VIOLATED
 from dpest.cli.options import check_writable, write
 
-BENCHMARKS = ("literature",)
+BENCHMARKS = ("literature", "libraries")
 
 
 @click.command()
@@ -28,6 +28,14 @@ BENCHMARKS = ("literature",)
 @click.option("--markdown", "markdown_path", metavar="F", help="Write docs/results.md.")
 @click.option("--cache", metavar="F", default=".dpest-cache/literature.jsonl", show_default=True)
 @click.option("--no-cache", is_flag=True, help="Compute everything anew.")
+@click.option("--seconds", type=float, default=3.0, show_default=True, help="libraries: per bound.")
+@click.option(
+    "--python",
+    "python_paths",
+    multiple=True,
+    metavar="LIBRARY=PATH",
+    help="libraries: another interpreter, for a library that doesn't go with the others.",
+)
 def bench(
     name: str,
     only: tuple[str, ...],
@@ -40,22 +48,31 @@ def bench(
     markdown_path: str | None,
     cache: str,
     no_cache: bool,
+    seconds: float,
+    python_paths: tuple[str, ...],
 ) -> int:
     """Every mechanism of the literature, by every engine, beside what was published.
 
     Two of our engines that contradict each other on any row fail the command.
+    `libraries`: mechanisms and queries of the privacy libraries that are installed; a row that is
+    violated without a known cause fails the command.
 
     \b
     Example:
       dpest bench literature --engines exact
       dpest bench literature --html results.html --markdown docs/results.md
+      dpest bench libraries --only diffprivlib
+      dpest bench libraries --markdown docs/libraries.md --python tmlt.core=/venvs/t/bin/python
     """
+    if name == "libraries":
+        return _libraries(only, seed, seconds, workers or 2, python_paths, json_path, markdown_path)
     from rich.console import Console
     from rich.table import Table as Grid
 
-    from dpest.literature import bench as benchmark
-    from dpest.literature import pictures, table
-    from dpest.literature.cells import ENGINES, EXACT_ENGINES, PICTURES, Settings
+    _find_benchmarks()
+    from literature_benchmark import bench as benchmark
+    from literature_benchmark import pictures, table
+    from literature_benchmark.cells import ENGINES, EXACT_ENGINES, PICTURES, Settings
 
     for path in (json_path, html_path, markdown_path):
         check_writable(path)
@@ -90,9 +107,9 @@ def bench(
     if json_path:
         write(json_path, json.dumps(table.as_json(cells, settings, problems), indent=1))
     if html_path:
-        write(html_path, table.page(result, settings, **about))  # type: ignore[arg-type]
+        write(html_path, table.page(result, settings, **about))
     if markdown_path:
-        write(markdown_path, table.markdown(result, settings, **about))  # type: ignore[arg-type]
+        write(markdown_path, table.markdown(result, settings, **about))
     if json_path != "-":
         out = Console()
         for head, lines in (
@@ -109,4 +126,74 @@ def bench(
         out.print(f"{len(cells)} cells, {spent:.0f} s of work, {seconds:.0f} s by the clock")
     for problem in problems:
         click.echo(f"DISAGREEMENT: {problem}", err=True)
+    return EXIT_VIOLATED if problems else EXIT_HOLDS
+
+
+def _find_benchmarks() -> None:
+    """The benchmark of the literature is no part of the library: it lies in a checkout."""
+    import dpest
+
+    places = (Path(dpest.__file__).parents[2] / "benchmarks", Path.cwd() / "benchmarks")
+    for place in places:
+        if (place / "literature_benchmark").is_dir():
+            sys.path.insert(0, str(place))
+            return
+    raise click.UsageError(
+        "the benchmark of the literature lies beside the library's source: run this in a checkout"
+    )
+
+
+def _libraries(
+    only: tuple[str, ...],
+    seed: int,
+    budget: float,
+    workers: int,
+    python_paths: tuple[str, ...],
+    json_path: str | None,
+    markdown_path: str | None,
+) -> int:
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+    from dpest.libraries import bench as benchmark
+    from dpest.libraries import table
+    from dpest.libraries.cell import Settings
+
+    for path in (json_path, markdown_path):
+        check_writable(path)
+    rows = benchmark.select(only)
+    python = benchmark.interpreters(python_paths)
+    started = time.monotonic()
+    told = Console(stderr=True)
+
+    def done(cell: dict[str, object]) -> None:
+        told.print(f"{cell['library']}: {cell['row']}: {table.result(cell)}", highlight=False)
+
+    cells, missing = benchmark.run(
+        rows,
+        settings=Settings(seconds=budget, seed=seed),
+        python=python,
+        workers=workers,
+        done=done,
+    )
+    spent = time.monotonic() - started
+    problems = benchmark.unexplained(cells)
+    command = "dpest bench libraries" + "".join(f" --only {o!r}" for o in only)
+    if json_path:
+        answer = {"cells": cells, "missing": missing, "unexplained": problems, "seconds": spent}
+        write(json_path, json.dumps(answer, indent=1, ensure_ascii=False))
+    if markdown_path:
+        text = table.markdown(cells, missing, command=command, seconds=spent, workers=workers)
+        write(markdown_path, text)
+    if json_path != "-":
+        out = Console()
+        grid = Grid("library", *table.HEAD, box=None)
+        for cell in cells:
+            grid.add_row(cell["library"], *table.texts(cell))
+        out.print(grid)
+        for library, reason in missing.items():
+            out.print(f"not installed: {library} ({reason})", soft_wrap=True, highlight=False)
+        out.print(f"{len(cells)} rows, {spent:.0f} s by the clock", highlight=False)
+    for problem in problems:
+        click.echo(f"UNEXPLAINED: {problem}", err=True)
     return EXIT_VIOLATED if problems else EXIT_HOLDS

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import functools
 from typing import Any
 
 import click
 
-from dpest.cli.options import check_writable, parameters, write
-from dpest.cli.targets import load
+from dpest.cli.isolation import isolated, limit_options
+from dpest.cli.options import parameters
+from dpest.cli.output import check_writable, echo, write
+from dpest.cli.targets import audited
+from dpest.execution.supervision import Limits
 
 
 @click.command()
@@ -21,8 +24,13 @@ from dpest.cli.targets import load
 @click.option("--domain", metavar="D", help="The inputs, as in `dpest audit`.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--json", "json_path", metavar="F", help="Write the answer as JSON; - for stdout.")
+@limit_options
 def calibrate(
-    target: str, param: str, params: tuple[str, ...], json_path: str | None, **question: Any
+    target: str,
+    limits: Limits | None,
+    params: tuple[str, ...],
+    json_path: str | None,
+    **question: Any,
 ) -> int:
     """The value of P with the least noise at which ε ≤ E is proved or holds exactly.
 
@@ -30,13 +38,18 @@ def calibrate(
     Example:
       dpest calibrate SVT4 --epsilon 0.1 --param eps
     """
+    check_writable(json_path)
+    question["params"] = parameters(params)
+    return isolated(functools.partial(_calibrate, target, json_path, question), limits)
+
+
+def _calibrate(target: str, json_path: str | None, question: dict[str, Any]) -> int:
     from dpest.calibration import calibrate as ask
-    from dpest.report.json_report import bound, plain
+    from dpest.report.json_report import bound, encoded, plain
     from dpest.report.text import number, show_input
 
-    check_writable(json_path)
-    mechanism = load(target)
-    found = ask(mechanism, param=param, params=parameters(params), **question)
+    with audited(target) as mechanism:
+        found = ask(mechanism, **question)
     if json_path:
         answer = {
             "mechanism": mechanism.name,
@@ -47,9 +60,9 @@ def calibrate(
             "error": plain(found.error),
             "input": plain(found.input),
         }
-        write(json_path, json.dumps(answer, indent=2, ensure_ascii=False))
+        write(json_path, encoded(answer))
     if json_path != "-":
-        click.echo(
+        echo(
             f"{found.parameter} = {found.value:.6g}: ε ≤ {number(found.bound.value)} "
             f"({found.bound.standing}, {found.bound.method})"
         )
@@ -59,7 +72,7 @@ def calibrate(
             "differs": "share of outputs that differ from the noise-free one",
         }
         for name, value in found.error.items():
-            click.echo(f"{words[name]} {value:.4g} on {show_input(found.input)} (estimate)")
+            echo(f"{words[name]} {value:.4g} on {show_input(found.input)} (estimate)")
         for note in found.notes:
-            click.echo(f"note: {note}")
+            echo(f"note: {note}")
     return 0

@@ -41,22 +41,17 @@ def convert(
     dpest convert renyi:2,0.1 --to approx --delta 1e-5
     dpest convert gdp:1 --to renyi --alpha 8
     """
-    from dpest.errors import DpestError
     from dpest.notions.claims import parse_claim
     from dpest.notions.rules import convert as convert_claim
 
-    try:
-        done = convert_claim(
-            parse_claim(claim),
-            to,
-            delta=delta,
-            epsilon=epsilon,
-            alpha=alpha,
-            closed_form=closed_form,
-        )
-    except DpestError as problem:
-        click.echo(f"Error: {problem}", err=True)
-        raise SystemExit(2) from None
+    done = convert_claim(
+        parse_claim(claim),
+        to,
+        delta=delta,
+        epsilon=epsilon,
+        alpha=alpha,
+        closed_form=closed_form,
+    )
     if not as_json:
         click.echo(str(done))
         return

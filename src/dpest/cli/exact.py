@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import functools
 from typing import Any
 
 import click
 
-from dpest.cli.options import check_writable, input_of, parameters, write
-from dpest.cli.targets import load
+from dpest.cli.isolation import isolated, limit_options
+from dpest.cli.options import input_of, parameters
+from dpest.cli.output import check_writable, echo, write
+from dpest.cli.targets import audited
+from dpest.execution.supervision import Limits
 
 
 @click.command()
@@ -20,8 +23,10 @@ from dpest.cli.targets import load
 @click.option("--delta", type=float, help="Also the least ε at this δ.")
 @click.option("--alpha", type=float, help="Also the Rényi divergence of this order.")
 @click.option("--json", "json_path", metavar="F", help="Write the answer as JSON; - for stdout.")
+@limit_options
 def exact(
     target: str,
+    limits: Limits | None,
     pair: tuple[str, str],
     adjacency: str | None,
     params: tuple[str, ...],
@@ -37,14 +42,28 @@ def exact(
       dpest exact SVT1 --pair '[1,1,1,1,1,1,1,1,1,1]' '[2,2,2,2,2,0,0,0,0,0]'
       dpest exact LaplaceMechanism --pair '[0]' '[1]' --certify --delta 1e-5
     """
+    check_writable(json_path)
+    question = {"params": parameters(params), "adjacency": adjacency, "certify": certify}
+    x, x2 = (input_of(text) for text in pair)
+    work = functools.partial(_exact, target, x, x2, question, delta, alpha, json_path)
+    return isolated(work, limits)
+
+
+def _exact(
+    target: str,
+    x: Any,
+    x2: Any,
+    question: dict[str, Any],
+    delta: float | None,
+    alpha: float | None,
+    json_path: str | None,
+) -> int:
     from dpest.auditing import exact as ask
-    from dpest.report.json_report import plain
+    from dpest.report.json_report import encoded
     from dpest.report.text import number
 
-    check_writable(json_path)
-    mechanism = load(target)
-    x, x2 = (input_of(text) for text in pair)
-    loss = ask(mechanism, x, x2, params=parameters(params), adjacency=adjacency, certify=certify)
+    with audited(target) as mechanism:
+        loss = ask(mechanism, x, x2, **question)
     answer: dict[str, Any] = {
         "mechanism": mechanism.name,
         "x": x,
@@ -62,31 +81,31 @@ def exact(
         },
         "total_variation": loss.total_variation,
     }
-    if certify:
+    if question["certify"]:
         answer["enclosure"] = loss.enclosure
     if delta is not None:
         answer["epsilon_at_delta"] = {"delta": delta, "epsilon": loss.epsilon_at(delta)}
     if alpha is not None:
         answer["renyi"] = {"alpha": alpha, "divergence": loss.renyi(alpha)}
     if json_path:
-        write(json_path, json.dumps(plain(answer), indent=2, ensure_ascii=False))
+        write(json_path, encoded(answer))
     if json_path != "-":
-        click.echo(
+        echo(
             f"ε = {number(loss.epsilon)} (exact, {loss.mode}; error about {loss.error:.1g}); "
             f"x against x2 {number(loss.epsilon_forward)}, x2 against x "
             f"{number(loss.epsilon_backward)}"
         )
         kind = "density" if loss.witness.densities else "probability"
-        click.echo(f"witness: {loss.witness.event}")
+        echo(f"witness: {loss.witness.event}")
         if loss.witness.p is not None and loss.witness.q is not None:
-            click.echo(f"{kind} {loss.witness.p:.12g} on x, {loss.witness.q:.12g} on x2")
+            echo(f"{kind} {loss.witness.p:.12g} on x, {loss.witness.q:.12g} on x2")
         if loss.enclosure is not None:
             low, high = loss.enclosure
-            click.echo(f"enclosure: [{low!r}, {high!r}]")
+            echo(f"enclosure: [{low!r}, {high!r}]")
         for note in loss.notes:
-            click.echo(f"note: {note}")
+            echo(f"note: {note}")
         if delta is not None:
-            click.echo(f"ε at δ = {delta:g}: {number(answer['epsilon_at_delta']['epsilon'])}")
+            echo(f"ε at δ = {delta:g}: {number(answer['epsilon_at_delta']['epsilon'])}")
         if alpha is not None:
-            click.echo(f"Rényi divergence of order {alpha:g}: {number(loss.renyi(alpha))}")
+            echo(f"Rényi divergence of order {alpha:g}: {number(loss.renyi(alpha))}")
     return 0

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import ast
 import os
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 
+from dpest.cli.output import check_writable, write
 from dpest.errors import InputError
+
+__all__ = [
+    "absolute",
+    "check_writable",
+    "input_of",
+    "lengths",
+    "parameters",
+    "question_options",
+    "running_options",
+    "value_of",
+    "write",
+]
+
+
+# What `ast.literal_eval` raises on what is no literal, or one that is nested too deeply.
+_UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 
 
 def value_of(text: str) -> Any:
     """A Python literal, or the text itself: `0.1`, `[1, 2]`, `True`, `name`."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except _UNREADABLE:
         return text
 
 
@@ -38,7 +53,7 @@ def input_of(text: str) -> Any:
     """One input of a pair, written as a Python literal."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except _UNREADABLE:
         raise click.BadParameter(
             f"{text!r} is not an input; write a number or a list, such as '[1, 1, 1]'",
             param_hint="--pair",
@@ -49,48 +64,30 @@ def lengths(text: str | None) -> int | range | None:
     """`10`, or `1..20` for a range that includes both ends."""
     if text is None:
         return None
+    from dpest.ask.arguments import check_arguments
+
     first, dots, last = text.partition("..")
     try:
         if dots:
             low, high = int(first), int(last)
             if not 1 <= low <= high:
                 raise ValueError
+            check_arguments(length=high)
+            check_arguments(length=range(low, high + 1))
             return range(low, high + 1)
-        if int(text) < 1:
-            raise ValueError
+        check_arguments(length=int(text))
         return int(text)
+    except InputError:
+        raise
     except ValueError:
         raise click.BadParameter(
             f"{text!r} is not a length; write 10, or 1..20", param_hint="--length"
         ) from None
 
 
-def check_writable(path: str | None) -> None:
-    """Refuse an output path before the work, not after it."""
-    if path is None or path == "-":
-        return
-    folder = Path(path).resolve().parent
-    if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"can't write {path}: {folder} is not a folder that can be written to")
-
-
-def write(path: str, text: str) -> None:
-    """Write whole or not at all; `-` is standard output."""
-    if path == "-":
-        click.echo(text)
-        return
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.resolve().parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text if text.endswith("\n") else text + "\n")
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # mkstemp makes it private; a report is an ordinary file
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+def absolute(path: str | None) -> str | None:
+    """A path as it was meant at the start, whatever folder the audited code changes to."""
+    return None if path is None else os.path.abspath(path)
 
 
 def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,6 +106,11 @@ def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option(
                 "--state", metavar="FILE", help="Keep finished runs here; go on after a kill."
+            ),
+            click.option(
+                "--state-repair",
+                is_flag=True,
+                help="Drop the damaged blocks of the state file.",
             ),
             click.option(
                 "--device",

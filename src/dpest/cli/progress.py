@@ -8,34 +8,69 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from dpest.cli.output import send_progress
+
 PATIENCE = 1.0  # seconds before anything is shown
+_APART = 0.1  # seconds between two messages
+
+
+class ProgressLine:
+    """One line that changes; shown where standard error is a terminal."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._wanted = not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._started = time.monotonic()
+        self._status: Any = None
+
+    def show(self, method: str, stage: str, runs: int, seconds: float, bound: float) -> None:
+        if not self._wanted or time.monotonic() - self._started < PATIENCE:
+            return
+        if self._status is None:
+            from rich.console import Console
+            from rich.status import Status
+
+            self._status = Status("", console=Console(stderr=True))
+            self._status.start()
+        made = f"{runs:,} runs, " if runs else ""
+        what = f"{method}, {stage}" if stage else method
+        self._status.update(f"{what}: {made}{seconds:.0f} s, bound so far {bound:.4g}")
+
+    def hide(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
 
 
 @contextmanager
-def showing_progress(quiet: bool = False) -> Iterator[Callable[[Any], None] | None]:
-    """Yield a function that takes the engines' progress, or None where nothing is to be shown."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.status import Status
+def showing_progress(
+    quiet: bool = False, keep: Callable[[Any], None] | None = None
+) -> Iterator[Callable[[Any], None]]:
+    """Yield a function that takes the engines' progress.
 
-    started = time.monotonic()
-    status: Status | None = None
+    In a process of its own it is sent to the one that watches. `keep` gets each progress too.
+    """
+    line = ProgressLine(quiet)
+    last = 0.0
 
     def report(progress: Any) -> None:
-        nonlocal status
-        if time.monotonic() - started < PATIENCE:
+        nonlocal last
+        if keep is not None:
+            keep(progress)
+        now = time.monotonic()
+        if now - last < _APART:
             return
-        if status is None:
-            status = Status("", console=Console(stderr=True))
-            status.start()
-        runs = f"{progress.runs:,} runs, " if progress.runs else ""
-        what = f"{progress.method}, {progress.stage}" if progress.stage else progress.method
-        status.update(f"{what}: {runs}{progress.seconds:.0f} s, bound so far {progress.bound:.4g}")
+        last = now
+        fields = (
+            progress.method,
+            progress.stage,
+            int(progress.runs),
+            float(progress.seconds),
+            float(progress.bound),
+        )
+        line.show(*fields)
+        send_progress(*fields)
 
     try:
         yield report
     finally:
-        if status is not None:
-            status.stop()
+        line.hide()

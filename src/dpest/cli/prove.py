@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dpest.cli.options import check_writable, parameters, write
-from dpest.cli.targets import load
+from dpest.cli.isolation import isolated, limit_options
+from dpest.cli.options import absolute, parameters
+from dpest.cli.output import check_writable, echo, write
+from dpest.cli.targets import audited
+from dpest.execution.supervision import Limits
 
 
 @click.command()
@@ -25,19 +30,18 @@ from dpest.cli.targets import load
 @click.option("--coq", metavar="DIR", help="Write the certificate as a theorem for Coq.")
 @click.option("--json", "json_path", metavar="F", help="Write the answer as JSON; - for stdout.")
 @click.option("--explain", is_flag=True, help="The coupling in words and as a derivation.")
+@limit_options
 def prove(
     target: str,
-    adjacency: str | None,
+    limits: Limits | None,
     length: str,
     params: tuple[str, ...],
-    unit: str | None,
-    claim: str | None,
-    domain: str | None,
     certificate: str | None,
     smt: str | None,
     coq: str | None,
     json_path: str | None,
     explain: bool,
+    **question: Any,
 ) -> int:
     """The least provable ε of TARGET for all neighbouring inputs.
 
@@ -49,43 +53,52 @@ def prove(
       dpest prove ReportNoisyMax1 --length 5 --adjacency monotone --explain
       dpest prove SVT1 --coq theorems/
     """
-    from dpest.ask.domains import ANY
-    from dpest.auditing import prove as ask
-
     for path in (certificate, json_path):
         check_writable(path)
-    asked: Any = ANY
     if length.lower() != "any":
-        if not length.isdigit() or int(length) < 1:
+        if not length.isdecimal() or not length.isascii() or int(length[:20]) < 1:
             raise click.BadParameter(f"{length!r} is not a length or any", param_hint="--length")
-        asked = int(length)
-    proof = ask(
-        load(target),
-        adjacency=adjacency,
-        length=asked,
-        params=parameters(params),
-        unit=unit,
-        claim=claim,
-        domain=domain,
-    )
-    if certificate and proof.certificate is not None:
-        write(certificate, json.dumps(proof.certificate, indent=1, ensure_ascii=False))
-    quiet = "-" in (certificate, json_path)
+        question["length"] = int(length[:20])
+    question["params"] = parameters(params)
+    wanted = Wanted(certificate, absolute(smt), absolute(coq), json_path, explain)
+    return isolated(functools.partial(_prove, target, question, wanted), limits)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be written and said of a proof."""
+
+    certificate: str | None
+    smt: str | None
+    coq: str | None
+    json_path: str | None
+    explain: bool
+
+
+def _prove(target: str, question: dict[str, Any], wanted: Wanted) -> int:
+    from dpest.auditing import prove as ask
+    from dpest.report.json_report import encoded
+
+    with audited(target) as mechanism:
+        proof = ask(mechanism, **question)
+    if wanted.certificate and proof.certificate is not None:
+        write(wanted.certificate, json.dumps(proof.certificate, indent=1, ensure_ascii=False))
+    quiet = "-" in (wanted.certificate, wanted.json_path)
     if not quiet:
-        click.echo(proof.explain() if explain else proof.summary())
+        echo(proof.explain() if wanted.explain else proof.summary())
         for note in proof.notes:
-            click.echo(f"note: {note}")
-    if smt is not None and proof.certificate is not None:
-        _check_with_solvers(proof.certificate, Path(smt), quiet)
-    if coq is not None and proof.certificate is not None:
-        _write_theorem(proof.certificate, Path(coq), quiet)
-    if json_path:
-        write(json_path, json.dumps(as_json(proof), indent=2, ensure_ascii=False))
+            echo(f"note: {note}")
+    if wanted.smt is not None and proof.certificate is not None:
+        _check_with_solvers(proof.certificate, Path(wanted.smt), quiet)
+    if wanted.coq is not None and proof.certificate is not None:
+        _write_theorem(proof.certificate, Path(wanted.coq), quiet)
+    if wanted.json_path:
+        write(wanted.json_path, encoded(as_json(proof)))
     if proof.status == "refuted":
         return 1
     if proof.status == "unknown":
         if quiet:
-            click.echo(f"dpest: {proof.summary()}", err=True)
+            echo(f"dpest: {proof.summary()}", err=True)
         return 2
     return 0 if proof.proved else 2
 
@@ -98,7 +111,7 @@ def _write_theorem(certificate: Any, folder: Path, quiet: bool) -> None:
     path = folder / f"{module_name(certificate)}.v"
     path.write_text(text, encoding="utf-8")
     if not quiet:
-        click.echo(f"theorem for Coq: {path}; compile it with coqc -Q formal DP {path}")
+        echo(f"theorem for Coq: {path}; compile it with coqc -Q formal DP {path}")
 
 
 def _check_with_solvers(certificate: Any, folder: Path, quiet: bool) -> None:
@@ -113,7 +126,7 @@ def _check_with_solvers(certificate: Any, folder: Path, quiet: bool) -> None:
             answers[key] = answers.get(key, 0) + 1
     if not quiet:
         said = ", ".join(f"{k}: {v}" for k, v in sorted(answers.items()))
-        click.echo(f"SMT-LIB conditions in {folder}: {said}")
+        echo(f"SMT-LIB conditions in {folder}: {said}")
     if any(not key.endswith("unsat") for key in answers):
         raise click.ClickException("a condition was not confirmed by both solvers")
 

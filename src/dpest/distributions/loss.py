@@ -20,9 +20,12 @@ from dpest.distributions.pairs import (
 )
 from dpest.distributions.templates import independent_parts
 from dpest.distributions.witness import describe, joined
-from dpest.errors import DomainError, RefusedError
-from dpest.evidence import Witness
+from dpest.errors import DomainError, MissingExtraError, RefusedError
+from dpest.evidence import Witness, up_to_rounding
+from dpest.notebooks import as_html
 from dpest.reading.paths import Trace
+
+_QUADRATURE = 1e-12  # the error of δ where nothing was laid on a grid
 
 
 @dataclass
@@ -109,6 +112,23 @@ class ExactLoss:
                 high = middle
         return high
 
+    def sure_epsilon_at(self, delta: float) -> float:
+        """The same from below: δ counts as exceeded only where rounding can't have done it.
+
+        That is rounding of this computation (where it lays losses on a grid) and of the program's
+        own constants. A mechanism that is exactly at its δ would have ε = ∞ by the last bit.
+        """
+        if delta == 0:
+            return self.epsilon_at(0)
+        found = self.epsilon_at(min(up_to_rounding(delta), 1.0))
+        if math.isfinite(found) and found > 0:
+            return found
+        # Where losses were laid on a grid, its width is known once δ has been computed.
+        missed = self.errors["delta"]
+        if found == math.inf and missed > _QUADRATURE:
+            return self.epsilon_at(min(up_to_rounding(delta) + missed, 1.0))
+        return found
+
     def renyi(self, alpha: float) -> float:
         """The Rényi divergence of order alpha, the larger of both directions."""
         if not alpha > 0:
@@ -145,6 +165,23 @@ class ExactLoss:
     def errors(self) -> dict[str, float]:
         """Error estimates: of ε, and of δ, Rényi and the trade-off (absolute)."""
         return {"epsilon": self.error, **self._measure.errors}
+
+    def plot(self, axes: Any = None) -> Any:
+        """δ as a function of ε (extra `report`); gives the matplotlib axes."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise MissingExtraError("report", "plotting a privacy loss") from None
+        if axes is None:
+            axes = plt.figure(figsize=(5, 3.5)).add_subplot()
+        top = self.epsilon if math.isfinite(self.epsilon) else 5.0
+        epsilons = [max(top, 1e-6) * 1.1 * i / 80 for i in range(81)]
+        axes.plot(epsilons, [float(self.delta(e)) for e in epsilons])
+        axes.set(xlabel="ε", ylabel="δ(ε)", title="the pair's privacy profile")
+        return axes
+
+    def _repr_html_(self) -> str:
+        return as_html(str(self))
 
     def __str__(self) -> str:
         shown = "∞" if self.epsilon == math.inf else f"{self.epsilon:.12g}"

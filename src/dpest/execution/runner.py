@@ -21,6 +21,7 @@ from typing import Any
 
 from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError, WorkerError
+from dpest.execution.encoding import decoded, encoded
 from dpest.execution.identity import mechanism_identity, work_identity
 from dpest.execution.pools import Dask, cores, leave_global_generator, process_pool
 from dpest.execution.state import State
@@ -56,6 +57,7 @@ class Runner:
         close: Callable[[], None] | None = None,
         alive: Callable[[], bool] | None = None,
         state: str | Path | None = None,
+        repair: bool = False,
         strikes: int = 4,
         coarse: bool = False,
     ) -> None:
@@ -67,6 +69,7 @@ class Runner:
         self.strikes = strikes
         self._parts = _PARTS_IN_A_CLUSTER if coarse else _PARTS_OF_A_SHARE
         self._state_path = state
+        self._repair = repair
         self._states: dict[str, State] = {}
 
     def map_blocks(
@@ -83,7 +86,8 @@ class Runner:
         `keep` names a state and the key of this work in it: blocks that are finished there are
         not run again, those that finish are put there. `name` and `seed` are for messages.
         """
-        done: dict[int, bytes] = keep[0].finished(keep[1]) if keep else {}
+        found = keep[0].finished(keep[1]) if keep else {}
+        done: dict[int, Any] = {block: decoded(found[block]) for block in blocks if block in found}
         missing = [block for block in dict.fromkeys(blocks) if block not in done]
         if self._executor is None:
             return self._here(task, blocks, missing, done, keep)
@@ -91,22 +95,21 @@ class Runner:
         _Errand(self, packed, name, seed, keep, done).run(
             _groups(missing, math.ceil(self._parts * self.workers))
         )
-        return [pickle.loads(done[block]) for block in blocks]
+        return [done[block] for block in blocks]
 
     def _here(
         self,
         task: Callable[[int], Any],
         blocks: Sequence[int],
         missing: list[int],
-        done: dict[int, bytes],
+        done: dict[int, Any],
         keep: tuple[State, str] | None,
     ) -> list[Any]:
-        fresh: dict[int, Any] = {}
         for block in missing:
-            fresh[block] = task(block)
+            done[block] = task(block)
             if keep:
-                keep[0].keep(keep[1], [(block, pack_result(fresh[block]))])
-        return [fresh[block] if block in fresh else pickle.loads(done[block]) for block in blocks]
+                keep[0].keep(keep[1], [(block, encoded(done[block]))])
+        return [done[block] for block in blocks]
 
     # The batch reading
 
@@ -213,7 +216,8 @@ class Runner:
             return None
         identity = mechanism_identity(mechanism)
         if identity not in self._states:
-            self._states[identity] = State(self._state_path, identity, describe(mechanism))
+            name = describe(mechanism)
+            self._states[identity] = State(self._state_path, identity, name, repair=self._repair)
         return self._states[identity], work_identity(*settings)
 
     # Life
@@ -259,11 +263,13 @@ def open_runner(
     workers: int | None = None,
     cluster: str | None = None,
     state: str | Path | None = None,
+    repair: bool = False,
 ) -> Runner:
     """A runner: on all cores, on `workers` processes (1: in this one), or on a Dask cluster.
 
-    `cluster` is tcp://host:port or "local"; `state` a file that keeps finished work. Use it as a
-    context manager: it ends the processes that it started.
+    `cluster` is tcp://host:port or "local"; `state` a file that keeps finished work, whose
+    damaged blocks are dropped with `repair`. Use it as a context manager: it ends the processes
+    that it started.
     """
     if workers is not None and workers < 1:
         raise InputError(f"workers is a whole number, at least 1; got {workers}")
@@ -276,14 +282,15 @@ def open_runner(
             alive=dask.alive,
             close=dask.close,
             state=state,
+            repair=repair,
             strikes=1,  # Dask has tried several workers by then
             coarse=True,
         )
     count = workers if workers is not None else cores()
     if count == 1:
-        return Runner(state=state)
+        return Runner(state=state, repair=repair)
     rebuild = functools.partial(process_pool, count)
-    return Runner(rebuild(), workers=count, rebuild=rebuild, state=state)
+    return Runner(rebuild(), workers=count, rebuild=rebuild, state=state, repair=repair)
 
 
 def _groups(blocks: Sequence[int], parts: int) -> list[tuple[int, ...]]:
@@ -306,7 +313,7 @@ class _Errand:
         name: str,
         seed: Any,
         keep: tuple[State, str] | None,
-        done: dict[int, bytes],
+        done: dict[int, Any],
     ) -> None:
         self.runner = runner
         self.packed = packed
@@ -352,9 +359,10 @@ class _Errand:
 
     def _collect(self, group: tuple[int, ...], future: Future[Any]) -> None:
         error, results = future.result()
-        finished = list(zip(group, results, strict=False))
+        # Workers of our own send pickles; a file that somebody may hand on holds none.
+        finished = [(n, pickle.loads(result)) for n, result in zip(group, results, strict=False)]
         if self.keep and finished:
-            self.keep[0].keep(self.keep[1], finished)
+            self.keep[0].keep(self.keep[1], [(n, encoded(result)) for n, result in finished])
         self.done.update(finished)
         if error is not None:
             raise pickle.loads(error)

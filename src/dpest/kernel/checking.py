@@ -63,4 +63,5 @@ def _check(certificate: object, depth: int) -> Statement:
         header.unit,
         found.power,
         found.assumptions,
+        delta=found.delta,
     )

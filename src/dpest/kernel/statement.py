@@ -10,8 +10,8 @@ from typing import Literal
 from .adjacency import Adjacency
 from .fields import Extended
 
-Measure = Literal["epsilon", "rho", "exponential"]
-"""ε of pure differential privacy, ρ of zCDP, or e^ε (where ε itself is no rational)."""
+Measure = Literal["epsilon", "rho", "exponential", "mu2"]
+"""ε of differential privacy, ρ of zCDP, e^ε (where ε itself is no rational), μ² of Gaussian DP."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,17 @@ class Inputs:
         if any(abs(end) != inf for ends in self.ranges for end in ends):
             words += f" in {' x '.join(bounded)}"
         return words if self.width == inf else f"{words} within a range of {self.width}"
+
+
+def _short(value: Fraction) -> str:
+    """A rational, or where that is long a decimal number that is no smaller."""
+    text = str(value)
+    if len(text) <= 24:
+        return text
+    power = 0
+    while value * 10**power < 10**16:
+        power += 1
+    return f"{-((-value * 10**power) // 1)}e-{power}"
 
 
 def _end(value: Extended) -> str:
@@ -75,6 +86,8 @@ class Finding:
     power: int = 1
     """The bound is a multiple of unit^power."""
     assumptions: tuple[str, ...] = ()
+    delta: Fraction = Fraction(0)
+    """With ε: the δ of (ε, δ)-privacy."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +108,7 @@ class Statement:
     power: int
     assumptions: tuple[str, ...]
     function: str | None = None
+    delta: Fraction = Fraction(0)
 
     def about(self, function: str) -> Statement:
         """The same statement about a function whose model was found to be this one."""
@@ -104,7 +118,9 @@ class Statement:
     def bound_text(self) -> str:
         if self.measure == "exponential":
             return f"e^ε ≤ {self.bound}"
-        name = "ρ" if self.measure == "rho" else "ε"
+        name = {"rho": "ρ", "mu2": "μ²"}.get(self.measure, "ε")
+        if self.delta:
+            return f"{name} ≤ {self.bound} at δ = {_short(self.delta)}"
         if self.unit is None or self.power == 0:
             return f"{name} ≤ {self.bound}"
         power = "" if self.power == 1 else f"^{self.power}"

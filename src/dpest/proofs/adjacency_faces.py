@@ -38,37 +38,26 @@ def faces(
     `integers`: whether the data are taken to be integers, of which a ball of radius 1 moves one.
     """
     r = radius_of(adjacency, domain)
-    name = adjacency.name
-    one_moves = r <= 1 and (integers or type(domain).__name__ == "Integers")
-    if name == "l1" and not one_moves and any(d.kind == "indicator" for d in derived.values()):
+    one_moves = r <= 1 and (integers or (domain is not None and domain.integral))
+    if (
+        adjacency.spans_hull
+        and not one_moves
+        and any(d.kind == "indicator" for d in derived.values())
+    ):
         raise RefusedError(
-            "a comparison of data is counted under l1: many entries may each move a little and all "
-            "cross the threshold, so that the count moves by their number. Say what one person can "
-            "change (replace_one, add_remove_one), or that the data are integers "
+            f"a comparison of data is counted under {adjacency.name}: many entries may each move a "
+            "little and all cross the threshold, so that the count moves by their number. Say what "
+            "one person can change (replace_one, add_remove_one), or that the data are integers "
             "(domain=dpest.integers())"
         )
-    if name == "add_remove_one":
-        raise RefusedError(
-            "records that come and go (add_remove_one): only sums over them are proved, with noise "
-            "added afterwards"
-        )
-    plain: Faces
-    if name in ("linf", "any_pair"):
-        plain = [[dict.fromkeys(inputs, (-r, r))]]
-    elif name == "monotone":
-        plain = [[dict.fromkeys(inputs, (_ZERO, r))], [dict.fromkeys(inputs, (-r, _ZERO))]]
-    elif name == "l1":
-        plain = [[{q: (v, v)} for q in inputs for v in (r, -r)]]
-    elif name == "replace_one":
-        reach = [(-r, r)]
-        if math.isinf(r) and getattr(domain, "fields", None):
-            reach = [(low - high, high - low) for low, high in entry_ranges(adjacency, domain)]
-        size = len(reach)
-        rows = [inputs[i : i + size] for i in range(0, len(inputs), size)]
-        plain = [[dict(zip(row, reach, strict=True))] for row in rows]
-    else:
-        raise RefusedError(f"no proof knows the adjacency {name}")
-    return [[widened(face, derived, name) for face in group] for group in plain]
+    reach = [(-r, r)]
+    if math.isinf(r) and getattr(domain, "fields", None):
+        reach = [(low - high, high - low) for low, high in entry_ranges(adjacency, domain)]
+    size = len(reach)
+    rows = [list(inputs[i : i + size]) for i in range(0, len(inputs), size)]
+    plain: Faces = adjacency.faces(rows, r, reach)
+    cut = not adjacency.spans_hull
+    return [[widened(face, derived, cut) for face in group] for group in plain]
 
 
 def entry_ranges(adjacency: Any, domain: Any = None) -> list[tuple[Any, Any]]:
@@ -87,9 +76,9 @@ def entry_ranges(adjacency: Any, domain: Any = None) -> list[tuple[Any, Any]]:
 
 
 def widened(
-    face: Mapping[Symbol, tuple[Any, Any]], derived: Mapping[Symbol, Derived], name: str
+    face: Mapping[Symbol, tuple[Any, Any]], derived: Mapping[Symbol, Derived], cut: bool
 ) -> dict[Symbol, tuple[Any, Any]]:
-    """Add the ranges of derived data. For l1 a face is a vertex of a hull: no width cuts it."""
+    """Add the ranges of derived data; `cut`: by the widths of clips (no vertex of a hull is)."""
     result = dict(face)
     for symbol, rule in derived.items():
         if rule.kind == "indicator":
@@ -98,7 +87,7 @@ def widened(
             continue
         low = lowest(rule.of.terms, result)
         high = -lowest({s: -c for s, c in rule.of.terms.items()}, result)
-        if name != "l1" and rule.width is not None:
+        if cut and rule.width is not None:
             low, high = max(low, -rule.width), min(high, rule.width)
         result[symbol] = (min(low, _ZERO), max(high, _ZERO))
     return result

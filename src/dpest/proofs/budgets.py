@@ -103,7 +103,7 @@ def potentials_of(question: Question, found: Graph, rated: Rates, length: Any) -
 def records_of(question: Question, found: Graph, rated: Rates) -> Proof:
     """By what one record adds; where many records differ, first by a removal and an addition."""
     cases = found.world.cases
-    if question.adjacency.name == "replace_one" and may_take_two_steps(cases):
+    if question.adjacency.replaces and may_take_two_steps(cases):
         found.world.cases = replace(cases, two_steps=True)
         proof = potentials_of(question, found, rated, ANY)
         found.world.cases = cases
@@ -155,7 +155,7 @@ def _lower_unrolled(question: Question, length: int, place: int) -> Lower | None
 
 def box_of(question: Question, component: int) -> tuple[Fraction, Fraction] | None:
     """Where each datum may move, if all of them may at once."""
-    if question.adjacency.name in ("l1", "replace_one"):
+    if question.adjacency.moves_one:
         return None
     return faces(question.adjacency, [ELEMENT], {}, question.domain)[component][0][ELEMENT]
 

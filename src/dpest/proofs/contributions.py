@@ -115,14 +115,15 @@ def attained(
     for form, origin in released:
         own = [s for s in form.terms if s.kind == "noise"]
         noises += own
-        if len(own) != 1 or draws[origin[own[0]]].kind != "absolute":
+        draw = draws[origin[own[0]]] if len(own) == 1 else None
+        if draw is None or draw.kind != "absolute" or not draw.attained:
             return None
         scale = draws[origin[own[0]]].rate / abs(form.terms[own[0]])
         rates.append(({s: c for s, c in form.terms.items() if s.kind == "state"}, scale))
     if len(set(noises)) != len(noises):
         return None
     records = list(_records(cases))
-    come_and_go = question.adjacency.name == "add_remove_one"
+    come_and_go = question.adjacency.changes_length
     for a, b in itertools.product([None] if come_and_go else records, records):
         before = {} if a is None else a[1]
         moved = {cases.slots[t]: v - before.get(t, 0) for t, v in b[1].items()}

@@ -46,8 +46,11 @@ def each_entry_proof(question: Question) -> Proof | None:
 
 def _moves_one(question: Question) -> bool:
     """Whether neighbours differ in one entry at most."""
-    name, radius = question.adjacency.name, question.adjacency.radius
-    return name == "replace_one" or (name == "l1" and radius is not None and radius < 2)
+    adjacency = question.adjacency
+    if adjacency.replaces:
+        return True
+    # Of integers, less than two steps in total are one step of one entry.
+    return adjacency.spans_hull and adjacency.radius is not None and bool(adjacency.radius < 2)
 
 
 def _longer(lower: Lower, question: Question) -> Lower:

@@ -71,9 +71,9 @@ def every_length(question: Question, lengths: tuple[int, ...] = (2, 3)) -> Proof
 
     `lengths`: where a lower bound on what an argmax costs is looked for.
     """
-    if question.adjacency.name == "add_remove_one":
+    if question.adjacency.changes_length:
         return _proof_of(question, _graph_of(question, True), lengths)
-    if question.adjacency.name != "replace_one":
+    if not question.adjacency.replaces:
         return _proof_of(question, _graph_of(question, False), lengths)
     try:
         proof = _proof_of(question, _graph_of(question, False), lengths)
@@ -108,7 +108,7 @@ def _graph_of(question: Question, by_cases: bool) -> Graph:
         if not by_cases:
             raise
         text = str(error).replace("a noisy value", "a noisy or private value")
-        if "division" in text and question.adjacency.name == "add_remove_one":
+        if "division" in text and question.adjacency.changes_length:
             text = text.split(". ")[0] + (
                 ". Where records come and go the number of records is private: release a noisy sum "
                 "and a noisy count, and divide afterwards"

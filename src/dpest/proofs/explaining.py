@@ -9,6 +9,7 @@ from typing import Any
 
 from dpest.geometry.linear import Symbol
 from dpest.proofs.alignment import AffineShift, Draw
+from dpest.proofs.approximate.words import words
 from dpest.proofs.contributions import box_of_case
 from dpest.proofs.proof import Proof, shown
 from dpest.proofs.regions_of_release import release_text
@@ -232,7 +233,7 @@ def _records(proof: Proof, graph: Any, components: Any, rated: Any) -> list[str]
     two_steps = (proof.certificate or {}).get("steps") == 2
     moves = {s.target.phase: s.corner for s in part.steps if s.move.move >= 0}
     how = "what one record adds"
-    if proof.adjacency.name == "replace_one":
+    if proof.adjacency.replaces:
         how = "a removal, then an addition" if two_steps else "a difference of two of these"
     lines += [f"Neighbours differ by {how}: {len(moves)} moves. The worst for the noise:", *told]
     worst = sorted((s for s in part.steps if s.cost), key=lambda s: -s.cost)[:_WORST]
@@ -354,4 +355,5 @@ _WORDS: dict[str, Callable[..., list[str]]] = {
     "selection": _selection,
     "square": _square,
     "finite": _finite,
+    "contributions": lambda _, ledger: words(ledger),
 }

@@ -104,7 +104,7 @@ def at_length(question: Question, length: int) -> Proof:
     reason = ""
     if planned.cost is None:
         reason = "no shift of the noise that is affine in the difference keeps a release"
-        if question.adjacency.name == "replace_one" and math.isinf(
+        if question.adjacency.replaces and math.isinf(
             radius_of(question.adjacency, question.domain)
         ):
             reason += (

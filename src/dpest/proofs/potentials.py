@@ -92,7 +92,7 @@ def automata(
     components = faces(adjacency, entry, graph.world.derived, domain, integers)
     integral = any(draw.integral for draw in (draws or {}).values())
     whole = whole_data(entry, graph.world.derived, integers)
-    if adjacency.name in ("linf", "monotone", "any_pair"):
+    if not adjacency.moves_one:
         return [
             [Phase(0, c, 0, m) for m, c in enumerate(_corners(face, graph, integral, whole))]
             for (face,) in components
@@ -114,7 +114,7 @@ def corners_of(
 ) -> list[Corner]:
     """By how much the sums over records may differ, where one record is looked at case by case."""
     cases = graph.world.cases
-    found = moves(cases, adjacency.name == "add_remove_one")
+    found = moves(cases, adjacency.changes_length)
     used = (draws or {}).values()
     whole = all(not f.terms for _, values in cases.leaves for f in values.values())
     steps = whole and all(v.denominator == 1 for move in found for _, v in move)

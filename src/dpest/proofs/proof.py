@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dpest.evidence import EPSILON, PROVED, Evidence, Measure, Witness
+from dpest.notebooks import as_html
 
 Status = Literal["exact", "upper bound", "refuted", "unknown"]
 
@@ -204,7 +205,9 @@ class Proof:
         return math.nextafter(math.sqrt(2 * self.value(unit_value)), math.inf)
 
     def bound_text(self) -> str:
-        name = "ρ" if self.measure.kind == "zcdp" else "ε"
+        name = {"zcdp": "ρ", "gdp": "μ", "renyi": "the Rényi divergence"}.get(
+            self.measure.kind, "ε"
+        )
         if self.exponential is not None:
             return f"e^{name} = {self.exponential}"
         if self.bound is None:
@@ -212,7 +215,11 @@ class Proof:
         unit = ""
         if self.unit is not None:
             unit = f"·{self.unit}" + (f"^{self.power}" if self.power != 1 else "")
-        return f"{name} ≤ {self.bound}{unit}"
+        bound = str(self.bound)
+        if len(bound) > 24:
+            bound = f"{self.value():.12g}"
+        at = f" at δ = {self.measure.delta!r}" if self.measure.delta else ""
+        return f"{name} ≤ {bound}{unit}{at}"
 
     def summary(self) -> str:
         length = f"n = {self.length}" if isinstance(self.length, int) else "every length"
@@ -242,6 +249,9 @@ class Proof:
         if self.certificate is None:
             raise RefusedError(f"there is no certificate to save: {self.summary()}")
         Path(path).write_text(json.dumps(self.certificate, indent=1, ensure_ascii=False) + "\n")
+
+    def _repr_html_(self) -> str:
+        return as_html(str(self))
 
     def __str__(self) -> str:
         return self.summary()

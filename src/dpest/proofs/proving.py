@@ -13,6 +13,7 @@ from dpest.ask.adjacency import Adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.ask.domains import ANY, Form
 from dpest.ask.patterns import patterns
+from dpest.ask.questions import measured
 from dpest.errors import (
     DpestError,
     PathLimitError,
@@ -20,7 +21,9 @@ from dpest.errors import (
     ReplayError,
     UntraceableError,
 )
+from dpest.evidence import EPSILON, Measure
 from dpest.proofs import composition
+from dpest.proofs.approximate.proving import contributions, proof_of
 from dpest.proofs.each_entry import each_entry_proof
 from dpest.proofs.enumerating import enumerated_proof
 from dpest.proofs.every_length import every_length, small_lower, tells, without_bound
@@ -38,6 +41,8 @@ from dpest.reading.rewrites.post_processing import before_processing, described
 from dpest.reading.tracing.roots import Exponential
 from dpest.reading.tracing.unit import NO_VALUE, Unit
 
+_DELTA = 1e-6  # where nothing is claimed, and a bound needs one
+
 
 def prove(
     mechanism: Callable[..., Any] | Mechanism,
@@ -50,6 +55,7 @@ def prove(
     claim: Any = None,
     fallback_length: int | None = None,
     form: Form | None = None,
+    by_contributions: bool = True,
 ) -> Proof:
     """The least ε that is provable for all neighbouring inputs.
 
@@ -61,11 +67,39 @@ def prove(
 
     `form` is what the function takes (by default what the domain says): a list, an array, or one
     number. Never issued before the untouched function has agreed with the model on random inputs.
+    `by_contributions`: whether to look at what one record adds, which also bounds (ε, δ).
     """
     started = time.perf_counter()
     question = asked(mechanism, adjacency, length, params, unit, domain, claim, form)
-    proof = prove_question(question, fallback_length)
+    proof = _by_contributions(question, first=True) if by_contributions else None
+    if proof is None:
+        proof = prove_question(question, fallback_length)
+        if proof.bound is None and proof.exponential is None and by_contributions:
+            proof = _by_contributions(question, first=False) or proof
     return replace(proof, seconds=time.perf_counter() - started)
+
+
+def _by_contributions(question: Question, first: bool) -> Proof | None:
+    """By what one record adds: first for claims other than pure ε, last for all others."""
+    try:
+        claim = question.claim
+        said = None if claim is None else claim.resolve(question.mechanism.all_params)
+        measure, limit = measured(said)
+    except (DpestError, KeyError, TypeError, ValueError):
+        return None
+    if first == (measure == EPSILON):
+        return None
+    tried = [measure] if limit is not None else [measure, Measure("gdp"), Measure(delta=_DELTA)]
+    try:
+        found = contributions(question)
+    except DpestError:
+        return None
+    for one in tried:
+        try:
+            return proof_of(found, one, limit)
+        except DpestError:
+            continue
+    return None
 
 
 def prove_question(question: Question, fallback: int | None) -> Proof:
@@ -177,7 +211,7 @@ def _form(question: Question) -> str:
 
 def _at_lengths(question: Question, fallback: int | None) -> Proof:
     guard.check(question.mechanism, form=_form(question), symbols=_symbols(question))
-    if question.adjacency.name == "add_remove_one":
+    if question.adjacency.changes_length:
         return every_length(question)
     if question.length is not ANY:
         composed = _composed(question)  # the states of the parts are fewer than of all together

@@ -115,7 +115,7 @@ class Question:
     @property
     def record(self) -> Entry:
         """What one record may be."""
-        comes = self.adjacency.name == "add_remove_one"
+        comes = self.adjacency.changes_length
         # Otherwise a radius bounds how far an entry moves, not what it is.
         adjacency = self.adjacency if comes else replace(self.adjacency, radius=None)
         ranges = entry_ranges(adjacency, self.domain)
@@ -276,8 +276,10 @@ def rays_hold(
     every noise to have tails to walk into: a uniform draw that can't be shifted makes no release
     impossible (`rng.random() < 0.5 + 0.1 * x`), and lattice noise moves by whole steps.
     """
-    if question.adjacency.name == "add_remove_one":
+    if question.adjacency.changes_length:
         return False  # a ray joins inputs of one length
+    if not all(d.attained for d in draws.values()):
+        return False  # the rates bound the costs, no more
     if has_integral(draws) or any(d.rate == 0 and d.family != "coin" for d in draws.values()):
         return False
     domain = question.domain

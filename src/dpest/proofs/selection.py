@@ -87,7 +87,7 @@ def selection(
         for face in group:
             low = lowest(values, face)
             high = -lowest({s: -c for s, c in values.items()}, face)
-            if adjacency.name in ("l1", "replace_one"):
+            if adjacency.moves_one:
                 # One datum moves: the winner's, or one of the others.
                 both.append(dict(face))
                 both.append({OTHERS: (min(low, Fraction(0)), max(high, Fraction(0)))})

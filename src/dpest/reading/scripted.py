@@ -73,6 +73,8 @@ class _Run:
         return value
 
     def outcome(self, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
+        if len(outcomes) == 1:
+            return outcomes[0][0]
         value = self.script.outcome(len(self.script.log), noise, outcomes)
         self.script.log.append((noise, value))
         return value
@@ -194,9 +196,20 @@ for _name in _NAMES:
         _delegate(ScriptedState, _name)
 for _class, _base in ((ScriptedGenerator, np.random.Generator), (ScriptedState, _LEGACY)):
     for _name in dir(_base):
-        if not _name.startswith("_") and _name not in _NAMES and _name not in _class.__dict__:
-            if callable(getattr(_base, _name)) and _name not in ("spawn",):
-                _unknown(_class, _name)
+        known = _name.startswith("_") or _name in _NAMES or _name in _class.__dict__
+        if not known and callable(getattr(_base, _name)):
+            _unknown(_class, _name)
+
+
+_STANDS_FOR: dict[type, type] = {
+    ScriptedGenerator: np.random.Generator,
+    ScriptedState: _LEGACY,
+    ScriptedRandom: _RANDOM,
+}
+for _scripted, _real in _STANDS_FOR.items():
+    # Code that asks for the name of the type sees the one that it would see.
+    _scripted.__name__, _scripted.__qualname__ = _real.__name__, _real.__qualname__
+    _scripted.__module__ = _real.__module__
 
 
 def scripted_random(stage: Stage) -> ScriptedRandom:

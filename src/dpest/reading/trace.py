@@ -71,21 +71,21 @@ def trace(
     state or randomness that doesn't come from `rng`) or PathLimitError.
     """
     target = as_mechanism(mechanism).with_params(params)
-    if target.black_box:
-        raise UntraceableError(
-            f"{target.name} has no parameter called rng",
-            f"a mechanism that can be traced draws all its noise from `rng`; {SAMPLING}",
-            place_of(target.function),
-        )
     looked_at = {"noise"} | ({"data"} if symbolic or symbolic_in(x) else set())
     if any(symbolic_in(v) for v in target.params.values()):
         looked_at.add("parameter")
     given = symbols_for(x) if symbolic else x
     size = data_size(x)
     limits = Limits(max_paths, seconds, leftover, 200 + 8 * size + min(size**2, 10_000), size)
-    by_machine = _by_the_machine(target, given, limits, assume)
+    by_machine = None if target.takes_size else _by_the_machine(target, given, limits, assume)
     if by_machine is not None:
         return by_machine
+    if target.black_box:
+        raise UntraceableError(
+            f"{target.name} has no parameter called rng",
+            f"a mechanism that can be traced draws all its noise from `rng`; {SAMPLING}",
+            place_of(target.function),
+        )
     found = _read(target, given, limits, assume)
     # What the reader itself refuses, it can say more about.
     guard.check(target, form=guard.form_of(x), symbols=looked_at)

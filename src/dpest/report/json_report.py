@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
@@ -18,10 +19,17 @@ from dpest.report.sentence import sentence
 from dpest.verdict import Verdict
 
 FORMAT = "dpest-verdict/1"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def dumps(verdict: Verdict, indent: int | None = 2) -> str:
-    return json.dumps(as_dict(verdict), indent=indent, ensure_ascii=False, allow_nan=False)
+    return encoded(as_dict(verdict), indent)
+
+
+def encoded(value: Any, indent: int | None = 2) -> str:
+    """Anything as JSON text that every reader takes: no NaN, no halves of surrogate pairs."""
+    text = json.dumps(plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def as_dict(verdict: Verdict) -> dict[str, Any]:
@@ -48,6 +56,7 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "alpha": verdict.alpha,
         "seed": verdict.seed,
         "seconds": verdict.seconds,
+        "interrupted": bool(verdict.details.get("interrupted")),
         "details": plain(verdict.details),
     }
 

@@ -36,7 +36,14 @@ def symbol(measure: Measure) -> str:
 
 
 def headline(verdict: Verdict) -> str:
-    """The answer in one line."""
+    """The answer in one line, and what it is not about."""
+    raises = verdict.details.get("raises")
+    said = f"{_headline(verdict)}. It raises {'; '.join(raises)}" if raises else _headline(verdict)
+    state = verdict.details.get("state")
+    return f"{said}. It keeps state between calls: {', '.join(state[:3])}" if state else said
+
+
+def _headline(verdict: Verdict) -> str:
     machine = verdict.floating_point
     if machine is None:
         return _answer(verdict)
@@ -135,10 +142,10 @@ def advice(verdict: Verdict) -> str:
             + (f" {number(upper.value)}." if upper and math.isfinite(upper.value) else ".")
         )
     if verdict.floating_point_violated:
-        return (
-            "The mathematics holds, the machine's arithmetic doesn't: release through a mechanism "
-            "made for doubles (snapping, or discrete noise on a grid)."
-        )
+        said = "The mathematics holds, the machine's arithmetic doesn't: release through"
+        if verdict.status == "unsettled":
+            said = "Whatever the mathematics, the doubles give the input away: release through"
+        return f"{said} a mechanism made for doubles (snapping, or discrete noise on a grid)."
     if verdict.status in ("exact", "proved"):
         if claim is None:
             return "State a claim (--epsilon) to have it tested."
@@ -204,9 +211,9 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
         title = f"Floating point: {found}, ε ≥ {number(machine.value)} ({machine.standing})"
         blocks.append((title, witness_lines(machine) + list(machine.notes)))
     if verdict.recorded is not None:
-        found = len(verdict.recorded.details["recorded"]["findings"])
+        count = len(verdict.recorded.details["recorded"]["findings"])
         title = (
-            f"Grey box: {found or 'no'} finding{'' if found == 1 else 's'}, the pair costs "
+            f"Grey box: {count or 'no'} finding{'' if count == 1 else 's'}, the pair costs "
             f"{number(verdict.recorded.value)} (no bound; {cost(verdict.recorded)})"
         )
         blocks.append((title, witness_lines(verdict.recorded) + list(verdict.recorded.notes)))

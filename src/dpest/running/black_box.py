@@ -96,7 +96,7 @@ def _single(target: Mechanism, x: Any, count: int, clock: Clock) -> Samples:
             raised = RaisedRuns.joined(raised, RaisedRuns(error, 1))
         finally:
             clock.stop()
-    found = Samples.from_outputs(outputs)
+    found = Samples.from_outputs(outputs, bool(target.about.get("plain")))
     return Samples(found.size, found.groups, found.notes, raised)
 
 

@@ -99,8 +99,8 @@ class Samples:
         self.raised = raised
 
     @staticmethod
-    def from_outputs(outputs: Sequence[Any]) -> Samples:
-        """Columns from Python outputs, as a black box returns them."""
+    def from_outputs(outputs: Sequence[Any], typed: bool = False) -> Samples:
+        """Columns from Python outputs, as a black box returns them (`typed`: see `flatten`)."""
         # Most outputs are a scalar or a flat list: the types of its parts then give the skeleton,
         # and taking every output apart would cost more than many a mechanism.
         by_types: dict[Any, list[int]] = {}
@@ -115,7 +115,7 @@ class Samples:
         pieces: dict[Skeleton, list[tuple[list[int], list[Any]]]] = {}
         for types, positions in by_types.items():
             if _flat(types):
-                skeleton, _ = flatten(outputs[positions[0]])
+                skeleton, _ = flatten(outputs[positions[0]], typed)
                 if isinstance(skeleton, Leaf):
                     leaves: list[Any] = [[outputs[i] for i in positions]]
                 else:
@@ -123,7 +123,7 @@ class Samples:
                 pieces.setdefault(skeleton, []).append((positions, leaves))
                 continue
             for i in positions:
-                skeleton, values = flatten(outputs[i])
+                skeleton, values = flatten(outputs[i], typed)
                 pieces.setdefault(skeleton, []).append(([i], [[value] for value in values]))
         groups = []
         for skeleton, some in pieces.items():
@@ -194,7 +194,7 @@ class Samples:
         found: list[tuple[Hashable, Any, np.ndarray]] = []
         local: list[tuple[Group, np.ndarray, int]] = []
         for group in self.groups:
-            codes, first = _discrete_codes(group)
+            codes, first = discrete_codes(group)
             local.append((group, codes, len(found)))
             for position in first.tolist():
                 found.append((_key(group, position), group.output(position), codes))
@@ -247,7 +247,7 @@ class Samples:
         return outputs
 
 
-def _discrete_codes(group: Group) -> tuple[np.ndarray, np.ndarray]:
+def discrete_codes(group: Group) -> tuple[np.ndarray, np.ndarray]:
     """Codes 0, 1, ... of a group's rows by their discrete columns, and a position of each."""
     codes = np.zeros(len(group.rows), dtype=np.int64)
     span = 1

@@ -8,12 +8,24 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
 from typing import Any
 
 from dpest.errors import TimeLimitError, user_line
 
 DEFAULT_SECONDS = 30.0
+_one_call: ContextVar[float | None] = ContextVar("one_call", default=None)
+
+
+@contextmanager
+def one_call(seconds: float) -> Iterator[None]:
+    """Let one call take `seconds` inside, wherever no other limit was asked for."""
+    before = _one_call.set(seconds)
+    try:
+        yield
+    finally:
+        _one_call.reset(before)
 
 
 class Expired(BaseException):
@@ -45,6 +57,9 @@ def limited(seconds: float, name: str) -> Iterator[Clock]:
     In the main thread a timer signal interrupts even a call that sleeps; elsewhere a second thread
     raises the exception, which takes effect at the next line of Python.
     """
+    chosen = _one_call.get()
+    if seconds == DEFAULT_SECONDS and chosen is not None:
+        seconds = chosen
     clock = Clock(seconds)
     by_signal = (
         threading.current_thread() is threading.main_thread()

@@ -9,15 +9,15 @@ its label away, and otherwise one of epsilon-DP (Kairouz, Oh and Viswanath 2015)
 be right and at the very ends.
 
 Three ways to look (both ends at once, the top, the bottom) share alpha. Each looks at many k. Its
-statistic is the least of the p-values at each k, whose distribution is known exactly: as k grows,
-the number of wrong labels is a random walk with independent steps.
+statistic is the least of the weighted p-values at each k, whose distribution is known exactly: as k
+grows, the number of wrong labels is a random walk with independent steps.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +26,19 @@ from scipy.stats import binom
 
 from dpest.stats._checks import check_alpha
 from dpest.stats.binomial import log_pmf
-from dpest.stats.one_run import shuffled_order
+from dpest.stats.ranks import insiders_below
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.intp]
 
 #: Parts of alpha for both ends together, for the top and for the bottom.
-WAYS = (("both", 0.6), ("top", 0.2), ("bottom", 0.2))
+WAYS = (("both", 0.4), ("top", 0.3), ("bottom", 0.3))
 # Part of alpha that pays for more runs that give themselves away than are reckoned with.
 _REVEALED_SHARE = 0.01
 _FIRST, _RATIO = 6, 1.4
+# Looks at which so many wrong labels are expected get most of the weight: at fewer, nothing can be
+# refuted; at more, the scores are seldom the most telling ones.
+_TELLING, _REST = (2.5, 40.0), 0.15
 # Beyond so many wrong labels the walks take long: there, the p-values are added up instead.
 _WALKED = 1500
 _TOLERANCE = 2e-4
@@ -93,7 +96,7 @@ class ExtremeLabels:
             most = int(binom.isf(_REVEALED_SHARE * alpha, self.runs, delta))
             left = float(binom.sf(most, self.runs, delta))
         if left + looks * _least(way, most, *wrong)[0] <= alpha:
-            return True  # even if the looks were added up
+            return True  # even if the looks were added up, as weights are at most 1
         if most == 0 or most > 4:
             return left + _chance_of_least(way, most, *wrong) <= alpha
         chances = binom.pmf(np.arange(most + 1), self.runs, delta)
@@ -126,7 +129,7 @@ class ExtremeLabels:
 
 
 def _least(way: Looks, revealed: int, top: float, bottom: float) -> tuple[float, Counts, float]:
-    """The least p-value of all looks if so many labels were given away; and the looks' binomials.
+    """The least weighted p-value of all looks if so many labels were given away; their binomials.
 
     Of labels that are given away none is wrong; they are taken from the side where more would be.
     """
@@ -139,17 +142,26 @@ def _least(way: Looks, revealed: int, top: float, bottom: float) -> tuple[float,
             rest = np.maximum(revealed - k_bottom, 0)
             k_bottom, k_top = np.maximum(k_bottom - revealed, 0), np.maximum(k_top - rest, 0)
     n, chance = _mixed(k_top, k_bottom, top, bottom)
-    return float(_lower_tail(way.wrong, n, chance).min(initial=1.0)), n, chance
+    weighted = _lower_tail(way.wrong, n, chance) / _weights(n, chance)
+    return float(weighted.min(initial=math.inf)), n, chance
+
+
+def _weights(n: Counts, chance: float) -> Floats:
+    """The looks' weights, from what the hypothesis expects alone."""
+    expected = n * chance
+    telling = (expected >= _TELLING[0]) & (expected <= _TELLING[1])
+    return np.where(telling | (not telling.any()), 1.0, _REST)
 
 
 def _chance_of_least(way: Looks, revealed: int, top: float, bottom: float) -> float:
-    """P(some look's p-value is as small as the least one seen)."""
+    """P(some look's weighted p-value is as small as the least one seen)."""
     least, n, chance = _least(way, revealed, top, bottom)
     if least >= 0.5:
         return 1.0
-    limits = _most_with(least, n, chance)
+    levels = least * _weights(n, chance)
+    limits = _most_with(levels, n, chance)
     if limits.max() > _WALKED:
-        return min(1.0, least * len(n))
+        return min(1.0, float(levels.sum()))
     return _crossing(limits, n, chance)
 
 
@@ -169,13 +181,13 @@ def _lower_tail(wrong: Counts, n: Counts, chance: float) -> Floats:
     return np.where(inner, tail, 1.0)
 
 
-def _most_with(level: float, n: Counts, chance: float) -> Counts:
-    """The largest numbers of wrong labels with a p-value of at most `level`; -1 if none has."""
-    level *= 1.0 + 1e-9  # rounding must not leave out the look that was the least
+def _most_with(levels: Floats, n: Counts, chance: float) -> Counts:
+    """The largest numbers of wrong labels with p-values of at most `levels`; -1 if none has."""
+    levels = levels * (1.0 + 1e-9)  # rounding must not leave out the look that was the least
     low, high = np.full(len(n), -1), n.copy()
     while (high - low > 1).any():
         middle = (low + high) // 2
-        small = (_lower_tail(np.maximum(middle, 0), n, chance) <= level) & (middle >= 0)
+        small = (_lower_tail(np.maximum(middle, 0), n, chance) <= levels) & (middle >= 0)
         low, high = np.where(small, middle, low), np.where(small, high, middle)
     return low
 
@@ -204,31 +216,35 @@ def _crossing(limits: Counts, n: Counts, chance: float) -> float:
 
 
 def extreme_labels(
-    scores: Floats, inside: NDArray[np.bool_], share: float, rng: np.random.Generator
+    inside: Floats, outside: Floats, share: float, rng: np.random.Generator
 ) -> ExtremeLabels:
     """Labels from both ends of scores whose inputs a coin picked (inside with chance `share`).
 
     Equal scores are put in an order by `rng`, which knows nothing of the labels.
     """
-    runs = len(scores)
-    labels = inside[shuffled_order(scores, rng)]
-    # outside_above[k]: labels "outside" among the k highest; inside_below[k] among the k lowest.
-    outside_above = np.concatenate([[0], np.cumsum(~labels[::-1])])
-    inside_below = np.concatenate([[0], np.cumsum(labels)])
+    runs = len(inside) + len(outside)
     sizes = _sizes(runs)
     looks = []
     for name, part in WAYS:
         top = sizes if name != "bottom" else np.zeros_like(sizes)
         bottom = sizes if name != "top" else np.zeros_like(sizes)
         if name == "both":
-            if len(sizes) and share != 0.5:
+            if share != 0.5:
                 top = np.maximum(1, np.round(2.0 * share * sizes)).astype(np.intp)
                 bottom = np.maximum(1, 2 * sizes - top)
             fits = top + bottom <= runs
             top, bottom = top[fits], bottom[fits]
-        wrong = outside_above[top] + inside_below[bottom]
-        looks.append(Looks(name, part, top, bottom, wrong))
-    return ExtremeLabels(tuple(looks), runs, share)
+        looks.append((name, part, top, bottom))
+    ranks = np.concatenate([np.concatenate([runs - top, bottom]) for _, _, top, bottom in looks])
+    below = insiders_below(inside, outside, ranks, rng)
+    found, begin = [], 0
+    for name, part, top, bottom in looks:
+        under_top, lowest = np.split(below[begin : begin + 2 * len(top)], 2)
+        begin += 2 * len(top)
+        # Outsiders among the highest, insiders among the lowest.
+        wrong = top - (len(inside) - under_top) + lowest
+        found.append(Looks(name, part, top, bottom, wrong))
+    return ExtremeLabels(tuple(found), runs, share)
 
 
 def _sizes(runs: int) -> Counts:
@@ -242,50 +258,37 @@ def _sizes(runs: int) -> Counts:
 
 def coin_sample(
     inside: Floats, outside: Floats, alpha: float, rng: np.random.Generator
-) -> tuple[Floats, NDArray[np.bool_], float, float]:
+) -> tuple[Floats, Floats, float, float]:
     """Some of two fixed samples, as if a coin had picked the input of each run.
 
     A coin of the samples' proportions is thrown so many times that both samples suffice but for a
-    chance of at most alpha/1000, which is returned at last to be paid for (then nothing is left
-    over: the first scores of each are taken). Scores must be in an order that does not depend on
-    them. Returns scores, labels, the coin's chance of "inside", and that chance.
+    chance of at most alpha/1000, which is returned at last to be paid for (the samples are then
+    empty). Which scores are left out is random. Returns both samples, the coin's chance of
+    "inside", and that chance.
     """
     m, n = len(inside), len(outside)
     share = m / (m + n)
     unlikely = alpha / 1000.0
+    throws = _throws(m, n, unlikely)
+    picked = int(rng.binomial(throws, share))
+    if picked > m or throws - picked > n:  # it was paid for
+        return np.empty(0), np.empty(0), share, unlikely
+    return _some(inside, picked, rng), _some(outside, throws - picked, rng), share, unlikely
+
+
+@lru_cache(maxsize=256)
+def _throws(m: int, n: int, unlikely: float) -> int:
+    """The most throws for which m and n runs suffice, but for so small a chance."""
+    share = m / (m + n)
     low, high = 0, m + n
     while low < high:
         middle = (low + high + 1) // 2
-        short = _short(middle, m, n, share)
+        short = binom.sf(m, middle, share) + binom.sf(n, middle, 1.0 - share)
         low, high = (middle, high) if short <= unlikely else (low, middle - 1)
-    picked = int(rng.binomial(low, share))
-    if picked > m or low - picked > n:  # it was paid for
-        return np.empty(0), np.empty(0, dtype=bool), share, unlikely
-    scores = np.concatenate([inside[:picked], outside[: low - picked]])
-    labels = np.zeros(low, dtype=bool)
-    labels[:picked] = True
-    return scores, labels, share, unlikely
+    return low
 
 
-def _short(runs: int, m: int, n: int, share: float) -> float:
-    """The chance that a coin thrown `runs` times asks for more than there is."""
-    return float(binom.sf(m, runs, share) + binom.sf(n, runs, 1.0 - share))
-
-
-def bound_from_samples(
-    inside: Sequence[float] | Floats,
-    outside: Sequence[float] | Floats,
-    alpha: float,
-    delta: float = 0.0,
-    seed: int = 0,
-) -> tuple[float, ExtremeLabels | None]:
-    """A lower bound on epsilon at `delta` from samples of fixed sizes, and the labels it used."""
-    rng = np.random.default_rng(seed)
-    first, second = np.asarray(inside, dtype=np.float64), np.asarray(outside, dtype=np.float64)
-    # Which scores are used must not depend on them, nor on an order that somebody gave them.
-    first, second = rng.permutation(first), rng.permutation(second)
-    scores, labels, share, paid = coin_sample(first, second, alpha, rng)
-    if len(scores) == 0:
-        return 0.0, None
-    found = extreme_labels(scores, labels, share, rng)
-    return found.bound(alpha - paid, delta), found
+def _some(values: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """`count` of the values, at random."""
+    left_out = rng.choice(len(values), len(values) - count, replace=False, shuffle=False)
+    return np.delete(values, left_out)

@@ -21,7 +21,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import chi2, multivariate_normal
 
 from dpest.stats._checks import check_alpha
-from dpest.stats.one_run import shuffled_order
+from dpest.stats.ranks import insiders_below, shuffled_order, ties
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +37,9 @@ def right_pairs(inside: Floats, outside: Floats, rng: np.random.Generator) -> fl
     The area under the ROC curve. Equal scores are put in an order by `rng`.
     """
     m, n = len(inside), len(outside)
+    if not ties(inside, outside):
+        lower = np.searchsorted(np.sort(outside), np.sort(inside))
+        return float(lower.sum(dtype=np.float64) / (m * n))
     order = shuffled_order(np.concatenate([inside, outside]), rng)
     ranks = np.flatnonzero(order < m).astype(np.float64)
     return float((ranks.sum() - m * (m - 1) / 2.0) / (m * n))
@@ -115,12 +118,11 @@ def fit_p_value(inside: Floats, outside: Floats, rng: np.random.Generator) -> tu
     about, with two degrees of freedom fewer than there are classes.
     """
     m, n = len(inside), len(outside)
-    order = shuffled_order(np.concatenate([inside, outside]), rng)
     classes = int(min(_CLASSES, (m + n) // (2 * _LEAST)))
     if classes < 3:
         return 1.0, mu_estimate(right_pairs(inside, outside, rng), m, n)[0]
     edges = _class_edges(m + n, classes)
-    first = np.add.reduceat((order < m).astype(np.float64), edges[:-1])
+    first = np.diff(insiders_below(inside, outside, edges, rng)).astype(np.float64)
     second = np.diff(edges) - first
     fit = ordinal_probit(first, second)
     return float(chi2.sf(fit.deviance, len(first) - 2)), fit.mu

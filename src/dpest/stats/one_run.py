@@ -24,6 +24,7 @@ from scipy.special import expit, ndtr, ndtri
 from scipy.stats import binom
 
 from dpest.stats._checks import check_alpha
+from dpest.stats.ranks import shuffled_order
 
 #: The share of the canaries that are guessed about, and the part of alpha that each choice gets.
 #: Half of the guesses are about the highest scores, half about the lowest.
@@ -55,18 +56,6 @@ def right_guesses(
     low = order[: guesses - high]
     top = order[len(order) - high :]
     return int(np.count_nonzero(included[top]) + np.count_nonzero(~included[low]))
-
-
-def shuffled_order(scores: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.intp]:
-    """The order of the scores, from the lowest on; equal ones in random order."""
-    order = np.argsort(scores, kind="stable")
-    ordered = scores[order]
-    same = ordered[1:] == ordered[:-1]
-    if not same.any():
-        return order
-    # Only runs of equal scores are shuffled: each gets a random key within its run.
-    run = np.concatenate([[0], np.cumsum(~same)])
-    return order[np.lexsort((rng.random(len(order)), run))]
 
 
 def p_value(canaries: int, guesses: int, right: int, epsilon: float, delta: float = 0.0) -> float:
@@ -162,14 +151,14 @@ def mu_bound(canaries: int, guesses: int, right: int, alpha: float) -> float:
 def f_dp_epsilon_bound(
     canaries: int, guesses: int, right: int, alpha: float, delta: float = 0.0
 ) -> float:
-    """The lower bound on epsilon at `delta` that the f-DP inequality gives for f of (eps, delta)."""
+    """The lower bound on epsilon at `delta` by the f-DP inequality, for f of (eps, delta)."""
     return _largest(
         lambda e: refutes(approximate_blow_down(e, delta), canaries, guesses, right, alpha)
     )
 
 
 def _largest(refuted: Callable[[float], bool], most: float = _LARGEST) -> float:
-    """The largest value such that it and those below are refuted, from below; 0 if there is none."""
+    """The largest value such that it and those below are refuted; 0 if there is none."""
     low, high = 0.0, 1.0 / 16.0
     while refuted(high):
         low, high = high, 2.0 * high

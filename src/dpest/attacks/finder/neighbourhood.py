@@ -11,15 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.ask.adjacency import (
-    L1,
-    AddRemoveOne,
     Adjacency,
-    AnyPair,
-    LInf,
-    Monotone,
-    ReplaceOne,
 )
-from dpest.ask.domains import Domain, Integers, Reals
+from dpest.ask.domains import Domain, Reals
 from dpest.attacks.finder.smooth import Linear
 from dpest.errors import InputError
 
@@ -104,36 +98,21 @@ def neighbourhoods(
     low, high = domain.low, domain.high
     box = (max(domain.box[0], low), min(domain.box[1], high))
     wide = (max(low, box[0] - reach), min(high, box[1] + reach))
-    build = _Builder(length, wide, box, isinstance(domain, Integers))
-    radius = float(adjacency.radius) if adjacency.radius is not None else math.inf
-    if isinstance(adjacency, LInf):
-        return [build.moved((-radius, radius), finite=math.isfinite(low) or math.isfinite(high))]
-    if isinstance(adjacency, Monotone):
-        bounded = math.isfinite(low) or math.isfinite(high)
-        return [
-            build.moved((0.0, radius), finite=bounded),
-            build.moved((-radius, 0.0), finite=bounded),
-        ]
-    if isinstance(adjacency, L1):
-        return [build.total(radius)]
-    if isinstance(adjacency, ReplaceOne):
-        return [build.replaced(place, radius) for place in range(length)]
-    if isinstance(adjacency, AddRemoveOne):
-        entry = (max(wide[0], -radius), min(wide[1], radius))
-        if entry[0] > entry[1]:
-            raise InputError(f"no entry of {domain} can be added under {adjacency}")
-        start = (min(max(box[0], entry[0]), entry[1]), max(min(box[1], entry[1]), entry[0]))
-        return [build.added(entry, start), build.added(entry, start, swapped=True)]
-    if isinstance(adjacency, AnyPair):
-        return [build.free()]
-    return None
+    build = _Builder(length, wide, box, domain.integral, math.isfinite(low) or math.isfinite(high))
+    return adjacency.differences(build)
 
 
 class _Builder:
     def __init__(
-        self, length: int, wide: tuple[float, float], box: tuple[float, float], integral: bool
+        self,
+        length: int,
+        wide: tuple[float, float],
+        box: tuple[float, float],
+        integral: bool,
+        finite: bool,
     ) -> None:
         self.n, self.wide, self.box, self.integral = length, wide, box, integral
+        self.finite = finite  # whether the domain has a bound
 
     def _unit(self, size: int, *places: tuple[int, float]) -> Linear:
         coefficients = np.zeros(size)
@@ -163,13 +142,13 @@ class _Builder:
             self.wide,
         )
 
-    def moved(self, step: tuple[float, float], finite: bool) -> Neighbourhood:
+    def moved(self, step: tuple[float, float]) -> Neighbourhood:
         """x2 = x + d, each entry of d in `step`."""
         n = self.n
         first = [self._unit(2 * n, (i, 1.0)) for i in range(n)]
         second = [self._unit(2 * n, (i, 1.0), (n + i, 1.0)) for i in range(n)]
         rows, limits = [], []
-        if finite:  # x2 must stay in the domain, too
+        if self.finite:  # x2 must stay in the domain, too
             for linear in second:
                 if math.isfinite(self.wide[1]):
                     rows.append(linear.coefficients)
@@ -203,7 +182,10 @@ class _Builder:
             [radius],
         )
 
-    def replaced(self, place: int, radius: float) -> Neighbourhood:
+    def replaced(self, radius: float) -> list[Neighbourhood]:
+        return [self._replaced(place, radius) for place in range(self.n)]
+
+    def _replaced(self, place: int, radius: float) -> Neighbourhood:
         """One entry becomes another; within `radius` of it if that is finite."""
         n = self.n
         first = [self._unit(n + 1, (i, 1.0)) for i in range(n)]
@@ -215,7 +197,15 @@ class _Builder:
         second[place] = self._unit(n + 1, (n, 1.0))
         return self._made(first, second, [self.wide] * (n + 1), [self.box] * (n + 1), [n])
 
-    def added(
+    def added(self, radius: float) -> list[Neighbourhood]:
+        wide, box = self.wide, self.box
+        entry = (max(wide[0], -radius), min(wide[1], radius))
+        if entry[0] > entry[1]:
+            raise InputError(f"no entry of the domain lies within a radius of {radius:g}")
+        start = (min(max(box[0], entry[0]), entry[1]), max(min(box[1], entry[1]), entry[0]))
+        return [self._added(entry, start), self._added(entry, start, swapped=True)]
+
+    def _added(
         self, entry: tuple[float, float], start: tuple[float, float], swapped: bool = False
     ) -> Neighbourhood:
         """One entry is appended to x (or to x2, if `swapped`)."""

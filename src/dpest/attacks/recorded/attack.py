@@ -11,14 +11,14 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from dpest.ask.declaration import Mechanism
-from dpest.attacks.recorded.comparison import Comparison, Finding, grouped, leaves_by_name
+from dpest.attacks.recorded.comparison import Comparison, Finding, Row, grouped, leaves_by_name
 from dpest.attacks.recorded.hooks import installed
 from dpest.attacks.recorded.noisy import plain
 from dpest.attacks.recorded.pricing import Price
@@ -30,7 +30,7 @@ _METHOD = "recorded"
 # A cost must exceed the claim by more than claims are rounded to.
 SLACK = 1e-6
 _UNCOVERED = (
-    *("not a number", "scale from data", "noise used twice", "compared with data"),
+    *("not a number", "scale from data", "noise used twice", "seed from data"),
     *("control flow", "released without noise", "noise and data mixed", "raises"),
 )
 
@@ -106,29 +106,36 @@ def _plain_run(mechanism: Mechanism, x: Any, seed: int) -> Outcome:
     with global_randomness(np.random.SeedSequence(seed)):
         try:
             return Outcome(mechanism(copy.deepcopy(x), **_arguments(mechanism, seed)))
-        except Exception as error:  # any failure of the user's code is an output
+        except (Exception, SystemExit) as error:  # any failure of the user's code is an output
             return Outcome(error=error)
 
 
 def _hooked_run(mechanism: Mechanism, x: Any, seed: int, tape: Tape) -> Outcome:
     made = Outcome()
+    arguments = _arguments(mechanism, seed)
     with global_randomness(np.random.SeedSequence(seed)), installed(tape) as bypassed:
         made.bypassed = bypassed
         try:
-            made.output = mechanism(copy.deepcopy(x), **_arguments(mechanism, seed))
+            made.output = mechanism(copy.deepcopy(x), **arguments)
             if tape.master is not None:
-                made.divergence = tape.missing()
+                made.divergence = tape.divergence or tape.missing()
         except Diverged as end:
             made.divergence = end.divergence
-        except Exception as error:
-            made.error = error
+        except (Exception, SystemExit) as error:
+            if tape.divergence is None:
+                made.error = error
+            made.divergence = tape.divergence
     _mark_released(tape, made.output)
     return made
 
 
 def _mark_released(tape: Tape, output: Any) -> None:
     """A noisy value that is released was looked at: nothing that goes on with it replaces it."""
-    released = {v for v in map(_key, (leaf for _, leaf in leaves_by_name(output))) if v is not None}
+    leaves = [leaf for _, leaf in leaves_by_name(output)]
+    for leaf in leaves:
+        for at in tag.uses if (tag := getattr(leaf, "tag", None)) is not None else ():
+            tape.uses[at].handled = tape.uses[at].released = True
+    released = {v for v in map(_key, leaves) if v is not None}
     for use in reversed(tape.uses):  # equal values are the latest one's
         if use.kind != "sum":
             continue
@@ -239,10 +246,14 @@ class _Outputs:
             said = f"{shown}: it is computed from noisy values and from the data"
             self.found.findings.append(Finding("noise and data mixed", said))
 
-    def all_released(self) -> bool:
-        """Whether every noisy value that depends on the data is in the output as it is."""
+    def all_released(self, rows: Iterable[Row]) -> bool:
+        """Whether every noisy value of these that depends on the data is released as it is."""
         released = {_key(leaf) for _, leaf in leaves_by_name(self.record.output)}
-        for use in self.found.priced_uses:
+        for use in (use for row in rows for use in row.priced):
+            if use.released:
+                continue
+            if use.kind in ("coin", "choice") and len(self.found.rows) > 1:
+                return False  # a bit in the output may be another one's
             try:
                 values = np.ravel(np.asarray(use.noisy, dtype=float))
             except (TypeError, ValueError):
@@ -276,8 +287,17 @@ class _Report:
 
     def _against(self, limit: float) -> None:
         """Which primitives alone cost more than the claim; else whether their sum does."""
+        parts = [row for row in self.found.rows.values() if not row.price.free]
+        if self.cost <= limit * (1 + SLACK):
+            return
+        if not self._decided(parts):
+            self.found.unresolved.append(
+                f"the noisy values cost {self.cost:.6g} in all, more than the claim {limit:g}, "
+                "but they are not all released as they are"
+            )
+            return
         over = False
-        for row in self.found.rows.values():
+        for row in parts:
             if row.sensitivity is None or not row.scale:
                 continue
             if row.price.at(self.measure) > limit * (1 + SLACK):
@@ -290,13 +310,23 @@ class _Report:
                     f"{row.sensitivity:.6g} apart{times}"
                 )
                 self.found.findings.append(Finding("sensitivity", said, row.place))
-        if self.cost > limit * (1 + SLACK) and not over:
-            parts = [r for r in self.found.rows.values() if not r.price.free]
+        if not over:
             lines = ", ".join(
                 f"{r.price.at(self.measure):.4g} at line {r.place.line}" for r in parts[:6]
             )
             said = f"the pair costs {self.cost:.6g} in all, more than the claim {limit:g}: {lines}"
             self.found.findings.append(Finding("budget", said, parts[-1].place if parts else None))
+
+    def _decided(self, parts: list[Row]) -> bool:
+        """Whether the cost is what the pair is worth, so that to exceed the claim is a finding.
+
+        Post-processing, the sampling of records and draws that were not followed may make it less.
+        """
+        found = self.found
+        sampled = found.chosen and any(row.sensitivity is not None for row in parts)
+        loose = any(row.price.loose or row.price.unpriced for row in parts)
+        lost = found.unresolved or self.outputs.unhooked
+        return not (sampled or loose or lost) and self.outputs.all_released(parts)
 
     def pays_for(self, price: Price, scale: float) -> float:
         """The sensitivity at which noise of this scale costs just the claim."""
@@ -323,9 +353,16 @@ class _Report:
             return "the cost of what was seen; not all of the randomness was followed"
         if self.found.price.trusted:
             return "the cost by the library's own account of its primitives, not by their noise"
-        if self.outputs.all_released() and self.found.price.tight and self._tight_measure():
+        if (
+            self.outputs.all_released(self.found.rows.values())
+            and self.found.price.tight
+            and self._tight_measure()
+        ):
             return "exact for this pair, on the noise that was drawn: all noisy values are released"
-        return "an upper bound for this pair, on the noise that was drawn: what is released is made of noisy values"
+        return (
+            "an upper bound for this pair, on the noise that was drawn: what is released is made "
+            "of noisy values"
+        )
 
     def _tight_measure(self) -> bool:
         price = self.found.price
@@ -430,7 +467,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _readable(leaf: Any) -> bool:
     """Whether a value can be compared; an object that has no == of its own can't."""
-    return type(leaf).__eq__ is not object.__eq__
+    return leaf is None or type(leaf).__eq__ is not object.__eq__
 
 
 def _show(value: Any) -> str:

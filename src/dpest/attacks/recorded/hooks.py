@@ -114,6 +114,8 @@ class Hooks:
             "binomial": self._binomial,
             "uniform": self._uniform,
             "expovariate": self._expovariate,
+            "seed": self._seed,
+            "default_rng": self._seed,
         }
         return special.get(name, functools.partial(self._other, name))
 
@@ -156,15 +158,17 @@ class Hooks:
         )
 
     def _binomial(self, call: Original, args: Any, kwargs: Any) -> Any:
-        given = dict(zip(("n", "p", "size"), args, strict=False)) | dict(kwargs)
+        given: dict[str, Any] = dict(zip(("n", "p", "size"), args, strict=False)) | dict(kwargs)
         result = call(*args, **kwargs)
-        n, p = np.broadcast_arrays(given.get("n", 1), given.get("p"))
+        n, p = np.broadcast_arrays(given.get("n", 1), given["p"])
         value = np.stack([n, p]).astype(float)
         return self.tape.use(Use("choice", value, result, place(), name="binomial"))
 
     def _choice(self, call: Original, args: Any, kwargs: Any) -> Any:
-        given = dict(zip(("a", "size", "replace", "p"), args, strict=False)) | dict(kwargs)
-        chances, pool = given.get("p"), given.get("a", given.get("seq"))
+        names = ("a", "size", "replace", "p")
+        given: dict[str, Any] = dict(zip(names, args, strict=False)) | dict(kwargs)
+        chances: Any = given.get("p")
+        pool: Any = given.get("a", given.get("seq"))
         if chances is None or given.get("size") not in (None, 1) or np.ndim(pool) > 1:
             return self._other("choice", call, args, kwargs)
         # The index is what is random: the candidates may differ, their number and order may not.
@@ -200,6 +204,13 @@ class Hooks:
         at = call(range(len(pool)), weights=list(chances))[0]
         value = chances / chances.sum()
         return [pool[self.tape.use(Use("choice", value, at, place(), name="choices"))]]
+
+    def _seed(self, call: Original, args: Any, kwargs: Any) -> Any:
+        """A generator is seeded: with what, on each input."""
+        given = [plain(v) for v in (*args, *kwargs.values())]
+        if given and all(np.asarray(v).dtype.kind in "iufSU" for v in given):
+            self.tape.use(Use("seed", repr(given), None, place()))
+        return call(*args, **kwargs)
 
     def _other(self, name: str, call: Original, args: Any, kwargs: Any) -> Any:
         """A draw whose law is not priced: it returns in the replay what it returned before."""
@@ -278,6 +289,7 @@ _RANDOM = (
     *("lognormvariate", "gammavariate", "paretovariate", "weibullvariate", "vonmisesvariate"),
     *("randbytes", "binomialvariate"),
 )
+_SEEDED = ("seed",)
 _SECRETS = ("randbelow", "randbits", "token_bytes", "token_hex", "choice")
 
 
@@ -290,12 +302,12 @@ def _names(hooks: Hooks) -> Iterator[None]:
     wrapped: dict[int, Original] = {}
     keep: list[Any] = []
     known = {*_LOCATED, *_CENTRED, *_OTHER, "choice", "binomial", "uniform"}
-    for name in known:
+    for name in (*known, "seed", "default_rng"):
         original = getattr(np.random, name, None)
         if original is not None:
             wrapped[id(original)] = hooks.wrap(name, original, bound=True)
             keep.append(original)
-    for module, names in ((random, _RANDOM), (secrets, _SECRETS)):
+    for module, names in ((random, (*_RANDOM, *_SEEDED)), (secrets, _SECRETS)):
         for name in names:
             original = getattr(module, name, None)
             if original is not None:

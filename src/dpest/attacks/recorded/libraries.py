@@ -39,6 +39,7 @@ class Call:
     price: Callable[[Any, Any], Price] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     selects: bool = False  # whether it chooses one of several candidates
+    norm: str = ""  # in which its values are compared; by default that of its law
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,9 @@ def wrapped(tape: Tape, primitive: Primitive, original: Callable[..., Any]) -> C
             result = original(*args, **kwargs)
             if tape.master is None:
                 made.noisy = primitive.freeze(result)
-            return primitive.freeze(tape.use(made))
+            frozen = tape.use(made)
+            # What the audited code gets it may change.
+            return copy.deepcopy(frozen) if primitive.freeze is copy.deepcopy else frozen
 
     return hooked
 
@@ -145,15 +148,12 @@ def _ibm(name: str, mechanism: Any, value: Any = None) -> Call:
     parameters = {
         k: own[k] for k in ("epsilon", "delta", "sensitivity", "lower", "upper") if k in own
     }
-    if (
-        kind.startswith(("Laplace", "Geometric"))
-        and "Bounded" not in kind
-        and sensitivity is not None
-    ):
-        if delta == 0:
-            scale = sensitivity / epsilon
-            return Call(value, "laplace", scale, sensitivity, (epsilon, delta), None, parameters)
-    if kind.startswith("Gaussian") and own.get("_scale") is not None:
+    two_sided = kind.startswith(("Laplace", "Geometric")) and "Bounded" not in kind
+    if two_sided and sensitivity is not None and delta == 0:
+        scale = sensitivity / epsilon
+        return Call(value, "laplace", scale, sensitivity, (epsilon, delta), None, parameters)
+    continuous = kind.startswith("Gaussian") and kind != "GaussianDiscrete"
+    if continuous and own.get("_scale") is not None:
         scale = float(own["_scale"])
         return Call(value, "normal", scale, sensitivity, (epsilon, delta), None, parameters)
     # With a measure the candidates are intervals of the data: an index is not what is released.
@@ -173,7 +173,8 @@ def _ibm(name: str, mechanism: Any, value: Any = None) -> Call:
         value = [float(u) for u in own["utility"]]
         if own.get("measure") is not None:
             value = repr((value, [float(m) for m in own["measure"]]))
-    return Call(value, "", 0.0, sensitivity, (epsilon, delta), None, parameters, selects)
+    norm = "linf" if selects else ""
+    return Call(value, "", 0.0, sensitivity, (epsilon, delta), None, parameters, selects, norm)
 
 
 # OpenDP -----------------------------------------------------------------------------------------
@@ -369,11 +370,7 @@ def tmlt() -> list[Primitive]:
     ]
     found.append(
         Primitive(
-            spark.AddNoiseToColumn,
-            "__call__",
-            "Tumult AddNoiseToColumn",
-            _tumult_column,
-            _collected,
+            spark.AddNoiseToColumn, "call", "Tumult AddNoiseToColumn", _tumult_column, _collected
         )
     )
     return found

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Atoms = NDArray[np.int64]
-Kind = Literal["sum", "coin", "choice", "primitive", "compared"]
+Kind = Literal["sum", "coin", "choice", "primitive", "seed"]
 
 _HERE = str(Path(__file__).parent)
 # Code between a person's line and a hook: places are given outside of it.
@@ -86,7 +86,7 @@ class Use:
 
     `sum`: `value` + noise = `noisy`, for the noise Σ factor·atom of `terms`. `coin`: noise was
     compared with `value`. `choice`: one of the candidates with probabilities `value`. `primitive`:
-    a library's own mechanism, with its `parameters`. `compared`: a noisy value and another one.
+    a library's own mechanism, with its `parameters`. `seed`: a generator was seeded.
     """
 
     kind: Kind
@@ -99,6 +99,7 @@ class Use:
     replaces: tuple[int, ...] = ()  # earlier uses of the same noise, of which this one goes on
     handled: bool = False  # whether its result was used otherwise than by going on
     released: bool = False  # whether its result is in the output as it is
+    settles: bool = True  # whether the value was one, and not the zero that a sum begins with
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ class Divergence:
     words: str
     first: Place | None
     second: Place | None
+    sampling: bool = False  # uniform draws, one for each record: how records are sampled
 
 
 class Diverged(BaseException):
@@ -128,6 +130,7 @@ class Tape:
         self.atoms = 0
         self.muted = 0  # > 0 inside a library's primitive, which is hooked as a whole
         self.ended = False
+        self.divergence: Divergence | None = None
 
     # Draws ---------------------------------------------------------------------------------------
 
@@ -147,15 +150,21 @@ class Tape:
         assert self.master is not None
         at = len(self.draws)
         if at >= len(self.master.draws):
-            raise Diverged(Divergence(f"draws {words}, which x did not draw", None, where))
+            raise self._diverged(Divergence(f"draws {words}, which x did not draw", None, where))
         before = self.master.draws[at]
         if before.law != law:
             said = f"draws {words}, where x drew {before.words}"
-            raise Diverged(Divergence(said, before.place, where))
+            raise self._diverged(Divergence(said, before.place, where))
         if before.values.shape != numbers.shape:
             said = f"draws {numbers.size} numbers ({words}), where x drew {before.values.size}"
-            raise Diverged(Divergence(said, before.place, where))
+            sampling = law == "uniform"
+            raise self._diverged(Divergence(said, before.place, where, sampling))
         return before.values.copy()
+
+    def _diverged(self, divergence: Divergence) -> Diverged:
+        """From here on nothing is played: user code may catch everything and go on."""
+        self.divergence, self.ended = divergence, True
+        return Diverged(divergence)
 
     def atom_scale(self, atoms: Atoms) -> tuple[list[str], Floats]:
         """The law and the scale of each of these atoms."""
@@ -197,12 +206,12 @@ class Tape:
         at = len(self.uses)
         if at >= len(self.master.uses):
             said = f"{_deed(made)}, which x did not"
-            raise Diverged(Divergence(said, None, made.place))
+            raise self._diverged(Divergence(said, None, made.place))
         before = self.master.uses[at]
         shapes = made.kind == "sum" and np.shape(before.noisy) != np.shape(made.noisy)
         if before.kind != made.kind or before.name != made.name or shapes:
             said = f"{_deed(made)}, where x {_deed(before)}"
-            raise Diverged(Divergence(said, before.place, made.place))
+            raise self._diverged(Divergence(said, before.place, made.place))
         return before.noisy
 
     def missing(self) -> Divergence | None:
@@ -225,4 +234,6 @@ def _deed(use: Use) -> str:
         return f"calls {use.name}"
     if use.kind == "choice":
         return "chooses at random"
+    if use.kind == "seed":
+        return "seeds a generator"
     return "compares noise with a number"

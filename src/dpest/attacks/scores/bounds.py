@@ -35,6 +35,8 @@ _GIVEN_AWAY = 4.0
 _MEAN_SHARE = 0.8
 # The part of the scores on which a threshold is chosen, and the caution with which it is.
 _CHOOSING, _CAUTION = 0.25, 2.0
+# The level of a curve that only compares scores.
+_CURVE_CAUTION = 0.5
 
 
 @dataclass(frozen=True)
@@ -84,18 +86,14 @@ def lower_bound(runs: ScoredRuns, measure: Measure, alpha: float, seed: int = 0)
 
 
 def _extremes(runs: ScoredRuns, delta: float, alpha: float, rng: np.random.Generator) -> Found:
-    inside, outside = rng.permutation(runs.inside), rng.permutation(runs.outside)
-    if runs.coin:
-        scores = np.concatenate([inside, outside])
-        labels = np.arange(len(scores)) < len(inside)
-        share, paid = 0.5, 0.0
-    else:
-        scores, labels, share, paid = extremes.coin_sample(inside, outside, alpha, rng)
-    if len(scores) == 0:
+    inside, outside, share, paid = runs.inside, runs.outside, 0.5, 0.0
+    if not runs.coin:
+        inside, outside, share, paid = extremes.coin_sample(inside, outside, alpha, rng)
+    if min(len(inside), len(outside)) == 0:
         return Found(0.0, "scores: labels of the extremes")
-    found = extremes.extreme_labels(scores, labels, share, rng)
+    found = extremes.extreme_labels(inside, outside, share, rng)
     value = found.bound(alpha - paid, delta)
-    return _described(found, runs, value, delta, np.sort(scores))
+    return _described(found, runs, value, delta, np.sort(np.concatenate([inside, outside])))
 
 
 def _described(
@@ -138,15 +136,17 @@ def _described(
 
 def _threshold(runs: ScoredRuns, delta: float, alpha: float, rng: np.random.Generator) -> Found:
     """A threshold and a direction chosen on a quarter of the scores, counted on the rest."""
-    inside, outside = rng.permutation(runs.inside), rng.permutation(runs.outside)
-    m, n = (math.ceil(_CHOOSING * len(v)) for v in (inside, outside))
-    t, swapped = _choose_threshold(inside[:m], outside[:n], delta, len(inside) - m)
-    first, second = (outside[n:], inside[m:]) if swapped else (inside[m:], outside[n:])
+    choosing = [rng.random(len(v)) < _CHOOSING for v in (runs.inside, runs.outside)]
+    method = "scores: a threshold"
+    if not all(some.any() and not some.all() for some in choosing):
+        return Found(0.0, method)
+    inside, outside = runs.inside[choosing[0]], runs.outside[choosing[1]]
+    first, second = runs.inside[~choosing[0]], runs.outside[~choosing[1]]
+    t, swapped = _choose_threshold(inside, outside, delta, min(len(first), len(second)))
+    if swapped:
+        first, second = second, first
     k1, k2 = (int(np.count_nonzero(v < t if swapped else v >= t)) for v in (first, second))
     n1, n2 = len(first), len(second)
-    method = "scores: a threshold"
-    if min(n1, n2) == 0:
-        return Found(0.0, method)
     value = ratio.unconditional(k1, n1, k2, n2, alpha, delta)
     p, q = k1 / n1, max(k2, 0.5) / n2
     gap = max(p - delta, 0.5 / n1)
@@ -167,7 +167,16 @@ def _choose_threshold(
     inside: Floats, outside: Floats, delta: float, final: int
 ) -> tuple[float, bool]:
     """The threshold that promises the largest epsilon at delta from `final` scores a side."""
-    levels = np.unique(np.quantile(np.concatenate([inside, outside]), np.linspace(0, 1, 200)))
+    _, t, swapped = _best_threshold(inside, outside, delta, final)
+    return t, swapped
+
+
+def _best_threshold(
+    inside: Floats, outside: Floats, delta: float, final: int
+) -> tuple[float, float, bool]:
+    """The promise, the threshold, and whether scores below it speak for `outside`."""
+    pooled = np.sort(np.concatenate([inside, outside]))
+    levels = np.unique(pooled[np.linspace(0, len(pooled) - 1, 200).astype(np.intp)])
     above1 = 1.0 - np.searchsorted(np.sort(inside), levels) / len(inside)
     above2 = 1.0 - np.searchsorted(np.sort(outside), levels) / len(outside)
     best = (-math.inf, 0.0, False)
@@ -180,7 +189,7 @@ def _choose_threshold(
             promise = np.where(gap > 0.0, np.log(gap / q) - _CAUTION * spread, -np.inf)
         place = int(np.argmax(promise))
         best = max(best, (float(promise[place]), float(levels[place]), swapped))
-    return best[1], best[2]
+    return best
 
 
 def _gdp(runs: ScoredRuns, alpha: float, rng: np.random.Generator) -> Found:
@@ -249,7 +258,9 @@ def worth(measure: Measure, inside: Floats, outside: Floats) -> float:
     """How much scores seem to show, to choose among them: cautious, and no bound."""
     rng = np.random.default_rng(0)
     ways: dict[str, Callable[[], float]] = {
-        "gdp": lambda: _mu_worth(inside, outside, rng),
+        "gdp": lambda: max(
+            _mu_worth(inside, outside, rng), score_curve(inside, outside, _CURVE_CAUTION).mu()
+        ),
         "zcdp": lambda: _mu_worth(inside, outside, rng),
         "renyi": lambda: _mu_worth(inside, outside, rng),
         "epsilon": lambda: _odds_worth(inside, outside, measure.delta, rng),
@@ -264,8 +275,7 @@ def _mu_worth(inside: Floats, outside: Floats, rng: np.random.Generator) -> floa
 
 
 def _odds_worth(inside: Floats, outside: Floats, delta: float, rng: np.random.Generator) -> float:
-    scores = np.concatenate([inside, outside])
-    labels = np.arange(len(scores)) < len(inside)
-    share = len(inside) / max(len(scores), 1)
-    found = extremes.extreme_labels(scores, labels, share, rng)
-    return found.promise(delta)
+    share = len(inside) / max(len(inside) + len(outside), 1)
+    if delta * (len(inside) + len(outside)) > 1.0:
+        return _best_threshold(inside, outside, delta, min(len(inside), len(outside)))[0]
+    return extremes.extreme_labels(inside, outside, share, rng).promise(delta)

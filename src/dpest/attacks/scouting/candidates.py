@@ -115,13 +115,34 @@ def _datasets(
     adjacency: Adjacency, domain: Reals | Records | Table, n: int, numbers: Sequence[float]
 ) -> Iterator[Candidate]:
     usual = _usual_entries(domain, adjacency)
-    for rest in _backgrounds(domain, usual, n):
-        yield from _changes(adjacency, rest, n, usual, "typical entries")
-    for number in numbers:
-        how = f"around {number:g}, a number of the code"
-        near = _near(domain, number)
-        for rest in _backgrounds(domain, [*usual[:3], *near[:1]], n):
-            yield from _changes(adjacency, rest, n, near, how)
+    yield from _in_turn(
+        [
+            _around(adjacency, domain, n, usual, usual, "typical entries"),
+            *(
+                _around(
+                    adjacency,
+                    domain,
+                    n,
+                    [*usual[:3], *_near(domain, number)[:1]],
+                    _near(domain, number),
+                    f"around {number:g}, a number of the code",
+                )
+                for number in numbers
+            ),
+        ]
+    )
+
+
+def _around(
+    adjacency: Adjacency,
+    domain: Reals | Records | Table,
+    n: int,
+    rests: Sequence[Any],
+    entries: Sequence[Any],
+    how: str,
+) -> Iterator[Candidate]:
+    for rest in _backgrounds(domain, rests, n):
+        yield from _changes(adjacency, rest, n, entries, how)
 
 
 def _changes(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ..fields import Fields
 from ..header import Header
 from ..statement import Finding
-from . import cells, composition, finite, loop, selection, square
+from . import cells, composition, contributions, finite, loop, selection, square
 
 Rule = Callable[[Header, Fields], Finding]
 
@@ -22,4 +22,5 @@ RULES: dict[str, Rule] = {
     "loop": loop.check,
     "finite": finite.check,
     "composition": composition.check,
+    "contributions": contributions.check,
 }

@@ -264,7 +264,10 @@ def write(m: Machine, array: Array, values: np.ndarray) -> None:
             buffer.data = _as_objects(buffer.data)
         else:
             values = values.astype(array.dtype)
-    buffer.data[array.places] = values
+    if array.places.ndim == 0:
+        buffer.data[int(array.places)] = values[()]  # an array of no dimension is not an element
+    else:
+        buffer.data[array.places] = values
     known = not any(isinstance(v, (Real, Truth)) for v in buffer.data)
     if buffer.data.dtype == object and array.dtype != object and known:
         buffer.data = buffer.data.astype(array.dtype)

@@ -56,6 +56,8 @@ class Control:
         if is_plain(value):
             return bool(value)
         if isinstance(value, (Real, Truth)):
+            if isinstance(value, Real) and self.has_continuous_noise(value.form):
+                raise Refused("the truth of a noisy value, which is 0 with probability 0")
             return arithmetic.truth_of(value)
         if isinstance(value, (tuple, frozenset)):
             return bool(len(value))
@@ -169,6 +171,8 @@ class Control:
             raise Refused(f"next of a {self.type_name(it)}")
         thing = self.state.heap.read(it)
         if isinstance(thing, GeneratorObject):
+            if thing.frame is None and not thing.running:
+                return END  # it has ended before
             return Enter(_RESUME, (it, None))
         if isinstance(thing, Instance):
             method = find_in_class(self.state, thing.cls, "__next__")

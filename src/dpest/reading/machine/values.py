@@ -127,7 +127,7 @@ PLAIN = (
 FUNCTIONS = (
     types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType,
     types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.MethodWrapperType,
-    np.ufunc, types.GetSetDescriptorType, type(np.sum),
+    np.ufunc, types.GetSetDescriptorType, type(np.sum), type(np.random.default_rng),
 )  # fmt: skip
 
 

@@ -382,13 +382,14 @@ def shuffle(m: Machine, rng: Any, x: Any) -> Any:
     raise Refused("a shuffle, which has as many outcomes as there are orders")
 
 
-for _library, _functions in {
+_OWN: dict[str, dict[str, Any]] = {
     "generator": {"random": random, "integers": integers},
     "state": {
         "random": random, "random_sample": random, "sample": random, "ranf": random, "rand": rand,
         "randn": randn, "randint": randint,
     },
-}.items():  # fmt: skip
+}  # fmt: skip
+for _library, _functions in _OWN.items():
     _shared: dict[str, Any] = {
         "exponential": exponential, "uniform": uniform, "standard_normal": standard_normal,
         "standard_exponential": standard_exponential, "gamma": gamma, "geometric": geometric,
@@ -499,7 +500,7 @@ def _restored(thing: Seeded) -> tuple[Any, Callable[[], Any]]:
     return plain, plain.getstate
 
 
-@entry(Method("state", "seed"))
+@entry(Method("state", "seed"), np.random.seed)
 def seed(m: Machine, *_: Any) -> Any:
     raise Refused(
         "the function seeds NumPy's global generator: its noise is the same in every call",

@@ -78,6 +78,9 @@ class BlockReader:
 
     def read(self, count: int, seed: np.random.SeedSequence) -> list[Any]:
         """The collectors of a block's parts, in order; one, unless memory was short."""
+        plain = self.target.about.get("plain")
+        if plain:
+            return [self._all_one_by_one(count, seed, f"is run call by call: {plain}", typed=True)]
         with np.errstate(all="ignore"):
             for left in reversed(range(_TRIES if _others_run() else 1)):
                 before = GlobalState()
@@ -118,9 +121,12 @@ class BlockReader:
             return None, ""
         return collector, problem
 
-    def _all_one_by_one(self, count: int, seed: np.random.SeedSequence, problem: str) -> Any:
+    def _all_one_by_one(
+        self, count: int, seed: np.random.SeedSequence, problem: str, typed: bool = False
+    ) -> Any:
         """Plain runs of a function that can't be read in batches."""
         collector = self.make_collector(count)
+        collector.typed = typed
         arrays = self.make_arrays(seed)
         place = where_defined(self.target.function)
         collector.note(f"{place}: {self.target.name} {problem}")

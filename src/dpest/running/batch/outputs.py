@@ -107,6 +107,7 @@ class SampleCollector:
 
     def __init__(self, count: int) -> None:
         self.count = count
+        self.typed = False
         self._pieces: dict[Skeleton, list[tuple[Any, int, list[Any]]]] = {}
         self._notes: dict[str, None] = {}
         self._raised: RaisedRuns | None = None
@@ -146,7 +147,7 @@ class SampleCollector:
     def samples(self) -> Samples:
         if self._single:
             positions = np.concatenate(self._single_rows)
-            for group in Samples.from_outputs(self._single).groups:
+            for group in Samples.from_outputs(self._single, self.typed).groups:
                 self._pieces.setdefault(group.skeleton, []).append(
                     (positions[group.rows], len(group.rows), list(group.columns))
                 )

@@ -1,0 +1,1 @@
+"""(ε, δ) with a guarantee: what a record adds, stages of noise, and what they cost together."""

@@ -1,0 +1,268 @@
+"""Contributions: sums of what single records add, with noise, step by step, for every length.
+
+Lemma. Let a program compute sums Σ f(record; public values), add noise to linear forms of them, and
+do everything else with public values: parameters, and such noisy forms (its *rows*). Let neighbours
+differ in one record. For fixed public values each sum moves by f of that record (add or remove), or
+by a difference of two (replace): all other terms are equal, and addition commutes. So the bound is
+that of the adaptive composition of the rows' noises, each moved by no more than the record can move
+its row (`approximate/stages.py`), and the output is a post-processing of the rows.
+
+Keys of the data. Each key has noise of its own, and below a threshold nothing of it is seen, as if
+it were absent: up to the event that a key of one record alone reaches the threshold.
+
+The certificate has the symbols, the passes over the records, the noises and the rows of each way
+through the program. All ranges, lengths, shifts and costs are computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from ..approximate.accountant import Account, Ledger, Plan, mu2_bound, pure_bound, rho_bound
+from ..approximate.stages import Case, Gate, Noise, Pass, Way, steps_of, together
+from ..approximate.terms import RELATIONS, Condition, End, Form, Symbol, Terms
+from ..fields import Extended, Fields, extended, listed, rational, text, whole
+from ..header import Header
+from ..invalid import Invalid, need
+from ..statement import Finding, Inputs, Lengths
+
+_FUNCTIONS = {
+    "mul": 2, "div": 2, "abs": 1, "sqrt": 1, "exp": 1, "npexp": 1, "tanh": 1, "arctan": 1,
+    "sin": 1, "cos": 1, "log": 1, "log1p": 1, "expit": 1,
+}  # fmt: skip
+_ANY_NUMBER = ("min", "max", "norm", "public")
+_MOST = 200_000
+Columns = dict[str, tuple[End, End, bool]]
+
+
+def check(header: Header, fields: Fields) -> Finding:
+    name = header.adjacency.name
+    need(name in ("replace_one", "add_remove_one"), f"{name}: records are replaced, or come and go")
+    replace, apart = name == "replace_one", fields.truth("apart")
+    need(header.unit is None, "unit: the bound is for the parameters' values")
+    need(not apart or (header.length is not None and replace), "apart: needs a length")
+    columns = _columns(fields)
+    assumptions = fields.texts("assumptions")
+    ways = [
+        _way(one, columns, replace, header.length if apart else None) for one in fields.each("ways")
+    ]
+    need(bool(ways), "ways: none")
+    measure, delta = fields.text("measure"), fields.number("delta")
+    plan = _plan(fields)
+    fields.text("form")
+    fields.done()
+    ledger = together([steps_of(way) for way in ways])
+    _need_bound(ledger, measure, header.value(), delta, plan)
+    lengths = Lengths() if header.length is None else Lengths((header.length,))
+    return Finding(
+        measure,  # type: ignore[arg-type]
+        header.value(),
+        lengths,
+        (_inputs(columns),),
+        assumptions=assumptions,
+        delta=delta,
+    )
+
+
+def _need_bound(
+    ledger: Ledger, measure: str, bound: Fraction, delta: Fraction, plan: Plan | None
+) -> None:
+    need(0 <= delta <= 1, "delta: outside of [0, 1]")
+    if measure == "epsilon" and delta:
+        account = Account(ledger, plan)
+        if plan is not None:
+            need(len(plan.windows) == len(account.ledger), "plan: a window for each step")
+        need(account.delta(bound) <= delta, "delta: more than the bound")
+        return
+    need(not delta, "delta: for ε alone")
+    known = {"epsilon": pure_bound, "rho": rho_bound, "mu2": mu2_bound}
+    need(measure in known, f"measure: {measure[:20]!r}")
+    found = known[measure](ledger)
+    if found is None:
+        raise Invalid(f"{measure}: there is no bound of this kind")
+    need(found <= bound, "it costs more than the bound")
+
+
+def ledger_of(model: object, adjacency: str, length: int | None) -> Ledger:
+    """The steps of a model alone, before anything is claimed about it."""
+    fields = Fields(model, "model")
+    apart, columns = fields.truth("apart"), _columns(fields)
+    records = length if apart else None
+    replace = adjacency == "replace_one"
+    ways = [_way(one, columns, replace, records) for one in fields.each("ways")]
+    fields.done()
+    return together([steps_of(way) for way in ways])
+
+
+# Parsing ----------------------------------------------------------------------------------------
+
+
+def _columns(fields: Fields) -> Columns:
+    found: Columns = {}
+    for column in fields.each("columns"):
+        name = column.text("name")
+        low = extended(column.take("low"), "columns.low")
+        high = extended(column.take("high"), "columns.high")
+        is_whole = column.truth("whole")
+        column.done()
+        need(name not in found and low <= high, f"columns: {name[:40]!r}")
+        found[name] = (_end(low), _end(high), is_whole)
+    need(bool(found), "columns: none")
+    return found
+
+
+def _end(value: Extended) -> End:
+    return value if isinstance(value, Fraction) else None
+
+
+def _inputs(columns: Columns) -> Inputs:
+    inf = float("inf")
+    ranges = tuple(
+        (-inf if a is None else a, inf if b is None else b) for a, b, _ in columns.values()
+    )
+    return Inputs("integers" if all(w for _, _, w in columns.values()) else "reals", ranges)
+
+
+def _plan(fields: Fields) -> Plan | None:
+    value = fields.take("plan")
+    if value is None:
+        return None
+    plan = Fields(value, "plan")
+    grid, tail = plan.whole("grid"), plan.whole("tail")
+    windows = []
+    for pair in listed(plan.take("windows"), "plan.windows"):
+        low, high = (whole(end, "plan.windows") for end in listed(pair, "plan.windows", 2))
+        need(low < high and high - low <= _MOST, "plan.windows: empty, or too many cells")
+        windows.append((low, high))
+    plan.done()
+    need(1 < grid <= 10**9 and 0 < tail <= 90, "plan: out of range")
+    return Plan(grid, tuple(windows), tail)
+
+
+def _way(fields: Fields, columns: Columns, replace: bool, records: int | None) -> Way:
+    symbols: list[Symbol] = []
+    for value in listed(fields.take("terms"), "terms"):
+        need(len(symbols) < _MOST, "terms: too many")
+        symbols.append(_symbol(listed(value, "terms"), symbols, columns, records))
+    noises = tuple(map(_noise, fields.each("noises")))
+    passes = tuple(_pass(one, symbols) for one in fields.each("passes"))
+    rows = tuple(_form(v, len(symbols)) for v in listed(fields.take("rows"), "rows"))
+    gates = tuple(_gate(one, noises) for one in fields.each("gates"))
+    fields.done()
+    way = Way(Terms(symbols, columns), passes, noises, rows, gates, replace, records is not None)
+    need(not (passes and records is not None), "apart: there are no sums over records")
+    _need_references(way)
+    return way
+
+
+def _need_references(way: Way) -> None:
+    gated = {gate.noise for gate in way.gates}
+    need(len(gated) == len(way.gates), "gates: one noise for two")
+    for row in way.rows:
+        for s, _ in row.terms:
+            symbol = way.terms.symbols[s]
+            if symbol.op == "noise":
+                need(symbol.arguments[0] < len(way.noises), "rows: an unknown noise")
+                need(symbol.arguments[0] not in gated, "rows: the noise of a gate")
+            elif symbol.op == "sum":
+                p, place = symbol.arguments
+                need(p < len(way.passes), "rows: an unknown pass")
+                need(place < len(way.passes[p].cases[0].adds), "rows: an unknown sum")
+
+
+def _symbol(
+    parts: Sequence[object], known: Sequence[Symbol], columns: Columns, records: int | None
+) -> Symbol:
+    need(bool(parts), "terms: an empty one")
+    op = text(parts[0], "terms")
+    if op == "field":
+        need(len(parts) == 3 and parts[2] in columns, "terms: an unknown field")
+        index = None if parts[1] is None else whole(parts[1], "terms")
+        need((index is None) == (records is None), "terms: which record is it of?")
+        need(index is None or records is None or 0 <= index < records, "terms: no such record")
+        return Symbol("field", (index, parts[2]), True, index, 0)
+    if op in ("pub", "sum"):
+        need(len(parts) == 3, f"terms: {op}")
+        a, b = whole(parts[1], "terms"), whole(parts[2], "terms")
+        need(a >= 0 and b >= 0, "terms: a negative number")
+        return Symbol(op, (a, b), False, None, b if op == "pub" else 0)
+    if op == "noise":
+        need(len(parts) == 2, "terms: noise")
+        k = whole(parts[1], "terms")
+        need(k >= 0, "terms: a negative number")
+        return Symbol(op, (k,), False, None, 0)
+    need(op in _FUNCTIONS or op in _ANY_NUMBER, f"terms: the function {op[:20]!r}")
+    rest = list(parts[1:])
+    if op == "public":
+        text(rest.pop(0) if rest else None, "terms")
+    forms = tuple(_form(v, len(known)) for v in rest)
+    need(bool(forms) and len(forms) == _FUNCTIONS.get(op, len(forms)), f"terms: {op}")
+    inner = [known[s] for form in forms for s, _ in form.terms]
+    need(all(s.op not in ("sum", "noise") for s in inner), f"terms: {op} of private values")
+    record = any(s.record for s in inner)
+    need(not (op == "public" and record), "terms: a function of a record is not public")
+    indices = {s.index for s in inner if s.record}
+    need(len(indices) <= 1, "terms: a function of several records")
+    after = max((s.after for s in inner), default=0)
+    return Symbol(op, forms, record, next(iter(indices), None), after)
+
+
+def _form(value: object, size: int) -> Form:
+    constant, terms = listed(value, "form", 2)
+    found: list[tuple[int, Fraction]] = []
+    for pair in listed(terms, "form"):
+        place, c = listed(pair, "form", 2)
+        symbol, slope = whole(place, "form"), rational(c, "form")
+        need(0 <= symbol < size and slope != 0, "form: an unknown symbol, or a slope of 0")
+        need(not found or found[-1][0] < symbol, "form: symbols out of order")
+        found.append((symbol, slope))
+    return Form(tuple(found), rational(constant, "form"))
+
+
+def _noise(fields: Fields) -> Noise:
+    family, scale = fields.text("family"), fields.number("scale")
+    most = fields.take("most")
+    fields.done()
+    need(family in ("laplace", "normal") and scale > 0, "noises: family or scale")
+    bound = None if most is None else rational(most, "noises.most")
+    need(bound is None or bound > 0, "noises: most")
+    return Noise(family, scale, bound)
+
+
+def _pass(fields: Fields, symbols: Sequence[Symbol]) -> Pass:
+    made = fields.whole("made")
+    cases = []
+    for case in fields.each("cases"):
+        conditions = tuple(
+            _condition(listed(v, "cases.if"), len(symbols))
+            for v in listed(case.take("if"), "cases.if")
+        )
+        adds = tuple(_form(v, len(symbols)) for v in listed(case.take("adds"), "cases.adds"))
+        case.done()
+        used = [f for f in (*adds, *(c.form for c in conditions)) if f is not None]
+        for symbol in (symbols[s] for form in used for s, _ in form.terms):
+            need(symbol.op not in ("sum", "noise"), "cases: private values of others")
+            need(symbol.after <= made, "cases: what a record adds depends on a later row")
+        cases.append(Case(conditions, adds))
+    fields.done()
+    need(bool(cases) and len({len(c.adds) for c in cases}) == 1, "cases: of different sizes")
+    return Pass(tuple(cases), made)
+
+
+def _condition(parts: Sequence[object], size: int) -> Condition:
+    relation = text(parts[0] if parts else None, "cases.if")
+    if relation in ("heads", "tails"):
+        need(len(parts) == 3, "cases.if: a coin")
+        chance = rational(parts[2], "cases.if")
+        need(0 < chance <= 1, "cases.if: a chance outside of (0, 1]")
+        return Condition(relation, None, text(parts[1], "cases.if"), chance)
+    need(relation in RELATIONS and len(parts) == 2, "cases.if: an unknown relation")
+    return Condition(relation, _form(parts[1], size))
+
+
+def _gate(fields: Fields, noises: Sequence[Noise]) -> Gate:
+    noise, threshold, made = fields.whole("noise"), fields.number("threshold"), fields.whole("made")
+    fields.done()
+    need(0 <= noise < len(noises), "gates: an unknown noise")
+    return Gate(noise, threshold, made)

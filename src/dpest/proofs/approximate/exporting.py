@@ -1,0 +1,114 @@
+"""A reading as the kernel's certificate has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from dpest.errors import RefusedError
+from dpest.reading.contributions.forms import Form
+from dpest.reading.contributions.reading import Column, Way
+from dpest.reading.contributions.values import Truth
+
+
+class _Exported:
+    """The symbols of one way that something needs, in the order in which they are needed."""
+
+    def __init__(self, way: Way) -> None:
+        self.way = way
+        self.places: dict[int, int] = {}
+        self.terms: list[list[Any]] = []
+        self.coins: dict[Any, str] = {}
+
+    def place(self, symbol: int) -> int:
+        known = self.places.get(symbol)
+        if known is not None:
+            return known
+        node = self.way.terms.nodes[symbol]
+        found: list[Any] = [node[0]]
+        if node[0] == "field":
+            found += [node[1], node[2] or ""]
+        elif node[0] == "pub":
+            found += [self._number(node[1]), node[2]]
+        elif node[0] in ("sum", "noise"):
+            found += list(node[1:])
+        elif node[0] == "total":
+            raise RefusedError("what an accumulator holds inside of a loop is part of the model")
+        else:
+            found += [self.form(a) if isinstance(a, Form) else str(a) for a in node[1:]]
+        self.places[symbol] = len(self.terms)
+        self.terms.append(found)
+        return self.places[symbol]
+
+    def _number(self, name: Any) -> int:
+        if not isinstance(name, int):
+            raise RefusedError("a public value that the model has no number for")
+        return name
+
+    def form(self, form: Form) -> list[Any]:
+        terms = sorted((self.place(s), str(c)) for s, c in form.terms)
+        return [str(form.constant), [list(t) for t in terms]]
+
+    def condition(self, truth: Truth) -> list[Any]:
+        if truth.coin is not None:
+            name = self.coins.setdefault(truth.coin[0], f"coin {len(self.coins)}")
+            return [truth.relation, name, str(truth.coin[1])]
+        assert truth.form is not None
+        return [truth.relation, self.form(truth.form)]
+
+
+def exported(way: Way) -> dict[str, Any]:
+    """One way, as JSON."""
+    found = _Exported(way)
+    ledger = way.ledger
+    used = {
+        way.terms.nodes[s][1] for row in ledger.rows for s in row.form.symbols
+        if way.terms.nodes[s][0] == "sum"
+    }  # fmt: skip
+    places = {p: i for i, p in enumerate(sorted(used))}
+    passes = [
+        {
+            "made": ledger.passes[p].made,
+            "cases": [
+                {
+                    "if": [found.condition(c) for c in conditions],
+                    "adds": [found.form(a) for a in adds],
+                }
+                for conditions, adds in ledger.passes[p].cases
+            ],
+        }
+        for p in sorted(used)
+    ]
+    rows = [found.form(row.form) for row in ledger.rows]
+    for term in found.terms:
+        if term[0] == "sum":
+            term[1] = places[term[1]]
+    return {
+        "terms": found.terms,
+        "noises": [
+            {"family": n.family, "scale": str(n.scale), "most": _number(n.most)}
+            for n in ledger.noises
+        ],
+        "passes": passes,
+        "rows": rows,
+        "gates": [
+            {"noise": g.noise, "threshold": str(g.threshold), "made": g.made} for g in ledger.gates
+        ],
+    }
+
+
+def columns(listed: Iterable[Column]) -> list[Mapping[str, Any]]:
+    return [
+        {
+            "name": c.name or "",
+            "low": "-inf" if c.low is None else str(c.low),
+            "high": "inf" if c.high is None else str(c.high),
+            "whole": c.whole,
+        }
+        for c in listed
+    ]
+
+
+def _number(value: Fraction | None) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,262 @@
+"""A bound by what one record adds: read, replayed, accounted for, and checked by the kernel."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpest import kernel
+from dpest.ask.domains import ANY, Integers, Reals, Records
+from dpest.errors import DpestError, RefusedError
+from dpest.evidence import EPSILON, Measure, at_the_edge, up_to_rounding
+from dpest.kernel.approximate.accountant import Account, Plan, mu2_bound, pure_bound, rho_bound
+from dpest.kernel.rules.contributions import ledger_of
+from dpest.proofs.approximate.exporting import columns, exported
+from dpest.proofs.approximate.replay import replay
+from dpest.proofs.certificates import FORMAT, sealed
+from dpest.proofs.proof import Proof
+from dpest.proofs.question import Question
+from dpest.reading.contributions.reading import Column, Data, Way, bounds, read
+from dpest.running.places import source_of
+
+_MOST_APART = 16
+DEFAULT_DELTA = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was read, accepted by the kernel, and what it costs."""
+
+    question: Question
+    data: Data
+    ways: tuple[Way, ...]
+    account: Account
+    model: dict[str, Any]
+    notes: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    seconds: float
+
+
+def contributions(question: Question) -> Found:
+    """The reading of a mechanism that its runs agree with; RefusedError says why there is none."""
+    started = time.perf_counter()
+    if question.adjacency.name not in ("replace_one", "add_remove_one"):
+        raise RefusedError(
+            f"{question.adjacency.name}: no single record is replaced, comes or goes"
+        )
+    first: RefusedError | None = None
+    for data in _shapes(question):
+        try:
+            found = tuple(read(question.mechanism.function, question.mechanism.all_params, data))
+            model = {
+                "apart": data.apart,
+                "columns": columns(data.columns),
+                "ways": [exported(way) for way in found],
+            }
+            ledger = ledger_of(model, question.adjacency.name, data.length)
+        except kernel.Invalid as reason:
+            first = first or RefusedError(str(reason))
+            continue
+        except RefusedError as reason:
+            first = first or reason
+            continue
+        special = replay(question.mechanism, found, data, _constants(question))
+        notes = tuple(dict.fromkeys((*(n for w in found for n in w.ledger.notes), *special)))
+        took = time.perf_counter() - started
+        return Found(question, data, found, Account(ledger), model, notes, special, took)
+    assert first is not None
+    raise first
+
+
+def _shapes(question: Question) -> Sequence[Data]:
+    """Data of every length; then of the length that is known, and its records apart."""
+    listed = _columns(question.domain)
+    form = question.form
+    if form == "number":
+        raise RefusedError("one number is no data set")
+    replace = question.adjacency.name == "replace_one"
+    found = [Data(listed, form, replace)]
+    length = question.length
+    if length is ANY:
+        length = getattr(question.domain, "length", None)
+    if replace and isinstance(length, int):
+        found.append(Data(listed, form, True, length))
+        if length <= _MOST_APART:
+            found.append(Data(listed, form, True, length, apart=True))
+    return found
+
+
+def _columns(domain: Any) -> tuple[Column, ...]:
+    if domain is None:
+        return (Column(None, None, None, False),)
+    if isinstance(domain, Records) and domain.fields:
+        return tuple(Column(n, *bounds(a, b), False) for n, a, b in domain.fields)
+    if isinstance(domain, (Reals, Records)):
+        return (Column(None, *bounds(domain.low, domain.high), isinstance(domain, Integers)),)
+    raise RefusedError(f"the domain {domain} has no records with bounds")
+
+
+def _constants(question: Question) -> list[float]:
+    """Numbers that occur in the source: where cases begin."""
+    try:
+        tree = ast.parse(source_of(question.mechanism.function))
+    except (OSError, SyntaxError, TypeError, DpestError):
+        return [0.0, 1.0]
+    found = {
+        float(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+    }
+    given = [v for v in question.mechanism.all_params.values() if isinstance(v, (int, float))]
+    return sorted({0.0, 1.0, *found, *map(float, given)})[:40]
+
+
+# What follows ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A bound on one measure: `value` is ε, ρ or μ² as the kernel has it; with ε, its δ."""
+
+    kind: str
+    value: Fraction
+    delta: Fraction
+    plan: Plan | None
+
+
+def bounded(found: Found, measure: Measure, limit: float | None) -> Bounded | None:
+    """The least bound on a measure that is provable; None where there is none of this kind."""
+    ledger = found.account.ledger
+    if measure.kind == "epsilon" and not measure.delta:
+        value = pure_bound(ledger)
+        return None if value is None else Bounded("epsilon", value, Fraction(0), None)
+    if measure.kind == "zcdp" or measure.kind == "renyi":
+        value = rho_bound(ledger)
+        return None if value is None else Bounded("rho", value, Fraction(0), None)
+    if measure.kind == "gdp":
+        value = mu2_bound(ledger)
+        return None if value is None else Bounded("mu2", value, Fraction(0), None)
+    delta = Fraction(measure.delta)
+    account = Account(ledger)
+    most = Fraction(up_to_rounding(measure.delta))
+    epsilon = account.epsilon(delta)
+    if limit is not None and (epsilon is None or epsilon > Fraction(limit)):
+        # At the edge of the claim its own ε may do, with a δ that rounding has made too large.
+        here = account.delta(Fraction(limit))
+        if here <= most:
+            return Bounded("epsilon", Fraction(limit), max(here, delta), account.plan)
+    if epsilon is None:
+        return None
+    return Bounded("epsilon", epsilon, delta, account.plan)
+
+
+def certificate(found: Found, bound: Bounded) -> dict[str, Any]:
+    """The certificate of a bound, accepted by the kernel."""
+    question = found.question
+    function = question.mechanism.function
+    source = source_of(function)
+    plan = bound.plan
+    made = sealed(
+        {
+            "format": FORMAT,
+            "mechanism": question.mechanism.name,
+            "source": source,
+            "sha256": hashlib.sha256(source.encode()).hexdigest(),
+            "module": getattr(inspect.unwrap(function), "__module__", None),
+            "parameters": {k: repr(v) for k, v in question.mechanism.all_params.items()},
+            "unit": None,
+            "adjacency": {"name": question.adjacency.name, "radius": "inf"},
+            "length": "any" if found.data.length is None else found.data.length,
+            "method": "contributions",
+            "epsilon": str(bound.value),
+            "measure": bound.kind,
+            "delta": str(bound.delta),
+            "plan": None
+            if plan is None
+            else {"grid": plan.grid, "tail": plan.tail, "windows": [list(w) for w in plan.windows]},
+            "form": found.data.form,
+            "assumptions": list(found.assumptions),
+            **found.model,
+        }
+    )
+    try:
+        kernel.check(made)
+    except kernel.Invalid as reason:
+        raise RefusedError(f"the kernel did not accept the certificate ({reason})") from None
+    return made
+
+
+def prove_contributions(question: Question, measure: Measure, limit: float | None) -> Proof:
+    """A proof of a bound on a measure; RefusedError where there is none."""
+    found = contributions(question)
+    return proof_of(found, measure, limit)
+
+
+def proof_of(found: Found, measure: Measure, limit: float | None) -> Proof:
+    started = time.perf_counter()
+    bound = bounded(found, measure, limit)
+    if bound is None:
+        raise RefusedError(_none(found, measure))
+    made = certificate(found, bound)
+    question = found.question
+    notes = [*question.notes, *found.notes]
+    value = bound.value
+    if measure.kind == "epsilon" and bound.delta > Fraction(measure.delta):
+        notes.append(at_the_edge(float(bound.delta), measure.delta))
+    if measure.kind == "renyi":
+        assert measure.alpha is not None
+        value = bound.value * Fraction(measure.alpha)
+    if measure.kind == "gdp":
+        value = _root(bound.value)
+    holds = None if limit is None else _holds(value, bound, measure, limit)
+    return Proof(
+        question.mechanism.name,
+        question.adjacency,
+        ANY if found.data.length is None else found.data.length,
+        None,
+        "upper bound",
+        value,
+        "contributions",
+        claim=question.claim,
+        certificate=made,
+        seconds=found.seconds + time.perf_counter() - started,
+        notes=tuple(notes),
+        measure=measure,
+        claim_holds=holds,
+        words=("contributions", tuple(found.account.ledger)),
+    )
+
+
+def _holds(value: Fraction, bound: Bounded, measure: Measure, limit: float) -> bool:
+    if measure.kind == "gdp":  # compared as squares, exactly
+        return bound.value <= Fraction(limit) ** 2
+    return value <= Fraction(limit)
+
+
+def _root(square: Fraction) -> Fraction:
+    """√ rounded up to a double."""
+    found = math.sqrt(square)
+    while Fraction(found) ** 2 < square:
+        found = math.nextafter(found, math.inf)
+    return Fraction(found)
+
+
+def _none(found: Found, measure: Measure) -> str:
+    kinds = {step.kind for step, _ in found.account.ledger}
+    if measure == EPSILON and "gauss" in kinds:
+        return (
+            "Gaussian noise has no pure ε: its log-ratio has no bound in the tails. Claim zCDP, "
+            "Rényi DP or (ε, δ)-DP instead"
+        )
+    if any(step.delta for step, _ in found.account.ledger):
+        return f"a bound on {measure} needs a δ: something that may happen gives a record away"
+    if any(step.q < 1 for step, _ in found.account.ledger):
+        return f"samples are accounted for by (ε, δ) alone, not by {measure}"
+    return f"no bound on {measure} follows from what the records add"

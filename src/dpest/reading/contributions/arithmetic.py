@@ -1,0 +1,441 @@
+"""Operators on plain values, forms, truths, small arrays, and one value per record."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpest.reading.contributions.choices import Choices
+from dpest.reading.contributions.forms import NOISE, SUM, TOTAL, Form, Terms, Unread, number
+from dpest.reading.contributions.values import (
+    Array,
+    Case,
+    Combined,
+    Rows,
+    Seq,
+    Truth,
+    Uniforms,
+)
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "@": operator.matmul,
+    "&": operator.and_, "|": operator.or_, "^": operator.xor, "<<": operator.lshift,
+    ">>": operator.rshift,
+}  # fmt: skip
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+_NUMBERS = (bool, int, float, np.integer, np.floating, np.bool_)
+_DTYPES = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, _NUMBERS)
+
+
+def is_plain(value: Any) -> bool:
+    """A value that is known here: a number, text, None, or a tuple or small array of such."""
+    if isinstance(value, tuple):
+        return all(map(is_plain, value))
+    if isinstance(value, Array):
+        return all(map(is_number, value.cells))
+    return value is None or isinstance(value, (str, bytes, slice, range, *_NUMBERS))
+
+
+def to_native(value: Any) -> Any:
+    """A plain value as Python and NumPy have it."""
+    if isinstance(value, Array):
+        return np.array(value.cells).reshape(value.shape)
+    if isinstance(value, tuple):
+        return tuple(map(to_native, value))
+    if isinstance(value, Seq):
+        return [to_native(v) for v in value.items]
+    return value
+
+
+def from_native(value: Any) -> Any:
+    """What a native call gave, as this reading holds it."""
+    if isinstance(value, np.ndarray):
+        if value.dtype not in _DTYPES:
+            raise Unread(f"an array of {value.dtype}")
+        if value.ndim == 0:
+            return value[()]
+        return Array(value.shape, [value.ravel()[i].item() for i in range(value.size)])
+    if isinstance(value, list):
+        return Seq([from_native(v) for v in value])
+    if isinstance(value, tuple):
+        return tuple(map(from_native, value))
+    if is_plain(value):
+        return value
+    raise Unread(f"a value of type {type(value).__name__}")
+
+
+def natively(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """A call on plain values; what raises ends the reading."""
+    try:
+        with np.errstate(all="ignore"):
+            found = function(
+                *map(to_native, arguments), **{k: to_native(v) for k, v in named.items()}
+            )
+    except Exception as error:
+        raise Unread(f"a call that raises {type(error).__name__}: {error}") from None
+    return from_native(found)
+
+
+class Arithmetic(Choices):
+    """Operators. Whatever leaves the linear forms must be public, or of one record."""
+
+    terms: Terms
+    record: Any
+
+    # Levels --------------------------------------------------------------------------------------
+
+    def form(self, value: Any) -> Form:
+        """A number as a form; a truth counts as 0 or 1, by cases."""
+        if isinstance(value, Form):
+            return value
+        if isinstance(value, (Truth, Combined)):
+            return number(int(self.decide(value)))
+        if is_number(value):
+            plain = value.item() if hasattr(value, "item") else value
+            if isinstance(plain, float) and not math.isfinite(plain):
+                raise Unread("an infinite number, or none, among private values")
+            return number(plain)
+        raise Unread(f"arithmetic with {type(value).__name__}")
+
+    def local(self, form: Form) -> Form:
+        """The same value by public symbols and those of one record; the rest is made visible."""
+        kind = self.terms.kind(form)
+        if kind & TOTAL:
+            raise Unread("what a record adds depends on the records before it")
+        if not kind & (SUM | NOISE):
+            if len(self.terms.records_of(form)) <= 1:
+                return form
+            raise Unread("a function of several records that is not a sum")
+        mine = self._own(form)
+        rest = form.part({s for s in form.symbols if s not in mine and self.terms.kinds[s]})
+        if not mine or not (self.in_pass or self.is_seen(rest) or self.terms.records_of(rest)):
+            return self.visible(form)
+        return (form - rest) + self.visible(rest)
+
+    def _own(self, form: Form) -> set[int]:
+        """The symbols of the record that a function is of; all others are to be made visible.
+
+        Where records have symbols of their own it is the last one, as in a stream. Another choice
+        would be sound too, and prove less.
+        """
+        records = self.terms.records_of(form)
+        if not records:
+            return set()
+        last = max(records) if None not in records else None
+        return {s for s in form.symbols if self.terms.records[s] == frozenset([last])}
+
+    def visible(self, form: Form) -> Form:
+        raise NotImplementedError
+
+    def is_seen(self, form: Form) -> bool:
+        raise NotImplementedError
+
+    @property
+    def in_pass(self) -> bool:
+        raise NotImplementedError
+
+    # Scalars -------------------------------------------------------------------------------------
+
+    def scalar(self, op: str, a: Any, b: Any) -> Any:
+        if op in ("&", "|") and all(
+            isinstance(v, (Truth, Combined, bool, np.bool_)) for v in (a, b)
+        ):
+            return self.joined(op == "&", a, b)
+        x, y = self.form(a), self.form(b)
+        if op == "+":
+            return self.tidy(x + y)
+        if op == "-":
+            return self.tidy(x - y)
+        if op == "*":
+            if x.terms and y.terms:
+                x, y = self.local(x), self.local(y)
+            return self.tidy(self.terms.mul(x, y))
+        if op == "/":
+            if y.terms:
+                x, y = self.local(x), self.local(y)
+            return self.tidy(self.terms.div(x, y))
+        if op == "**":
+            return self.power(x, y)
+        if op in ("//", "%"):
+            x, y = self.local(x), self.local(y)
+            if self.terms.kind(x) or self.terms.kind(y):
+                raise Unread(f"`{op}` of private values")
+            return self.terms.of("public", op, x, y)
+        raise Unread(f"`{op}` of values that are not plain")
+
+    def tidy(self, form: Form) -> Any:
+        """A form without symbols is a number again, where a double says it exactly."""
+        if form.terms:
+            return form
+        value = float(form.constant)
+        return value if Fraction(value) == form.constant else form
+
+    def power(self, x: Form, y: Form) -> Any:
+        if y.terms:
+            x, y = self.local(x), self.local(y)
+            if self.terms.kind(x) or self.terms.kind(y):
+                raise Unread("a power with a private exponent")
+            return self.terms.of("public", "**", x, y)
+        if y.constant == Fraction(1, 2):
+            return self.terms.sqrt(self.local(x))
+        if y.constant.denominator != 1 or not 1 <= y.constant <= 8:
+            x = self.local(x)
+            if self.terms.kind(x):
+                raise Unread(f"a private value to the power {y.constant}")
+            return self.terms.of("public", "**", x, y)
+        base = found = self.local(x)
+        for _ in range(int(y.constant) - 1):
+            found = self.terms.mul(found, base)
+        return found
+
+    def joined(self, conjunction: bool, a: Any, b: Any) -> Any:
+        plain = [bool(v) for v in (a, b) if isinstance(v, (bool, np.bool_))]
+        others = tuple(v for v in (a, b) if not isinstance(v, (bool, np.bool_)))
+        if plain and plain[0] != conjunction:
+            return not conjunction
+        return others[0] if len(others) == 1 else Combined(conjunction, others)
+
+    def unary_scalar(self, op: str, a: Any) -> Any:
+        if op in ("not", "~") and isinstance(a, (Truth, Combined)):
+            return self.opposite(a)
+        if op == "-":
+            return -self.form(a)
+        if op == "+":
+            return self.form(a)
+        raise Unread(f"`{op}` of a value that is not plain")
+
+    def opposite(self, a: Any) -> Any:
+        if isinstance(a, Combined):
+            return Combined(not a.conjunction, tuple(map(self.opposite, a.parts)))
+        return a.negated()
+
+    def compared(self, op: str, a: Any, b: Any) -> Any:
+        """A truth, or a plain one."""
+        if isinstance(a, Uniforms) or isinstance(b, Uniforms):
+            return self.coin(op, a, b)
+        difference = self.form(a) - self.form(b)
+        if not difference.terms:
+            return COMPARE[op](difference.constant, 0)
+        if not self.is_rejection(difference):
+            difference = self.local(difference)
+        if op in ("<", "<="):
+            return Truth(">" if op == "<" else ">=", -difference)
+        return Truth(op, difference)
+
+    def is_rejection(self, form: Form) -> bool:
+        """Whether it is about the size of one draw that nothing has looked at yet."""
+        raise NotImplementedError
+
+    def coin(self, op: str, a: Any, b: Any) -> Truth:
+        if isinstance(b, Uniforms):
+            op = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(op, op)
+            a, b = b, a
+        if not is_number(b) or op not in ("<", "<=", ">", ">="):
+            raise Unread("a record's coin that is compared with more than a number")
+        chance = Fraction(b.item() if hasattr(b, "item") else b)
+        if not 0 < chance <= 1:
+            raise Unread("a chance outside of (0, 1]")
+        heads = op in ("<", "<=")
+        return Truth("heads" if heads else "tails", None, (a.name, chance))
+
+    # Everything ----------------------------------------------------------------------------------
+
+    def binary(self, op: str, a: Any, b: Any) -> Any:
+        if is_plain(a) and is_plain(b):
+            return natively(BINARY[op], a, b)
+        if isinstance(a, Rows) or isinstance(b, Rows):
+            self.check_rows(a, b)
+            return self.per_record(lambda x, y: self.binary(op, x, y), a, b)
+        if isinstance(a, Seq) or isinstance(b, Seq):
+            return self.lists(op, a, b)
+        if op == "@":
+            return self.product(a, b)
+        if isinstance(a, Array) or isinstance(b, Array):
+            return self.broadcast(lambda x, y: self.mixed(op, x, y), a, b)
+        return self.scalar(op, a, b)
+
+    def mixed(self, op: str, a: Any, b: Any) -> Any:
+        return natively(BINARY[op], a, b) if is_plain(a) and is_plain(b) else self.scalar(op, a, b)
+
+    def lists(self, op: str, a: Any, b: Any) -> Any:
+        if op == "+" and isinstance(a, Seq) and isinstance(b, Seq):
+            self.need_known(a, b)
+            return Seq([*a.items, *b.items])
+        if op == "*" and isinstance(a, Seq) and isinstance(b, int):
+            self.need_known(a)
+            return Seq(a.items * b)
+        if op == "*" and isinstance(b, Seq) and isinstance(a, int):
+            return self.lists(op, b, a)
+        if any(isinstance(v, Array) for v in (a, b)):
+            x, y = (self.array(v) if isinstance(v, Seq) else v for v in (a, b))
+            return self.binary(op, x, y)
+        raise Unread(f"`{op}` of a list")
+
+    def need_known(self, *lists: Seq) -> None:
+        if any(one.rows is not None or one.bag for one in lists):
+            raise Unread("a list whose entries are those of the data")
+
+    def array(self, value: Any) -> Any:
+        """np.array(value)."""
+        if isinstance(value, Rows):
+            cases = [
+                Case(c.conditions, self._dense(c.element) if c.present else None, c.present)
+                for c in value.cases
+            ]
+            return Rows(tuple(cases), True)
+        if isinstance(value, Seq) and value.rows is not None:
+            return self.array(value.rows)
+        return self._dense(value)
+
+    def _dense(self, value: Any) -> Any:
+        if isinstance(value, (Array, Form, Truth, Combined, Uniforms)) or is_number(value):
+            return Array(value.shape, list(value.cells)) if isinstance(value, Array) else value
+        if isinstance(value, Seq) and (value.rows is not None or value.bag):
+            raise Unread("an array of a list that is not known")
+        if not isinstance(value, (Seq, tuple)):
+            raise Unread(f"an array of {type(value).__name__}")
+        parts = [self._dense(v) for v in (value.items if isinstance(value, Seq) else value)]
+        if parts and all(isinstance(p, Array) for p in parts):
+            if len({p.shape for p in parts}) != 1:
+                raise Unread("an array of rows of different lengths")
+            return Array((len(parts), *parts[0].shape), [c for p in parts for c in p.cells])
+        if any(isinstance(p, Array) for p in parts):
+            raise Unread("an array of numbers and of arrays")
+        return Array((len(parts),), parts)
+
+    def broadcast(self, function: Callable[[Any, Any], Any], a: Any, b: Any) -> Array:
+        left, right = (v if isinstance(v, Array) else Array((), [v]) for v in (a, b))
+        try:
+            shape = np.broadcast_shapes(left.shape, right.shape)
+        except ValueError:
+            raise Unread("arrays whose shapes don't fit") from None
+        places = [
+            np.broadcast_to(np.arange(max(len(v.cells), 1)).reshape(v.shape), shape).ravel()
+            for v in (left, right)
+        ]
+        pairs = zip(places[0].tolist(), places[1].tolist(), strict=True)
+        return Array(shape, [function(left.cells[i], right.cells[j]) for i, j in pairs])
+
+    def product(self, a: Any, b: Any) -> Any:
+        """a @ b, of small arrays."""
+        a, b = (self.array(v) if isinstance(v, (Seq, tuple)) else v for v in (a, b))
+        if not isinstance(a, Array) or not isinstance(b, Array):
+            raise Unread("`@` of values that are no arrays")
+        left = a.rows() if len(a.shape) == 2 else [a]
+        if len(b.shape) == 1:
+            right = [b]
+        elif len(b.shape) == 2:
+            k = b.shape[1]
+            right = [Array((b.shape[0],), b.cells[j::k]) for j in range(k)]
+        else:
+            raise Unread("`@` of arrays with more than two axes")
+        if len(a.shape) > 2 or left[0].shape != right[0].shape:
+            raise Unread("`@` of arrays whose shapes don't fit")
+        found = [self.dot(r.cells, c.cells) for r in left for c in right]
+        shape = (*a.shape[:-1], *b.shape[1:])
+        return Array(shape, found) if shape else found[0]
+
+    def dot(self, a: Sequence[Any], b: Sequence[Any]) -> Any:
+        total: Any = 0
+        for x, y in zip(a, b, strict=True):
+            total = self.mixed("+", total, self.mixed("*", x, y))
+        return total
+
+    def compare(self, op: str, a: Any, b: Any) -> Any:
+        if is_plain(a) and is_plain(b):
+            return natively(COMPARE[op], a, b)
+        if isinstance(a, Rows) or isinstance(b, Rows):
+            self.check_rows(a, b)
+            return self.per_record(lambda x, y: self.compare(op, x, y), a, b)
+        if isinstance(a, Array) or isinstance(b, Array):
+            return self.broadcast(lambda x, y: self.compare(op, x, y), a, b)
+        return self.compared(op, a, b)
+
+    def unary(self, op: str, a: Any) -> Any:
+        if op == "not":
+            return not self.decide(a)
+        if is_plain(a):
+            known: dict[str, Any] = {
+                "-": operator.neg, "+": operator.pos, "~": operator.invert,
+            }  # fmt: skip
+            return natively(known[op], a)
+        if isinstance(a, Rows):
+            return self.per_record(lambda x: self.unary(op, x), a)
+        if isinstance(a, Array):
+            return a.map(lambda x: self.unary(op, x))
+        return self.unary_scalar(op, a)
+
+    # One value per record ------------------------------------------------------------------------
+
+    def check_rows(self, *values: Any) -> None:
+        """A list of the data knows no arithmetic; arrays of other lengths don't fit."""
+        rows = [v for v in values if isinstance(v, Rows)]
+        if not any(r.array for r in rows):
+            raise Unread("arithmetic with a list of the data")
+        deep = any(isinstance(c.element, Array) for r in rows for c in r.cases if c.present)
+        for value in values:
+            if isinstance(value, (Seq, tuple)) or (isinstance(value, Array) and not deep):
+                raise Unread("an array of the data and one of another length")
+
+    def per_record(self, function: Callable[..., Any], *values: Any) -> Rows:
+        """The function of one record's values, for every record, by cases."""
+        raise NotImplementedError
+
+    # Functions -----------------------------------------------------------------------------------
+
+    def elementwise(self, function: Callable[..., Any], *values: Any) -> Any:
+        """A function of numbers, of arrays and of rows."""
+        if any(isinstance(v, Rows) for v in values):
+            self.check_rows(*values)
+            return self.per_record(lambda *v: self.elementwise(function, *v), *values)
+        values = tuple(self.array(v) if isinstance(v, (Seq, tuple)) else v for v in values)
+        if any(isinstance(v, Array) for v in values):
+            if len(values) == 1:
+                return values[0].map(function)
+            if len(values) == 2:
+                return self.broadcast(function, *values)
+            first = self.broadcast(lambda a, b: (a, b), values[0], values[1])
+            return self.broadcast(lambda p, c: function(p[0], p[1], c), first, values[2])
+        return function(*values)
+
+    def extreme(self, op: str, values: Sequence[Any]) -> Any:
+        """min or max of numbers."""
+        if all(map(is_number, values)):
+            pick: Any = min if op == "min" else max
+            return natively(pick, *values) if len(values) > 1 else values[0]
+        forms = [self.local(self.form(v)) for v in values]
+        pick = self.terms.least if op == "min" else self.terms.greatest
+        return self.tidy(pick(forms))
+
+    def clip(self, x: Any, low: Any, high: Any) -> Any:
+        if low is not None:
+            x = self.extreme("max", [x, low])
+        return x if high is None else self.extreme("min", [x, high])
+
+    def absolute(self, x: Any) -> Any:
+        if is_number(x):
+            return abs(x)
+        form = self.form(x)
+        return self.terms.absolute(form if self.is_rejection(form) else self.local(form))
+
+    def function_of(self, op: str, native: Callable[[Any], Any], x: Any) -> Any:
+        """exp, tanh, …: a symbol; of a plain number, the number."""
+        if is_number(x):
+            return natively(native, x)
+        form = self.local(self.form(x))
+        if op == "sqrt":
+            return self.terms.sqrt(form)
+        return self.terms.apply(op, form)

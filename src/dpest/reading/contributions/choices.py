@@ -1,0 +1,101 @@
+"""Decisions that nobody knows: a reading is repeated until all of them were taken both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Terms, Unread
+from dpest.reading.contributions.values import Array, Combined, Form, Map, Seq, Truth
+
+Result = TypeVar("Result")
+MOST_WAYS = 256
+
+
+class Script:
+    """One way: decisions that are prescribed, then True; `taken` are the truths decided."""
+
+    def __init__(self, prescribed: tuple[bool, ...], known: tuple[Truth, ...] = ()) -> None:
+        self.prescribed = prescribed
+        self.answers: list[bool] = []
+        self.taken: list[Truth] = list(known)
+
+    def decide(self, truth: Truth) -> bool:
+        if truth in self.taken:
+            return True
+        if truth.negated() in self.taken:
+            return False
+        place = len(self.answers)
+        answer = self.prescribed[place] if place < len(self.prescribed) else True
+        self.answers.append(answer)
+        self.taken.append(truth if answer else truth.negated())
+        return answer
+
+
+def ways(
+    one: Callable[[Script], Result], known: tuple[Truth, ...] = (), most: int = MOST_WAYS
+) -> Iterator[tuple[Script, Result]]:
+    """All ways through what `one` does."""
+    pending: list[tuple[bool, ...]] = [()]
+    count = 0
+    while pending:
+        script = Script(pending.pop(), known)
+        yield script, one(script)
+        count += 1
+        first = len(script.prescribed)
+        for place in range(first, len(script.answers)):
+            pending.append((*script.answers[:place], False))
+        if count + len(pending) > most:
+            raise Unread(f"more than {most} ways through the program")
+
+
+class Choices:
+    """Decides truths by the script of the record at hand, or of the whole run."""
+
+    terms: Terms
+    script: Script  # of the run: public decisions
+    record: Script | None = None  # of one record: its cases
+
+    def decide(self, value: Any) -> bool:
+        """Whether a value is true; both ways will be taken where that is not known."""
+        if isinstance(value, Combined):
+            for part in value.parts:
+                if self.decide(part) != value.conjunction:
+                    return not value.conjunction
+            return value.conjunction
+        if isinstance(value, Form):
+            value = self.as_truth(value)
+        if isinstance(value, Truth):
+            return self.decide_truth(value)
+        if isinstance(value, Seq):
+            if value.rows is not None or value.bag:
+                raise Unread("whether a list of the data is empty")
+            return bool(value.items)
+        if isinstance(value, Map):
+            if value.open:
+                raise Unread("whether an unknown mapping is empty")
+            return bool(value.items)
+        if isinstance(value, Array):
+            if len(value.cells) != 1:
+                raise Unread("the truth of an array")
+            return self.decide(value.cells[0])
+        if value is None or isinstance(value, (bool, int, float, str, tuple)):
+            return bool(value)
+        if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0:
+            return bool(value)
+        raise Unread(f"the truth of {type(value).__name__}")
+
+    def as_truth(self, form: Form) -> Truth:
+        return Truth("!=", form)
+
+    def decide_truth(self, truth: Truth) -> bool:
+        kind = 0 if truth.form is None else self.terms.kind(truth.form)
+        if kind & TOTAL:
+            raise Unread("a decision that depends on the records before")
+        if kind & (SUM | NOISE):
+            raise Unread("a decision about private values without noise")
+        if self.record is not None:
+            return self.record.decide(truth)
+        if truth.coin is not None or kind & RECORD:
+            raise Unread("a decision about one record, outside of a loop over the records")
+        return self.script.decide(truth)

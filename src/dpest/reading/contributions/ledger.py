@@ -1,0 +1,275 @@
+"""What a reading finds: passes over the records, noises, and rows that were made visible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from dpest.reading.contributions.arithmetic import Arithmetic
+from dpest.reading.contributions.choices import ways
+from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Unread, number
+from dpest.reading.contributions.values import Array, Case, Combined, Rows, RowsLength, Truth
+
+MOST_CASES = 600
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Sums over the records: in each case, what a record adds to each of them.
+
+    `made`: how many rows were visible before.
+    """
+
+    cases: tuple[tuple[tuple[Truth, ...], tuple[Form, ...]], ...]
+    made: int
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A draw around 0. `most`: it was drawn again until its size was at most that."""
+
+    family: str
+    scale: Fraction
+    most: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A value that is treated as released: noises and private symbols, with coefficients."""
+
+    form: Form
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Keys of the data, each with its count and noise of its own, shown from a threshold on."""
+
+    noise: int
+    threshold: Fraction
+    made: int
+
+
+@dataclass
+class Ledger:
+    passes: list[Pass] = field(default_factory=list)
+    noises: list[Noise] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    gates: list[Gate] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+class Recording(Arithmetic):
+    """Sums, draws and visible values, written down."""
+
+    def __init__(self) -> None:
+        self.ledger = Ledger()
+        self.seen: dict[Form, Form] = {}
+        self.pass_memo: dict[Any, tuple[Form, ...]] = {}
+        self.publics = 0
+        self.watched: set[int] = set()  # noises that some row has
+        self.row_of: dict[Any, int] = {}
+        self.uniform_symbols: list[Any] = []
+
+    # Public values -------------------------------------------------------------------------------
+
+    def public(self) -> Form:
+        """A public number of which only is known how many rows were visible when it came up."""
+        self.publics += 1
+        return self.terms.of("pub", self.publics, len(self.ledger.rows))
+
+    def uniform(self) -> Form:
+        """A public uniform draw."""
+        found = self.public()
+        self.uniform_symbols.append(self.publics)
+        return found
+
+    @property
+    def in_pass(self) -> bool:
+        return self.record is not None
+
+    def is_seen(self, form: Form) -> bool:
+        return self._scaled(form)[0] in self.seen
+
+    def _scaled(self, form: Form) -> tuple[Form, Fraction]:
+        if not form.terms:
+            return form, Fraction(1)
+        lead = form.terms[0][1]
+        return form.times(1 / lead), lead
+
+    def visible(self, form: Form) -> Form:
+        """The value as a public one: a row of what is treated as released."""
+        kinds = self.terms.kinds
+        if self.terms.kind(form) & TOTAL:
+            raise Unread("a release that depends on the records so far")
+        private = {s for s in form.symbols if kinds[s] & (SUM | NOISE | RECORD)}
+        if not private:
+            return form
+        if self.in_pass and any(kinds[s] & RECORD for s in private):
+            raise Unread("a release for every record")
+        part = form.part(private)
+        scaled, lead = self._scaled(part)
+        known = self.seen.get(scaled)
+        if known is None:
+            for s in private:
+                if kinds[s] & NOISE and self.terms.nodes[s][0] != "noise":
+                    raise Unread("a function of a draw beside private values")
+            self.ledger.rows.append(Row(scaled))
+            self.watched |= {s for s in private if kinds[s] & NOISE}
+            known = self.seen[scaled] = self.public()
+            self.row_of[self.publics] = len(self.ledger.rows) - 1
+        return (form - part) + known.times(lead)
+
+    # Sums ----------------------------------------------------------------------------------------
+
+    def sums(self, cases: Sequence[tuple[tuple[Truth, ...], Sequence[Any]]]) -> list[Form]:
+        """Σ over the records, of each of several numbers."""
+        clean = []
+        for conditions, adds in cases:
+            forms = tuple(self.form(a) for a in adds)
+            for f in forms:
+                if self.terms.kind(f) & ~RECORD:
+                    raise Unread("what a record adds depends on other private values")
+            clean.append((conditions, forms))
+        key = tuple(clean)
+        if key not in self.pass_memo:
+            place = len(self.ledger.passes)
+            self.ledger.passes.append(Pass(key, len(self.ledger.rows)))
+            count = len(clean[0][1]) if clean else 0
+            found = tuple(self.terms.of("sum", place, j) for j in range(count))
+            self.pass_memo[key] = found
+        return list(self.pass_memo[key])
+
+    def sum_rows(self, rows: Rows) -> Any:
+        """rows.sum(axis=0): a number, or an array of numbers."""
+        shapes = {
+            c.element.shape if isinstance(c.element, Array) else None
+            for c in rows.cases
+            if c.present
+        }
+        if not shapes:
+            return 0
+        if len(shapes) != 1:
+            raise Unread("rows of different shapes")
+        (shape,) = shapes
+        rows = self.per_record(self._numbers, rows)
+        count = 1 if shape is None else max(1, len(Array(shape, []).shape) and _size(shape))
+        cases = [
+            (c.conditions, _cells(c.element) if c.present else [0] * count) for c in rows.cases
+        ]
+        found = self.sums(cases)
+        return found[0] if shape is None else Array(shape, list(found))
+
+    def _numbers(self, element: Any) -> Any:
+        """Truths as 0 and 1, by cases."""
+        if isinstance(element, Array):
+            return element.map(self.form)
+        return self.form(element)
+
+    def length_of(self, rows: Rows) -> Any:
+        """How many there are."""
+        if rows.whole and self.public_length is not None:
+            return self.public_length
+        cases = [(c.conditions, [int(c.present)]) for c in rows.cases]
+        if rows.whole:
+            cases = [((), [1])]
+        return self.sums(cases)[0]
+
+    def is_length(self, value: Any) -> bool:
+        """Whether a value is the number of all records."""
+        if isinstance(value, RowsLength):
+            return True
+        if not isinstance(value, Form):
+            return False
+        if self.public_length is not None:
+            return bool(value == self.public_length)
+        return value == self.sums([((), [1])])[0]
+
+    public_length: Any = None
+    """The number of records where that is public: a number, or a form."""
+
+    # Cases of a record ---------------------------------------------------------------------------
+
+    def per_record(self, function: Any, *values: Any) -> Rows:
+        if self.record is not None:
+            raise Unread("what a record adds depends on all records")
+        rows = [v for v in values if isinstance(v, Rows)]
+        found: list[Case] = []
+        for conditions, chosen in self.crossed(rows):
+            present = {c.present for c in chosen}
+            if len(present) != 1:
+                raise Unread("arrays that hold different records")
+            if not present.pop():
+                found.append(Case(conditions, None, False))
+                continue
+            elements = iter(chosen)
+            given = [next(elements).element if isinstance(v, Rows) else v for v in values]
+            found += [
+                Case(c, e) for c, e in self.in_record(conditions, lambda g=given: function(*g))
+            ]
+        return Rows(tuple(found), any(r.array for r in rows))
+
+    def in_record(self, known: tuple[Truth, ...], one: Any) -> list[tuple[tuple[Truth, ...], Any]]:
+        """What `one` gives for a record of which something is known, by further cases."""
+        found = []
+        try:
+
+            def attempt(script: Any) -> Any:
+                self.record = script
+                return one()
+
+            for script, value in ways(attempt, known):
+                found.append((tuple(script.taken), value))
+        finally:
+            self.record = None
+        return found
+
+    def crossed(self, rows: Sequence[Rows]) -> list[tuple[tuple[Truth, ...], list[Case]]]:
+        """The cases of several rows together, without those that contradict each other."""
+        found: list[tuple[tuple[Truth, ...], list[Case]]] = [((), [])]
+        for one in rows:
+            longer = []
+            for conditions, chosen in found:
+                for case in one.cases:
+                    joined = tuple(dict.fromkeys((*conditions, *case.conditions)))
+                    if not any(c.negated() in joined for c in joined):
+                        longer.append((joined, [*chosen, case]))
+            found = longer
+            if len(found) > MOST_CASES:
+                raise Unread(f"more than {MOST_CASES} cases of a record")
+        return found
+
+    # Noise ---------------------------------------------------------------------------------------
+
+    def noise(self, family: str, scale: Fraction) -> Form:
+        self.ledger.noises.append(Noise(family, scale))
+        return self.terms.of("noise", len(self.ledger.noises) - 1)
+
+    def is_rejection(self, form: Form) -> bool:
+        """Only one draw that no row has, or its size, and a constant."""
+        if len(form.terms) != 1:
+            return False
+        symbol = form.terms[0][0]
+        node = self.terms.nodes[symbol]
+        if node[0] == "noise":
+            return symbol not in self.watched
+        return (
+            node[0] == "abs"
+            and bool(self.terms.kinds[symbol] & NOISE)
+            and self.is_rejection(node[1])
+        )
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    found = 1
+    for n in shape:
+        found *= n
+    return found
+
+
+def _cells(element: Any) -> list[Any]:
+    return list(element.cells) if isinstance(element, Array) else [element]
+
+
+__all__ = ["Combined", "Gate", "Ledger", "Noise", "Pass", "Recording", "Row", "number"]

@@ -1,0 +1,616 @@
+"""Loops over the records, over the keys of the data, and loops that draw again."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpest.reading.code.instructions import Code, Instruction, successors
+from dpest.reading.contributions.arithmetic import is_number, is_plain
+from dpest.reading.contributions.choices import Script, ways
+from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Unread, form_of
+from dpest.reading.contributions.ledger import Gate, Recording
+from dpest.reading.contributions.values import (
+    Array,
+    Case,
+    Cell,
+    Draw,
+    Key,
+    KeyCounts,
+    Map,
+    Rows,
+    RowsIterator,
+    Seq,
+    Truth,
+)
+
+if TYPE_CHECKING:
+    from dpest.reading.contributions.machine import Frame
+
+_ROUNDS = 8
+_Place = tuple[Any, ...]
+
+
+class Left:
+    """What a loop over the records left in a variable: it depends on the last one."""
+
+
+class Snapshot:
+    """All containers that frames hold, and the registers of the last frame: to go back to."""
+
+    def __init__(self, frames: list[Frame]) -> None:
+        self.frame = frames[-1]
+        self.registers = dict(self.frame.registers)
+        self.kept: dict[int, tuple[Any, Any]] = {}
+        for frame in frames:
+            for value in (*frame.registers.values(), frame.yielded):
+                self._walk(value)
+
+    def _walk(self, value: Any) -> None:
+        if isinstance(value, tuple):
+            for v in value:
+                self._walk(v)
+        elif isinstance(value, (Seq, Map, Array, Cell)) and id(value) not in self.kept:
+            inside = _inside(value)
+            self.kept[id(value)] = (value, inside)
+            for v in inside.values() if isinstance(inside, dict) else inside:
+                self._walk(v)
+
+    def restore(self) -> None:
+        self.frame.registers.clear()
+        self.frame.registers.update(self.registers)
+        for value, inside in self.kept.values():
+            if isinstance(value, Seq):
+                value.items = list(inside)
+            elif isinstance(value, Map):
+                value.items = dict(inside)
+            elif isinstance(value, Array):
+                value.cells = list(inside)
+            else:
+                (value.value,) = inside
+
+    def changes(self) -> Iterator[tuple[_Place, Any, Any]]:
+        """Places whose value is another now: (place, before, now)."""
+        for name, now in self.frame.registers.items():
+            before = self.registers.get(name, Left)
+            if not _same(before, now):
+                yield ("register", name), before, now
+        for key, (value, inside) in self.kept.items():
+            now = _inside(value)
+            if isinstance(inside, dict):
+                if list(inside) != list(now):
+                    raise Unread("a dict that grows with the data")
+                for k in inside:
+                    if not _same(inside[k], now[k]):
+                        yield ("inside", key, k), inside[k], now[k]
+                continue
+            if len(now) != len(inside):
+                raise Unread("a list that grows with the data")
+            for k, (a, b) in enumerate(zip(inside, now, strict=True)):
+                if not _same(a, b):
+                    yield ("inside", key, k), a, b
+
+    def put(self, place: _Place, value: Any) -> None:
+        if place[0] == "register":
+            self.frame.registers[place[1]] = value
+            return
+        owner = self.kept[place[1]][0]
+        if isinstance(owner, (Seq, Map)):
+            owner.items[place[2]] = value
+        elif isinstance(owner, Array):
+            owner.cells[place[2]] = value
+        else:
+            raise Unread("a variable of several functions that changes for each record")
+
+
+def _inside(value: Any) -> Any:
+    if isinstance(value, Seq):
+        return list(value.items)
+    if isinstance(value, Map):
+        return dict(value.items)
+    if isinstance(value, Array):
+        return list(value.cells)
+    return [value.value]
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if is_plain(a) and is_plain(b) and not isinstance(a, Array) and not isinstance(b, Array):
+        return type(a) is type(b) and bool(a == b)
+    return isinstance(a, Form) and isinstance(b, Form) and a == b
+
+
+@functools.lru_cache(maxsize=1024)
+def body_of(code: Code, head: int) -> frozenset[int]:
+    """The instructions of a loop: from behind its head back to it."""
+    forward = {head + 1}
+    pending = [head + 1]
+    while pending:
+        for after in successors(code, pending.pop()):
+            if after != head and after not in forward:
+                forward.add(after)
+                pending.append(after)
+    found: set[int] = set()
+    grown = True
+    while grown:
+        grown = False
+        for pc in forward - found:
+            if any(after == head or after in found for after in successors(code, pc)):
+                found.add(pc)
+                grown = True
+    return frozenset(found)
+
+
+class Loops(Recording):
+    """The loops whose number of turns is private, or not known."""
+
+    frames: list[Any]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop_count = 0
+        self.coin_count = 0
+        self.appended: dict[int, tuple[Seq, list[Any]]] | None = None
+        self.puts: dict[int, tuple[Map, list[Any]]] | None = None
+        self.outer: set[int] = set()  # containers that were there before the record
+        self.key: Form | None = None
+        self.key_rows: list[tuple[Form, Form]] = []
+        self.confined: tuple[Any, frozenset[int]] | None = None
+        self.fields: dict[Any, tuple[Any, Any, bool]] = {}
+
+    def run_until(self, frame: Any, stop: int | None) -> tuple[bool, Any]:
+        raise NotImplementedError
+
+    # Over the records ----------------------------------------------------------------------------
+
+    def pass_over(self, frame: Frame, instruction: Instruction, iterator: RowsIterator) -> None:
+        """One generic record goes through the body; what it adds to variables becomes sums."""
+        if self.record is not None or self.key is not None:
+            raise Unread("a loop over the records inside of another")
+        self.loop_count += 1
+        outside = Snapshot(self.frames)
+        moving: dict[_Place, Any] = {}
+        for _ in range(_ROUNDS):
+            found = self._round(frame, instruction, iterator, outside, moving)
+            if found is not None:
+                self._settle(outside, moving, *found)
+                frame.pc = instruction.jumps[0]
+                return
+        raise Unread("a loop whose variables keep changing")
+
+    def _round(
+        self,
+        frame: Frame,
+        instruction: Instruction,
+        iterator: RowsIterator,
+        outside: Snapshot,
+        moving: dict[_Place, Any],
+    ) -> tuple[list[Any], list[Any]] | None:
+        """The cases of a record, with totals in the places that move; None if more places do."""
+        outside.restore()
+        for k, (place, before) in enumerate(moving.items()):
+            outside.put(place, self._total(before, (self.loop_count, k)))
+        start = Snapshot(self.frames)
+        more: dict[_Place, Any] = {}
+        cases: list[tuple[tuple[Truth, ...], dict[_Place, Any], dict[int, Any]]] = []
+        for case in iterator.rows.cases:
+            if not case.present:
+                cases.append((case.conditions, {}, {}))
+                continue
+
+            def one(element: Any = case.element) -> Any:
+                start.restore()
+                changed = self._body(frame, instruction, element, start)
+                for place, before, _ in changed:
+                    if place not in moving:
+                        more.setdefault(place, self._before(outside, place, before))
+                return {p: now for p, _, now in changed}, dict(self.appended or {})
+
+            try:
+                for conditions, (now, grown) in self.in_record(case.conditions, one):
+                    cases.append((conditions, now, grown))
+            finally:
+                self.appended = None
+        start.restore()
+        outside.restore()
+        if more:
+            moving.update(more)
+            return None
+        return cases, [start.registers.get(p[1]) if p[0] == "register" else None for p in moving]
+
+    def _before(self, outside: Snapshot, place: _Place, before: Any) -> Any:
+        if place[0] == "register":
+            return outside.registers.get(place[1], Left)
+        return before
+
+    def _total(self, before: Any, name: Any) -> Any:
+        """What an accumulator holds when a record comes: a symbol; of arrays and lists, many."""
+        if isinstance(before, Form) or is_number(before):
+            return self.terms.of("total", name)
+        if isinstance(before, Array):
+            cells = [self._total(c, (*name, i)) for i, c in enumerate(before.cells)]
+            return Array(before.shape, cells)
+        if before is Left:
+            return Left()
+        return before if not isinstance(before, (Seq, Map)) else Left()
+
+    def _body(
+        self, frame: Frame, instruction: Instruction, element: Any, start: Snapshot
+    ) -> list[tuple[_Place, Any, Any]]:
+        head = frame.pc
+        frame.pc = head + 1
+        self.outer = set(start.kept)
+        if instruction.dst is not None:
+            frame.registers[instruction.dst] = element
+        self.appended = {}
+        self.coin_count = 0
+        before = self.confined
+        self.confined = (frame, body_of(frame.code, head))
+        try:
+            done, _ = self.run_until(frame, head)
+        finally:
+            self.confined = before
+            frame.pc = head
+        if done:
+            raise Unread("a loop over the records that ends early")
+        return list(start.changes())
+
+    def _settle(
+        self, outside: Snapshot, moving: dict[_Place, Any], cases: list[Any], totals: list[Any]
+    ) -> None:
+        """After the loop: what was there before, and the sums of what the records add."""
+        for k, (place, before) in enumerate(moving.items()):
+            name = (self.loop_count, k)
+            old = self._total(before, name)
+            after = [(c, now.get(place, old)) for c, now, _ in cases]
+            outside.put(place, self._summed(before, old, after))
+        lists = {key: seq for _, _, grown in cases for key, (seq, _) in grown.items()}
+        for key, seq in lists.items():
+            seq.rows = self._rows(key, seq, cases)
+
+    def _summed(self, before: Any, old: Any, after: list[tuple[Any, Any]]) -> Any:
+        if isinstance(before, Array) and isinstance(old, Array):
+            if not all(isinstance(v, Array) and v.shape == before.shape for _, v in after):
+                return Left()
+            adds = [
+                (c, [self._added(o, n) for o, n in zip(old.cells, v.cells, strict=True)])
+                for c, v in after
+            ]
+            if any(a is None for _, parts in adds for a in parts):
+                return Left()
+            found = self.sums(adds)
+            cells = [self.form(b) + s for b, s in zip(before.cells, found, strict=True)]
+            return Array(before.shape, list(cells))
+        if isinstance(old, Form):
+            parts = [(c, [self._added(old, n)]) for c, n in after]
+            if any(p[0] is None for _, p in parts):
+                return Left()
+            (total,) = self.sums(parts)
+            return self.form(before) + total
+        return Left()
+
+    def _added(self, old: Any, now: Any) -> Form | None:
+        """What was added to a total; None where it was overwritten."""
+        if not isinstance(old, Form) or not (isinstance(now, Form) or is_number(now)):
+            return None
+        difference = self.form(now) - old
+        return None if self.terms.kind(difference) & TOTAL else difference
+
+    def _rows(self, key: int, seq: Seq, cases: list[Any]) -> Rows:
+        if seq.items or seq.rows is not None:
+            raise Unread("a list that grows with the data, and has other entries")
+        found = []
+        for conditions, _, grown in cases:
+            values = grown.get(key, (seq, []))[1]
+            if len(values) > 1:
+                raise Unread("a list that grows by several entries for a record")
+            found.append(Case(conditions, values[0] if values else None, bool(values)))
+        return Rows(tuple(found), False)
+
+    def append(self, seq: Any, value: Any) -> None:
+        """list.append, and what a generator hands out."""
+        if not isinstance(seq, Seq) or seq.rows is not None or seq.bag:
+            raise Unread("an entry that is put into a list of the data")
+        if self.record is not None or self.key is not None:
+            if self.appended is None:
+                raise Unread("a list that grows with the data")
+            if id(seq) not in self.outer:
+                seq.items.append(value)  # a list of this record alone
+                return
+            self.appended.setdefault(id(seq), (seq, []))[1].append(value)
+            return
+        seq.items.append(value)
+
+    def rows_item(self, rows: Rows, index: Any) -> Any:
+        """x[mask], X[:, j], X[:, None]."""
+        if isinstance(index, Rows):
+            found = []
+            for conditions, (case, mask) in self.crossed([rows, index]):
+                if not case.present or not mask.present:
+                    if case.present != mask.present:
+                        raise Unread("a mask of other records")
+                    found.append(Case(conditions, None, False))
+                    continue
+
+                def kept(truth: Any = mask.element) -> bool:
+                    if not isinstance(truth, (Truth, bool)) and not hasattr(truth, "parts"):
+                        raise Unread("an index for every record that is no mask")
+                    return self.decide(truth)
+
+                for more, keep in self.in_record(conditions, kept):
+                    found.append(Case(more, case.element if keep else None, keep))
+            return Rows(tuple(found), rows.array)
+        if index == slice(None):
+            return rows
+        if rows.array and isinstance(index, tuple) and index and index[0] == slice(None):
+            if index == (slice(None), None):
+                return self.per_record(lambda e: Array((1,), [e]), rows)
+            if len(index) == 2 and is_plain(index[1]):
+                return self.per_record(lambda e: self.item(e, index[1]), rows)
+        raise Unread("the place of a record")
+
+    def item(self, owner: Any, index: Any) -> Any:
+        raise NotImplementedError
+
+    def pinned(self, value: Any) -> Any:
+        """A whole number of the record, as a plain one, by cases."""
+        if self.record is None or not isinstance(value, Form) or len(value.terms) != 1:
+            return value
+        ((symbol, slope),) = value.terms
+        node = self.terms.nodes[symbol]
+        if node[0] != "field" or slope != 1 or value.constant.denominator != 1:
+            return value
+        low, high, whole = self.fields[node[2]]
+        if not whole or low is None or high is None or high - low > 64:
+            return value
+        for k in range(int(low), int(high)):
+            if self.decide(Truth("==", form_of({symbol: Fraction(1)}, Fraction(-k)))):
+                return int(k + value.constant)
+        return int(high + value.constant)
+
+    # Over the keys of the data -------------------------------------------------------------------
+
+    def pass_over_keys(self, frame: Frame, instruction: Instruction, counts: KeyCounts) -> None:
+        """Each key has noise of its own; nothing of it is seen below a threshold."""
+        if self.record is not None or self.key is not None:
+            raise Unread("a loop over the keys of the data inside of another")
+        start = Snapshot(self.frames)
+        self.loop_count += 1
+        self.key = self.terms.of("sum", "key", self.loop_count)
+        element: Any = (Key(), self.key) if counts.items else Key()
+        first_noise = len(self.ledger.noises)
+
+        def one(script: Script) -> Any:
+            start.restore()
+            del self.ledger.noises[first_noise:]
+            self.key_rows, self.puts = [], {}
+            self.record = script
+            changed = self._body(frame, instruction, element, start)
+            return changed, dict(self.appended or {}), dict(self.puts)
+
+        try:
+            found = list(ways(one))
+        finally:
+            self.record, self.key, self.appended = None, None, None
+            start.restore()
+        self._gate(frame, start, found, first_noise)
+        self.puts = None
+        frame.pc = instruction.jumps[0]
+
+    def _gate(self, frame: Frame, start: Snapshot, found: list[Any], first: int) -> None:
+        if len(self.ledger.noises) != first + 1 or len(self.key_rows) != 1:
+            raise Unread("a loop over the keys of the data without noise for each")
+        if len(found) != 2:
+            raise Unread("a loop over the keys of the data that decides more than a threshold")
+        ((noisy, shown),) = self.key_rows
+        noise = self.terms.symbol(("noise", first))
+        if noisy.terms != tuple(
+            sorted(((noise, Fraction(1)), (noisy_key(noisy, noise), Fraction(1))))
+        ):
+            raise Unread("a count with more than its own noise")
+        threshold = None
+        for script, (_, appended, puts) in found:
+            if len(script.taken) != 1:
+                raise Unread("a loop over the keys of the data that decides more than a threshold")
+            above = _threshold(script.taken[0], shown)
+            if above is not None:
+                threshold = above
+                continue
+            if appended or puts:
+                raise Unread("whether a key is absent or below its threshold is seen")
+        if threshold is None:
+            raise Unread("a loop over the keys of the data without a threshold")
+        for _, (changed, appended, puts) in found:
+            for place, _, _ in changed:
+                if place[0] != "register":
+                    raise Unread("a variable that counts the keys of the data")
+                start.put(place, Left())
+            for seq, values in appended.values():
+                self._shown(values)
+                if seq.items or len(values) != 1:
+                    raise Unread("a list of the keys of the data with other entries")
+                seq.bag = True
+            for mapping, values in puts.values():
+                self._shown(values)
+                if mapping.items or len(values) != 1:
+                    raise Unread("a dict of the keys of the data with other entries")
+                mapping.open = True
+        self.watched.add(noise)
+        self.ledger.gates.append(Gate(first, threshold, len(self.ledger.rows)))
+
+    def _shown(self, values: list[Any]) -> None:
+        for value in values:
+            if isinstance(value, tuple):
+                self._shown(list(value))
+            elif isinstance(value, Form):
+                if self.terms.kind(value):
+                    raise Unread("a count is shown without noise")
+            elif not isinstance(value, Key) and not is_plain(value):
+                raise Unread("a value that is not public is kept for a key of the data")
+
+    def put(self, mapping: Map, key: Any, value: Any) -> None:
+        """mapping[key] = value, for a key of the data."""
+        if not isinstance(key, Key) or self.puts is None:
+            raise Unread("a key that is not plain")
+        if isinstance(value, Form):
+            value = self.visible(value)
+        self.puts.setdefault(id(mapping), (mapping, []))[1].append(value)
+
+    def visible(self, form: Form) -> Form:
+        if self.key is not None:
+            symbol = self.key.terms[0][0]
+            if symbol in form.symbols:
+                private = {s for s in form.symbols if self.terms.kinds[s] & (SUM | NOISE | RECORD)}
+                part = form.part(private)
+                scaled = part.times(1 / dict(part.terms)[symbol])
+                for known, shown in self.key_rows:
+                    if known == scaled:
+                        return (form - part) + shown.times(dict(part.terms)[symbol])
+                shown = self.terms.of("pub", ("key", len(self.key_rows)), len(self.ledger.rows))
+                self.key_rows.append((scaled, shown))
+                return (form - part) + shown.times(dict(part.terms)[symbol])
+            if any(self.terms.kinds[s] & (SUM | NOISE) for s in form.symbols):
+                raise Unread("other private values in a loop over the keys of the data")
+        return super().visible(form)
+
+    # Drawing again -------------------------------------------------------------------------------
+
+    def rejected(self, frame: Frame, truth: Truth) -> bool:
+        """A draw that is repeated until it is small enough; otherwise the draw is made visible."""
+        assert truth.form is not None
+        found = self._bound_of(truth)
+        if found is None or self.record is not None:
+            return self.decide(self._seen_truth(truth))
+        noise, most, accept = found
+        if not self._draws_again(frame, noise, accept):
+            return self.decide(self._seen_truth(truth))
+        old = self.ledger.noises[noise]
+        self.ledger.noises[noise] = replace(old, most=most)
+        return accept
+
+    def _bound_of(self, truth: Truth) -> tuple[int, Fraction, bool] | None:
+        """(noise, A, which answer means that |noise| ≤ A)."""
+        assert truth.form is not None
+        ((symbol, slope),) = truth.form.terms
+        node = self.terms.nodes[symbol]
+        if node[0] != "abs" or truth.relation not in (">", ">="):
+            return None
+        inner: Form = node[1]
+        if inner.constant or len(inner.terms) != 1:
+            return None
+        ((drawn, factor),) = inner.terms
+        most = -truth.form.constant / (slope * abs(factor))
+        number = self.terms.nodes[drawn][1]
+        if most <= 0 or self.ledger.noises[number].most is not None:
+            return None
+        return number, most, slope < 0
+
+    def _seen_truth(self, truth: Truth) -> Truth:
+        assert truth.form is not None
+        ((symbol, slope),) = truth.form.terms
+        node = self.terms.nodes[symbol]
+        if node[0] == "abs":
+            value = self.terms.absolute(self.visible(node[1]))
+        else:
+            value = self.visible(form_of({symbol: Fraction(1)}))
+        return Truth(truth.relation, value.times(slope) + form_of({}, truth.form.constant))
+
+    def _draws_again(self, frame: Frame, noise: int, accept: bool) -> bool:
+        """Whether the other way leads back here with one like draw in the place of the first."""
+        here = frame.pc
+        start = Snapshot(self.frames)
+        count = len(self.ledger.noises)
+        size = (len(self.ledger.rows), len(self.ledger.passes), len(self.ledger.gates))
+        live = frame.code.live[here]
+        before = {name: frame.registers[name] for name in live if name in frame.registers}
+        frame.pc = frame.code.instructions[here].jumps[1 if accept else 0]
+        steps = self.steps
+        try:
+            while frame.pc != here:
+                self.steps += 1
+                instruction = frame.code.instructions[frame.pc]
+                if self.steps > steps + 200 or instruction.op in ("return", "next", "yield"):
+                    return False
+                if instruction.op == "branch" and not is_plain(
+                    frame.registers[instruction.uses[0]]
+                ):
+                    return False
+                self.step(frame, instruction)
+            drawn = self.ledger.noises[count:]
+            same = len(drawn) == 1 and drawn[0] == self.ledger.noises[noise]
+            unchanged = size == (
+                len(self.ledger.rows),
+                len(self.ledger.passes),
+                len(self.ledger.gates),
+            )
+            names = {
+                name
+                for place, _, _ in start.changes()
+                for name in place[1:2]
+                if place[0] == "register"
+            }
+            inside = any(place[0] == "inside" for place, _, _ in start.changes())
+            alike = all(
+                self._alike(before[name], frame.registers.get(name), count, noise)
+                for name in before
+            )
+            return same and unchanged and not inside and alike and len(names) >= 0
+        except Unread:
+            return False
+        finally:
+            del self.ledger.noises[count:]
+            start.restore()
+            frame.pc = here
+
+    def _alike(self, a: Any, b: Any, new: int, old: int) -> bool:
+        """Equal, with the new draw in the place of the old one."""
+        if isinstance(a, Truth) and isinstance(b, Truth):
+            if a.form is None or b.form is None:
+                return a == b
+            return a.relation == b.relation and self._alike(a.form, b.form, new, old)
+        if isinstance(a, Form) and isinstance(b, Form):
+            return a == self._renamed(b, new, old)
+        if isinstance(a, Draw) and isinstance(b, Draw):
+            return a.family == b.family
+        return _same(a, b)
+
+    def _renamed(self, form: Form, new: int, old: int) -> Form:
+        found = form_of({}, form.constant)
+        for symbol, c in form.terms:
+            node = self.terms.nodes[symbol]
+            if node == ("noise", new):
+                found += self.terms.of("noise", old).times(c)
+            elif node[0] == "abs":
+                found += self.terms.absolute(self._renamed(node[1], new, old)).times(c)
+            else:
+                found += form_of({symbol: c})
+        return found
+
+    steps: int
+
+    def step(self, frame: Any, instruction: Instruction) -> None:
+        raise NotImplementedError
+
+
+def noisy_key(form: Form, noise: int) -> int:
+    """The other symbol of a noisy count."""
+    others = [s for s in form.symbols if s != noise]
+    if len(others) != 1:
+        raise Unread("a count with more than its own noise")
+    return others[0]
+
+
+def _threshold(truth: Truth, shown: Form) -> Fraction | None:
+    """τ where the truth says that the shown count is at least τ; None where it is below."""
+    if truth.form is None or truth.relation not in (">", ">="):
+        raise Unread("a decision about a key of the data that is no threshold")
+    symbol = shown.terms[0][0]
+    terms = dict(truth.form.terms)
+    if set(terms) != {symbol}:
+        raise Unread("a threshold that is not plain")
+    slope = terms[symbol]
+    return -truth.form.constant / slope if slope > 0 else None

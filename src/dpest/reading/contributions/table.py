@@ -1,0 +1,800 @@
+"""What functions do on forms, arrays and rows. What is not here is refused."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpest.reading.contributions.arithmetic import is_number, is_plain, natively, to_native
+from dpest.reading.contributions.forms import Form, Unread, number
+from dpest.reading.contributions.values import (
+    Array,
+    Bound,
+    Case,
+    Combined,
+    Key,
+    KeyCounts,
+    Map,
+    Place,
+    PlainIterator,
+    PublicValue,
+    Rows,
+    RowsIterator,
+    RowsLength,
+    Seq,
+    Transposed,
+    Truth,
+    Uniforms,
+)
+
+if TYPE_CHECKING:
+    from dpest.reading.contributions.machine import Machine
+
+PURE_MODULES = ("math", "numpy", "scipy", "fractions", "operator", "collections", "itertools")
+Handler = Callable[["Machine", list[Any], dict[str, Any]], Any]
+FUNCTIONS: dict[Any, Handler] = {}
+
+
+def entry(*functions: Any) -> Callable[[Handler], Handler]:
+    def declare(handler: Handler) -> Handler:
+        for function in functions:
+            FUNCTIONS[function] = handler
+        return handler
+
+    return declare
+
+
+def _given(arguments: list[Any], named: dict[str, Any], *names: str, **defaults: Any) -> list[Any]:
+    """The arguments by name; what is left over is refused."""
+    found = dict(zip(names, arguments, strict=False))
+    if len(arguments) > len(names):
+        raise Unread("a call with arguments that are not known here")
+    for name, value in named.items():
+        if name not in names or name in found:
+            raise Unread(f"a call with the argument `{name}`")
+        found[name] = value
+    for name in names:
+        if name not in found:
+            if name not in defaults:
+                raise Unread(f"a call without `{name}`")
+            found[name] = defaults[name]
+    return [found[name] for name in names]
+
+
+def _plain(arguments: list[Any], named: dict[str, Any]) -> bool:
+    return all(map(is_plain, (*arguments, *named.values())))
+
+
+def _rows(m: Machine, value: Any) -> Any:
+    """The rows behind a list of the data."""
+    return value.rows if isinstance(value, Seq) and value.rows is not None else value
+
+
+def _array(m: Machine, value: Any) -> Any:
+    """A list as NumPy's functions take it."""
+    value = _rows(m, value)
+    return m.array(value) if isinstance(value, (Rows, Seq, tuple)) else value
+
+
+# Python ------------------------------------------------------------------------------------------
+
+
+@entry(builtins.len)
+def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    value = _rows(m, *arguments)
+    if isinstance(value, Rows):
+        return m.length_of(value)
+    if isinstance(value, Seq):
+        return m.public() if value.bag else len(value.items)
+    if isinstance(value, Map):
+        return m.public() if value.open else len(value.items)
+    if isinstance(value, Array) and value.shape:
+        return value.shape[0]
+    if isinstance(value, (tuple, str, range)):
+        return len(value)
+    raise Unread(f"the length of {type(value).__name__}")
+
+
+@entry(builtins.sum)
+def _sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    value, start = _given(arguments, named, "iterable", "start", start=0)
+    value = _rows(m, value)
+    if isinstance(value, RowsIterator):
+        value = value.rows
+    if isinstance(value, Rows):
+        total = m.sum_rows(value)
+        return total if is_number(start) and start == 0 else m.binary("+", start, total)
+    total = start
+    for part in m.listed(value):
+        total = m.binary("+", total, part)
+    return total
+
+
+def _extreme(op: str) -> Handler:
+    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if named:
+            raise Unread(f"{op} with a key or a default")
+        values = arguments if len(arguments) > 1 else m.listed(arguments[0])
+        if not values:
+            raise Unread(f"{op} of nothing")
+        if any(isinstance(v, (Rows, Array, Seq)) for v in values):
+            raise Unread(f"{op} of arrays")
+        return m.extreme(op, values)
+
+    return handler
+
+
+FUNCTIONS[builtins.min] = _extreme("min")
+FUNCTIONS[builtins.max] = _extreme("max")
+
+
+@entry(builtins.abs, np.abs, np.absolute, np.fabs, math.fabs)
+def _abs(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (value,) = _given(arguments, named, "x")
+    return m.elementwise(m.absolute, _rows(m, value))
+
+
+@entry(builtins.float, np.float64)
+def _float(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (value,) = _given(arguments, named, "x")
+    if is_plain(value) and not isinstance(value, Array):
+        return natively(float, value)
+    if isinstance(value, Array) and len(value.cells) == 1:
+        value = value.cells[0]
+    if isinstance(value, (Form, Truth, Combined)) or is_number(value):
+        return m.tidy(m.form(value))
+    raise Unread("float of a value that is no number")
+
+
+@entry(builtins.bool)
+def _bool(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (value,) = _given(arguments, named, "x")
+    return value if isinstance(value, (Truth, Combined)) else m.decide(value)
+
+
+@entry(builtins.int)
+def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if _plain(arguments, named):
+        return natively(int, *arguments, **named)
+    (value,) = _given(arguments, named, "x")
+    if isinstance(value, (Truth, Combined)):
+        return m.form(value)
+    found = m.local(m.form(value))
+    if m.terms.kind(found):
+        node = m.terms.nodes[found.terms[0][0]]
+        if node[0] == "field" and m.fields[node[2]][2] and found == m.terms.of(*node):
+            return found  # it is whole already
+        raise Unread("int of a private value")
+    return m.terms.of("public", "int", found)
+
+
+@entry(builtins.round, math.floor, math.ceil, np.round, np.rint, np.floor, np.ceil)
+def _round(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if _plain(arguments, named):
+        return NotImplemented
+    return m.elementwise(lambda x: _public_of(m, "round", x), arguments[0])
+
+
+def _public_of(m: Machine, op: str, value: Any) -> Any:
+    """A function of a public number."""
+    form = m.local(m.form(value))
+    if m.terms.kind(form):
+        raise Unread(f"{op} of a private value")
+    return m.terms.of("public", op, form)
+
+
+@entry(builtins.range)
+def _range(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if len(arguments) == 1 and m.is_length(arguments[0]):
+        return Rows((Case((), Place()),), False)
+    if _plain(arguments, named):
+        found = range(*map(to_native, arguments))
+        if len(found) > 20_000:
+            raise Unread("a loop with very many turns")
+        return found
+    raise Unread("a range whose ends are not plain")
+
+
+@entry(builtins.enumerate)
+def _enumerate(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    value, start = _given(arguments, named, "iterable", "start", start=0)
+    iterator = m.iterate(value)
+    if isinstance(iterator, RowsIterator):
+        if start != 0:
+            raise Unread("places of records that are counted from another number")
+        return RowsIterator(m.per_record(lambda e: (Place(), e), iterator.rows))
+    if not isinstance(iterator, PlainIterator) or not is_number(start):
+        raise Unread("enumerate of values that are not known")
+    return PlainIterator.over(enumerate(iterator.items, start))
+
+
+@entry(builtins.zip)
+def _zip(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if set(named) - {"strict"}:
+        raise Unread("zip with unknown arguments")
+    iterators = [m.iterate(v) for v in arguments]
+    if all(isinstance(i, PlainIterator) for i in iterators):
+        return PlainIterator.over(zip(*(i.items for i in iterators), strict=False))
+    if not all(isinstance(i, RowsIterator) and i.rows.whole for i in iterators):
+        raise Unread("zip of the data and of other values")
+    return RowsIterator(m.per_record(lambda *e: e, *(i.rows for i in iterators)))
+
+
+@entry(builtins.list, builtins.tuple)
+def _list(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if not arguments:
+        return Seq()
+    (value,) = _given(arguments, named, "x")
+    value = _rows(m, value)
+    if isinstance(value, RowsIterator):
+        value = value.rows
+    if isinstance(value, Rows):
+        return Seq(rows=Rows(value.cases, False))
+    if isinstance(value, Map) and value.open:
+        raise Unread("the keys of the data in the order in which they occur: sort them first")
+    return Seq(m.listed(value))
+
+
+@entry(builtins.sorted)
+def _sorted(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (value,) = _given(arguments, named, "x")
+    if isinstance(value, Seq) and value.bag:
+        return PublicValue()
+    if isinstance(value, Map) and value.open:
+        return PublicValue()
+    values = m.listed(value)
+    if all(map(is_number, values)):
+        return Seq(sorted(values))
+    for v in values:
+        if not isinstance(v, Form):
+            raise Unread("sorting of values that are no numbers")
+        m.visible(v)
+    return PublicValue()
+
+
+@entry(builtins.set, builtins.frozenset)
+def _set(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (value,) = _given(arguments, named, "x")
+    if isinstance(value, (Seq, Map)) and (
+        getattr(value, "bag", False) or getattr(value, "open", False)
+    ):
+        return PublicValue()
+    raise Unread("a set")
+
+
+@entry(builtins.dict)
+def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if not arguments:
+        return Map(dict(named))
+    (value,) = arguments
+    if isinstance(value, Map) and not value.frozen and not named:
+        return Map(dict(value.items), value.open)
+    raise Unread("a dict of values that are not known")
+
+
+@entry(collections.Counter)
+def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (value,) = _given(arguments, named, "x")
+    value = _rows(m, value)
+    if not isinstance(value, Rows):
+        raise Unread("a Counter of values other than the data")
+    for case in value.cases:
+        if case.present and not isinstance(case.element, Form):
+            raise Unread("a Counter of values that are no numbers")
+    return KeyCounts()
+
+
+# Mathematics -------------------------------------------------------------------------------------
+
+
+def _of_one(op: str, *functions: Any) -> None:
+    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if _plain(arguments, named):
+            return NotImplemented
+        (value,) = _given(arguments, named, "x")
+        native = functions[0]
+        return m.elementwise(lambda x: m.function_of(op, native, x), _rows(m, value))
+
+    for function in functions:
+        FUNCTIONS[function] = handler
+
+
+_of_one("sqrt", np.sqrt, math.sqrt)
+_of_one("exp", math.exp)
+_of_one("npexp", np.exp)
+_of_one("tanh", np.tanh, math.tanh)
+_of_one("arctan", np.arctan, math.atan)
+_of_one("sin", np.sin, math.sin)
+_of_one("cos", np.cos, math.cos)
+_of_one("log", math.log, np.log)
+_of_one("log1p", math.log1p, np.log1p)
+
+
+def _expit() -> None:
+    from scipy.special import expit
+
+    _of_one("expit", expit)
+
+
+_expit()
+
+
+@entry(np.square)
+def _square(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (value,) = _given(arguments, named, "x")
+    return m.binary("**", _array(m, value), 2)
+
+
+@entry(np.minimum, np.maximum, np.fmin, np.fmax)
+def _pairwise(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    raise AssertionError
+
+
+def _pair(op: str) -> Handler:
+    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if _plain(arguments, named):
+            return NotImplemented
+        a, b = (_array(m, v) for v in _given(arguments, named, "a", "b"))
+        return m.elementwise(lambda x, y: m.extreme(op, [x, y]), a, b)
+
+    return handler
+
+
+FUNCTIONS[np.minimum] = FUNCTIONS[np.fmin] = _pair("min")
+FUNCTIONS[np.maximum] = FUNCTIONS[np.fmax] = _pair("max")
+
+
+def _operator(op: str) -> Handler:
+    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        a, b = (_array(m, v) for v in _given(arguments, named, "a", "b"))
+        return m.binary(op, a, b)
+
+    return handler
+
+
+for _function, _op in (
+    (np.add, "+"), (np.subtract, "-"), (np.multiply, "*"), (np.divide, "/"), (np.matmul, "@"),
+    (np.logical_and, "&"), (np.logical_or, "|"),
+):  # fmt: skip
+    FUNCTIONS[_function] = _operator(_op)
+
+
+@entry(np.dot, np.inner, np.vdot)
+def _dot(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    a, b = (_array(m, v) for v in _given(arguments, named, "a", "b"))
+    if is_number(a) or is_number(b) or isinstance(a, Form) or isinstance(b, Form):
+        return m.binary("*", a, b)
+    return m.binary("@", a, b)
+
+
+@entry(np.clip)
+def _clip(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if _plain(arguments, named):
+        return NotImplemented
+    names = {"min": "a_min", "max": "a_max"}
+    named = {names.get(k, k): v for k, v in named.items()}
+    value, low, high = _given(arguments, named, "a", "a_min", "a_max", a_min=None, a_max=None)
+    return _clipped(m, _array(m, value), low, high)
+
+
+def _clipped(m: Machine, value: Any, low: Any, high: Any) -> Any:
+    ends = [_array(m, e) for e in (low, high)]
+    if ends[0] is None or ends[1] is None:
+        return m.elementwise(lambda x: m.clip(x, *ends), value)
+    return m.elementwise(m.clip, value, *ends)
+
+
+@entry(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.atleast_1d)
+def _as_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    value, dtype, _ = _given(arguments, named, "x", "dtype", "copy", dtype=None, copy=None)
+    _float_type(dtype)
+    return _array(m, value)
+
+
+def _float_type(dtype: Any) -> None:
+    if dtype not in (None, float, np.float64, "float", "float64", "f8"):
+        raise Unread(f"an array of {dtype}")
+
+
+@entry(np.sum)
+def _np_sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    value, axis, keep = _given(arguments, named, "a", "axis", "keepdims", axis=None, keepdims=False)
+    return _summed(m, _array(m, value), axis, keep)
+
+
+def _summed(m: Machine, value: Any, axis: Any, keep: Any = False) -> Any:
+    if isinstance(value, Rows):
+        deep = any(isinstance(c.element, Array) for c in value.cases)
+        if axis == 0 or (axis in (None, -1) and not deep):
+            if keep:
+                raise Unread("keepdims")
+            return m.sum_rows(value)
+        if axis is None:
+            return _summed(m, m.sum_rows(value), None)
+        if axis in (1, -1) and deep:
+            return m.per_record(lambda e: _kept(_summed(m, e, -1), keep), value)
+        raise Unread("a sum over this axis")
+    if isinstance(value, Array):
+        if axis is None or len(value.shape) == 1:
+            total: Any = 0
+            for cell in value.cells:
+                total = m.mixed("+", total, cell)
+            return _kept(total, keep)
+        places = np.arange(len(value.cells)).reshape(value.shape)
+        moved = np.moveaxis(places, axis, -1)
+        flat = moved.reshape(-1, moved.shape[-1])
+        parts = [Array((len(r),), [value.cells[i] for i in r]) for r in flat.tolist()]
+        return Array(moved.shape[:-1], [_summed(m, p, None) for p in parts])
+    return value
+
+
+def _kept(value: Any, keep: Any) -> Any:
+    return Array((1,), [value]) if keep else value
+
+
+@entry(np.mean, np.average)
+def _np_mean(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    value, axis = _given(arguments, named, "a", "axis", axis=None)
+    return _mean(m, _array(m, value), axis)
+
+
+def _mean(m: Machine, value: Any, axis: Any) -> Any:
+    if isinstance(value, Rows):
+        if axis is None and any(isinstance(c.element, Array) for c in value.cases):
+            raise Unread("the mean of an array of the data")
+        if axis in (None, 0):
+            return m.binary("/", m.sum_rows(value), m.length_of(value))
+        return m.per_record(lambda e: _mean(m, e, None), value)
+    if isinstance(value, Array) and (axis is None or len(value.shape) == 1):
+        return m.binary("/", _summed(m, value, None), len(value.cells))
+    raise Unread("a mean over this axis")
+
+
+@entry(np.linalg.norm)
+def _norm(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    value, order, axis, keep = _given(
+        arguments, named, "x", "ord", "axis", "keepdims", ord=None, axis=None, keepdims=False
+    )
+    value = _array(m, value)
+    if order not in (None, 2) or not isinstance(keep, bool):
+        if is_plain(value):
+            return NotImplemented
+        raise Unread("a norm other than the Euclidean one")
+    if isinstance(value, Rows):
+        if axis not in (1, -1):
+            raise Unread("the norm of an array of the data")
+        return m.per_record(lambda e: _kept(_length(m, e), keep), value)
+    if is_plain(value):
+        return NotImplemented
+    if isinstance(value, Array) and (axis is None or (len(value.shape) == 1 and axis in (0, -1))):
+        if len(value.shape) != 1:
+            raise Unread("the norm of a matrix")
+        return _kept(_length(m, value), keep)
+    raise Unread("a norm over this axis")
+
+
+def _length(m: Machine, value: Any) -> Any:
+    if not isinstance(value, Array):
+        raise Unread("the norm of one number per record")
+    return m.terms.norm([m.local(m.form(c)) for c in value.cells])
+
+
+@entry(math.hypot, np.hypot)
+def _hypot(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if _plain(arguments, named):
+        return NotImplemented
+    if any(isinstance(a, (Rows, Array)) for a in arguments) or named:
+        raise Unread("hypot of arrays")
+    return m.terms.norm([m.local(m.form(c)) for c in arguments])
+
+
+@entry(np.where)
+def _where(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if _plain(arguments, named):
+        return NotImplemented
+    truth, a, b = (_array(m, v) for v in _given(arguments, named, "condition", "x", "y"))
+    if isinstance(truth, Rows):
+        return m.elementwise(lambda t, x, y: x if m.decide(t) else y, truth, a, b)
+    return m.elementwise(lambda t, x, y: x if m.decide(t) else y, truth, a, b)
+
+
+@entry(np.bincount)
+def _bincount(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if _plain(arguments, named):
+        return NotImplemented
+    value, least = _given(arguments, named, "x", "minlength", minlength=0)
+    value = _rows(m, value)
+    if not isinstance(value, Rows) or not isinstance(least, int):
+        raise Unread("bincount of values that are not known")
+    for case in value.cases:
+        if case.present:
+            _check_bins(m, case.element, least)
+
+    def bins(element: Any) -> Array:
+        place = m.pinned(element)
+        return Array((least,), [int(k == place) for k in range(least)])
+
+    return m.sum_rows(m.per_record(bins, value))
+
+
+def _check_bins(m: Machine, element: Any, least: int) -> None:
+    if is_number(element):
+        low = high = element
+    else:
+        node = (
+            m.terms.nodes[element.terms[0][0]]
+            if isinstance(element, Form) and element.terms
+            else ("",)
+        )
+        if node[0] != "field" or element != m.terms.of(*node) or not m.fields[node[2]][2]:
+            raise Unread("bincount of values that are not whole numbers of the data")
+        low, high, _ = m.fields[node[2]]
+    if low is None or high is None or low < 0 or high >= least:
+        raise Unread("bincount whose number of bins depends on the data: give minlength")
+
+
+@entry(np.count_nonzero)
+def _count(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (value,) = _given(arguments, named, "a")
+    value = _array(m, value)
+    if not isinstance(value, Rows):
+        return NotImplemented
+    return m.sum_rows(m.per_record(lambda e: int(m.decide(e)), value))
+
+
+@entry(np.histogram)
+def _histogram(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if _plain(arguments, named):
+        return NotImplemented
+    value, bins, ends = _given(arguments, named, "a", "bins", "range", bins=10, range=None)
+    value = _array(m, value)
+    bins = _array(m, bins)
+    if not isinstance(value, Rows) or not is_plain(bins):
+        raise Unread("a histogram of values that are not known")
+    if is_number(bins):
+        if ends is None or not is_plain(ends):
+            raise Unread("a histogram whose range depends on the data: give range")
+        edges = [float(e) for e in np.linspace(ends[0], ends[1], int(bins) + 1)]
+    else:
+        edges = [float(e) for e in bins.cells]
+
+    def counts(element: Any) -> Array:
+        found = [0] * (len(edges) - 1)
+        if m.decide(m.compare(">=", element, edges[0])):
+            for j, edge in enumerate(edges[1:]):
+                last = j == len(edges) - 2
+                if m.decide(m.compare("<=" if last else "<", element, edge)):
+                    found[j] = 1
+                    break
+        return Array((len(found),), list(found))
+
+    total = m.sum_rows(m.per_record(counts, value))
+    return total, Array((len(edges),), list(edges))
+
+
+@entry(np.cumsum)
+def _cumsum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (value,) = _given(arguments, named, "a")
+    value = _array(m, value)
+    if not isinstance(value, Array) or len(value.shape) != 1:
+        raise Unread("cumsum over the data")
+    total: Any = 0
+    cells = []
+    for cell in value.cells:
+        total = m.mixed("+", total, cell)
+        cells.append(total)
+    return Array(value.shape, cells)
+
+
+# Draws -------------------------------------------------------------------------------------------
+
+
+def draw(m: Machine, family: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """A method of the generator."""
+    if family in ("laplace", "normal"):
+        loc, scale, size = _given(
+            arguments, named, "loc", "scale", "size", loc=0.0, scale=1.0, size=None
+        )
+        return _noise(m, family, loc, scale, size)
+    if family == "standard_normal":
+        (size,) = _given(arguments, named, "size", size=None)
+        return _noise(m, "normal", 0.0, 1.0, size)
+    if family in ("random", "uniform"):
+        if family == "uniform":
+            low, high, size = _given(
+                arguments, named, "low", "high", "size", low=0.0, high=1.0, size=None
+            )
+            if low != 0 or high != 1:
+                raise Unread("uniform draws between other numbers than 0 and 1")
+        else:
+            (size,) = _given(arguments, named, "size", size=None)
+        return _uniform(m, size)
+    raise Unread(f"noise of the family {family}")
+
+
+def _noise(m: Machine, family: str, loc: Any, scale: Any, size: Any) -> Any:
+    if m.record is not None and m.key is None:
+        raise Unread("noise for every record")
+    loc, scale = _array(m, loc), _array(m, scale)
+    if not is_plain(scale):
+        raise Unread("a scale of noise that is not known")
+    if isinstance(loc, Rows) or m.is_length(size):
+        raise Unread("noise for every record")
+    shape = _shape(size)
+    for value in (loc, scale):
+        if isinstance(value, Array):
+            if shape is None:
+                shape = value.shape
+            elif np.broadcast_shapes(shape, value.shape) != shape:
+                raise Unread("noise of another shape than its location")
+    if shape is None:
+        return (
+            m.binary("+", loc, _one(m, family, scale)) if not _zero(loc) else _one(m, family, scale)
+        )
+    scales = m.broadcast(lambda _, s: s, Array(shape, [0] * int(np.prod(shape))), scale)
+    drawn = scales.map(lambda s: _one(m, family, s))
+    return drawn if _zero(loc) else m.binary("+", loc, drawn)
+
+
+def _zero(value: Any) -> bool:
+    return is_number(value) and value == 0
+
+
+def _one(m: Machine, family: str, scale: Any) -> Any:
+    size = Fraction(scale.item() if hasattr(scale, "item") else scale)
+    if size < 0:
+        raise Unread("a negative scale")
+    return m.noise(family, size) if size else 0.0
+
+
+def _shape(size: Any) -> tuple[int, ...] | None:
+    if size is None:
+        return None
+    if isinstance(size, tuple) and all(isinstance(s, int) for s in size):
+        return size
+    if isinstance(size, (int, np.integer)):
+        return (int(size),)
+    raise Unread("a number of draws that is not known")
+
+
+def _uniform(m: Machine, size: Any) -> Any:
+    if m.key is not None:
+        raise Unread("coins for the keys of the data")
+    if m.record is not None:
+        if size is not None:
+            raise Unread("several coins for a record")
+        m.coin_count += 1
+        return Uniforms(("loop", m.loop_count, m.coin_count))
+    if m.is_length(size):
+        m.loop_count += 1
+        return Rows((Case((), Uniforms(("draw", m.loop_count))),), True)
+    shape = _shape(size)
+    if shape is None:
+        return m.uniform()
+    raise Unread("several uniform draws at once")
+
+
+# Methods -----------------------------------------------------------------------------------------
+
+
+class _Methods:
+    """Attributes and methods of values that are not plain."""
+
+    def attribute(self, m: Machine, owner: Any, name: str) -> Any:
+        if isinstance(owner, Seq) and owner.rows is not None and name not in ("append",):
+            return Bound(owner, name)
+        if isinstance(owner, Rows) and owner.array:
+            wide = next((c.element for c in owner.cases if c.present), None)
+            if name == "shape":
+                rest = wide.shape if isinstance(wide, Array) else ()
+                return (m.length_of(owner), *rest)
+            if name == "size" and not isinstance(wide, Array):
+                return m.length_of(owner)
+            if name == "ndim":
+                return 1 + (len(wide.shape) if isinstance(wide, Array) else 0)
+            if name == "T":
+                return Transposed(owner) if isinstance(wide, Array) else owner
+        if isinstance(owner, Array):
+            if name == "shape":
+                return owner.shape
+            if name == "size":
+                return len(owner.cells)
+            if name == "ndim":
+                return len(owner.shape)
+            if name == "T":
+                if len(owner.shape) != 2:
+                    return owner
+                n, k = owner.shape
+                return Array((k, n), [owner.cells[i * k + j] for j in range(k) for i in range(n)])
+        return Bound(owner, name)
+
+    def call(
+        self, m: Machine, owner: Any, name: str, arguments: list[Any], named: dict[str, Any]
+    ) -> Any:
+        if isinstance(owner, Seq) and owner.rows is not None and name == "copy":
+            return owner
+        if isinstance(owner, (Rows, Array)):
+            return self._of_array(m, owner, name, arguments, named)
+        if isinstance(owner, Seq):
+            return self._of_list(m, owner, name, arguments, named)
+        if isinstance(owner, Map):
+            return self._of_dict(m, owner, name, arguments, named)
+        if isinstance(owner, KeyCounts) and name == "items" and not arguments:
+            return KeyCounts(items=True)
+        if isinstance(owner, Form) and name == "item" and not arguments:
+            return owner
+        if (is_number(owner) or isinstance(owner, str)) and _plain(arguments, named):
+            return natively(
+                lambda o, *a, **k: getattr(o, name)(*a, **k), owner, *arguments, **named
+            )
+        raise Unread(f"the method `{name}` of {type(owner).__name__}")
+
+    def _of_array(
+        self, m: Machine, owner: Any, name: str, arguments: list[Any], named: dict[str, Any]
+    ) -> Any:
+        if isinstance(owner, Rows) and not owner.array:
+            raise Unread(f"the method `{name}` of a list of the data")
+        if name == "sum":
+            axis, keep = _given(arguments, named, "axis", "keepdims", axis=None, keepdims=False)
+            return _summed(m, owner, axis, keep)
+        if name == "mean":
+            (axis,) = _given(arguments, named, "axis", axis=None)
+            return _mean(m, owner, axis)
+        if name == "clip":
+            names = {"min": "a_min", "max": "a_max"}
+            given = {names.get(k, k): v for k, v in named.items()}
+            low, high = _given(arguments, given, "a_min", "a_max", a_min=None, a_max=None)
+            return _clipped(m, owner, low, high)
+        if name == "dot":
+            return m.binary("@", owner, *arguments)
+        if name == "astype":
+            _float_type(*arguments)
+            return m.array(owner)
+        if name == "copy" and not arguments:
+            return m.array(owner)
+        if name in ("tolist", "item") and isinstance(owner, Array) and not arguments:
+            if name == "item":
+                return owner.cells[0] if len(owner.cells) == 1 else NotImplemented
+            return Seq([r if not isinstance(r, Array) else Seq(r.cells) for r in owner.rows()])
+        if name == "tolist" and isinstance(owner, Rows):
+            return Seq(rows=Rows(owner.cases, False))
+        raise Unread(f"the method `{name}` of an array")
+
+    def _of_list(
+        self, m: Machine, owner: Seq, name: str, arguments: list[Any], named: dict[str, Any]
+    ) -> Any:
+        if name == "append" and len(arguments) == 1:
+            m.append(owner, arguments[0])
+            return None
+        if name == "copy" and not arguments and owner.rows is None and not owner.bag:
+            return Seq(list(owner.items))
+        if name == "extend" and len(arguments) == 1 and m.record is None and owner.rows is None:
+            owner.items.extend(m.listed(arguments[0]))
+            return None
+        raise Unread(f"the method `{name}` of a list")
+
+    def _of_dict(
+        self, m: Machine, owner: Map, name: str, arguments: list[Any], named: dict[str, Any]
+    ) -> Any:
+        if owner.open:
+            raise Unread(f"`{name}` of a mapping whose keys are those of the data")
+        if name == "items" and not arguments:
+            return Seq([(k, v) for k, v in owner.items.items()])
+        if name == "values" and not arguments:
+            return Seq(list(owner.items.values()))
+        if name == "keys" and not arguments:
+            return Seq(list(owner.items))
+        if name == "get" and 1 <= len(arguments) <= 2 and not named and is_plain(arguments[0]):
+            return owner.items.get(arguments[0], arguments[1] if len(arguments) > 1 else None)
+        raise Unread(f"the method `{name}` of a dict")
+
+
+METHODS = _Methods()
+
+__all__ = ["FUNCTIONS", "METHODS", "Key", "RowsLength", "draw", "number"]

@@ -1,0 +1,188 @@
+"""What registers hold besides plain values and forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from dpest.reading.contributions.forms import Form
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A condition about a record or about public values: `form` against 0.
+
+    `relation` is ">", ">=", "==" or "!=". A coin is ("coin", its name, its chance) instead.
+    """
+
+    relation: str
+    form: Form | None
+    coin: tuple[Any, Fraction] | None = None
+
+    def negated(self) -> Truth:
+        if self.coin is not None:
+            return Truth("tails" if self.relation == "heads" else "heads", None, self.coin)
+        assert self.form is not None
+        if self.relation in ("==", "!="):
+            return Truth("!=" if self.relation == "==" else "==", self.form)
+        return Truth(">=" if self.relation == ">" else ">", -self.form)
+
+
+@dataclass(frozen=True)
+class Combined:
+    """`and` or `or` of truths of one record, elementwise."""
+
+    conjunction: bool
+    parts: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What holds of a record, and what it then is; `present`: whether it is there at all."""
+
+    conditions: tuple[Truth, ...]
+    element: Any
+    present: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """One value per record, by cases; `array`: as an array, `whole`: in every case there is one."""
+
+    cases: tuple[Case, ...]
+    array: bool
+
+    @property
+    def whole(self) -> bool:
+        return all(c.present for c in self.cases)
+
+
+@dataclass(frozen=True, eq=False)
+class RowsIterator:
+    rows: Rows
+    reader: str = "iter"
+
+
+@dataclass(frozen=True, eq=False)
+class Uniforms:
+    """Of a record: a uniform draw of its own, which may only be compared with a chance."""
+
+    name: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """The place of a record among the data: good for looking it up, and for nothing else."""
+
+
+@dataclass(frozen=True, eq=False)
+class Transposed:
+    """X.T, for X with a row per record."""
+
+    rows: Rows
+
+
+class RowsLength(int):
+    """The number of records, where it is public and known."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeyCounts:
+    """Counter(data): how often each key occurs; which keys there are is private."""
+
+    items: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """A key of such a counter."""
+
+
+@dataclass(eq=False)
+class Seq:
+    """A list. `rows`: one value per record; `bag`: public values in a private order."""
+
+    items: list[Any] = field(default_factory=list)
+    rows: Rows | None = None
+    bag: bool = False
+
+
+@dataclass(eq=False)
+class Map:
+    """A dict of the program. `open`: which keys it has is public, and not known here."""
+
+    items: dict[Any, Any] = field(default_factory=dict)
+    open: bool = False
+    frozen: bool = False  # a record of the data
+
+
+@dataclass(eq=False)
+class Array:
+    """A small array: a shape, and its entries in a row."""
+
+    shape: tuple[int, ...]
+    cells: list[Any]
+
+    def rows(self) -> list[Any]:
+        if len(self.shape) == 1:
+            return list(self.cells)
+        size = len(self.cells) // self.shape[0] if self.shape[0] else 0
+        rest = self.shape[1:]
+        return [Array(rest, self.cells[i * size : (i + 1) * size]) for i in range(self.shape[0])]
+
+    def map(self, function: Callable[[Any], Any]) -> Array:
+        return Array(self.shape, [function(c) for c in self.cells])
+
+
+@dataclass(frozen=True, eq=False)
+class PublicValue:
+    """A public value that is no number: what was sorted, or looked up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Generator:
+    """The rng that the mechanism is given."""
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """A method of the generator: rng.laplace."""
+
+    family: str
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A method of a value: total.append."""
+
+    owner: Any
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """A function of the user, lowered."""
+
+    code: Any
+    cells: tuple[Any, ...]
+    defaults: dict[str, Any]
+    globals: dict[str, Any]
+
+
+@dataclass(eq=False)
+class Cell:
+    value: Any = None
+    full: bool = False
+
+
+@dataclass(eq=False)
+class PlainIterator:
+    """An iterator over values that are known one by one."""
+
+    items: Iterator[Any]
+
+    @classmethod
+    def over(cls, values: Iterable[Any]) -> PlainIterator:
+        return cls(iter(list(values)))
