@@ -288,7 +288,7 @@ class Campaign:
         """
         question = self.question
         if question.mechanism.black_box:
-            self.notes.append("no proof: a function without `rng` can only be run")
+            self.notes.append("no proof: proofs are of functions that take their generator as a parameter `rng`")
             return
         from dpest.proofs import INTEGER_DATA, prove
 
