@@ -2,8 +2,8 @@
 
     python validation/random_programs.py [PROGRAMS] [WITH_NOISE]
 
-Counts programs that agree on all their inputs, that are refused, and that don't agree; the last must
-be none. The programs are those of tests/semantics/random_programs.py, with other seeds than there.
+Counts programs that agree on all their inputs, that are refused, and that don't agree; of the last
+there must be none. The programs are those of tests/semantics/random_programs.py, with other seeds than there.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from tests.semantics.test_random_programs import conforms, mismatch
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+from reading.conformance import check_conformance
+from semantics.comparing import conforms, mismatch
 
 FIRST = 100_000
 
@@ -39,13 +40,13 @@ def with_noise(count: int) -> int:
     started, found = time.perf_counter(), Counter[str]()
     for i in range(count):
         try:
-            found["alike" if conforms(FIRST + i) else "refused"] += 1
+            found["alike" if conforms(FIRST + i, check_conformance) else "refused"] += 1
         except AssertionError as error:
             found["different"] += 1
             print(error)
     print(
-        f"{count} programs with noise, two inputs each, 20 runs: {found['alike']} traces agree with "
-        f"their runs, {found['refused']} refused, {found['different']} different"
+        f"{count} programs with noise, two inputs each, 20 runs: {found['alike']} traces agree "
+        f"with their runs, {found['refused']} refused, {found['different']} different"
     )
     print(f"  {time.perf_counter() - started:.0f} s", file=sys.stderr)
     return found["different"]

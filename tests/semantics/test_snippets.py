@@ -6,13 +6,13 @@ import linecache
 import warnings
 from typing import Any
 
-import numpy as np
 import pytest
 
 from dpest.reading.code.refusal import NotLowered
 from dpest.reading.machine.execute import execute
 from dpest.reading.machine.signals import Refused
 
+from .comparing import same
 from .snippets import SNIPPETS
 
 MOST_REFUSED = 0.08
@@ -45,22 +45,6 @@ def by_the_machine(function: Any) -> tuple[bool, Any] | None:
         except (Refused, NotLowered):
             return None
         return found.raised, found.value
-
-
-def same(first: Any, second: Any) -> bool:
-    """Equal values of equal types, in containers of equal types."""
-    if type(first) is not type(second):
-        return False
-    if isinstance(first, np.ndarray):
-        alike = first.dtype == second.dtype and first.shape == second.shape
-        return alike and bool(np.array_equal(first, second, equal_nan=first.dtype.kind == "f"))
-    if isinstance(first, (list, tuple)):
-        return len(first) == len(second) and all(map(same, first, second))
-    if isinstance(first, dict):
-        return same(list(first.items()), list(second.items()))
-    if isinstance(first, float) and first != first:
-        return bool(second != second)
-    return bool(first == second)
 
 
 @pytest.mark.parametrize("name", SNIPPETS)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dpest.reading.code.instructions import Instruction
+from dpest.reading.code.instructions import Code, Instruction
 from dpest.reading.machine import arrays
 from dpest.reading.machine.adopting import adopt
 from dpest.reading.machine.calling import Enter
@@ -31,6 +31,7 @@ class Machine(Control, Objects, Calls, Drawing):
         self.instructions_done = 0
         self.most_instructions = most_instructions
         self.deadline: float | None = None  # of time.monotonic
+        self.seen_codes: dict[int, Code] = {}
         self.seen_namespaces: dict[int, dict[str, Any]] = {}
         self.is_cut: Callable[[Frame], bool] | None = None
         self._operations = {
@@ -97,6 +98,17 @@ class Machine(Control, Objects, Calls, Drawing):
         return [
             n for n in self.seen_namespaces.values() if not str(n.get("__name__")).startswith(own)
         ]
+
+    @property
+    def constants(self) -> list[float]:
+        """The numbers that stand in the code of all functions that were entered."""
+        found = {
+            float(i.extra)
+            for code in self.seen_codes.values()
+            for i in code.instructions
+            if i.op == "const" and type(i.extra) in (int, float) and abs(i.extra) < 1e15
+        }
+        return sorted(found)
 
     # Frames
 
