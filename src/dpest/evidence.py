@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from dpest.notebooks import as_html
+
 Side = Literal["lower", "upper"]
 
 
@@ -181,6 +183,11 @@ class Evidence:
     def __post_init__(self) -> None:
         if math.isnan(self.value):
             raise ValueError("evidence can't be NaN")
+
+    def _repr_html_(self) -> str:
+        sign = "≥" if self.side == "lower" else "≤"
+        shown = f"{self.measure} {sign} {self.value:.6g} ({self.standing}, {self.method})"
+        return as_html("\n".join([shown, self.witness.event, *self.notes]))
 
     def with_(self, **changes: Any) -> Evidence:
         return replace(self, **changes)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dpest.evidence import EPSILON, Demonstration, Evidence, Measure
+from dpest.notebooks import as_html
 
 Status = Literal["exact", "proved", "violated", "unsettled"]
 
@@ -130,6 +131,15 @@ class Verdict:
     @property
     def violated(self) -> bool:
         return self.status == "violated"
+
+    def _repr_html_(self) -> str:
+        return as_html(str(self))
+
+    def plot(self, axes: Any = None) -> Any:
+        """The bounds and the claim on one line (extra `report`); gives the matplotlib axes."""
+        from dpest.report.plots import plot_bounds
+
+        return plot_bounds(self, axes)
 
     def __str__(self) -> str:
         from dpest.report.text import plain

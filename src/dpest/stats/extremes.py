@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -268,15 +269,23 @@ def coin_sample(
     m, n = len(inside), len(outside)
     share = m / (m + n)
     unlikely = alpha / 1000.0
+    throws = _throws(m, n, unlikely)
+    picked = int(rng.binomial(throws, share))
+    if picked > m or throws - picked > n:  # it was paid for
+        return np.empty(0), np.empty(0), share, unlikely
+    return _some(inside, picked, rng), _some(outside, throws - picked, rng), share, unlikely
+
+
+@lru_cache(maxsize=256)
+def _throws(m: int, n: int, unlikely: float) -> int:
+    """The most throws for which m and n runs suffice, but for so small a chance."""
+    share = m / (m + n)
     low, high = 0, m + n
     while low < high:
         middle = (low + high + 1) // 2
         short = binom.sf(m, middle, share) + binom.sf(n, middle, 1.0 - share)
         low, high = (middle, high) if short <= unlikely else (low, middle - 1)
-    picked = int(rng.binomial(low, share))
-    if picked > m or low - picked > n:  # it was paid for
-        return np.empty(0), np.empty(0), share, unlikely
-    return _some(inside, picked, rng), _some(outside, low - picked, rng), share, unlikely
+    return low
 
 
 def _some(values: Floats, count: int, rng: np.random.Generator) -> Floats:

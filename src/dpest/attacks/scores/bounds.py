@@ -25,6 +25,7 @@ from dpest.evidence import Measure
 from dpest.stats import extremes, gaussian_curve, ratio
 from dpest.stats.divergence_bound import divergence_bound
 from dpest.stats.extremes import ExtremeLabels
+from dpest.stats.ranks import ordered
 from dpest.stats.score_curve import ScoreCurve, score_curve
 
 Floats = NDArray[np.float64]
@@ -35,6 +36,8 @@ _GIVEN_AWAY = 4.0
 _MEAN_SHARE = 0.8
 # The part of the scores on which a threshold is chosen, and the caution with which it is.
 _CHOOSING, _CAUTION = 0.25, 2.0
+# The level of a curve that only compares scores.
+_CURVE_CAUTION = 0.5
 
 
 @dataclass(frozen=True)
@@ -165,10 +168,18 @@ def _choose_threshold(
     inside: Floats, outside: Floats, delta: float, final: int
 ) -> tuple[float, bool]:
     """The threshold that promises the largest epsilon at delta from `final` scores a side."""
+    _, t, swapped = _best_threshold(inside, outside, delta, final)
+    return t, swapped
+
+
+def _best_threshold(
+    inside: Floats, outside: Floats, delta: float, final: int
+) -> tuple[float, float, bool]:
+    """The promise, the threshold, and whether scores below it speak for `outside`."""
     pooled = np.sort(np.concatenate([inside, outside]))
     levels = np.unique(pooled[np.linspace(0, len(pooled) - 1, 200).astype(np.intp)])
-    above1 = 1.0 - np.searchsorted(np.sort(inside), levels) / len(inside)
-    above2 = 1.0 - np.searchsorted(np.sort(outside), levels) / len(outside)
+    above1 = 1.0 - np.searchsorted(ordered(inside), levels) / len(inside)
+    above2 = 1.0 - np.searchsorted(ordered(outside), levels) / len(outside)
     best = (-math.inf, 0.0, False)
     for swapped in (False, True):
         p, q = (1.0 - above2, 1.0 - above1) if swapped else (above1, above2)
@@ -179,7 +190,7 @@ def _choose_threshold(
             promise = np.where(gap > 0.0, np.log(gap / q) - _CAUTION * spread, -np.inf)
         place = int(np.argmax(promise))
         best = max(best, (float(promise[place]), float(levels[place]), swapped))
-    return best[1], best[2]
+    return best
 
 
 def _gdp(runs: ScoredRuns, alpha: float, rng: np.random.Generator) -> Found:
@@ -248,7 +259,9 @@ def worth(measure: Measure, inside: Floats, outside: Floats) -> float:
     """How much scores seem to show, to choose among them: cautious, and no bound."""
     rng = np.random.default_rng(0)
     ways: dict[str, Callable[[], float]] = {
-        "gdp": lambda: _mu_worth(inside, outside, rng),
+        "gdp": lambda: max(
+            _mu_worth(inside, outside, rng), score_curve(inside, outside, _CURVE_CAUTION).mu()
+        ),
         "zcdp": lambda: _mu_worth(inside, outside, rng),
         "renyi": lambda: _mu_worth(inside, outside, rng),
         "epsilon": lambda: _odds_worth(inside, outside, measure.delta, rng),
@@ -264,4 +277,6 @@ def _mu_worth(inside: Floats, outside: Floats, rng: np.random.Generator) -> floa
 
 def _odds_worth(inside: Floats, outside: Floats, delta: float, rng: np.random.Generator) -> float:
     share = len(inside) / max(len(inside) + len(outside), 1)
+    if delta * (len(inside) + len(outside)) > 1.0:
+        return _best_threshold(inside, outside, delta, min(len(inside), len(outside)))[0]
     return extremes.extreme_labels(inside, outside, share, rng).promise(delta)
