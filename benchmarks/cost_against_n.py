@@ -23,7 +23,7 @@ def clipped_sum(x: Any, rng: Any, *, eps: float = 1.0) -> Any:
 
 
 def histogram(x: Any, rng: Any, *, eps: float = 1.0, k: int = 4) -> Any:
-    return np.bincount(np.asarray(x, dtype=int), minlength=k) + rng.laplace(scale=2 / eps, size=k)
+    return np.bincount(x, minlength=k) + rng.laplace(scale=2 / eps, size=k)
 
 
 RECORDS = {"epsilon": 1.0, "adjacency": "replace_one"}
