@@ -153,9 +153,12 @@ class Campaign:
                 self.search_exactly()
             if exact and proof and not self.settled():
                 self.trust_every_length()
-            if "attack" in self.engines and self.lower_is_open():
-                self.record()
-                self.sample()
+            if "attack" in self.engines:
+                unread = self.question.mechanism.black_box and self.verdict().upper is None
+                if unread or self.lower_is_open():
+                    self.record()
+                if self.lower_is_open():
+                    self.sample()
             self.audit_doubles()
         except KeyboardInterrupt:
             self.details["interrupted"] = True
