@@ -229,7 +229,8 @@ def compiled(text: str, folder: Path, number: int) -> Any:
     path = folder / f"program_{number}.py"
     path.write_text(text)
     spec = importlib.util.spec_from_file_location(f"program_{number}", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.program

@@ -1,6 +1,8 @@
 """Released libraries, audited as black boxes (pip install 'dpest-audit[targets]').
 
-Nothing contradicts their claims at this budget; a black box can't be proved private by running it.
+Nothing contradicts the mathematics of their claims at this budget; a black box can't be proved
+private by running it. The doubles that diffprivlib's Laplace returns do leak: that is a verdict of
+its own.
 """
 
 import warnings

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public name -> where it lives. Loaded on first use, so that `import dpest` stays light.
 _HOMES = {

@@ -19,7 +19,7 @@ from dpest.ask.input_form import as_taken
 from dpest.ask.questions import resolve
 from dpest.attacks.budget import Budget, Report
 from dpest.campaign import Campaign
-from dpest.errors import InputError, TargetError, described
+from dpest.errors import DpestError, InputError, TargetError, described
 from dpest.evidence import Evidence, Measure
 from dpest.notions.claims import Claim
 from dpest.verdict import Verdict
@@ -75,6 +75,7 @@ def audit(
     """
     given = {name: value for name, value in locals().items() if name != "target"}
     check_arguments(**given)
+    _check_device(device)
     if isolate:
         from dpest.execution.own_process import in_own_process
 
@@ -115,6 +116,22 @@ def audit(
         return growth([at(n, runner) for n in lengths])
 
 
+def _check_device(device: str) -> None:
+    """Refuse a device that isn't there before anything is done, not when it is needed."""
+    if device in ("numpy", "cpu"):
+        return
+    import numpy as np
+
+    from dpest.running.batch.arrays import arrays_for
+
+    try:
+        arrays_for(device, np.random.SeedSequence(0))
+    except DpestError:
+        raise
+    except Exception as error:
+        raise InputError(f"the device {device!r} can't be used: {error}") from None
+
+
 def _bare(verdict: Verdict) -> Verdict:
     """Without what would run the code again."""
     return replace(verdict, curves=None, demonstrating=None)
@@ -147,6 +164,10 @@ def _running(
     if workers == 1 and cluster is None and state is None:
         yield None
         return
+    if state is not None:
+        from dpest.execution.state import check_path
+
+        check_path(state)
     from dpest.execution.runner import open_runner
 
     with open_runner(workers, cluster, state, repair) as runner:
@@ -219,13 +240,13 @@ def attack(
     Runs that were made elsewhere go in as `samples`, the outputs on either input; those are all
     that is used then.
 
-    The method "recorded" is the grey box: five runs, and a finding instead of a bound (standing
+    The method "recorded" is the grey box: a few runs, and a finding instead of a bound (standing
     `estimate`). It names each place where noise meets a value, with the sensitivity that was
     measured there.
     """
-    unchecked = ("target", "x", "x2", "samples", "options")
-    given = dict(locals())
-    check_arguments(**{k: v for k, v in given.items() if k not in (*unchecked, "unchecked")})
+    given, free = dict(locals()), ("target", "x", "x2", "samples", "options")
+    check_arguments(**{name: value for name, value in given.items() if name not in free})
+    _check_device(device)
     if samples is not None:
         return _attack_samples(target, samples, epsilon, delta, claim, alpha, seed, options)
     if target is None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpest import measures
+from dpest import attacking, measures
 from dpest.ask.domains import ANY, Reals, integers
 from dpest.ask.entries import short
 from dpest.ask.patterns import Pattern, patterns
@@ -51,6 +51,8 @@ RAY_SECONDS = 5.0  # the proof has said what comes out
 PROOF_SECONDS = 15.0
 # Proofs for every length take a fraction of a second, or don't come at all.
 ANY_SECONDS = 4.0
+# From this length on the proof for every length is asked for a lower bound before any pair is.
+LONG = 100
 # Proofs by contributions: reading takes milliseconds, laws of the loss a second or two.
 CONTRIBUTION_SECONDS = 20.0
 # Points on a ray: next to the origin, then far out. The loss rises to its limit like 1/λ or faster.
@@ -134,7 +136,9 @@ class Campaign:
                     self.prove((ANY,))
                 if not self.evidence and self.question.measure == Measure():
                     self.prove_by_contributions()
-            if exact and not any(p.ray is not None for p in self.proofs):
+            if exact and proof and not self.settled() and self.question.length >= LONG:
+                self.trust_every_length()
+            if exact and not self.settled() and not any(p.ray is not None for p in self.proofs):
                 # Without a bound for every length the first patterns may show at once that ε is
                 # infinite; with one that has no ray, that it is reached.
                 with self.pair_limit(4 * LOOK_SECONDS):
@@ -147,6 +151,8 @@ class Campaign:
                 self.choose_length()
             if exact:
                 self.search_exactly()
+            if exact and proof and not self.settled():
+                self.trust_every_length()
             if "attack" in self.engines and self.lower_is_open():
                 self.record()
                 self.sample()
@@ -232,7 +238,6 @@ class Campaign:
         question = self.question
         if question.limit is None or question.measure.kind != "epsilon":
             return None
-        from dpest.attacking import pairs_of, run_all_of
         from dpest.attacks.demonstration.choosing import demonstrate
 
         lower = self.verdict().lower
@@ -242,12 +247,15 @@ class Campaign:
             with watched(whole):
                 return demonstrate(
                     question.mechanism,
-                    [*(p for p in witness if p[0] is not None), *pairs_of(self)[:DEMONSTRATED]],
+                    [
+                        *(p for p in witness if p[0] is not None),
+                        *attacking.pairs_of(self)[:DEMONSTRATED],
+                    ],
                     question.limit,
                     question.measure.delta,
                     seed=self.seed,
                     late=half.passed,
-                    run_all=run_all_of(self),
+                    run_all=attacking.run_all_of(self),
                 )
         except (DpestError, TimeUp):
             return None  # the bounds stand without it
@@ -366,10 +374,8 @@ class Campaign:
             with self.pair_limit(4 * LOOK_SECONDS):
                 self.search_exactly(look=True)
         if "attack" in self.engines and self.verdict().lower is None:
-            from dpest.attacking import by_steps
-
             self.tell("runs, step by step")
-            self.evidence += by_steps(self)
+            self.evidence += attacking.by_steps(self)
         return exceeds(self.verdict().lower, self.question.limit)
 
     def claim_proved(self) -> bool:
@@ -475,25 +481,52 @@ class Campaign:
             if self.settled():
                 return
 
+    def trust_every_length(self) -> None:
+        """What the proof for every length says from below about this length.
+
+        The paths of the exact engine grow with the data; the loop of the proof does not. So long
+        data are asked first here, and short ones where no pair settled the question.
+        """
+        n = self.question.length
+        if self.question.measure != Measure():
+            return
+        from dpest.proofs.budgets import lower_at
+
+        for proof in [p for p in self.proofs if p.length is ANY and p.bound is not None]:
+            domain = None if self.question.domain_assumed else self.question.domain
+            lower = lower_at(proof, n, domain)
+            if lower is not None and lower.length == n:
+                pair = lower.ray.pair(SCALES[-1])
+                x, x2 = map(self.question.domain.as_input, pair)
+                self.trust(replace(proof, length=n, lower=lower), (x, x2))
+
     def trust(self, proof: Proof, pair: tuple[Any, Any]) -> None:
         """What a proof says from below, where a pair takes the exact engine too long.
 
         The ray argument, with exact multipliers: a supremum over all real inputs, of no one pair.
         A bounded domain ends before the ray does, and its ε may be smaller.
         """
+        from dpest.proofs.proof import FinitePair
+
         lower, n = proof.lower, self.question.length
         domain = self.question.domain
-        if not isinstance(domain, Reals) or (domain.low, domain.high) != (-math.inf, math.inf):
+        reached = lower is not None and isinstance(lower.ray, FinitePair)
+        endless = isinstance(domain, Reals) and (domain.low, domain.high) == (-math.inf, math.inf)
+        if not endless and not reached:
             return
         if lower is None or lower.length != n or proof.length != n or math.isinf(lower.value):
             return
         far = f"release {lower.ray.release}: a limit, as these inputs go on along their difference"
+        if reached:
+            far = f"far out in every released number: {lower.ray.release}"
         self.evidence.append(
             Evidence(
                 side="lower",
                 value=math.nextafter(float(lower.value) * self.unit_value(), 0.0),
                 standing=EXACT,
-                method="exact: the proof's ray argument, of no pair alone",
+                method="exact: the pair of the proof"
+                if reached
+                else "exact: the proof's ray argument, of no pair alone",
                 witness=Witness(x=pair[0], x2=pair[1], event=far),
                 seconds=proof.seconds,
             )
@@ -673,37 +706,29 @@ class Campaign:
 
     def sample(self) -> None:
         """The sequential audit on the pair that looks worst, for code that can only be run."""
-        from dpest.attacking import statistical
-
         self.tell("sampling")
-        self.evidence += statistical(self)
+        self.evidence += attacking.statistical(self)
 
     def attack(self, method: str, x: Any = None, x2: Any = None, **options: Any) -> Evidence:
-        from dpest.attacking import attack
-
-        return attack(self, method, x, x2, **options)
+        return attacking.attack(self, method, x, x2, **options)
 
     def record(self) -> None:
         """The grey box, for code that can only be run: a finding, on which no verdict rests."""
-        from dpest.attacking import recorded
-
         self.tell("recording the noise")
-        self.evidence += recorded(self)
+        self.evidence += attacking.recorded(self)
 
     def audit_doubles(self) -> None:
         """The machine's doubles: where it was asked for, and for black boxes that release them."""
-        from dpest.attacking import UNASKED_DOUBLES, floating_point, releases_doubles
-
         mechanism = self.question.mechanism
         if self.floating_point or mechanism.about.get("floating_point"):
             self.tell("the machine's doubles")
-            self.evidence += floating_point(self)
+            self.evidence += attacking.floating_point(self)
         elif (
             self.floating_point is None
             and mechanism.black_box
             and "attack" in self.engines
             and self.question.measure.kind == "epsilon"
-            and releases_doubles(self)
+            and attacking.releases_doubles(self)
         ):
             self.tell("the machine's doubles")
-            self.evidence += floating_point(self, UNASKED_DOUBLES)
+            self.evidence += attacking.floating_point(self, attacking.UNASKED_DOUBLES)

@@ -62,10 +62,6 @@ class UntraceableError(ReadingError):
     """The symbolic reading met an operation that is not linear in the noise."""
 
 
-class UnbatchableError(ReadingError):
-    """The batch reading met an operation that needs one number at a time."""
-
-
 class OpaqueError(ReadingError):
     """An output that can't be looked into: nobody can say whether two of them are alike."""
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from dpest.notebooks import as_html
+
 Side = Literal["lower", "upper"]
 
 
@@ -62,11 +64,10 @@ class Standing:
     """How far a number can be trusted.
 
     `proved`: for all inputs, by a certificate. `exact`: computed, with an error estimate near
-    rounding. `certified`: an enclosure in ball arithmetic. `confidence`: wrong with probability at
-    most `alpha` over the randomness of the run. `estimate`: no guarantee; never used as a bound.
+    rounding. `confidence`: wrong with probability at most `alpha` over the randomness of the run. `estimate`: no guarantee; never used as a bound.
     """
 
-    name: Literal["proved", "exact", "certified", "confidence", "estimate"]
+    name: Literal["proved", "exact", "confidence", "estimate"]
     alpha: float | None = None
 
     def __post_init__(self) -> None:
@@ -85,7 +86,6 @@ class Standing:
 
 PROVED = Standing("proved")
 EXACT = Standing("exact")
-CERTIFIED = Standing("certified")
 ESTIMATE = Standing("estimate")
 
 
@@ -183,6 +183,11 @@ class Evidence:
     def __post_init__(self) -> None:
         if math.isnan(self.value):
             raise ValueError("evidence can't be NaN")
+
+    def _repr_html_(self) -> str:
+        sign = "≥" if self.side == "lower" else "≤"
+        shown = f"{self.measure} {sign} {self.value:.6g} ({self.standing}, {self.method})"
+        return as_html("\n".join([shown, self.witness.event, *self.notes]))
 
     def with_(self, **changes: Any) -> Evidence:
         return replace(self, **changes)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dpest.evidence import EPSILON, Demonstration, Evidence, Measure
+from dpest.notebooks import as_html
 
 Status = Literal["exact", "proved", "violated", "unsettled"]
 
@@ -131,6 +132,15 @@ class Verdict:
     def violated(self) -> bool:
         return self.status == "violated"
 
+    def _repr_html_(self) -> str:
+        return as_html(str(self))
+
+    def plot(self, axes: Any = None) -> Any:
+        """The bounds and the claim on one line (extra `report`); gives the matplotlib axes."""
+        from dpest.report.plots import plot_bounds
+
+        return plot_bounds(self, axes)
+
     def __str__(self) -> str:
         from dpest.report.text import plain
 
@@ -147,7 +157,7 @@ class Verdict:
         return render(self)
 
 
-_RANKS = {"estimate": 0, "confidence": 1, "exact": 2, "certified": 3, "proved": 4}
+_RANKS = {"estimate": 0, "confidence": 1, "exact": 2, "proved": 3}
 
 
 def _rank(evidence: Evidence) -> int:

@@ -123,10 +123,14 @@ def test_post_processing_is_an_upper_bound_and_says_so():
     def above(x, rng):
         return bool(x[0] + rng.laplace(0, 1) > 0.3)
 
-    found = recorded(above, [0.0], [1.0], epsilon=1.0)
+    found = recorded(above, [0.5], [1.5], epsilon=1.0)
     assert found.value == pytest.approx(1.0)
     assert "upper bound" in found.witness.event
     assert kinds(found) == []
+    # More than the claim, but an argmax may cost less: not a finding.
+    found = recorded(above, [0.5], [1.5], epsilon=0.5)
+    assert kinds(found) == []
+    assert not found.details["recorded"]["complete"]
 
 
 # No false findings --------------------------------------------------------------------------
@@ -164,6 +168,45 @@ def test_noise_that_no_hook_sees_is_said():
     assert any("bypass" in note for note in found.notes)
 
 
+def sampled(x, rng):
+    taken = [v for v, keep in zip(x, rng.random(len(x)) < 0.5, strict=True) if keep]
+    return sum(taken) + rng.laplace(0, 1)
+
+
+def descent(x, rng):
+    theta = 0.0
+    for _ in range(3):
+        steps = np.clip(theta - np.asarray(x), -1, 1)
+        theta = theta - 0.2 * (steps.sum() + rng.normal(0, 3.0))
+    return theta
+
+
+def top_of_noisy(x, rng):
+    return int(np.argmax([v + rng.laplace(0, 2) for v in x]))
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "x2"),
+    [
+        (sampled, [0.5] * 3, [0.5] * 4),
+        (descent, [1.0, 2.0], [1.0, 2.0, 3.0]),
+        (top_of_noisy, [1.0, 1.0, 1.0], [2.0, 0.0, 0.0]),
+    ],
+)
+def test_sampling_adaptivity_and_selection_are_no_findings(function, x, x2):
+    adjacency = dpest.any_pair() if len(x) == len(x2) else "add_remove_one"
+    for seed in range(3):
+        found = recorded(function, x, x2, epsilon=1.0, delta=1e-3, adjacency=adjacency, seed=seed)
+        assert kinds(found) == []
+
+
+def test_each_step_of_an_adaptive_loop_is_priced():
+    question = {"adjacency": "add_remove_one", "epsilon": 5.0, "delta": 1e-3}
+    found = recorded(descent, [1.0, 2.0], [1.0, 2.0, 3.0], **question)
+    assert found.details["recorded"]["primitives"][0]["uses"] == 3
+    assert found.details["recorded"]["cost"] <= dpest.GaussianDP(3**0.5 / 3).epsilon_at(1e-3) + 1e-9
+
+
 # More that is wrong -------------------------------------------------------------------------
 
 
@@ -183,6 +226,13 @@ def test_a_scale_that_depends_on_the_data():
 
     found = recorded(scaled_by_length, [0.0] * 3, [0.0] * 4, adjacency="add_remove_one")
     assert kinds(found) == ["scale from data"]
+
+
+def test_a_seed_made_of_the_data():
+    def seeded(x):
+        return sum(x) + np.random.default_rng(int(sum(x))).laplace(0, 1)
+
+    assert kinds(recorded(seeded, [1.0], [2.0])) == ["seed from data"]
 
 
 def test_an_exception_is_named():
@@ -233,3 +283,26 @@ def test_prices():
     assert both.at(Measure("zcdp")) == pytest.approx(0.625)
     assert Price(claimed=(1.0, 1e-6)).at(Measure()) == math.inf
     assert Price(claimed=(1.0, 1e-6)).at(Measure(delta=1e-5)) == 1.0
+
+
+# The command line ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "pair", "status", "said"),
+    [
+        ("budget_spent_twice", ("[0, 0.5]", "[1, 0.5]"), 2, "FINDING budget"),
+        ("budget_spent_twice", ("[0, 0.5]", "[0.25, 0.5]"), 0, "nothing found"),
+    ],
+)
+def test_the_command_says_that_a_finding_is_no_bound(name, pair, status, said, capsys):
+    from dpest.cli import main
+
+    target = f"{recorded_bugs.__file__}:{name}"
+    options = ["--method", "recorded", "--pair", *pair, "--epsilon", "1"]
+    with pytest.raises(SystemExit) as end:
+        main(["attack", target, *options, "--adjacency", "replace_one"])
+    assert end.value.code == status
+    shown = capsys.readouterr().out
+    assert said in shown
+    assert "a finding, not a bound" in shown

@@ -7,12 +7,12 @@ import math
 from pathlib import Path
 
 import pytest
+from literature_benchmark import bench, published, table
+from literature_benchmark.cache import CellCache
+from literature_benchmark.cells import Cell, Settings, compute
 
 from dpest import zoo
 from dpest.errors import InputError
-from dpest.literature import bench, published, table
-from dpest.literature.cache import CellCache
-from dpest.literature.cells import Cell, Settings, compute
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
 QUICK = (

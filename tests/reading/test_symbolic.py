@@ -308,7 +308,7 @@ def test_a_unit_is_a_scale() -> None:
 
 def test_floats_stand_for_the_decimals_they_print_as() -> None:
     assert rational(0.1) + rational(0.2) == rational(0.3)
-    found = trace(lambda x, rng: bool(x + rng.laplace() >= 0.3), 0.1)
+    found = trace(lambda x, rng: 1 if x + rng.laplace() >= 0.3 else 0, 0.1)
     assert found.paths[0].conditions[0].form.constant == Fraction(-1, 5)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpest.errors import PathLimitError, ReadingError, ReplayError, UntraceableError
+from dpest.errors import PathLimitError, UntraceableError
 from dpest.geometry.masses import interval_mass
-from dpest.noise import Laplace
+from dpest.noise import Gaussian, Laplace
 from dpest.reading.trace import noise_free, trace
 
 HERE = __file__
@@ -66,10 +66,6 @@ def text(x, rng):
     return f"{x + rng.laplace():.2f}"
 
 
-def index(x, rng):
-    return [1, 2, 3][rng.laplace()]
-
-
 def noisy_scale(x, rng):
     return x + rng.laplace(scale=abs(rng.laplace()))
 
@@ -100,7 +96,6 @@ def key(x, rng):
         (variance, "np.var"),
         (equality, "equality"),
         (text, "text"),
-        (index, "index"),
         (noisy_scale, "a parameter of rng.laplace"),
         (unknown_noise, "rng.gamma"),
         (norm, "np.linalg.norm"),
@@ -128,16 +123,18 @@ def python_noise(x, rng):
     return x + random.gauss(0, 1)
 
 
-@pytest.mark.parametrize("mechanism", [legacy_noise, python_noise])
-def test_global_randomness_is_found_and_named(mechanism: Any) -> None:
-    with pytest.raises(ReplayError, match="global random generator") as caught:
-        trace(mechanism, 1.0)
-    assert caught.value.where == f"{HERE}:{mechanism.__code__.co_firstlineno + 1}"
-    assert "rng" in caught.value.advice
-
-
 def own_generator(x, rng):
     return x + np.random.default_rng().laplace()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "noise"),
+    [(legacy_noise, Laplace(1.0)), (python_noise, Gaussian(1)), (own_generator, Laplace(1.0))],
+)
+def test_noise_that_is_drawn_elsewhere_is_read(mechanism: Any, noise: Any) -> None:
+    found = trace(mechanism, 1.0)
+    assert list(found.noises.values()) == [noise]
+    assert len(found.paths) == 1
 
 
 CALLS: list[int] = []
@@ -162,10 +159,10 @@ def growing_default(x, rng, seen=[]):  # noqa: B006
 
 @pytest.mark.parametrize(
     "mechanism",
-    [own_generator, counts_calls, every_other_time, growing_default],
+    [counts_calls, every_other_time, growing_default],
 )
 def test_hidden_state_is_found(mechanism: Any) -> None:
-    with pytest.raises(ReplayError, match="alone"):
+    with pytest.raises(UntraceableError, match="from one call to the next"):
         trace(mechanism, 1.0)
 
 
@@ -244,9 +241,9 @@ def only_for_symbols(x, rng):
     return noisy
 
 
-def test_an_exception_that_only_symbols_cause_is_no_output() -> None:
-    with pytest.raises(UntraceableError, match="wanted a float"):
-        trace(only_for_symbols, 1.0)
+def test_an_exception_that_only_symbols_would_cause_is_not_there() -> None:
+    (path,) = trace(only_for_symbols, 1.0).paths
+    assert len(path.forms) == 1
 
 
 def treats_types_differently(x, rng):
@@ -254,16 +251,16 @@ def treats_types_differently(x, rng):
     return noisy if isinstance(noisy, float) else 0.0
 
 
-def test_a_function_that_sees_the_difference_is_found() -> None:
-    with pytest.raises(ReadingError, match="whatever their type"):
-        trace(treats_types_differently, 1.0)
+def test_a_noisy_value_is_a_float() -> None:
+    (path,) = trace(treats_types_differently, 1.0).paths
+    assert len(path.forms) == 1
 
 
-def no_rng(x):
-    return x
+def no_rng(x, size):
+    return [x] * size
 
 
-def test_a_black_box_is_refused() -> None:
+def test_a_black_box_that_gives_many_outputs_is_refused() -> None:
     with pytest.raises(UntraceableError, match="no parameter called rng"):
         trace(no_rng, 1.0)
 

@@ -399,7 +399,7 @@ def noisy_text(x, rng, *, eps=1.0):
 
 @case(INF)
 def old_format(x, rng, *, eps=1.0):
-    return "%d of %s" % (3, x[0])
+    return "%d of %s" % (3, x[0])  # noqa: UP031
 
 
 @case(INF)
@@ -854,3 +854,13 @@ def compared_with_itself(x, rng, *, eps=1.0):
 @case(1.0, **LINF)
 def the_greatest(x, rng, *, eps=1.0):
     return max(x) + lap(rng, 1 / eps)
+
+
+def of_a_tuple_or_a_list(x, rng, eps):
+    values = x[0] if isinstance(x, tuple) else x
+    return sum(values) + lap(rng, 1 / eps)
+
+
+@case(20.5)
+def handed_in_a_tuple(x, rng, *, eps=1.0):
+    return of_a_tuple_or_a_list(x, rng, eps / 2), of_a_tuple_or_a_list((x,), rng, 20 * eps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -116,6 +117,14 @@ def _progress(name: str, value: Any) -> None:
         raise InputError(f"{name} is a function that takes a Progress; got {_shown(value)}")
 
 
+def _device(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not _DEVICE.match(value):
+        raise InputError(
+            f"{name} is numpy, or one of torch such as cuda or cuda:0; got {_shown(value)}"
+        )
+
+
+_DEVICE = re.compile(r"^(numpy|cpu|torch:cpu|(torch:)?cuda(:[0-9]{1,2})?)$")
 _text = _one_of("a word", str)
 _flag = _one_of("True or False", bool)
 _CHECKS: dict[str, Callable[[str, Any], None]] = {
@@ -136,7 +145,7 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "cluster": _text,
     "state": _one_of("the path of a file", str, os.PathLike),
     "state_repair": _flag,
-    "device": _text,
+    "device": _device,
     "patience": _real("a positive factor"),
     "unit": _one_of("the name of a parameter", str),
     "method": _text,

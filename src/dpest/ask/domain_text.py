@@ -38,6 +38,8 @@ def parse_domain(text: str | Domain) -> Domain:
     colon = ":" in form.split("(")[0]
     name, _, inside = form.partition(":" if colon else "(")
     maker = makers.get(name.strip().lower())
+    if not colon and "(" in form and not form.endswith(")"):
+        raise InputError(f"can't read the domain {text!r}: a bracket is not closed")
     if maker is None:
         raise InputError(f"unknown domain {text!r}; write reals(…), integers(…), finite([…]), …")
     try:
@@ -45,7 +47,7 @@ def parse_domain(text: str | Domain) -> Domain:
         if colon and len(numbers) == 2 and "length" in inspect.signature(maker).parameters:
             numbers = [ANY, *numbers]
         return maker(*numbers, **named)
-    except (TypeError, ValueError, SyntaxError) as error:
+    except (TypeError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
         raise InputError(f"can't read the domain {text!r}: {error}") from None
 
 

@@ -24,6 +24,7 @@ from dpest.errors import InputError
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
 _INPUTS = 2
+_MORE_INPUTS = 16  # before it is said that every input raises
 _SEEDS = 8  # a function may fail on one of its branches only
 _SECONDS = 2.0
 _WORDS = {
@@ -78,6 +79,13 @@ def with_form(
     if best[0] == first.calls and filled is not mechanism:
         return domain, None  # perhaps it is the made-up parameters that it can't take
     if best[0] == first.calls:
+        try:
+            with watched(deadline):
+                more = _failures(filled, adjacency, domain, length, _MORE_INPUTS)
+        except TimeUp:
+            more = first
+        if more.count < more.calls:
+            return domain, None
         raise InputError(
             f"{mechanism.name} raises {first.error} on the input {short(first.x)}, and on every "
             f"other that was tried: say with a domain and a length what it takes "
@@ -224,8 +232,10 @@ class _Failures:
             self.x, self.error = x, f"{type(error).__name__} ({error})"
 
 
-def _failures(mechanism: Mechanism, adjacency: Adjacency, domain: Domain, length: int) -> _Failures:
-    known = patterns(adjacency, domain, length, both_orders=False)[:_INPUTS]
+def _failures(
+    mechanism: Mechanism, adjacency: Adjacency, domain: Domain, length: int, most: int = _INPUTS
+) -> _Failures:
+    known = patterns(adjacency, domain, length, both_orders=False)[:most]
     return _calls(mechanism, [x if i % 2 == 0 else x2 for i, (_, x, x2) in enumerate(known)])
 
 

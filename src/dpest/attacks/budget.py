@@ -11,7 +11,10 @@ from typing import Any
 
 from dpest.errors import InputError
 
-_PATTERN = re.compile(r"^\s*([0-9.]+(?:e[+-]?[0-9]+)?)\s*(s|sec|seconds?|min|m|h|runs?)?\s*$", re.I)
+_PATTERN = re.compile(
+    r"^\s*([0-9]{1,15}(?:\.[0-9]{0,15})?(?:e[+-]?[0-9]{1,2})?)\s*(s|sec|seconds?|min|m|h|runs?)?\s*$",
+    re.I | re.A,
+)
 _UNITS = {"min": 60.0, "m": 60.0, "h": 3600.0}
 
 
@@ -35,7 +38,8 @@ class Budget:
             return Budget(runs=int(value))
         match = _PATTERN.match(value)
         if not match:
-            raise InputError(f"a budget looks like '30s', '2min' or '1e6runs', got {value!r}")
+            shown = value if len(value) < 60 else value[:59] + "…"
+            raise InputError(f"a budget looks like '30s', '2min' or '1e6runs', got {shown!r}")
         number, unit = float(match.group(1)), (match.group(2) or "runs").lower()
         if number <= 0:
             raise InputError(f"a budget is positive, got {value!r}")

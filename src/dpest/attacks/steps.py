@@ -11,6 +11,7 @@ Small data sets tell most: one record against none, then one more among idle one
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from collections.abc import Callable, Iterator
@@ -250,19 +251,19 @@ def statistics(a: _Values, b: _Values) -> Iterator[tuple[str, Callable[[_Values]
     yield f"the least of {where}", lambda v: along(v).min(axis=1)
     yield f"the largest size of {where}", lambda v: np.abs(along(v)).max(axis=1)
     yield f"the sum of squares of {where}", lambda v: (along(v) ** 2).sum(axis=1)
-    for m in (0.5, 1.0, 2.0, 3.0):
-        for sign in (1.0, -1.0):
-            yield (
-                f"the log-likelihood ratio of a shift by {sign * m:g} now and then, of {where}",
-                lambda v, m=sign * m: np.log(
-                    0.8 + 0.2 * np.exp(np.clip(m * along(v) - m * m / 2, -50, 50))
-                ).sum(axis=1),
-            )
+    for m in (0.5, 1.0, 2.0, 3.0, -0.5, -1.0, -2.0, -3.0):
+        name = f"the log-likelihood ratio of a shift by {m:g} now and then, of {where}"
+        yield name, functools.partial(_now_and_then, along, m)
     if da.shape[1] > 1:
         yield (
             "how far the increments differ from each other",
             lambda v: np.abs(np.diff(_increments(v), axis=1)).max(axis=(1, 2)),
         )
+
+
+def _now_and_then(along: Callable[[_Values], Any], m: float, values: _Values) -> Any:
+    ratios = np.exp(np.clip(m * along(values) - m * m / 2, -50, 50))
+    return np.log(0.8 + 0.2 * ratios).sum(axis=1)
 
 
 def _increments(values: _Values) -> Any:

@@ -7,6 +7,7 @@ import importlib
 import io
 import signal
 import sys
+import warnings
 from typing import Any
 
 import click
@@ -41,6 +42,7 @@ COMMANDS = {
     "calibrate": ("dpest.cli.calibrate", "The least noise at which a claim still holds."),
     "convert": ("dpest.cli.convert", "From one guarantee to another, with the formula."),
     "zoo": ("dpest.cli.zoo", "The literature's mechanisms, built in."),
+    "init": ("dpest.cli.init", "A test and a CI step for the mechanisms of a project."),
     "bench": ("dpest.cli.bench", "The literature's benchmark, side by side."),
 }
 
@@ -93,6 +95,8 @@ def run(argv: list[str] | None = None) -> int:
     """The exit status of a command line."""
     from dpest.cli.isolation import say, silence
 
+    # Python's parser warns of odd literals in what was typed; that is refused in our words.
+    warnings.filterwarnings("ignore", category=SyntaxWarning, module="<unknown>")
     try:
         status = answered(lambda: dpest.main(args=argv, prog_name="dpest", standalone_mode=False))
         say("")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
+from dpest.ask.declaration import Mechanism
 from dpest.cli import output
 from dpest.cli.isolation import isolated, limit_options
 from dpest.cli.options import absolute, lengths, parameters, question_options, running_options
@@ -23,7 +25,7 @@ from dpest.cli.statuses import (
     EXIT_VIOLATED,
     worst,
 )
-from dpest.cli.targets import audited
+from dpest.cli.targets import all_audited
 from dpest.errors import InputError
 from dpest.execution.supervision import Limits
 from dpest.verdict import Verdict
@@ -54,6 +56,9 @@ from dpest.verdict import Verdict
 @running_options
 @click.option("--json", "json_path", metavar="F", help="Write the verdict as JSON; - for stdout.")
 @click.option("--html", "html_path", metavar="F", help="Write the report as one HTML page.")
+@click.option("--sarif", "sarif_path", metavar="F", help="Write what code hosts show at the line.")
+@click.option("--summary", "summary_path", metavar="F", help="Write a table in Markdown.")
+@click.option("--badge", "badge_path", metavar="F", help="Write a badge as SVG.")
 @click.option("--replay", "replay_path", metavar="F", help="Write a script that shows a violation.")
 @click.option("--baseline", metavar="F", help="An earlier JSON report to compare with.")
 @click.option("--quiet", is_flag=True, help="The answer in one line.")
@@ -71,6 +76,9 @@ def audit(
     params: tuple[str, ...],
     json_path: str | None,
     html_path: str | None,
+    sarif_path: str | None,
+    summary_path: str | None,
+    badge_path: str | None,
     replay_path: str | None,
     baseline: str | None,
     quiet: bool,
@@ -80,8 +88,9 @@ def audit(
 ) -> int:
     """How private is TARGET? A lower and an upper bound, with what shows them.
 
-    Several targets give one line each. Exit status: 1 if one is violated, else 2 if one could not
-    be answered, else 0.
+    TARGET is a name of the zoo, file.py:function, package.module:function, or file.py for all that
+    it declares. Several targets give one line each. Exit status: 1 if one is violated, else 2 if
+    one could not be answered, else 0.
 
     \b
     Examples:
@@ -89,16 +98,22 @@ def audit(
       dpest audit SVT6 --length 1..10
       dpest audit code.py:noisy_mean --epsilon 1 --adjacency replace_one --html report.html
     """
-    for path in (json_path, html_path, replay_path):
+    review = Review(sarif_path, summary_path, badge_path)
+    for path in (json_path, html_path, replay_path, *review):
         check_writable(path)
     several = len(targets) > 1
-    if several and (json_path or html_path or replay_path or baseline):
-        raise InputError("--json, --html, --replay and --baseline go with one target")
+    if several and (json_path or html_path or replay_path or baseline or any(review)):
+        raise InputError(
+            "--json, --html, --sarif, --summary, --badge, --replay and --baseline go with "
+            "one target"
+        )
     question["length"] = lengths(length)
     question["params"] = parameters(params)
     question["state"] = absolute(question["state"])
     earlier = read_baseline(baseline)
-    view = View(json_path, html_path, replay_path, quiet, verbose, require, earlier, several)
+    view = View(
+        json_path, html_path, replay_path, review, quiet, verbose, require, earlier, several
+    )
     if several and limits is not None:
         importlib.import_module("dpest.auditing")  # once, for all copies of this process
     statuses = []
@@ -112,6 +127,27 @@ def audit(
     return worst(statuses)
 
 
+class Review(NamedTuple):
+    """Files for a pull request."""
+
+    sarif: str | None
+    summary: str | None
+    badge: str | None
+
+    def write(self, audits: Sequence[tuple[Mechanism, Verdict]]) -> None:
+        if not any(self):
+            return
+        from dpest.report.sarif import Audited, badge, markdown, sarif
+
+        made = [Audited(*audit) for audit in audits]
+        if self.sarif:
+            write(self.sarif, sarif(made))
+        if self.summary:
+            write(self.summary, markdown(made))
+        if self.badge:
+            write(self.badge, badge([verdict for _, verdict in made]))
+
+
 @dataclass(frozen=True)
 class View:
     """How the answers of one command line are shown, and where they are written."""
@@ -119,6 +155,7 @@ class View:
     json_path: str | None
     html_path: str | None
     replay_path: str | None
+    review: Review
     quiet: bool
     verbose: bool
     require: str | None
@@ -140,9 +177,22 @@ class View:
                 told[:] = [len(verdict.evidence)]
                 self.so_far(verdict)
 
-        with audited(target) as mechanism, showing_progress(self.quiet, keep) as progress:
-            verdict = ask(mechanism, progress=progress, **question)
-            return self.show(verdict)  # runs the code too, for pictures and demonstrations
+        audits = []
+        with all_audited(target) as mechanisms, showing_progress(self.quiet, keep) as progress:
+            if len(mechanisms) > 1 and (self.json_path or self.html_path or self.replay_path):
+                raise InputError(
+                    f"{target} declares {len(mechanisms)} mechanisms: --json, --html and "
+                    f"--replay go with one, as {target}:{mechanisms[0].name}"
+                )
+            view = replace(self, several=self.several or len(mechanisms) > 1)
+            statuses = []
+            for mechanism in mechanisms:
+                verdict = ask(mechanism, progress=progress, **question)
+                audits.append((mechanism, verdict))
+                # Runs the code too, for pictures and demonstrations.
+                statuses.append(view.show(verdict))
+            self.review.write(audits)
+            return worst(statuses)
 
     def show(self, verdict: Verdict) -> int:
         from dpest.report.text import headline, show

@@ -69,9 +69,10 @@ def bench(
     from rich.console import Console
     from rich.table import Table as Grid
 
-    from dpest.literature import bench as benchmark
-    from dpest.literature import pictures, table
-    from dpest.literature.cells import ENGINES, EXACT_ENGINES, PICTURES, Settings
+    _find_benchmarks()
+    from literature_benchmark import bench as benchmark
+    from literature_benchmark import pictures, table
+    from literature_benchmark.cells import ENGINES, EXACT_ENGINES, PICTURES, Settings
 
     for path in (json_path, html_path, markdown_path):
         check_writable(path)
@@ -106,9 +107,9 @@ def bench(
     if json_path:
         write(json_path, json.dumps(table.as_json(cells, settings, problems), indent=1))
     if html_path:
-        write(html_path, table.page(result, settings, **about))  # type: ignore[arg-type]
+        write(html_path, table.page(result, settings, **about))
     if markdown_path:
-        write(markdown_path, table.markdown(result, settings, **about))  # type: ignore[arg-type]
+        write(markdown_path, table.markdown(result, settings, **about))
     if json_path != "-":
         out = Console()
         for head, lines in (
@@ -126,6 +127,20 @@ def bench(
     for problem in problems:
         click.echo(f"DISAGREEMENT: {problem}", err=True)
     return EXIT_VIOLATED if problems else EXIT_HOLDS
+
+
+def _find_benchmarks() -> None:
+    """The benchmark of the literature is no part of the library: it lies in a checkout."""
+    import dpest
+
+    places = (Path(dpest.__file__).parents[2] / "benchmarks", Path.cwd() / "benchmarks")
+    for place in places:
+        if (place / "literature_benchmark").is_dir():
+            sys.path.insert(0, str(place))
+            return
+    raise click.UsageError(
+        "the benchmark of the literature lies beside the library's source: run this in a checkout"
+    )
 
 
 def _libraries(

@@ -72,6 +72,7 @@ def lengths(text: str | None) -> int | range | None:
             low, high = int(first), int(last)
             if not 1 <= low <= high:
                 raise ValueError
+            check_arguments(length=high)
             check_arguments(length=range(low, high + 1))
             return range(low, high + 1)
         check_arguments(length=int(text))

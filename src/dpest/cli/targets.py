@@ -19,13 +19,24 @@ from dpest.errors import DpestError, TargetError, described
 
 @contextlib.contextmanager
 def audited(target: str) -> Iterator[Mechanism]:
-    """The mechanism, for as long as its code is run; then the answer is only to be written down.
+    """The one mechanism that a target names, see `all_audited`."""
+    with all_audited(target) as found:
+        if len(found) > 1:
+            raise TargetError(
+                f"{target} declares {len(found)} mechanisms: name one, as {target}:{found[0].name}"
+            )
+        yield found[0]
+
+
+@contextlib.contextmanager
+def all_audited(target: str) -> Iterator[list[Mechanism]]:
+    """The mechanisms, for as long as their code is run; then the answer is only to be written down.
 
     The folder is that of the start again, requests to stop are heard again. An answer that was
     computed with functions that the audited code has replaced is refused.
     """
-    if ":" not in target:
-        yield load(target)
+    if ":" not in target and not target.endswith(".py"):
+        yield [load(target)]
         finishing()
         return
     importlib.import_module("dpest.auditing")  # what is watched has to be there before
@@ -34,17 +45,28 @@ def audited(target: str) -> Iterator[Mechanism]:
     integrity = Integrity()
     folder = os.getcwd()
     try:
-        mechanism = load(target)
+        found = [load(target)] if ":" in target else declared_in(target)
         listen_again()
         os.chdir(folder)
         integrity.check(target)
-        yield mechanism
+        yield found
     finally:
         os.chdir(folder)
     finishing()
     if integrity.replaced() is not None:
         discard()
     integrity.check(target)
+
+
+def declared_in(target: str) -> list[Mechanism]:
+    """All mechanisms that a file declares with `@dpest.mechanism`, in its own order."""
+    module = _from_file(target)
+    found = [v for v in vars(module).values() if isinstance(v, Mechanism)]
+    if not found:
+        functions = [n for n, v in vars(module).items() if callable(v) and _defined_in(v, module)]
+        named = f"; name a function, as {target}:{functions[0]}" if functions else ""
+        raise TargetError(f"{target} declares no mechanism with @dpest.mechanism{named}")
+    return list({id(m): m for m in found}.values())
 
 
 def load(target: str) -> Mechanism:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpest.ask.declaration import Mechanism, as_mechanism
@@ -116,22 +115,3 @@ class Objective:
             check_generator(self._mechanism, x, self._overlay)
             return [part for template in templates for part in template.at(x)]
         return _traced(results, x)
-
-
-def epsilon_only(
-    mechanism: Any, x: Any, x2: Any, *, params: Mapping[str, Any] | None = None
-) -> float:
-    """ε between two inputs, without the rest."""
-    return exact_loss(mechanism, x, x2, params=params).epsilon
-
-
-def worst_of(
-    objective: Callable[[Any, Any], float], pairs: list[tuple[Any, Any]]
-) -> tuple[float, tuple[Any, Any] | None]:
-    """The largest ε of some pairs, and the pair."""
-    best: tuple[float, tuple[Any, Any] | None] = (-math.inf, None)
-    for x, x2 in pairs:
-        value = objective(x, x2)
-        if value > best[0]:
-            best = (value, (x, x2))
-    return best

@@ -18,7 +18,6 @@ from typing import Any
 from dpest.distributions.cells import Region, constant_key
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
-from dpest.noise.family import Noise
 from dpest.reading.paths import Path, Trace
 from dpest.running.skeleton import Leaf, Skeleton, leaf_kinds
 
@@ -429,7 +428,3 @@ def _truth(formula: Any, known: Mapping[Condition, bool]) -> bool | Condition:
         if value != formula.conjunction:
             return value
     return bool(formula.conjunction)
-
-
-def noises_of(traces: Sequence[Trace]) -> list[Mapping[Symbol, Noise]]:
-    return [trace.noises for trace in traces]

@@ -20,8 +20,9 @@ from dpest.distributions.pairs import (
 )
 from dpest.distributions.templates import independent_parts
 from dpest.distributions.witness import describe, joined
-from dpest.errors import DomainError, RefusedError
+from dpest.errors import DomainError, MissingExtraError, RefusedError
 from dpest.evidence import Witness, up_to_rounding
+from dpest.notebooks import as_html
 from dpest.reading.paths import Trace
 
 _QUADRATURE = 1e-12  # the error of δ where nothing was laid on a grid
@@ -164,6 +165,23 @@ class ExactLoss:
     def errors(self) -> dict[str, float]:
         """Error estimates: of ε, and of δ, Rényi and the trade-off (absolute)."""
         return {"epsilon": self.error, **self._measure.errors}
+
+    def plot(self, axes: Any = None) -> Any:
+        """δ as a function of ε (extra `report`); gives the matplotlib axes."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise MissingExtraError("report", "plotting a privacy loss") from None
+        if axes is None:
+            axes = plt.figure(figsize=(5, 3.5)).add_subplot()
+        top = self.epsilon if math.isfinite(self.epsilon) else 5.0
+        epsilons = [max(top, 1e-6) * 1.1 * i / 80 for i in range(81)]
+        axes.plot(epsilons, [float(self.delta(e)) for e in epsilons])
+        axes.set(xlabel="ε", ylabel="δ(ε)", title="the pair's privacy profile")
+        return axes
+
+    def _repr_html_(self) -> str:
+        return as_html(str(self))
 
     def __str__(self) -> str:
         shown = "∞" if self.epsilon == math.inf else f"{self.epsilon:.12g}"

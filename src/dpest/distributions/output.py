@@ -17,6 +17,7 @@ from dpest.distributions.latents import Latents
 from dpest.distributions.quadrature import Floats
 from dpest.errors import InputError, MissingExtraError, RefusedError
 from dpest.geometry.linear import Condition, Form, rational
+from dpest.notebooks import as_html
 from dpest.reading.paths import Path, Trace
 from dpest.running.skeleton import flatten, unflatten
 
@@ -255,6 +256,9 @@ class OutputDistribution:
             axes.set_ylabel("probability")
             axes.tick_params(axis="x", rotation=90)
         return axes
+
+    def _repr_html_(self) -> str:
+        return as_html(str(self))
 
     def __str__(self) -> str:
         lines = [f"{o.probability:.12g}  {o.output!r}" for o in self.outcomes[:20]]

@@ -228,6 +228,25 @@ class State:
         self.close()
 
 
+def check_path(path: str | Path) -> None:
+    """Refuse, before any work, what can't be a state file."""
+    place = Path(path)
+    try:
+        if place.exists() and not place.is_file():
+            reason = "it is no plain file"
+        elif place.exists():
+            with place.open("r+b") as file:
+                start = file.read(len(_MARK))
+            reason = "it is something else" if start and not _MARK.startswith(start) else ""
+        else:
+            writable = place.parent.is_dir() and os.access(place.parent, os.W_OK)
+            reason = "" if writable else f"{place.parent} is no folder that can be written to"
+    except (OSError, ValueError) as error:
+        reason = str(error)
+    if reason:
+        raise StateError(f"{path} can't be used as a state file: {reason}. Name another file")
+
+
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 

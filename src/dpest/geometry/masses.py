@@ -6,13 +6,16 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpest.geometry.linear import Condition, Symbol
 from dpest.noise.family import Noise
 from dpest.noise.parameters import is_number
-from dpest.reading.paths import Choice
+
+if TYPE_CHECKING:
+    from dpest.reading.paths import Choice
 
 _CELLS = 256
 _ROUNDING = 1 + 1e-9  # pays for the floating-point error of the sums below

@@ -17,7 +17,7 @@ from dpest.libraries.rows import Library, Row
 # Every bound is wrong with chance at most this: some two hundred are computed in all.
 ALPHA = 1e-5
 # Fewer runs than this say nothing about a claim of about 1.
-LEAST_RUNS = 800
+LEAST_RUNS = 400
 MOST_RUNS = 200_000
 # Runs that tell how long one takes.
 PACED = 3

@@ -243,7 +243,7 @@ def _diffprivlib_models() -> list[Row]:
             labelled,
             other,
             why=classes,
-            doubles=_TEXTBOOK,
+            doubles=classes,
         ),
         Row(
             "diffprivlib",
@@ -341,7 +341,15 @@ def _pipeline_dp() -> list[Row]:
         ("COUNT, no data", "['COUNT'], partitions=['a']", data[:1], [], empty),
     ]
     return [
-        Row("pipeline-dp", n, f"f = adapters.pipeline_dp({glue})", x, x2, why=cause, doubles=cause)
+        Row(
+            "pipeline-dp",
+            n,
+            f"f = adapters.pipeline_dp({glue})",
+            x,
+            x2,
+            why=cause,
+            doubles=cause or (_GRID if "GAUSSIAN" in glue else ""),
+        )
         for n, glue, x, x2, cause in made
     ]
 

@@ -92,4 +92,4 @@ class DiscreteGaussian(LatticeNoise):
     @property
     def shift_cost(self) -> ShiftCost:
         once = inverse(self.sigma)
-        return ShiftCost("square", once * once / 2, integral=True)
+        return ShiftCost("square", once * once / 2, integral=True, attained=True)

@@ -41,4 +41,4 @@ class DiscreteLaplace(TwoSidedDecay):
 
     @property
     def shift_cost(self) -> ShiftCost:
-        return ShiftCost("absolute", inverse(self.scale), integral=True)
+        return ShiftCost("absolute", inverse(self.scale), integral=True, attained=True)

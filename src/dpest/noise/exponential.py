@@ -79,4 +79,4 @@ class Exponential(Noise):
 
     @property
     def shift_cost(self) -> ShiftCost:
-        return ShiftCost("one_sided", inverse(self.scale))
+        return ShiftCost("one_sided", inverse(self.scale), attained=True)

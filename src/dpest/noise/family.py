@@ -27,6 +27,11 @@ class ShiftCost:
     kind: Literal["absolute", "one_sided", "upward", "square", "none"]
     rate: Any = None
     integral: bool = False
+    attained: bool = False
+    """Whether far out in every direction a shift costs exactly that (for `upward`: to the right).
+
+    Only then does a proof look for inputs that attain its bound; otherwise it is an upper bound.
+    """
 
 
 @dataclass(frozen=True)

@@ -76,4 +76,4 @@ class Gaussian(Noise):
     @property
     def shift_cost(self) -> ShiftCost:
         once = inverse(self.sigma)
-        return ShiftCost("square", once * once / 2)
+        return ShiftCost("square", once * once / 2, attained=True)

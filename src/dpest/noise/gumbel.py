@@ -75,4 +75,4 @@ class Gumbel(Noise):
 
     @property
     def shift_cost(self) -> ShiftCost:
-        return ShiftCost("upward", inverse(self.scale))
+        return ShiftCost("upward", inverse(self.scale), attained=True)

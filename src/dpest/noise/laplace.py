@@ -78,4 +78,4 @@ class Laplace(Noise):
 
     @property
     def shift_cost(self) -> ShiftCost:
-        return ShiftCost("absolute", inverse(self.scale))
+        return ShiftCost("absolute", inverse(self.scale), attained=True)

@@ -35,9 +35,12 @@ def parse(text: str) -> ast.expr:
     """The checked syntax tree of an expression; `DomainError` for anything else."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError):
-        raise DomainError(f"{text!r} is not an arithmetic expression; {_ADVICE}") from None
-    _check(tree, text)
+        _check(tree, text)
+    except DomainError:
+        raise
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        shown = text if len(text) <= 80 else text[:79] + "…"
+        raise DomainError(f"{shown!r} is not an arithmetic expression; {_ADVICE}") from None
     return tree
 
 

@@ -47,6 +47,8 @@ class Draw:
     rate: Fraction
     integral: bool = False
     family: str = ""
+    attained: bool = True
+    """Whether that is what a shift costs, not only a bound on it."""
 
 
 @dataclass(frozen=True)

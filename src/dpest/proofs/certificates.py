@@ -12,6 +12,7 @@ from dpest import kernel
 from dpest.geometry.linear import Condition, Form, Symbol, distinct
 from dpest.geometry.polyhedra import farkas, feasible
 from dpest.kernel.header import FORMAT, VERSION
+from dpest.kernel.noise import FAMILIES
 from dpest.noise.family import Noise
 from dpest.proofs.alignment import AffineShift, Alignment, Draw
 from dpest.proofs.potentials import Potential, State
@@ -215,11 +216,9 @@ def opened(conditions: Iterable[Condition], world: World) -> list[Condition]:
 
 
 def continuous(symbol: Symbol, world: World) -> bool:
-    noise = world.noises[symbol]
-    return noise.family in CONTINUOUS
-
-
-CONTINUOUS = ("laplace", "exponential", "gumbel", "gaussian")
+    """Whether the kernel knows that no single value has a chance."""
+    known = FAMILIES.get(world.noises[symbol].family)
+    return known is not None and not known.integral
 
 
 def square(

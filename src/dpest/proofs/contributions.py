@@ -115,7 +115,8 @@ def attained(
     for form, origin in released:
         own = [s for s in form.terms if s.kind == "noise"]
         noises += own
-        if len(own) != 1 or draws[origin[own[0]]].kind != "absolute":
+        draw = draws[origin[own[0]]] if len(own) == 1 else None
+        if draw is None or draw.kind != "absolute" or not draw.attained:
             return None
         scale = draws[origin[own[0]]].rate / abs(form.terms[own[0]])
         rates.append(({s: c for s, c in form.terms.items() if s.kind == "state"}, scale))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dpest.evidence import EPSILON, PROVED, Evidence, Measure, Witness
+from dpest.notebooks import as_html
 
 Status = Literal["exact", "upper bound", "refuted", "unknown"]
 
@@ -248,6 +249,9 @@ class Proof:
         if self.certificate is None:
             raise RefusedError(f"there is no certificate to save: {self.summary()}")
         Path(path).write_text(json.dumps(self.certificate, indent=1, ensure_ascii=False) + "\n")
+
+    def _repr_html_(self) -> str:
+        return as_html(str(self))
 
     def __str__(self) -> str:
         return self.summary()

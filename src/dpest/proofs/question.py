@@ -278,6 +278,8 @@ def rays_hold(
     """
     if question.adjacency.changes_length:
         return False  # a ray joins inputs of one length
+    if not all(d.attained for d in draws.values()):
+        return False  # the rates bound the costs, no more
     if has_integral(draws) or any(d.rate == 0 and d.family != "coin" for d in draws.values()):
         return False
     domain = question.domain

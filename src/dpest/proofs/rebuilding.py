@@ -23,6 +23,7 @@ from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.ask.domains import ANY, Domain, finite, integers, reals
 from dpest.ask.tables import records
 from dpest.errors import DpestError, RefusedError
+from dpest.proofs.approximate.proving import contributions
 from dpest.proofs.literals import read_literals
 from dpest.proofs.proving import prove_question
 from dpest.proofs.question import asked
@@ -81,6 +82,9 @@ def compared(certificate: Mapping[str, Any], target: Any = None) -> Comparison:
 
 
 def _compared(certificate: Mapping[str, Any], mechanism: Mechanism) -> Comparison:
+    if certificate["method"] == "contributions":
+        different = _other_contributions(certificate, mechanism)
+        return Comparison(_named(certificate, mechanism), different)
     found: list[str] | None = None
     reason = RefusedError("the source was not proved again")
     for domain in _domains(certificate):
@@ -95,6 +99,41 @@ def _compared(certificate: Mapping[str, Any], mechanism: Mechanism) -> Compariso
     if found is None:
         raise reason
     return Comparison(_named(certificate, mechanism), tuple(found))
+
+
+def _other_contributions(certificate: Mapping[str, Any], mechanism: Mechanism) -> tuple[str, ...]:
+    """Read again what the records add, and name the parts that are different."""
+    known = {c["name"]: (_end(c["low"]), _end(c["high"])) for c in certificate["columns"]}
+    length = ANY if certificate["length"] == "any" else certificate["length"]
+    if "" in known:
+        kind = integers if certificate["columns"][0]["whole"] else reals
+        domain: Domain = kind(length, *known[""])
+    else:
+        domain = records(length, fields=known)
+    question = asked(
+        mechanism,
+        certificate["adjacency"]["name"],
+        length,
+        _parameters(certificate, mechanism),
+        None,
+        domain,
+        None,
+        certificate["form"],
+    )
+    found = contributions(question)
+    source = source_of(mechanism.function)
+    again = {**found.model, "source": source, "assumptions": list(found.assumptions)}
+    parts = ("source", "apart", "columns", "ways", "assumptions")
+    return tuple(p for p in parts if _plain_json(certificate[p]) != _plain_json(again[p]))
+
+
+def _end(text: str) -> float | int:
+    value = float(text) if "inf" in text else float(Fraction(text))
+    return int(value) if math.isfinite(value) and value == int(value) else value
+
+
+def _plain_json(value: Any) -> Any:
+    return json.loads(json.dumps(value))
 
 
 def _named(certificate: Mapping[str, Any], mechanism: Mechanism) -> str:

@@ -53,7 +53,8 @@ def draw_of(symbol: Symbol, noise: Noise) -> tuple[Draw, int | None]:
     if factor <= 0:
         raise RefusedError(f"the scale of a {noise.family} draw is not positive: {noise!r}")
     kinds = {"absolute": "absolute", "one_sided": "upward", "upward": "upward", "square": "square"}
-    return Draw(kinds[rule.kind], factor, rule.integral, noise.family), power  # type: ignore[arg-type]
+    kind = kinds[rule.kind]
+    return Draw(kind, factor, rule.integral, noise.family, rule.attained), power  # type: ignore[arg-type]
 
 
 def rates(noises: Mapping[Symbol, Noise]) -> Rates:

@@ -52,14 +52,6 @@ class Path:
         """The real-valued leaves, in order."""
         return tuple(leaf for leaf in self.leaves if isinstance(leaf, Form))
 
-    @property
-    def discrete_key(self) -> tuple[Any, ...]:
-        """What an observer sees apart from the reals: equal for paths that release alike."""
-        return (
-            self.skeleton,
-            tuple("real" if isinstance(leaf, Form) else leaf for leaf in self.leaves),
-        )
-
 
 @dataclass(frozen=True)
 class Trace:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpest.ask.declaration import Mechanism, parameters_of
-from dpest.geometry.linear import Condition, Form, Symbol, distinct
+from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.domains.numbers import FLOAT, NUMBER, NUMPY_FLOAT, Real, Truth
 from dpest.reading.machine.adopting import adopt, new_array
 from dpest.reading.machine.execute import begun
@@ -106,7 +106,7 @@ def as_trace(model: Model, x: Any) -> Trace:
     for edge in model.edges:
         assert edge.release is not None
         choices = tuple(Choice(p.site, p.noise, p.outcome, p.probability) for p in edge.picks)
-        path = Path(distinct(edge.conditions), edge.release.skeleton, edge.release.leaves, choices)
+        path = Path(edge.conditions, edge.release.skeleton, edge.release.leaves, choices)
         used.update(s for form in path.forms for s in form.symbols("indicator"))
         paths.append(path)
     indicators = {s: as_formula(model.definitions[s]) for s in used}

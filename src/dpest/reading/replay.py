@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -25,15 +25,17 @@ from dpest.noise.family import Noise
 from dpest.reading.calls import fresh, place_of
 from dpest.reading.domains.numbers import Truth
 from dpest.reading.machine.executor import Machine
+from dpest.reading.machine.signals import Refused
 from dpest.reading.model import Edge, Model, Release
 from dpest.reading.scripted import Script, Stage, on_stage
 from dpest.reading.tracing import symbolic as tracing
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray
-from dpest.running.skeleton import Leaf, Nest, Skeleton, flatten
+from dpest.running.skeleton import Leaf, Nest, Skeleton, consumed, flatten, raised_output
 
 _GENERATOR = np.random.default_rng  # np.random is replaced while the function runs
 _PATHS = 8  # paths whose own points are run
 _POINTS = 3
+_MANY = 200  # conditions of a path that is looked at in one point only
 _RANDOM_RUNS = 6
 _MOST_CHECKS = 40_000  # conditions looked at to see that one path alone fits
 _BORDER = 1e-9
@@ -73,35 +75,33 @@ class Replay:
         function = self.target.function
         namespaces = {id(f.__globals__): f.__globals__ for f in _functions(function)}
         namespaces |= {id(n): n for n in self.machine.namespaces}
-        owner = getattr(function, "__self__", None)
+        owner = getattr(function, "__self__", function)
         with on_stage(self.stage, list(namespaces.values()), owner) as self.rng:
             for edge in chosen.values():
-                for turn in range(_POINTS):
-                    point = self._point(edge, turn)
-                    if point is not None:
-                        self._run(point, edge.picks, turn, edge)
+                for turn, point in enumerate(self._points(edge)):
+                    self._run(point, edge.picks, turn, edge)
             for seed in range(_RANDOM_RUNS):
                 self._run({}, None, seed, None)
 
     # Points
 
-    def _point(self, edge: Edge, turn: int) -> dict[Symbol, Fraction] | None:
-        """A point of a path: its own, or another nearby."""
+    def _points(self, edge: Edge) -> Iterator[dict[Symbol, Fraction]]:
+        """Points of a path: one inside of it, and others nearby."""
         supports = self.machine.supports
         tight = [supports.tightened(c) for c in (*self.assumed, *edge.conditions)]
-        symbols = {s for c in tight for s in c.form.terms}
-        bounds = supports.conditions(symbols)
+        bounds = supports.conditions({s for c in tight for s in c.form.terms})
         point = feasible([*tight, *bounds])
         if point is None:
-            return None
-        if turn:
-            for width in (4, 1, Fraction(1, 8)):
+            return
+        for turn in range(_POINTS if len(tight) < _MANY else 1):
+            found = point
+            for width in (4, 1, Fraction(1, 8)) if turn else ():
                 moved = {s: v + self._step(s, turn, width) for s, v in point.items()}
                 if all(c.holds(moved) for c in (*tight, *bounds)):
-                    point = moved
+                    found = moved
                     break
-        whole = all(v.denominator == 1 for s, v in point.items() if supports.integral(s))
-        return point if whole else None
+            if all(v.denominator == 1 for s, v in found.items() if supports.integral(s)):
+                yield found
 
     def _step(self, symbol: Symbol, turn: int, width: int | Fraction) -> Fraction:
         step = Fraction(digest(symbol, turn) % 997 - 498, 498) * width
@@ -123,6 +123,8 @@ class Replay:
         edge = fitting[0]
         assert edge.release is not None
         if not self._alike(edge.release, outcome, values):
+            if outcome[0] and edge.release.raised and _same_type(edge.release, outcome[1]):
+                raise Refused("an exception whose text is not known")
             shown = outcome[1] if outcome[0] else repr(outcome[1])
             raise self._mismatch(f"a run of the function gave {shown}, which is not what was read")
 
@@ -132,18 +134,31 @@ class Replay:
         def number(form: Form) -> Any:
             for symbol in form.terms:
                 if symbol not in values:
-                    values[symbol] = float(self.machine.supports.anywhere(symbol, turn))
+                    values[symbol] = self._datum(symbol, turn)
+            only = next(iter(form.terms), None)
+            if only is not None and form == Form.of(only):
+                return values[only]  # as an int or a float, as it is
             return _value(form, values)
 
         x = _concrete(fresh(self.x, lenient=False), number)
         params = {k: _concrete(v, number) for k, v in self.target.params.items()}
         self.stage.script = script
         try:
-            return False, _materialised(self._called(x, params))
+            return False, consumed(self._called(x, params))
         except ReplayError:
             raise
         except Exception as error:
-            return True, type(error).__name__
+            return True, raised_output(error)
+
+    def _datum(self, symbol: Symbol, turn: int) -> Any:
+        """A number for a datum: near or far, a constant of the code, an int or a float."""
+        pool: list[Any] = [*self.machine.constants, 0.0, 1, -1.0, 1e7, -1e7, 12345, 0.5]
+        if symbol.kind != "input" or self.assumed or not turn:
+            return float(self.machine.supports.anywhere(symbol, turn))
+        found = pool[digest(symbol, turn) % len(pool)]
+        beside = (0, 0, 1, -1, Fraction(1, 3))[digest(symbol, turn + 7) % 5]
+        moved = found + (float(beside) if isinstance(found, float) else int(beside))
+        return moved
 
     def _called(self, x: Any, params: dict[str, Any]) -> Any:
         function, found = self.target.function, self.rng_parameter
@@ -215,7 +230,7 @@ class Replay:
     ) -> bool:
         raised, output = outcome
         if release.raised or raised:
-            return release.raised == raised and release.leaves == (f"raises {output}",)
+            return release.raised == raised and release.leaves == (output,)
         skeleton, leaves = flatten(output)
         if not same_shape(release.skeleton, skeleton) or len(leaves) != len(release.leaves):
             return False
@@ -272,6 +287,10 @@ class _AtPoint(Script):
         return outcomes[self.random.choice(len(outcomes), p=chances / chances.sum())][0]
 
 
+def _same_type(release: Release, text: str) -> bool:
+    return str(release.leaves[0]).split(":")[0] == text.split(":")[0]
+
+
 def _number(value: Fraction) -> Any:
     return int(value) if value.denominator == 1 else float(value)
 
@@ -314,12 +333,6 @@ def _functions(function: Any) -> list[Any]:
     return found
 
 
-def _materialised(value: Any) -> Any:
-    if inspect.isgenerator(value) or isinstance(value, (map, filter, zip)):
-        return list(value)
-    return value
-
-
 def same_shape(model: Skeleton, found: Skeleton) -> bool:
     """Equal structure and types; a symbolic real is a float, or a whole number that may vary."""
     if isinstance(model, Leaf) or isinstance(found, Leaf):
@@ -333,6 +346,7 @@ def same_shape(model: Skeleton, found: Skeleton) -> bool:
         isinstance(model, Nest)
         and model.container == found.container
         and model.keys == found.keys
+        and model.label == found.label
         and len(model.parts) == len(found.parts)
         and all(same_shape(a, b) for a, b in zip(model.parts, found.parts, strict=True))
     )

@@ -73,6 +73,8 @@ class _Run:
         return value
 
     def outcome(self, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
+        if len(outcomes) == 1:
+            return outcomes[0][0]
         value = self.script.outcome(len(self.script.log), noise, outcomes)
         self.script.log.append((noise, value))
         return value
@@ -199,14 +201,15 @@ for _class, _base in ((ScriptedGenerator, np.random.Generator), (ScriptedState, 
             _unknown(_class, _name)
 
 
-for _class, _base in (
-    (ScriptedGenerator, np.random.Generator),
-    (ScriptedState, _LEGACY),
-    (ScriptedRandom, _RANDOM),
-):
+_STANDS_FOR: dict[type, type] = {
+    ScriptedGenerator: np.random.Generator,
+    ScriptedState: _LEGACY,
+    ScriptedRandom: _RANDOM,
+}
+for _scripted, _real in _STANDS_FOR.items():
     # Code that asks for the name of the type sees the one that it would see.
-    _class.__name__, _class.__qualname__ = _base.__name__, _base.__qualname__
-    _class.__module__ = _base.__module__
+    _scripted.__name__, _scripted.__qualname__ = _real.__name__, _real.__qualname__
+    _scripted.__module__ = _real.__module__
 
 
 def scripted_random(stage: Stage) -> ScriptedRandom:

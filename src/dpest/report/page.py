@@ -23,7 +23,6 @@ from dpest.verdict import Verdict
 STANDINGS = {
     "proved": "for all inputs, by a certificate that a small program checks",
     "exact": "computed from the distributions, with an error near rounding",
-    "certified": "enclosed in ball arithmetic",
     "confidence": "wrong with at most the stated probability, over the sampling",
     "estimate": "no guarantee; shown for orientation only",
 }

@@ -29,7 +29,7 @@ What = Literal[
     "not a number",
     "scale from data",
     "noise used twice",
-    "compared with data",
+    "seed from data",
     "control flow",
     "released without noise",
     "noise and data mixed",
@@ -61,6 +61,7 @@ class Row:
     scale: float | None = None
     declared: float | None = None  # the sensitivity that a library was told
     prices: list[Price] = field(default_factory=list)
+    priced: list[Use] = field(default_factory=list)  # uses whose values before noise differ
 
     @property
     def price(self) -> Price:
@@ -78,7 +79,6 @@ class Comparison:
         # How far each noise moves, and who asked for it; which noise an atom is part of.
         self.shifts: dict[tuple[tuple[int, float], ...], tuple[float, Place]] = {}
         self.owners: dict[int, tuple[tuple[int, float], ...]] = {}
-        self.priced_uses: list[Use] = []  # those whose value before noise differs
         self.idle: list[Use] = []  # noise on a value without data: it may cover something later
         # Whether coins or choices decided something.
         self.chosen = any(_selects(use) for use in (*first.uses, *second.uses))
@@ -107,9 +107,9 @@ class Comparison:
             self._add(self._row(a, a.name), self._choice(a, b), a)
         elif a.kind == "primitive":
             self._primitive(a, b)
-        elif distance(a.value, b.value, "linf") != 0:
-            said = "a noisy value is compared with a number that depends on the data"
-            self.findings.append(Finding("compared with data", said, a.place))
+        elif a.value != b.value:
+            said = f"a generator is seeded with the data: {a.value} against {b.value}"
+            self.findings.append(Finding("seed from data", said, a.place))
 
     def _row(self, use: Use, name: str) -> Row:
         key = (name, use.place.file, use.place.line)
@@ -120,7 +120,7 @@ class Comparison:
     def _add(self, row: Row, price: Price, use: Use) -> None:
         row.prices.append(price)
         if not price.free:
-            self.priced_uses.append(use)
+            row.priced.append(use)
 
     def _sum(self, a: Use, b: Use) -> None:
         laws, scales = self._noise(self.first, a)
@@ -150,7 +150,8 @@ class Comparison:
             self.unresolved.append(f"{said} ({a.place}); a random choice may account for it")
             return
         row.sensitivity = _norm(row.sensitivity, gap, row.norm)
-        row.scale = min(filter(None, (row.scale, float(np.min(np.abs(scales), initial=math.inf)))))
+        least = float(np.min(np.abs(scales), initial=math.inf))
+        row.scale = min(filter(None, (row.scale, least)), default=0.0)
         self._add(row, self._moved(a, value2 - value, laws, scales), a)
 
     def _depends(self, said: str, law: str, row: Row, use: Use) -> None:
@@ -227,8 +228,7 @@ class Comparison:
         _, scales2 = self._noise(self.second, b)
         value, value2 = np.ravel(a.value), np.ravel(b.value)
         if value.shape != value2.shape or not np.allclose(scales, scales2, rtol=1e-9):
-            said = "the noise that is compared depends on the data"
-            self.findings.append(Finding("scale from data", said, a.place))
+            self._depends("the noise that is compared depends on the data", laws[0][0], row, a)
             return
         by = scales[:, 0]
         shape = np.broadcast_shapes(value.shape, by.shape)
@@ -245,8 +245,11 @@ class Comparison:
             return Price(pure=math.inf)
         ways = [np.stack([p, 1 - p]) for p in (np.ravel(first[1]), np.ravel(second[1]))]
         trials = np.ravel(first[0])
-        each = [chances_price(ways[0][:, i], ways[1][:, i]).pure for i in range(len(trials))]
-        return Price(pure=float(np.dot(trials, each)))
+        each = [chances_price(ways[0][:, i], ways[1][:, i]) for i in range(len(trials))]
+        return Price(
+            pure=float(np.dot(trials, [p.pure for p in each])),
+            behind=float(np.dot(trials, [p.pure if p.behind is None else p.behind for p in each])),
+        )
 
     def _primitive(self, a: Use, b: Use) -> None:
         call, call2 = a.parameters.get("call"), b.parameters.get("call")
@@ -311,7 +314,7 @@ class Comparison:
         said = f"with the same noisy values, the run on x2 {divergence.words}"
         if divergence.first is not None and divergence.second is not None:
             said += f" (x: {divergence.first})"
-        if self.chosen or self.lost_sight():
+        if self.chosen or divergence.sampling or self.lost_sight():
             self.unresolved.append(
                 f"{said} ({where}); coins or noise that could not be followed may account for it"
             )

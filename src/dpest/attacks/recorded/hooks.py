@@ -114,6 +114,8 @@ class Hooks:
             "binomial": self._binomial,
             "uniform": self._uniform,
             "expovariate": self._expovariate,
+            "seed": self._seed,
+            "default_rng": self._seed,
         }
         return special.get(name, functools.partial(self._other, name))
 
@@ -203,6 +205,13 @@ class Hooks:
         value = chances / chances.sum()
         return [pool[self.tape.use(Use("choice", value, at, place(), name="choices"))]]
 
+    def _seed(self, call: Original, args: Any, kwargs: Any) -> Any:
+        """A generator is seeded: with what, on each input."""
+        given = [plain(v) for v in (*args, *kwargs.values())]
+        if given and all(np.asarray(v).dtype.kind in "iufSU" for v in given):
+            self.tape.use(Use("seed", repr(given), None, place()))
+        return call(*args, **kwargs)
+
     def _other(self, name: str, call: Original, args: Any, kwargs: Any) -> Any:
         """A draw whose law is not priced: it returns in the replay what it returned before."""
         result = call(*args, **kwargs)
@@ -280,6 +289,7 @@ _RANDOM = (
     *("lognormvariate", "gammavariate", "paretovariate", "weibullvariate", "vonmisesvariate"),
     *("randbytes", "binomialvariate"),
 )
+_SEEDED = ("seed",)
 _SECRETS = ("randbelow", "randbits", "token_bytes", "token_hex", "choice")
 
 
@@ -292,12 +302,12 @@ def _names(hooks: Hooks) -> Iterator[None]:
     wrapped: dict[int, Original] = {}
     keep: list[Any] = []
     known = {*_LOCATED, *_CENTRED, *_OTHER, "choice", "binomial", "uniform"}
-    for name in known:
+    for name in (*known, "seed", "default_rng"):
         original = getattr(np.random, name, None)
         if original is not None:
             wrapped[id(original)] = hooks.wrap(name, original, bound=True)
             keep.append(original)
-    for module, names in ((random, _RANDOM), (secrets, _SECRETS)):
+    for module, names in ((random, (*_RANDOM, *_SEEDED)), (secrets, _SECRETS)):
         for name in names:
             original = getattr(module, name, None)
             if original is not None:

@@ -28,11 +28,14 @@ class Tag:
     terms: tuple[Term, ...]
     offset: Floats
     uses: tuple[int, ...] = ()
+    # It has met a value: from here on it is a number like any other, and nothing that is added
+    # to it is protected by the noise in it.
+    settled: bool = False
 
     def scaled(self, by: Any) -> Tag:
         factor = np.asarray(by, dtype=float)
         terms = tuple(_term(atoms, f * factor) for atoms, f in self.terms)
-        return Tag(self.tape, terms, self.offset * factor, self.uses)
+        return Tag(self.tape, terms, self.offset * factor, self.uses, self.settled)
 
     def joined(self, other: Tag, sign: float) -> Tag:
         moved = other.scaled(sign)
@@ -42,7 +45,7 @@ class Tag:
     def part(self, key: Any) -> Tag:
         shape = np.shape(self.offset)
         terms = tuple((a[key], np.broadcast_to(f, shape)[key]) for a, f in self.terms)
-        return Tag(self.tape, terms, np.asarray(self.offset)[key], self.uses)
+        return Tag(self.tape, terms, np.asarray(self.offset)[key], self.uses, self.settled)
 
 
 def _term(atoms: Atoms, factor: Floats) -> Term:
@@ -56,7 +59,7 @@ def drawn(tape: Tape, draw: Draw, numbers: NDArray[Any], loc: Any = None) -> Any
     tag = Tag(tape, ((atoms, np.ones(numbers.shape)),), np.zeros(numbers.shape))
     if loc is None:
         return tagged(numbers, tag)
-    return _meet(tag, np.asarray(loc, dtype=float), np.asarray(numbers + loc))
+    return _meet(tag, loc, np.asarray(numbers + loc))
 
 
 def tagged(numbers: Any, tag: Tag) -> Any:
@@ -89,15 +92,23 @@ def tag_of(value: Any) -> Tag | None:
 
 
 def _meet(tag: Tag, other: Any, result: Any) -> Any:
-    """A noisy number and a plain one were added: `result`, whose value before noise is seen."""
+    """A noisy number and a plain one were added: `result`, whose value before noise is seen.
+
+    A literal zero is no value yet: `rng.normal(0, s)` and `sum([...])` begin with one.
+    """
+    settled = not (type(other) in (int, float) and other == 0)
     shape = np.shape(result)
-    value = np.broadcast_to(np.asarray(tag.offset + other, dtype=float), shape)
+    value = np.broadcast_to(np.asarray(tag.offset + np.asarray(other, dtype=float)), shape)
     terms = tuple(_term(a, np.broadcast_to(f, shape)) for a, f in tag.terms)
     terms = tuple((np.broadcast_to(a, shape), f) for a, f in terms)
     made = Use("sum", value, result, place(), terms, replaces=tag.uses)
     at = len(tag.tape.uses)
     noisy = tag.tape.use(made)
-    return tagged(noisy, Tag(tag.tape, terms, value, (at,)))
+    master = tag.tape.master
+    if master is not None:  # as in the record, where the number may have been another
+        settled = master.uses[at].settles
+    made.settles = settled
+    return tagged(noisy, Tag(tag.tape, terms, value, (at,), settled))
 
 
 def _handle(value: Any) -> None:
@@ -115,17 +126,28 @@ def _sum(a: Any, b: Any, sign: float) -> Any:
     x, y = plain(a), plain(b)
     result = x + y if sign > 0 else x - y
     if first is not None and second is not None:
+        if first.settled and second.settled:
+            _handle(a)
+            _handle(b)
+            return result
         joined = first.joined(second, sign)
-        if bool(first.uses) == bool(second.uses):
-            # Pure noises add up; a sum of noisy values is made of released ones.
-            return tagged(result, joined)
-        return _meet(joined, 0.0, result)
-    if not _numeric(y if first is not None else x):
+        if first.settled or second.settled or bool(first.uses) != bool(second.uses):
+            return _meet(joined, np.float64(0.0), result)
+        return tagged(result, joined)
+    tag = first if first is not None else second
+    assert tag is not None
+    other = y if first is not None else x
+    if tag.settled or not _numeric(other):
+        _handle(a)
+        _handle(b)
         return result
     if first is not None:
-        return _meet(first, sign * np.asarray(y, dtype=float), result)
-    assert second is not None
-    return _meet(second.scaled(sign), np.asarray(x, dtype=float), result)
+        return _meet(first, other if sign > 0 else _negative(other), result)
+    return _meet(tag.scaled(sign), other, result)
+
+
+def _negative(value: Any) -> Any:
+    return -value if type(value) in (int, float) else -np.asarray(value, dtype=float)
 
 
 def _product(a: Any, b: Any, divide: bool = False) -> Any:
@@ -149,7 +171,7 @@ def _numeric(value: Any) -> bool:
 
 
 def _compare(a: Any, b: Any, how: Callable[[Any, Any], Any]) -> Any:
-    """A comparison: of pure noise with a number it is a coin, of a noisy value it is a look."""
+    """A comparison: of noise with a number it is a coin; a noisy value is just compared."""
     first, second = tag_of(a), tag_of(b)
     x, y = plain(a), plain(b)
     result = how(x, y)
@@ -159,16 +181,12 @@ def _compare(a: Any, b: Any, how: Callable[[Any, Any], Any]) -> Any:
         _handle(b)
         return result
     other = y if first is not None else x
-    if not _numeric(other):
+    if tag.settled or not _numeric(other):
+        _handle(a)
+        _handle(b)
         return result
-    if not tag.uses:
-        value = np.asarray(other, dtype=float) - tag.offset
-        made = Use("coin", value, result, place(), tag.terms)
-        return tag.tape.use(made)
-    _handle(a if first is not None else b)
-    value = np.asarray(other, dtype=float)
-    tag.tape.use(Use("compared", value, None, place()))
-    return result
+    value = np.asarray(other, dtype=float) - tag.offset
+    return tag.tape.use(Use("coin", value, result, place(), tag.terms, replaces=tag.uses))
 
 
 class _Noisy:
@@ -277,7 +295,7 @@ class NoisyArray(np.ndarray):
         own, to = np.shape(self), found.shape
         terms = tuple((a.reshape(to), np.broadcast_to(f, own).reshape(to)) for a, f in tag.terms)
         offset = np.broadcast_to(tag.offset, own).reshape(to)
-        return tagged(found, Tag(tag.tape, terms, offset, tag.uses))
+        return tagged(found, Tag(tag.tape, terms, offset, tag.uses, tag.settled))
 
     def tolist(self) -> Any:
         return [v.tolist() if isinstance(v, np.ndarray) else v for v in self]

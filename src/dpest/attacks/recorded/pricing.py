@@ -25,11 +25,14 @@ ROUNDING = 1e-11
 class Price:
     """A cost: pure ε, Gaussian μ, and (ε, δ) as a library claims it; they compose.
 
+    `behind` is the pure cost of telling x2 from x, where it is not the same as of x from x2.
+
     `trusted`: rests on a library's claim, not on noise that was seen. `loose`: an upper bound even
     if all is released. `unpriced`: why there is no price.
     """
 
     pure: float = 0.0
+    behind: float | None = None
     mu: float = 0.0
     claimed: tuple[float, float] = (0.0, 0.0)
     trusted: bool = False
@@ -38,13 +41,17 @@ class Price:
 
     @property
     def free(self) -> bool:
-        return not (self.pure or self.mu or any(self.claimed) or self.unpriced)
+        return not (self.pure or self.behind or self.mu or any(self.claimed) or self.unpriced)
+
+    @property
+    def both_ways(self) -> float:
+        return max(self.pure, self.behind or 0.0)
 
     def at(self, measure: Measure) -> float:
         """This cost in the measure that was asked: an upper bound, tight for one kind of noise."""
         from dpest.notions.conversions import gdp_to_epsilon
 
-        pure = self.pure + self.claimed[0]
+        pure = self.both_ways + self.claimed[0]
         if measure.kind == "zcdp":
             return math.inf if self.claimed[1] else self.mu**2 / 2 + pure**2 / 2
         if measure.kind == "gdp":
@@ -66,7 +73,7 @@ class Price:
     @property
     def tight(self) -> bool:
         """Whether the sum of such costs is what the pair is worth if all of it is released."""
-        mixed = bool(self.pure and self.mu)
+        mixed = bool(self.both_ways and self.mu)
         return not (self.trusted or self.loose or self.unpriced or mixed)
 
 
@@ -75,6 +82,7 @@ def total(prices: Iterable[Price]) -> Price:
     found = list(prices)
     return Price(
         pure=sum(p.pure for p in found),
+        behind=sum(p.pure if p.behind is None else p.behind for p in found),
         mu=math.hypot(*(p.mu for p in found)) if found else 0.0,
         claimed=(sum(p.claimed[0] for p in found), sum(p.claimed[1] for p in found)),
         trusted=any(p.trusted and not p.free for p in found),
@@ -131,9 +139,9 @@ def chances_price(first: Floats, second: Floats) -> Price:
     if np.allclose(first, second, rtol=ROUNDING, atol=0):
         return Price()
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.abs(np.log(first) - np.log(second))
+        ratio = np.log(first) - np.log(second)
     ratio = np.where((first <= 0) & (second <= 0), 0.0, ratio)
-    return Price(pure=float(np.max(ratio, initial=0.0)))
+    return Price(pure=float(np.max(ratio, initial=0.0)), behind=float(np.max(-ratio, initial=0.0)))
 
 
 def coin_price(law: str, scale: Floats, first: Floats, second: Floats) -> Price:
@@ -145,8 +153,7 @@ def coin_price(law: str, scale: Floats, first: Floats, second: Floats) -> Price:
         return Price(unpriced=f"no price is known for coins made of {law} noise")
     pairs = (np.stack([a, 1 - a]) for a in (np.ravel(p), np.ravel(q)))
     one, two = pairs
-    cost = sum(chances_price(one[:, i], two[:, i]).pure for i in range(one.shape[1]))
-    return Price(pure=float(cost))
+    return total(chances_price(one[:, i], two[:, i]) for i in range(one.shape[1]))
 
 
 def _cdf(law: str, at: Floats, scale: Floats) -> Floats | None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Atoms = NDArray[np.int64]
-Kind = Literal["sum", "coin", "choice", "primitive", "compared"]
+Kind = Literal["sum", "coin", "choice", "primitive", "seed"]
 
 _HERE = str(Path(__file__).parent)
 # Code between a person's line and a hook: places are given outside of it.
@@ -86,7 +86,7 @@ class Use:
 
     `sum`: `value` + noise = `noisy`, for the noise Σ factor·atom of `terms`. `coin`: noise was
     compared with `value`. `choice`: one of the candidates with probabilities `value`. `primitive`:
-    a library's own mechanism, with its `parameters`. `compared`: a noisy value and another one.
+    a library's own mechanism, with its `parameters`. `seed`: a generator was seeded.
     """
 
     kind: Kind
@@ -99,6 +99,7 @@ class Use:
     replaces: tuple[int, ...] = ()  # earlier uses of the same noise, of which this one goes on
     handled: bool = False  # whether its result was used otherwise than by going on
     released: bool = False  # whether its result is in the output as it is
+    settles: bool = True  # whether the value was one, and not the zero that a sum begins with
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ class Divergence:
     words: str
     first: Place | None
     second: Place | None
+    sampling: bool = False  # uniform draws, one for each record: how records are sampled
 
 
 class Diverged(BaseException):
@@ -155,7 +157,8 @@ class Tape:
             raise self._diverged(Divergence(said, before.place, where))
         if before.values.shape != numbers.shape:
             said = f"draws {numbers.size} numbers ({words}), where x drew {before.values.size}"
-            raise self._diverged(Divergence(said, before.place, where))
+            sampling = law == "uniform"
+            raise self._diverged(Divergence(said, before.place, where, sampling))
         return before.values.copy()
 
     def _diverged(self, divergence: Divergence) -> Diverged:
@@ -231,4 +234,6 @@ def _deed(use: Use) -> str:
         return f"calls {use.name}"
     if use.kind == "choice":
         return "chooses at random"
+    if use.kind == "seed":
+        return "seeds a generator"
     return "compares noise with a number"

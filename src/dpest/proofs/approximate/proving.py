@@ -6,7 +6,6 @@ import ast
 import hashlib
 import inspect
 import math
-import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any
 
 from dpest import kernel
 from dpest.ask.domains import ANY, Integers, Reals, Records
-from dpest.errors import RefusedError
+from dpest.errors import DpestError, RefusedError
 from dpest.evidence import EPSILON, Measure, at_the_edge, up_to_rounding
 from dpest.kernel.approximate.accountant import Account, Plan, mu2_bound, pure_bound, rho_bound
 from dpest.kernel.rules.contributions import ledger_of
@@ -25,6 +24,7 @@ from dpest.proofs.certificates import FORMAT, sealed
 from dpest.proofs.proof import Proof
 from dpest.proofs.question import Question
 from dpest.reading.contributions.reading import Column, Data, Way, bounds, read
+from dpest.running.places import source_of
 
 _MOST_APART = 16
 DEFAULT_DELTA = Fraction(1, 10**6)
@@ -45,7 +45,7 @@ class Found:
 
 
 def contributions(question: Question) -> Found:
-    """The reading of a mechanism that its runs agree with; RefusedError says what stood in the way."""
+    """The reading of a mechanism that its runs agree with; RefusedError says why there is none."""
     started = time.perf_counter()
     if question.adjacency.name not in ("replace_one", "add_remove_one"):
         raise RefusedError(
@@ -106,9 +106,8 @@ def _columns(domain: Any) -> tuple[Column, ...]:
 def _constants(question: Question) -> list[float]:
     """Numbers that occur in the source: where cases begin."""
     try:
-        source = textwrap.dedent(inspect.getsource(question.mechanism.function))
-        tree = ast.parse(source)
-    except (OSError, SyntaxError, TypeError):
+        tree = ast.parse(source_of(question.mechanism.function))
+    except (OSError, SyntaxError, TypeError, DpestError):
         return [0.0, 1.0]
     found = {
         float(node.value)
@@ -162,7 +161,7 @@ def certificate(found: Found, bound: Bounded) -> dict[str, Any]:
     """The certificate of a bound, accepted by the kernel."""
     question = found.question
     function = question.mechanism.function
-    source = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+    source = source_of(function)
     plan = bound.plan
     made = sealed(
         {

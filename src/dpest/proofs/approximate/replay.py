@@ -109,7 +109,10 @@ def _given(data: Data, records: Sequence[Mapping[Any, Any]]) -> Any:
     if None in (c.name for c in data.columns):
         values = [r[None] for r in records]
         return np.array(values) if data.form == "array" else values
-    return [dict(r) for r in records]
+    if data.form == "matrix":
+        rows = [[float(v) for v in r.values()] for r in records]
+        return np.array(rows).reshape(len(rows), len(data.columns))
+    return [tuple(r.values()) if data.form == "tuples" else dict(r) for r in records]
 
 
 def _one(

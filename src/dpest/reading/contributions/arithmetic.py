@@ -272,17 +272,21 @@ class Arithmetic(Choices):
 
     def lists(self, op: str, a: Any, b: Any) -> Any:
         if op == "+" and isinstance(a, Seq) and isinstance(b, Seq):
-            if a.rows is None and b.rows is None and not a.bag and not b.bag:
-                return Seq([*a.items, *b.items])
+            self.need_known(a, b)
+            return Seq([*a.items, *b.items])
         if op == "*" and isinstance(a, Seq) and isinstance(b, int):
-            if a.rows is None and not a.bag:
-                return Seq(a.items * b)
+            self.need_known(a)
+            return Seq(a.items * b)
         if op == "*" and isinstance(b, Seq) and isinstance(a, int):
             return self.lists(op, b, a)
         if any(isinstance(v, Array) for v in (a, b)):
             x, y = (self.array(v) if isinstance(v, Seq) else v for v in (a, b))
             return self.binary(op, x, y)
         raise Unread(f"`{op}` of a list")
+
+    def need_known(self, *lists: Seq) -> None:
+        if any(one.rows is not None or one.bag for one in lists):
+            raise Unread("a list whose entries are those of the data")
 
     def array(self, value: Any) -> Any:
         """np.array(value)."""
@@ -364,7 +368,10 @@ class Arithmetic(Choices):
         if op == "not":
             return not self.decide(a)
         if is_plain(a):
-            return natively({"-": operator.neg, "+": operator.pos, "~": operator.invert}[op], a)
+            known: dict[str, Any] = {
+                "-": operator.neg, "+": operator.pos, "~": operator.invert,
+            }  # fmt: skip
+            return natively(known[op], a)
         if isinstance(a, Rows):
             return self.per_record(lambda x: self.unary(op, x), a)
         if isinstance(a, Array):
@@ -407,7 +414,8 @@ class Arithmetic(Choices):
     def extreme(self, op: str, values: Sequence[Any]) -> Any:
         """min or max of numbers."""
         if all(map(is_number, values)):
-            return natively(min if op == "min" else max, *values) if len(values) > 1 else values[0]
+            pick: Any = min if op == "min" else max
+            return natively(pick, *values) if len(values) > 1 else values[0]
         forms = [self.local(self.form(v)) for v in values]
         pick = self.terms.least if op == "min" else self.terms.greatest
         return self.tidy(pick(forms))

@@ -13,7 +13,7 @@ MOST_WAYS = 256
 
 
 class Script:
-    """One way: decisions that are prescribed, then True; `taken` are the truths that were decided."""
+    """One way: decisions that are prescribed, then True; `taken` are the truths decided."""
 
     def __init__(self, prescribed: tuple[bool, ...], known: tuple[Truth, ...] = ()) -> None:
         self.prescribed = prescribed

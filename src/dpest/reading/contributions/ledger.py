@@ -75,7 +75,7 @@ class Recording(Arithmetic):
     # Public values -------------------------------------------------------------------------------
 
     def public(self) -> Form:
-        """A public number that nothing is known of, but how many rows were visible when it came up."""
+        """A public number of which only is known how many rows were visible when it came up."""
         self.publics += 1
         return self.terms.of("pub", self.publics, len(self.ledger.rows))
 

@@ -98,7 +98,7 @@ class Snapshot:
             self.frame.registers[place[1]] = value
             return
         owner = self.kept[place[1]][0]
-        if isinstance(owner, Seq) or isinstance(owner, Map):
+        if isinstance(owner, (Seq, Map)):
             owner.items[place[2]] = value
         elif isinstance(owner, Array):
             owner.cells[place[2]] = value
@@ -413,7 +413,7 @@ class Loops(Recording):
         ):
             raise Unread("a count with more than its own noise")
         threshold = None
-        for script, (changed, appended, puts) in found:
+        for script, (_, appended, puts) in found:
             if len(script.taken) != 1:
                 raise Unread("a loop over the keys of the data that decides more than a threshold")
             above = _threshold(script.taken[0], shown)

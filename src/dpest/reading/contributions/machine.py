@@ -84,9 +84,9 @@ class Machine(Loops):
             self.steps += 1
             if self.steps > MOST_STEPS:
                 raise Unread("too many steps: a loop that may not end")
-            if self.confined is not None and self.confined[0] is frame:
-                if frame.pc not in self.confined[1]:
-                    raise Unread("a loop over the records that ends early")
+            body = self.confined[1] if self.confined and self.confined[0] is frame else None
+            if body is not None and frame.pc not in body:
+                raise Unread("a loop over the records that ends early")
             instruction = frame.code.instructions[frame.pc]
             if instruction.op == "return":
                 return True, frame.registers[instruction.uses[0]]
@@ -128,9 +128,9 @@ class Machine(Loops):
         frame.pc += 1
 
     def branch(self, frame: Frame, value: Any) -> bool:
-        if isinstance(value, Truth) and value.form is not None:
-            if self.terms.kind(value.form) & NOISE:
-                return self.rejected(frame, value)
+        about = value.form if isinstance(value, Truth) else None
+        if about is not None and self.terms.kind(about) & NOISE:
+            return self.rejected(frame, value)
         return self.decide(value)
 
     # Names ---------------------------------------------------------------------------------------
@@ -643,7 +643,7 @@ def _known(function: Any) -> bool:
 
 
 def _pure(function: Any) -> bool:
-    """Functions of the mathematical libraries, apart from their random parts, and a few builtins."""
+    """Functions of the mathematical libraries but for random ones, and a few builtins."""
     module = str(getattr(function, "__module__", None) or "")
     if isinstance(function, (types.BuiltinFunctionType, type)) and module in ("builtins", ""):
         return function in (int, float, bool, abs, round, len, pow, divmod, str, tuple, complex)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import types
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -104,14 +103,23 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
 def _data(machine: Machine, data: Data) -> Any:
     if data.apart:
         assert data.length is not None
-        items = [_record(machine, data.columns, i) for i in range(data.length)]
+        items = [_record(machine, data, i) for i in range(data.length)]
         return Array((len(items),), items) if data.form == "array" else Seq(items)
-    return Rows((Case((), _record(machine, data.columns, None)),), data.form == "array")
+    return Rows((Case((), _record(machine, data, None)),), data.form in ("array", "matrix"))
 
 
-def _record(machine: Machine, columns: Sequence[Column], index: int | None) -> Any:
-    found = {c.name: machine.terms.of("field", index, c.name) for c in columns}
-    return found[None] if None in found else Map(dict(found), frozen=True)
+def _record(machine: Machine, data: Data, index: int | None) -> Any:
+    """One record, as the function is given it: a number, a dict, a row of a matrix, a tuple."""
+    found = {c.name: machine.terms.of("field", index, c.name) for c in data.columns}
+    if None in found:
+        return found[None]
+    if data.form == "matrix" and not data.apart:
+        return Array((len(found),), list(found.values()))
+    if data.form == "tuples":
+        return tuple(found.values())
+    if data.form not in ("list", "dicts"):
+        raise Unread(f"records given as {data.form}")
+    return Map(dict(found), frozen=True)
 
 
 def bounds(low: float, high: float) -> tuple[Fraction | None, Fraction | None]:

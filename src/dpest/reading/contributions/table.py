@@ -560,7 +560,7 @@ def _histogram(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if is_number(bins):
         if ends is None or not is_plain(ends):
             raise Unread("a histogram whose range depends on the data: give range")
-        edges = [float(e) for e in np.linspace(*ends, int(bins) + 1)]
+        edges = [float(e) for e in np.linspace(ends[0], ends[1], int(bins) + 1)]
     else:
         edges = [float(e) for e in bins.cells]
 

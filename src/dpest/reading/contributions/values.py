@@ -102,7 +102,7 @@ class Key:
 
 @dataclass(eq=False)
 class Seq:
-    """A list of the program. `rows`: one value per record; `bag`: public values in a private order."""
+    """A list. `rows`: one value per record; `bag`: public values in a private order."""
 
     items: list[Any] = field(default_factory=list)
     rows: Rows | None = None

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpest.geometry.linear import Condition, Form, Relation, rational
+from dpest.geometry.linear import Condition, Form, Relation, Symbol, rational
 from dpest.reading.domains.numbers import (
     Kinds,
     Real,
@@ -23,6 +23,7 @@ from dpest.reading.domains.numbers import (
 from dpest.reading.machine.signals import Refused, Thrown
 
 NUMBERS = (int, float, Fraction, np.integer, np.floating, np.bool_)
+_MOST_WRITTEN_OUT = 4  # truths inside of one condition that become a formula
 NOT_LINEAR = "only sums, and products with public numbers, are linear in the noise"
 
 
@@ -33,7 +34,11 @@ class Decider(Protocol):
 
     def indicator(self, truth: Truth) -> Form: ...
 
+    def definition(self, indicator: Symbol) -> Truth: ...
+
     def divisible(self, form: Form, divisor: int) -> int | None: ...
+
+    def has_continuous_noise(self, form: Form) -> bool: ...
 
 
 def is_number(value: Any) -> bool:
@@ -142,8 +147,6 @@ def _power(decider: Decider, a: Any, b: Any) -> Form:
 
 
 def unary(decider: Decider, op: str, a: Any) -> Any:
-    if op == "not":
-        return negation(decider, a)
     if op == "~" and isinstance(a, Truth):
         if a.kind is np.bool_:
             return a.negated()
@@ -158,22 +161,6 @@ def unary(decider: Decider, op: str, a: Any) -> Any:
         raise Refused("arithmetic with a narrow type of numbers, which wraps or rounds")
     form = form_of(decider, a)
     return as_number(form.times(-1) if op == "-" else form, kinds)
-
-
-def negation(decider: Decider, a: Any) -> Any:
-    """`not a`: always a bool."""
-    truth = truth_of(a)
-    return (not truth) if isinstance(truth, bool) else truth.negated().typed(bool)
-
-
-def truth_of(value: Any) -> Truth | bool:
-    """What `if value` asks."""
-    if isinstance(value, Truth):
-        return value
-    if isinstance(value, Real):
-        found = _truth(Condition(value.form, "!="), bool)
-        return found if isinstance(found, Truth) else bool(found)
-    return bool(value)
 
 
 RELATIONS: dict[str, tuple[Relation, int]] = {
@@ -195,7 +182,33 @@ def compare(decider: Decider, op: str, a: Any, b: Any) -> Any:
             return kind(_beside_infinity(op, float(value), other_side))
     relation, sign = RELATIONS[op]
     form = form_of(decider, a).minus(form_of(decider, b)).times(sign)
-    return _truth(Condition(form, relation), kind)
+    if relation in ("==", "!=") and decider.has_continuous_noise(form):
+        raise Refused("equality of noisy values, which has probability 0")
+    bits = [s for s in form.terms if s.kind == "indicator"]
+    return _with_bits_written_out(decider, Condition(form, relation), bits, kind)
+
+
+def _with_bits_written_out(
+    decider: Decider, condition: Condition, bits: list[Symbol], kind: type
+) -> Any:
+    """A condition without truths in it: for a few of them as a formula, for more by decisions."""
+    if not bits:
+        return _truth(condition, kind)
+    bit, *rest = bits
+    truth = decider.definition(bit)
+    ways = [
+        Condition(condition.form.substitute({bit: Form.number(value)}), condition.relation)
+        for value in (1, 0)
+    ]
+    if len(bits) > _MOST_WRITTEN_OUT:
+        way = ways[0] if decider.holds(truth) else ways[1]
+        return _with_bits_written_out(decider, way, rest, kind)
+    yes, no = (_with_bits_written_out(decider, way, rest, kind) for way in ways)
+    parts = (
+        _joined((truth.typed(kind), yes), True, kind),
+        _joined((truth.negated().typed(kind), no), True, kind),
+    )
+    return _joined(parts, False, kind)
 
 
 def _beside_infinity(op: str, value: float, other_side: bool) -> bool:

@@ -141,7 +141,7 @@ def elementwise(
     columns = [r.reshape(-1) for r in rows]
     made = [function(*row) for row in zip(*columns, strict=True)]
     if not rows[0].shape and not any(isinstance(v, Array) for v in values):
-        return made[0]
+        return scalar(_as_number(m, made[0], result.dtype), result.dtype)
     array = made_of(m, made, rows[0].shape, result.dtype)
     return array if array.shape else elements(m, array)[0]
 
@@ -264,7 +264,10 @@ def write(m: Machine, array: Array, values: np.ndarray) -> None:
             buffer.data = _as_objects(buffer.data)
         else:
             values = values.astype(array.dtype)
-    buffer.data[array.places] = values
+    if array.places.ndim == 0:
+        buffer.data[int(array.places)] = values[()]  # an array of no dimension is not an element
+    else:
+        buffer.data[array.places] = values
     known = not any(isinstance(v, (Real, Truth)) for v in buffer.data)
     if buffer.data.dtype == object and array.dtype != object and known:
         buffer.data = buffer.data.astype(array.dtype)

@@ -201,6 +201,7 @@ class Calls:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
+        self.seen_codes.setdefault(id(code), code)
         registers = self.bound(code, code.parameters, defaults, args, kwargs)
         for name in code.cells:
             cell = Cell(registers[name], False) if name in registers else Cell()

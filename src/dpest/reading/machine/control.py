@@ -56,7 +56,10 @@ class Control:
         if is_plain(value):
             return bool(value)
         if isinstance(value, (Real, Truth)):
-            return arithmetic.truth_of(value)
+            if isinstance(value, Truth):
+                return value
+            found = arithmetic.compare(self, "!=", value, 0)
+            return found.typed(bool) if isinstance(found, Truth) else bool(found)
         if isinstance(value, (tuple, frozenset)):
             return bool(len(value))
         if isinstance(value, DictView):
@@ -169,6 +172,8 @@ class Control:
             raise Refused(f"next of a {self.type_name(it)}")
         thing = self.state.heap.read(it)
         if isinstance(thing, GeneratorObject):
+            if thing.frame is None and not thing.running:
+                return END  # it has ended before
             return Enter(_RESUME, (it, None))
         if isinstance(thing, Instance):
             method = find_in_class(self.state, thing.cls, "__next__")

@@ -33,6 +33,7 @@ class Decisions:
         self.changes_before = 0
         self._definitions: dict[Symbol, Truth] = {}
         self._indicators: dict[Any, Symbol] = {}
+        self._answers: dict[frozenset[Condition], bool] = {}
         self.assumed: tuple[Condition, ...] = ()
 
     # Truths
@@ -72,6 +73,9 @@ class Decisions:
             self._indicators[key] = symbol
             self._definitions[symbol] = truth
         return Form.of(symbol)
+
+    def definition(self, indicator: Symbol) -> Truth:
+        return self._definitions[indicator]
 
     @property
     def definitions(self) -> dict[Symbol, Truth]:
@@ -155,8 +159,14 @@ class Decisions:
             others = [c for c in others if near.isdisjoint(c.form.terms)]
             related += touching
             near.update(s for c in touching for s in c.form.terms)
-        tight = [self.supports.tightened(c) for c in related]
-        return feasible([*new, *tight, *self.supports.conditions(near)]) is not None
+        # Ways that differ in other noises ask the same question again and again.
+        question = frozenset([*new, *related])
+        answer = self._answers.get(question)
+        if answer is None:
+            tight = [self.supports.tightened(c) for c in related]
+            found = feasible([*new, *tight, *self.supports.conditions(near)])
+            answer = self._answers[question] = found is not None
+        return answer
 
     def easily(self, condition: Condition) -> bool:
         """A symbol that nothing was said of yet, without bounds, makes it true alone."""
@@ -182,6 +192,9 @@ class Decisions:
         ):
             return int(form.constant) % divisor if form.constant.denominator == 1 else None
         return None
+
+    def has_continuous_noise(self, form: Form) -> bool:
+        return any(s.kind == "noise" and not self.supports.integral(s) for s in form.terms)
 
     def known_noise(self, symbol: Symbol, noise: Noise) -> None:
         self.supports.noises[symbol] = noise

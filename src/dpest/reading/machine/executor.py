@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
-from dpest.reading.code.instructions import Instruction
+from dpest.reading.code.instructions import Code, Instruction
 from dpest.reading.machine import arrays
 from dpest.reading.machine.adopting import adopt
 from dpest.reading.machine.calling import Enter
@@ -29,6 +30,8 @@ class Machine(Control, Objects, Calls, Drawing):
         super().__init__()
         self.instructions_done = 0
         self.most_instructions = most_instructions
+        self.deadline: float | None = None  # of time.monotonic
+        self.seen_codes: dict[int, Code] = {}
         self.seen_namespaces: dict[int, dict[str, Any]] = {}
         self.is_cut: Callable[[Frame], bool] | None = None
         self._operations = {
@@ -50,8 +53,8 @@ class Machine(Control, Objects, Calls, Drawing):
             state.moved = True
             instruction = self.instruction = frame.code.instructions[frame.pc]
             self.instructions_done += 1
-            if self.instructions_done > self.most_instructions:
-                raise self.placed(Refused(f"more than {self.most_instructions} instructions"))
+            if not self.instructions_done & 1023:
+                self._check_limits()
             self.taken = 0
             self.changes_before = state.heap.changes
             done = state.draws, state.reads, state.picks
@@ -71,6 +74,12 @@ class Machine(Control, Objects, Calls, Drawing):
             if state.outcome is not None:
                 return None
 
+    def _check_limits(self) -> None:
+        if self.instructions_done > self.most_instructions:
+            raise self.placed(Refused(f"more than {self.most_instructions} instructions"))
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise self.placed(Refused("more time than there is for a reading"))
+
     def forked(self, state: State, fork: Fork) -> list[State]:
         made = []
         for n, k in enumerate(fork.alive):
@@ -89,6 +98,17 @@ class Machine(Control, Objects, Calls, Drawing):
         return [
             n for n in self.seen_namespaces.values() if not str(n.get("__name__")).startswith(own)
         ]
+
+    @property
+    def constants(self) -> list[float]:
+        """The numbers that stand in the code of all functions that were entered."""
+        found = {
+            float(i.extra)
+            for code in self.seen_codes.values()
+            for i in code.instructions
+            if i.op == "const" and type(i.extra) in (int, float) and abs(i.extra) < 1e15
+        }
+        return sorted(found)
 
     # Frames
 

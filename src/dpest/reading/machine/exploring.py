@@ -29,7 +29,7 @@ class Limits:
 
 def explore_paths(machine: Machine, first: State, limits: Limits) -> tuple[Model, list[State]]:
     """The paths of a function from its first state, and the states in which they ended."""
-    started = time.monotonic()
+    machine.deadline = time.monotonic() + limits.seconds
     edges: list[Edge] = []
     ends: list[State] = []
     pending = [first]
@@ -43,7 +43,7 @@ def explore_paths(machine: Machine, first: State, limits: Limits) -> tuple[Model
             continue
         if len(edges) >= limits.paths:
             raise Refused(f"more than {limits.paths} paths")
-        if time.monotonic() - started > limits.seconds:
+        if time.monotonic() > machine.deadline:
             raise Refused(f"more than {limits.seconds:g} s of reading")
         release = released(machine, state)
         if limits.merge_at and len(edges) + 1 == limits.merge_at:

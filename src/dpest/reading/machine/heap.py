@@ -6,6 +6,7 @@ gives the object to this heap alone, copying it first if another state may hold 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -201,8 +202,8 @@ class Heap:
         self.changes += 1
         return thing
 
-    def addresses(self) -> list[int]:
-        return list(self._objects)
+    def objects(self) -> Iterable[HeapObject]:
+        return self._objects.values()
 
     def keep(self, addresses: set[int]) -> None:
         """Forgets all other objects: nobody can reach them."""

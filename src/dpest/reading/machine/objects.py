@@ -208,7 +208,7 @@ class Objects:
                 return Enter(method, (thing, index))
         items = self.sequence(thing)
         if items is None and isinstance(thing, (str, bytes, range)):
-            items = thing  # type: ignore[assignment]
+            items = thing
         if items is None:
             if is_plain(thing) or isinstance(thing, (Real, Truth)):
                 text = f"'{self.type_name(thing)}' object is not subscriptable"
@@ -474,7 +474,8 @@ class Objects:
     def op_format(self: Any, frame: Frame, i: Instruction) -> None:
         value, *spec = (self.get(frame, u) for u in i.uses)
         known = self.for_text(value)
-        convert = {-1: lambda v: v, 115: str, 114: repr, 97: ascii}[i.extra]
+        makers: dict[int, Any] = {-1: lambda v: v, 115: str, 114: repr, 97: ascii}
+        convert = makers[i.extra]
         self.put(frame, i, operators.native(lambda: format(convert(known), *spec)))
 
     def for_text(self: Any, value: Any) -> Any:

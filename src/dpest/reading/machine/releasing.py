@@ -1,14 +1,17 @@
-"""What a function returns, as everything that a receiver sees of it."""
+"""What a function returns, as everything that a receiver sees of it.
+
+The value is rebuilt as Python would hold it, with a placeholder for each symbolic number, and then
+looked at in the same way as the outputs of runs (`running.skeleton`).
+"""
 
 from __future__ import annotations
 
 import collections
-import dataclasses
-import enum
 from typing import Any
 
 import numpy as np
 
+from dpest.errors import OpaqueError
 from dpest.geometry.linear import Form
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.machine.executor import Machine
@@ -24,9 +27,17 @@ from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import Array, Ref
 from dpest.reading.model import Release
-from dpest.running.skeleton import Leaf, LeafKind, Nest, Skeleton, leaf_kind
+from dpest.running.skeleton import PLAIN_LEAVES, LeafKind, flatten, raised_output
 
-_NOT_SEEN = "return numbers, text, lists, tuples, dicts, arrays or dataclasses of them"
+
+class Unknown:
+    """A symbolic number in a release: a leaf of its kind."""
+
+    __slots__ = ("form", "leaf_kind")
+
+    def __init__(self, form: Form, leaf_kind: LeafKind) -> None:
+        self.form = form
+        self.leaf_kind = leaf_kind
 
 
 def released(machine: Machine, state: State) -> Release:
@@ -34,97 +45,117 @@ def released(machine: Machine, state: State) -> Release:
     outcome = state.outcome
     assert outcome is not None
     machine.state = state
-    for address in state.heap.addresses():
-        thing = state.heap.read(Ref(address))
+    _no_generator_left(state)
+    if outcome.raised:
+        skeleton, leaves = flatten(raised_output(_error(machine, state, outcome.value)))
+        return Release(skeleton, tuple(leaves), True)
+    try:
+        skeleton, leaves = flatten(_rebuilt(machine, state, outcome.value, {}))
+    except OpaqueError as error:
+        raise Refused(str(error), final=True) from None
+    return Release(skeleton, tuple([_plain_leaf(leaf) for leaf in leaves]))
+
+
+def _no_generator_left(state: State) -> None:
+    for thing in state.heap.objects():
         if isinstance(thing, GeneratorObject) and thing.started and thing.frame is not None:
             waiting = thing.frame
             if waiting.code.instructions[waiting.pc].handler is not None:
                 raise Refused("a generator that is left inside of a `try`")
-    if outcome.raised:
-        name = _class_name(state, state.heap.read(outcome.value).cls)
-        return Release(Leaf("str"), (f"raises {name}",), True)
-    leaves: list[Any] = []
-    skeleton = _flatten(machine, state, outcome.value, leaves, set())
-    return Release(skeleton, tuple(leaves))
 
 
-def _class_name(state: State, cls: Any) -> str:
-    return str(state.heap.read(cls).name if isinstance(cls, Ref) else cls.__name__)
-
-
-def _flatten(m: Machine, state: State, value: Any, leaves: list[Any], inside: set[int]) -> Skeleton:
-    if isinstance(value, tuple):
-        parts = tuple(_flatten(m, state, v, leaves, inside) for v in value)
-        return Nest("tuple", (), parts)
-    if isinstance(value, Array):
-        found = m.arrays.elements(m, value)
-        if not value.shape:
-            return _leaf(m, found[0], leaves)
-        return Nest("array", value.shape, tuple(_leaf(m, v, leaves) for v in found))
-    if isinstance(value, Ref):
-        if value.address in inside:
-            raise Refused("a container that holds itself is returned")
-        return _object(m, state, value, leaves, inside | {value.address})
-    return _leaf(m, value, leaves)
-
-
-def _object(m: Machine, state: State, ref: Ref, leaves: list[Any], inside: set[int]) -> Skeleton:
+def _error(m: Machine, state: State, ref: Ref) -> BaseException:
+    """The exception, for its type and its text."""
     thing = state.heap.read(ref)
-    if isinstance(thing, ListObject):
-        return Nest("list", (), tuple(_flatten(m, state, v, leaves, inside) for v in thing.items))
-    if isinstance(thing, DictObject) and thing.kind in (dict, collections.OrderedDict):
-        keys = tuple(k.item() if isinstance(k, np.generic) else k for k in thing.items)
-        parts = tuple(_flatten(m, state, v, leaves, inside) for v in thing.items.values())
-        return Nest("dict", keys, parts)
-    if isinstance(thing, DictObject):
-        keys = tuple(thing.items)
-        parts = tuple(_flatten(m, state, v, leaves, inside) for v in thing.items.values())
-        return Nest("dict", keys, parts)
-    if isinstance(thing, SetObject):
-        leaves.append(frozenset(thing.items))
-        return Leaf("object")
-    if isinstance(thing, Instance) and isinstance(thing.cls, type):
-        if dataclasses.is_dataclass(thing.cls):
-            names = tuple(f.name for f in dataclasses.fields(thing.cls))
-            if set(thing.attributes) != set(names):
-                raise Refused("an object with attributes beside its fields is returned", _NOT_SEEN)
-            parts = tuple(_flatten(m, state, thing.attributes[n], leaves, inside) for n in names)
-            return Nest("dict", names, parts)
-    if isinstance(thing, GeneratorObject):
-        raise Refused("a generator is returned")
-    if isinstance(thing, DequeObject):
-        raise Refused("a deque is returned", _NOT_SEEN)
-    raise Refused(f"a {m.type_name(ref)} is returned, which can't be looked into", _NOT_SEEN)
+    if isinstance(thing.cls, Ref):
+        raise Refused("an exception of an inner class leaves the function")
+    if "__str__" in vars(thing.cls) and thing.cls.__module__ != "builtins":
+        raise Refused("an exception with a text of its own leaves the function")
+    made: BaseException = thing.cls.__new__(thing.cls)
+    made.args = tuple(m.for_text(v) for v in thing.attributes["args"])
+    return made
 
 
-def _leaf(m: Machine, value: Any, leaves: list[Any]) -> Leaf:
+def _plain_leaf(leaf: Any) -> Any:
+    if isinstance(leaf, Unknown):
+        return leaf.form
+    return leaf.item() if isinstance(leaf, np.generic) else leaf
+
+
+def _rebuilt(m: Machine, state: State, value: Any, made: dict[int, Any]) -> Any:
+    kind = type(value)
+    if kind in PLAIN_LEAVES or kind is str:
+        return value
+    if isinstance(value, (Real, Truth)):
+        return _number(m, value)
+    if isinstance(value, tuple):
+        parts = [_rebuilt(m, state, v, made) for v in value]
+        return kind._make(parts) if hasattr(kind, "_make") else tuple(parts)
+    if isinstance(value, Array):
+        return _rebuilt_array(m, state, value, made)
+    if isinstance(value, Ref):
+        if value.address not in made:
+            _rebuild_object(m, state, value, made)
+        return made[value.address]
+    if isinstance(value, frozenset):
+        return value
+    if type(value).__module__.startswith("dpest.reading"):
+        raise Refused(f"a {m.type_name(value)} is returned", final=True)
+    return value
+
+
+def _number(m: Machine, value: Real | Truth) -> Any:
     if isinstance(value, Truth):
         known = known_truth(m, value)
-        if known is None:
-            leaves.append(m.indicator(value))
+        return Unknown(m.indicator(value), "bool") if known is None else value.kind(known)
+    form = _with_known_bits(m, value.form)
+    if form.terms:
+        return Unknown(form, "int" if value.integral else "real")
+    constant = form.constant
+    return value.kinds[0](int(constant) if value.integral else float(constant))
+
+
+def _rebuilt_array(m: Machine, state: State, value: Array, made: dict[int, Any]) -> np.ndarray:
+    if m.arrays.is_known(m, value):
+        return m.arrays.known_content(m, value)
+    parts = np.empty(value.places.size, dtype=object)
+    for i, part in enumerate(m.arrays.elements(m, value)):
+        parts[i] = _rebuilt(m, state, part, made)
+    return parts.reshape(value.shape)
+
+
+def _rebuild_object(m: Machine, state: State, ref: Ref, made: dict[int, Any]) -> None:
+    thing = state.heap.read(ref)
+    if isinstance(thing, ListObject):
+        items = made[ref.address] = []
+        # Long lists of plain numbers are common, and each path has its own.
+        if PLAIN_LEAVES.keys() >= set(map(type, thing.items)):
+            items.extend(thing.items)
         else:
-            leaves.append(known)
-        return Leaf("bool")
-    if isinstance(value, Real):
-        form = _with_known_bits(m, value.form)
-        kind: LeafKind = "int" if value.integral else "real"
-        if form.terms:
-            leaves.append(form)
-            return Leaf(kind)
-        if kind == "int":
-            leaves.append(int(form.constant))
-            return Leaf("int")
-        leaves.append(float(form.constant))
-        return Leaf("float")
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, frozenset):
-        leaves.append(value)
-        return Leaf("object")
-    if not isinstance(value, (int, float, str, bytes, type(None), enum.Enum)):
-        raise Refused(f"a {m.type_name(value)} is returned, which can't be looked into", _NOT_SEEN)
-    leaves.append(value)
-    return Leaf(leaf_kind(value))
+            items.extend([_rebuilt(m, state, v, made) for v in thing.items])
+    elif isinstance(thing, DictObject):
+        kind = thing.kind
+        new: Any = collections.defaultdict(None) if kind is collections.defaultdict else kind()
+        made[ref.address] = new
+        for key, value in thing.items.items():
+            if isinstance(key, Ref):
+                raise Refused("a dict with objects as keys is returned", final=True)
+            dict.__setitem__(new, key, _rebuilt(m, state, value, made))
+    elif isinstance(thing, SetObject):
+        made[ref.address] = set(thing.items)
+    elif isinstance(thing, DequeObject):
+        made[ref.address] = collections.deque(
+            [_rebuilt(m, state, v, made) for v in thing.items], thing.maximum
+        )
+    elif isinstance(thing, Instance) and isinstance(thing.cls, type):
+        found: Any = object.__new__(thing.cls)
+        made[ref.address] = found
+        for name, value in thing.attributes.items():
+            object.__setattr__(found, name, _rebuilt(m, state, value, made))
+    elif isinstance(thing, GeneratorObject):
+        raise Refused("a generator is returned")
+    else:
+        raise Refused(f"a {m.type_name(ref)} is returned, which can't be looked into", final=True)
 
 
 def known_truth(m: Machine, truth: Truth) -> bool | None:
@@ -133,9 +164,8 @@ def known_truth(m: Machine, truth: Truth) -> bool | None:
         condition = truth.condition
         if any(s.kind == "indicator" for s in condition.form.terms):
             return None
-        if not any(s in m.state.constrained for s in condition.form.terms) and m.easily(condition):
-            if m.easily(condition.negated()):
-                return None
+        if m.easily(condition) and m.easily(condition.negated()):
+            return None
         if not m.possible((condition,)):
             return False
         return None if m.possible((condition.negated(),)) else True

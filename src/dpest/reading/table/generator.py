@@ -325,8 +325,12 @@ def picked(m: Machine, pool: list[Any], chances: list[Any]) -> Any:
         if type(first) is type(second) and not isinstance(first, (bool, np.bool_)):
             return m.chosen(m.coin(chances[possible[1]]), second, first, (type(first),))
         if isinstance(first, (bool, np.bool_)):
-            coin = m.coin(chances[possible[1] if second else possible[0]], type(first))
-            return coin
+            coin = m.coin(chances[possible[1]], type(first))
+            if bool(first) == bool(second):
+                return first
+            if not isinstance(coin, Truth):
+                return second if coin else first
+            return coin if second else coin.negated()
     place = pick_place(m, possible, [chances[i] for i in possible])
     return pool[place]
 
@@ -382,13 +386,14 @@ def shuffle(m: Machine, rng: Any, x: Any) -> Any:
     raise Refused("a shuffle, which has as many outcomes as there are orders")
 
 
-for _library, _functions in {
+_OWN: dict[str, dict[str, Any]] = {
     "generator": {"random": random, "integers": integers},
     "state": {
         "random": random, "random_sample": random, "sample": random, "ranf": random, "rand": rand,
         "randn": randn, "randint": randint,
     },
-}.items():  # fmt: skip
+}  # fmt: skip
+for _library, _functions in _OWN.items():
     _shared: dict[str, Any] = {
         "exponential": exponential, "uniform": uniform, "standard_normal": standard_normal,
         "standard_exponential": standard_exponential, "gamma": gamma, "geometric": geometric,

@@ -151,7 +151,6 @@ def next_(m: Machine, it: Any, *default: Any) -> Any:
     if isinstance(thing, (GeneratorObject, Instance)):
         if default:
             return Enter(prelude.next_or_, (_NEXT, it, default[0]))
-        return m.next_value(it)
     value = m.next_value(it)
     if value is END:
         if default:
@@ -195,12 +194,28 @@ def _runs_code(m: Machine, it: Any) -> bool:
     return isinstance(thing, (GeneratorObject, Instance))
 
 
+def _share(m: Machine, iterators: list[Any]) -> bool:
+    """Whether one iterator occurs twice: `zip(it, it)` takes of it in turns."""
+    seen: set[Any] = set()
+    pending = list(iterators)
+    while pending:
+        it = pending.pop()
+        thing = m.state.heap.read(it) if isinstance(it, Ref) else None
+        if isinstance(thing, RowIterator):
+            pending += thing.parts
+        if isinstance(it, Ref):
+            if it in seen:
+                return True
+            seen.add(it)
+    return False
+
+
 @entry(builtins.zip)
 def zip_(m: Machine, *many: Any, strict: bool = False) -> Any:
     iterators = [m.iterator(v) for v in many]
     if any(isinstance(it, Enter) for it in iterators):
         raise Refused("zip of objects with an `__iter__` of their own")
-    if any(_runs_code(m, it) for it in iterators):
+    if any(_runs_code(m, it) for it in iterators) or _share(m, iterators):
         if strict:
             raise Refused("zip(strict=True) of generators")
         return Enter(prelude.zip_, (tuple(iterators),))

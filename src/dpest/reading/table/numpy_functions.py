@@ -427,6 +427,34 @@ def outer(m: Machine, a: Any, b: Any) -> Any:
     return m.arrays.operate(m, "*", left, right)
 
 
+@entry(np.ufunc.outer)
+def ufunc_outer(m: Machine, ufunc: Any, a: Any, b: Any) -> Any:
+    left, right = _as_array(m, a), _as_array(m, b)
+    shape = (*left.shape, *(1,) * right.places.ndim)
+    return m.call_table(ufunc, (m.arrays.view(m, left, lambda p: p.reshape(shape)), right))
+
+
+@entry(np.ufunc.accumulate)
+def ufunc_accumulate(m: Machine, ufunc: Any, value: Any) -> Any:
+    shown = _as_array(m, value)
+    if shown.places.ndim != 1 or not shown.places.size:
+        raise Refused("accumulate along an axis")
+    items = m.arrays.elements(m, shown)
+    found = [items[0]]
+    for item in items[1:]:
+        found.append(m.call_table(ufunc, (found[-1], item)))
+    kind = ufunc.accumulate(np.ones(1, shown.dtype)).dtype
+    return m.arrays.made_of(m, found, shown.shape, kind)
+
+
+@entry(np.ufunc.reduce)
+def ufunc_reduce(m: Machine, ufunc: Any, value: Any, *options: Any) -> Any:
+    known = {np.add: np.sum, np.maximum: np.max, np.minimum: np.min}
+    if options or ufunc not in known:
+        raise Refused(f"np.{ufunc.__name__}.reduce")
+    return m.call_table(known[ufunc], (value,))
+
+
 @entry(np.isscalar)
 def isscalar(m: Machine, value: Any) -> Any:
     return is_symbolic(value)

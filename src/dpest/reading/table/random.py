@@ -64,7 +64,7 @@ def _whole(m: Machine, low: int, high: int) -> Any:
     if noise.count == 2:
         return m.chosen(m.coin(Fraction(1, 2)), high, low, (int,))
     if noise.count <= _MOST_OUTCOMES:
-        return int(m.outcome(noise, noise.outcomes))
+        return int(m.outcome(noise, noise.outcomes or ()))
     return m.draw(noise, (int,))
 
 

@@ -214,8 +214,3 @@ def _unit(value: Any) -> Any:
             "let eps scale the noise only, or give eps a value",
         )
     return NotImplemented
-
-
-def number_of(value: Any) -> Fraction | Unit:
-    """A parameter as an exact number or a Unit."""
-    return value if isinstance(value, Unit) else rational(value)

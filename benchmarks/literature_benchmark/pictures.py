@@ -9,7 +9,7 @@ from dpest.ask.declaration import Mechanism
 from dpest.ask.questions import resolve
 
 if TYPE_CHECKING:
-    from dpest.literature.cells import Settings
+    from literature_benchmark.cells import Settings
 
 LENGTHS = (1, 2, 3, 4, 6, 8, 10)
 RUNS = (3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -57,7 +57,7 @@ def _at_length(mechanism: Mechanism, n: int, settings: Settings) -> list[Any]:
 def _at_runs(mechanism: Mechanism, runs: int, settings: Settings) -> list[Any]:
     """[runs, sequential, sniper]"""
     from dpest.campaign import Campaign
-    from dpest.literature.cells import ALPHA
+    from literature_benchmark.cells import ALPHA
 
     found: list[Any] = [runs]
     for method in ("sequential", "sniper"):

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dpest.literature import pictures, published
-from dpest.literature.bench import Row
-from dpest.literature.cells import ATTACKS, Cell, Settings
 from dpest.report import charts
+from literature_benchmark import pictures, published
+from literature_benchmark.bench import Row
+from literature_benchmark.cells import ATTACKS, Cell, Settings
 
 
 def shown(value: float | None, digits: int = 6) -> str:
@@ -34,7 +34,7 @@ class Table:
 
     def exact_lines(self) -> list[list[str]]:
         """mechanism, n, exact on the patterns, worst found, proved at n, proved for every n."""
-        from dpest.literature.cells import mechanism_of
+        from literature_benchmark.cells import mechanism_of
 
         lines = []
         for row in self.rows:

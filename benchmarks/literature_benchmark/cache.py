@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from dpest import __version__
-from dpest.literature.cells import Cell, Settings
+from literature_benchmark.cells import Cell, Settings
 
 
 def source_digest() -> str:

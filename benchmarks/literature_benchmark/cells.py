@@ -82,7 +82,7 @@ def compute(row: str, engines: Sequence[str], settings: Settings) -> list[Cell]:
                 study = study or _study(mechanism, settings)
                 cell = _EXACT[engine](row, study)
             elif engine in PICTURES:
-                from dpest.literature import pictures
+                from literature_benchmark import pictures
 
                 points = pictures.points(engine, mechanism, settings)
                 cell = Cell(row, engine, "none", None, points=points)
@@ -100,7 +100,7 @@ def mechanism_of(row: str) -> Mechanism:
 
     if row in zoo.names():
         return zoo.get(row)
-    from dpest.literature import third_party
+    from literature_benchmark import third_party
 
     if row == "NumPy Laplace (bit level)":
         return third_party.numpy_laplace()

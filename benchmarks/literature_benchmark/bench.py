@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpest.errors import InputError
-from dpest.literature.cache import CellCache
-from dpest.literature.cells import ENGINES, EXACT_ENGINES, Cell, Settings, compute
 from dpest.verdict import MEET
+from literature_benchmark.cache import CellCache
+from literature_benchmark.cells import ENGINES, EXACT_ENGINES, Cell, Settings, compute
 
 TOOLS = ("DP-Sniper", "StatDP", "DP-Finder", "CheckDP", "dpest")
 BIT_LEVEL = "NumPy Laplace (bit level)"
@@ -31,7 +31,7 @@ class Row:
 def all_rows() -> list[Row]:
     """Every mechanism of the literature's tools, then released libraries as black boxes."""
     from dpest import zoo
-    from dpest.literature.third_party import installed
+    from literature_benchmark.third_party import installed
 
     found = [
         Row(m.name, str(m.about["tool"]), int(m.about["length"]))

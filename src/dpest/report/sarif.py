@@ -1,0 +1,140 @@
+"""Verdicts for code review: SARIF 2.1.0, a summary in Markdown, a badge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dpest import __version__
+from dpest.ask.declaration import Mechanism
+from dpest.report.sentence import sentence
+from dpest.report.text import headline
+from dpest.running.places import code_of
+from dpest.verdict import Verdict
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_RULES = {
+    "violated": ("privacy-claim-violated", "error", "The code leaks more than it claims."),
+    "floating-point": (
+        "floating-point-leak",
+        "error",
+        "The machine's doubles leak more than the code claims.",
+    ),
+    "unsettled": (
+        "privacy-claim-unsettled",
+        "warning",
+        "The claim is neither proved nor refuted.",
+    ),
+}
+_COLOURS = {
+    "violated": "#c0392b",
+    "exact": "#2e7d32",
+    "proved": "#2e7d32",
+    "unsettled": "#b7791f",
+}
+
+
+class Audited(NamedTuple):
+    mechanism: Mechanism
+    verdict: Verdict
+
+
+def sarif(audits: Sequence[Audited], root: Path | None = None) -> str:
+    """A run of dpest as code hosts read it: one result for each claim that does not stand.
+
+    Paths are relative to `root`, the folder where the command was started.
+    """
+    rules = [
+        {"id": rule, "shortDescription": {"text": words}} for rule, _, words in _RULES.values()
+    ]
+    driver = {
+        "name": "dpest",
+        "version": __version__,
+        "rules": rules,
+    }
+    results = [r for audit in audits for r in _results(audit, root or Path.cwd())]
+    log = {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
+        ],
+    }
+    return json.dumps(log, indent=2, ensure_ascii=False)
+
+
+def _results(audit: Audited, root: Path) -> list[dict[str, Any]]:
+    verdict = audit.verdict
+    kinds = ["violated"] if verdict.violated else []
+    kinds += ["floating-point"] if verdict.floating_point_violated else []
+    kinds += ["unsettled"] if not kinds and verdict.status == "unsettled" else []
+    return [_result(kind, audit, root) for kind in kinds]
+
+
+def _result(kind: str, audit: Audited, root: Path) -> dict[str, Any]:
+    rule, level, _ = _RULES[kind]
+    said = " ".join(filter(None, [headline(audit.verdict), sentence(audit.verdict)]))
+    found: dict[str, Any] = {"ruleId": rule, "level": level, "message": {"text": said}}
+    place = _place(audit.mechanism, root)
+    if place is not None:
+        found["locations"] = [place]
+    found["partialFingerprints"] = {"mechanism/v1": f"{rule}:{audit.mechanism.name}"}
+    return found
+
+
+def _place(mechanism: Mechanism, root: Path) -> dict[str, Any] | None:
+    code = code_of(mechanism.function)
+    if code is None:
+        return None
+    path = Path(code.co_filename).resolve()
+    inside = path.is_relative_to(root.resolve())
+    artifact: dict[str, Any] = (
+        {"uri": path.relative_to(root.resolve()).as_posix(), "uriBaseId": "%SRCROOT%"}
+        if inside
+        else {"uri": path.as_uri()}
+    )
+    region = {"startLine": code.co_firstlineno}
+    return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
+
+
+def markdown(audits: Sequence[Audited]) -> str:
+    """A table for a comment on a pull request, worst first."""
+    order = ["violated", "unsettled", "proved", "exact"]
+    ranked = sorted(audits, key=lambda a: order.index(a.verdict.status))
+    lines = [
+        "### Privacy audit",
+        "",
+        "| mechanism | verdict | at least | at most | claim |",
+        "|---|---|---|---|---|",
+    ]
+    for mechanism, verdict in ranked:
+        low, high = (
+            "–" if e is None else f"{e.value:.4g} ({e.standing})"
+            for e in (verdict.lower, verdict.upper)
+        )
+        claim = verdict.question.claim or "none"
+        lines.append(f"| `{mechanism.name}` | {verdict.status} | {low} | {high} | {claim} |")
+    said = [f"- `{m.name}`: {headline(v)}" for m, v in ranked if v.violated]
+    return "\n".join([*lines, *([""] if said else []), *said, ""])
+
+
+def badge(verdicts: Sequence[Verdict]) -> str:
+    """A picture of two words, of the worst verdict, for a README."""
+    order = ["violated", "unsettled", "proved", "exact"]
+    worst = min((v.status for v in verdicts), key=order.index)
+    left, right = "privacy", worst
+    widths = [10 + 7 * len(left), 10 + 7 * len(right)]
+    title = escape(f"{left}: {right}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{sum(widths)}" height="20" role="img" '
+        f'aria-label="{title}"><title>{title}</title>'
+        f'<rect width="{widths[0]}" height="20" fill="#444"/>'
+        f'<rect x="{widths[0]}" width="{widths[1]}" height="20" fill="{_COLOURS[worst]}"/>'
+        '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" '
+        'text-anchor="middle">'
+        f'<text x="{widths[0] / 2}" y="14">{left}</text>'
+        f'<text x="{widths[0] + widths[1] / 2}" y="14">{right}</text></g></svg>\n'
+    )

@@ -1,0 +1,136 @@
+"""Files for a pull request, forms for a notebook, and a starter for a project."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import dpest
+from dpest.cli.init import mechanisms, privacy_test
+from dpest.report.sarif import Audited, badge, markdown, sarif
+
+CODE = """import dpest
+
+
+@dpest.mechanism(claim=dpest.PureDP("eps"), adjacency=dpest.l1(1), domain=dpest.reals(2))
+def right(x, rng, *, eps=1.0):
+    return sum(x) + rng.laplace(scale=1 / eps)
+
+
+@dpest.mechanism(claim=dpest.PureDP("eps"), adjacency=dpest.l1(1), domain=dpest.reals(2))
+def wrong(x, rng, *, eps=1.0):
+    return sum(x) + rng.laplace(scale=0.5 / eps)
+"""
+
+
+@pytest.fixture(scope="module")
+def audits(tmp_path_factory):
+    from dpest.cli.targets import declared_in
+
+    path = tmp_path_factory.mktemp("code") / "code.py"
+    path.write_text(CODE, encoding="utf-8")
+    return path.parent, [Audited(m, dpest.audit(m)) for m in declared_in(str(path))]
+
+
+def test_sarif_points_to_the_line_of_the_function_that_fails(audits):
+    folder, found = audits
+    log = json.loads(sarif(found, folder))
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    known = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    (result,) = run["results"]
+    assert result["ruleId"] in known
+    assert result["level"] == "error"
+    assert "wrong claims 1-DP" in result["message"]["text"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "code.py"
+    line = CODE.splitlines()[place["region"]["startLine"] - 1]
+    assert line.startswith(("@dpest.mechanism", "def wrong"))
+
+
+def test_the_summary_has_the_worst_first(audits):
+    rows = [row for row in markdown(audits[1]).splitlines() if row.startswith("| `")]
+    assert [row.split("`")[1] for row in rows] == ["wrong", "right"]
+
+
+def test_the_badge_is_a_picture_of_the_worst(audits):
+    text = badge([a.verdict for a in audits[1]])
+    root = ElementTree.fromstring(text)
+    assert root.tag.endswith("svg")
+    assert "violated" in text
+
+
+def test_a_file_as_target(audits, tmp_path):
+    from dpest.cli import dpest as command
+
+    folder = audits[0]
+    target = str(folder / "code.py")
+    paths = {k: str(tmp_path / k) for k in ("sarif", "summary", "badge")}
+    options = [o for k, p in paths.items() for o in (f"--{k}", p)]
+    ended = CliRunner().invoke(command, ["audit", target, *options], standalone_mode=False)
+    assert ended.return_value == 1
+    assert all(Path(p).exists() for p in paths.values())
+    assert "wrong" in Path(paths["summary"]).read_text(encoding="utf-8")
+
+
+def test_rich_forms(audits):
+    verdict = audits[1][1].verdict
+    mechanism = audits[1][1].mechanism
+    loss = dpest.exact(mechanism, [0.0, 0.0], [1.0, 0.0])
+    shown = [
+        verdict,
+        verdict.lower,
+        loss,
+        dpest.distribution(mechanism, [0.0, 0.0]),
+        dpest.prove(mechanism),
+    ]
+    for value in shown:
+        html = value._repr_html_()
+        assert html.startswith("<div>")
+        ElementTree.fromstring(html)
+    assert "VIOLATED" in verdict._repr_html_()
+
+
+def test_pictures(audits):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    mechanism, verdict = audits[1][1]
+    assert verdict.plot().get_xlabel() == "ε"
+    loss = dpest.exact(mechanism, [0.0, 0.0], [1.0, 0.0])
+    (line,) = loss.plot().lines
+    assert line.get_ydata()[0] == pytest.approx(loss.delta(0.0))
+
+
+def test_init_finds_functions_without_running_them(tmp_path):
+    (tmp_path / "counts.py").write_text(
+        "raise SystemExit('imported')\n\ndef f(x, rng, *, eps=0.5):\n    return rng.laplace()\n"
+        "\ndef g(x):\n    return x\n",
+        encoding="utf-8",
+    )
+    assert mechanisms(tmp_path) == [("counts.py", "f", 0.5)]
+
+
+@pytest.mark.parametrize(("scale", "passes"), [("1", True), ("0.5", False)])
+def test_init_writes_a_test_that_runs(tmp_path, scale, passes):
+    from dpest.cli import dpest as command
+
+    (tmp_path / "counts.py").write_text(
+        f"def count(x, rng, *, eps=1.0):\n"
+        f"    return sum(v > 3 for v in x) + rng.laplace(scale={scale} / eps)\n",
+        encoding="utf-8",
+    )
+    ended = CliRunner().invoke(command, ["init", str(tmp_path)], standalone_mode=False)
+    assert ended.return_value == 0, ended.output
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert (run.returncode == 0) is passes, run.stdout
+    assert (tmp_path / ".github/workflows/privacy.yml").exists()
+    assert "counts.py" in privacy_test(mechanisms(tmp_path))

@@ -1,0 +1,94 @@
+"""What can't be run as it is asked about is refused; what raises sometimes says so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpest
+from dpest.errors import DpestError
+
+ALWAYS = """
+import numpy as np
+
+def divides(x, rng, *, eps=1.0):
+    return sum(x) + rng.laplace(scale=1 / (eps - eps))
+
+def wants_a_table(x, rng, *, eps=1.0):
+    return x["age"].sum() + rng.laplace(scale=1 / eps)
+
+def wants_a_parameter(x, rng, bound, *, eps=1.0):
+    return min(sum(x), bound) + rng.laplace(scale=1 / eps)
+
+def rng_first(rng, x, *, eps=1.0):
+    return sum(x) + rng.laplace(scale=1 / eps)
+
+def eps_first(eps, x, rng):
+    return sum(x) + rng.laplace(scale=1 / eps)
+
+def misspelt(x, rng, *, eps=1.0):
+    return sum(x) + rng.laplce(scale=1 / eps)
+
+def not_imported(x, rng, *, eps=1.0):
+    return pandas.Series(x).sum() + rng.laplace(scale=1 / eps)
+
+def wants_text(x, rng, *, eps=1.0):
+    return len(x.split()) + rng.laplace(scale=1 / eps)
+"""
+NAMES = (
+    "divides", "wants_a_table", "wants_a_parameter", "rng_first", "eps_first", "misspelt",
+    "not_imported", "wants_text",
+)  # fmt: skip
+REASONS = {
+    "divides": "ZeroDivisionError", "wants_a_table": "TypeError", "wants_a_parameter": "bound",
+    "rng_first": "first", "eps_first": "first", "misspelt": "laplce", "not_imported": "pandas",
+    "wants_text": "split",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_refused_with_its_reason(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "always.py"
+    file.write_text(ALWAYS)
+    asked = ["audit", f"{file}:{name}", "--epsilon", "1", "--adjacency", "l1", "--length", "3"]
+    done = subprocess.run(
+        [sys.executable, "-m", "dpest", *asked], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert REASONS[name] in " ".join((done.stdout + done.stderr).split())
+
+
+def raises_when_large(x: Any, rng: Any, *, eps: float = 1.0) -> Any:
+    if max(x) > 1.5:
+        raise ValueError("too large")
+    return sum(x) + rng.laplace(scale=1 / eps)
+
+
+def test_what_raises_sometimes_says_so_in_its_first_line() -> None:
+    verdict = dpest.audit(raises_when_large, epsilon=1.0, adjacency="l1", length=3)
+    first = str(verdict).splitlines()[0]
+    assert "raises ValueError on [" in first
+    assert verdict.status == "violated"
+
+
+SEEN: list[float] = []
+
+
+def remembers(x: Any, rng: Any, *, eps: float = 1.0) -> Any:
+    SEEN.append(1.0)
+    return sum(x) + len(SEEN) + rng.laplace(scale=1 / eps)
+
+
+def test_what_is_kept_between_calls_is_named() -> None:
+    verdict = dpest.audit(remembers, epsilon=1.0, adjacency="l1", length=3)
+    assert verdict.status == "unsettled"
+    assert "keeps state between calls: SEEN" in str(verdict).splitlines()[0]
+
+
+def test_an_error_is_of_our_own_kind() -> None:
+    with pytest.raises(DpestError):
+        dpest.audit(lambda x, rng: 1 / 0, epsilon=1.0, adjacency="l1", length=2)
