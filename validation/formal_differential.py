@@ -223,14 +223,12 @@ def main(count: int = 10_000, seed: int = 0) -> int:
             table[mutant["method"], python, word] += 1
             if word != "out of scope" and (word == "accepted") != python:
                 differ += 1
-                if differ <= 10:
-                    print(
-                        f"DIFFER {mutant['mechanism']} {mutant['method']}: kernel {python}, {answer}"
-                    )
+                if differ < 11:
+                    print("DIFFER", mutant["mechanism"], f"kernel {python}, {answer}")
     print(f"{len(originals)} certificates, {count} mutants, seed {seed}")
     for (method, python, word), number in sorted(table.items()):
         says = "accepts" if python else "rejects"
-        print(f"  {method:10} the kernel {says}, the verified checker: {word:13} {number}")
+        print(f"  {method:10} kernel {says}, verified checker: {word:13} {number}")
     print(f"disagreements: {differ}")
     return 1 if differ else 0
 

@@ -230,7 +230,7 @@ def estimate_beside(lower: Evidence) -> list[Evidence]:
 
 
 def _by_scores(campaign: Campaign, sampler: MechanismSampler) -> list[Evidence]:
-    """The attack by scores, with what is left of alpha and all runs, and its estimate."""
+    """The attack by scores, with what is left of alpha and of the runs, and its estimate."""
     from dpest.attacks.scores.attack import scores_attack
 
     try:

@@ -8,13 +8,13 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpest.errors import DpestError
-from dpest.proofs.coq import export, module_name, statement
+from dpest.proofs.coq import HEADER, export, module_name, statement
 
 # What the real numbers of Coq's standard library rest on.
 STANDARD_AXIOMS = frozenset(
@@ -88,6 +88,15 @@ def check(certificate: Mapping[str, Any]) -> Checked:
     if answer.returncode:
         raise CoqError(f"Coq refuses the certificate: {answer.stderr.strip()[-600:]}")
     return Checked(statement(certificate), assumptions(answer.stdout), time.monotonic() - started)
+
+
+def batch_text(texts: Iterable[str]) -> str:
+    """Several exported instances as one file, each in a module; it ends with what all assume."""
+    bodies = [t.split(HEADER)[1].replace("Print Assumptions is_private.", "") for t in texts]
+    modules = [f"Module M{i}.\n{body}\nEnd M{i}.\n" for i, body in enumerate(bodies)]
+    together = ", ".join(f"M{i}.is_private" for i in range(len(bodies)))
+    last = f"Definition together := ({together}).\nPrint Assumptions together.\n"
+    return HEADER + "".join(modules) + last
 
 
 def compile_file(path: Path, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -151,14 +151,14 @@ def mu_bound(canaries: int, guesses: int, right: int, alpha: float) -> float:
 def f_dp_epsilon_bound(
     canaries: int, guesses: int, right: int, alpha: float, delta: float = 0.0
 ) -> float:
-    """The lower bound on epsilon at `delta` that the f-DP inequality gives for f of (eps, delta)."""
+    """The lower bound on epsilon at `delta` by the f-DP inequality, for f of (eps, delta)."""
     return _largest(
         lambda e: refutes(approximate_blow_down(e, delta), canaries, guesses, right, alpha)
     )
 
 
 def _largest(refuted: Callable[[float], bool], most: float = _LARGEST) -> float:
-    """The largest value such that it and those below are refuted, from below; 0 if there is none."""
+    """The largest value such that it and those below are refuted; 0 if there is none."""
     low, high = 0.0, 1.0 / 16.0
     while refuted(high):
         low, high = high, 2.0 * high

@@ -147,8 +147,6 @@ def _power(decider: Decider, a: Any, b: Any) -> Form:
 
 
 def unary(decider: Decider, op: str, a: Any) -> Any:
-    if op == "not":
-        return negation(decider, a)
     if op == "~" and isinstance(a, Truth):
         if a.kind is np.bool_:
             return a.negated()
@@ -163,22 +161,6 @@ def unary(decider: Decider, op: str, a: Any) -> Any:
         raise Refused("arithmetic with a narrow type of numbers, which wraps or rounds")
     form = form_of(decider, a)
     return as_number(form.times(-1) if op == "-" else form, kinds)
-
-
-def negation(decider: Decider, a: Any) -> Any:
-    """`not a`: always a bool."""
-    truth = truth_of(a)
-    return (not truth) if isinstance(truth, bool) else truth.negated().typed(bool)
-
-
-def truth_of(value: Any) -> Truth | bool:
-    """What `if value` asks."""
-    if isinstance(value, Truth):
-        return value
-    if isinstance(value, Real):
-        found = _truth(Condition(value.form, "!="), bool)
-        return found if isinstance(found, Truth) else bool(found)
-    return bool(value)
 
 
 RELATIONS: dict[str, tuple[Relation, int]] = {

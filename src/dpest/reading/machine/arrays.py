@@ -141,7 +141,7 @@ def elementwise(
     columns = [r.reshape(-1) for r in rows]
     made = [function(*row) for row in zip(*columns, strict=True)]
     if not rows[0].shape and not any(isinstance(v, Array) for v in values):
-        return made[0]
+        return scalar(_as_number(m, made[0], result.dtype), result.dtype)
     array = made_of(m, made, rows[0].shape, result.dtype)
     return array if array.shape else elements(m, array)[0]
 

@@ -56,9 +56,10 @@ class Control:
         if is_plain(value):
             return bool(value)
         if isinstance(value, (Real, Truth)):
-            if isinstance(value, Real) and self.has_continuous_noise(value.form):
-                raise Refused("the truth of a noisy value, which is 0 with probability 0")
-            return arithmetic.truth_of(value)
+            if isinstance(value, Truth):
+                return value
+            found = arithmetic.compare(self, "!=", value, 0)
+            return found.typed(bool) if isinstance(found, Truth) else bool(found)
         if isinstance(value, (tuple, frozenset)):
             return bool(len(value))
         if isinstance(value, DictView):

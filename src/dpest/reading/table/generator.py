@@ -325,8 +325,12 @@ def picked(m: Machine, pool: list[Any], chances: list[Any]) -> Any:
         if type(first) is type(second) and not isinstance(first, (bool, np.bool_)):
             return m.chosen(m.coin(chances[possible[1]]), second, first, (type(first),))
         if isinstance(first, (bool, np.bool_)):
-            coin = m.coin(chances[possible[1] if second else possible[0]], type(first))
-            return coin
+            coin = m.coin(chances[possible[1]], type(first))
+            if bool(first) == bool(second):
+                return first
+            if not isinstance(coin, Truth):
+                return second if coin else first
+            return coin if second else coin.negated()
     place = pick_place(m, possible, [chances[i] for i in possible])
     return pool[place]
 

@@ -191,7 +191,7 @@ def bool_(m: Machine, value: Any = False) -> Any:
     truth = m.truth_value(value)
     if isinstance(truth, Enter):
         return truth
-    return truth.typed(bool) if isinstance(truth, Truth) else bool(truth)
+    return m.holds(truth)
 
 
 @entry(builtins.abs)
