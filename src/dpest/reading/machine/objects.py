@@ -486,6 +486,8 @@ class Objects:
             if known_class and issubclass(thing.cls, Exception):
                 return thing.cls(*(self.for_text(v) for v in thing.attributes["args"]))
             raise Refused("text of an object", final=True)
+        if isinstance(value, Truth):
+            return value.kind(self.holds(value))
         try:
             return to_python(self.state, value)
         except NotConcrete:
