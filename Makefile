@@ -2,6 +2,7 @@
 #   make audit       environment, install, and an audit of built-in mechanisms
 #   make test        environment, everything the tests need, the whole test-suite
 #   make test-slow   the tests marked slow
+#   make test-lowest the tests of reading, running and the command line with the lowest versions
 #   make lint        ruff and mypy
 #   make formal      the formalisation in Coq and the verified checker (installs Coq where it may)
 #   make validation  every script in validation/ (figures against oracles; long)
@@ -15,7 +16,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 TORCH ?= torch==2.13.0
 WORKERS ?= 2
 
-.PHONY: audit test test-slow lint formal validation benchmarks browser clean
+.PHONY: audit test test-slow test-lowest lint validation benchmarks browser clean formal
 
 # Some of these are wrong on purpose: exit status 1 says so, and is no failure here.
 audit: $(VENV)/.installed
@@ -27,6 +28,15 @@ test: $(VENV)/.tests-installed browser
 
 test-slow: $(VENV)/.tests-installed browser
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow -q
+
+test-lowest:
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip --disable-pip-version-check install --quiet \
+	  $$($(PYTHON) tests/lowest_versions.py)
+	$(VENV)-lowest/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --editable .
+	$(VENV)-lowest/bin/python -m pytest -n $(WORKERS) -m "not slow" -q \
+	  tests/ask tests/audit tests/cli tests/execution tests/hostile tests/noise tests/notions \
+	  tests/reading tests/stats
 
 lint: $(VENV)/.tests-installed
 	$(BIN)/ruff check .

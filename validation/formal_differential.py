@@ -223,14 +223,8 @@ def main(count: int = 10_000, seed: int = 0) -> int:
             table[mutant["method"], python, word] += 1
             if word != "out of scope" and (word == "accepted") != python:
                 differ += 1
-<<<<<<< HEAD
-                if differ <= 10:
-=======
                 if differ < 11:
->>>>>>> coq
-                    print(
-                        f"DIFFER {mutant['mechanism']} {mutant['method']}: kernel {python}, {answer}"
-                    )
+                    print("DIFFER", mutant["mechanism"], f"kernel {python}, {answer}")
     print(f"{len(originals)} certificates, {count} mutants, seed {seed}")
     for (method, python, word), number in sorted(table.items()):
         says = "accepts" if python else "rejects"

@@ -240,7 +240,7 @@ def attack(
     Runs that were made elsewhere go in as `samples`, the outputs on either input; those are all
     that is used then.
 
-    The method "recorded" is the grey box: five runs, and a finding instead of a bound (standing
+    The method "recorded" is the grey box: a few runs, and a finding instead of a bound (standing
     `estimate`). It names each place where noise meets a value, with the sensitivity that was
     measured there.
     """

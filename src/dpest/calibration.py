@@ -44,15 +44,19 @@ def calibrate(
     *,
     epsilon: float,
     param: str,
+    delta: float | None = None,
     length: int | None = None,
     seed: int = 0,
     **question: Any,
 ) -> Calibration:
     """Find the least-noise value of `param` at which ε ≤ `epsilon` is proved or holds exactly.
 
+    With `delta`: at which (ε, δ)-DP is.
+
     The bound must move in one direction with the parameter. The value is rounded towards more
     noise, and the bound is established at the rounded value itself.
     """
+    question = {**question, "delta": delta}
     start = resolve(target, epsilon=epsilon, length=length, **question)
     params = start.mechanism.all_params
     if param not in params:
@@ -79,6 +83,10 @@ def calibrate(
 def upper_bound(question: Resolved, seed: int) -> Evidence | None:
     """A proved bound, or an exact one over a finite domain; no runs."""
     campaign = Campaign(question, seed=seed, engines=("proof",))
+    if question.measure.delta:
+        campaign.prove_by_contributions()
+        if campaign.verdict().upper is not None:
+            return campaign.verdict().upper
     verdict = campaign.run()
     if verdict.upper is None and question.domain.size is not None:
         campaign = Campaign(question, seed=seed, engines=("exact",))

@@ -51,6 +51,8 @@ RAY_SECONDS = 5.0  # the proof has said what comes out
 PROOF_SECONDS = 15.0
 # Proofs for every length take a fraction of a second, or don't come at all.
 ANY_SECONDS = 4.0
+# From this length on the proof for every length is asked for a lower bound before any pair is.
+LONG = 100
 # Proofs by contributions: reading takes milliseconds, laws of the loss a second or two.
 CONTRIBUTION_SECONDS = 20.0
 # Points on a ray: next to the origin, then far out. The loss rises to its limit like 1/λ or faster.
@@ -134,7 +136,9 @@ class Campaign:
                     self.prove((ANY,))
                 if not self.evidence and self.question.measure == Measure():
                     self.prove_by_contributions()
-            if exact and not any(p.ray is not None for p in self.proofs):
+            if exact and proof and not self.settled() and self.question.length >= LONG:
+                self.trust_every_length()
+            if exact and not self.settled() and not any(p.ray is not None for p in self.proofs):
                 # Without a bound for every length the first patterns may show at once that ε is
                 # infinite; with one that has no ray, that it is reached.
                 with self.pair_limit(4 * LOOK_SECONDS):
@@ -147,9 +151,14 @@ class Campaign:
                 self.choose_length()
             if exact:
                 self.search_exactly()
-            if "attack" in self.engines and self.lower_is_open():
-                self.record()
-                self.sample()
+            if exact and proof and not self.settled():
+                self.trust_every_length()
+            if "attack" in self.engines:
+                unread = self.question.mechanism.black_box and self.verdict().upper is None
+                if unread or self.lower_is_open():
+                    self.record()
+                if self.lower_is_open():
+                    self.sample()
             self.audit_doubles()
         except KeyboardInterrupt:
             self.details["interrupted"] = True
@@ -282,7 +291,7 @@ class Campaign:
         """
         question = self.question
         if question.mechanism.black_box:
-            self.notes.append("no proof: a function without `rng` can only be run")
+            self.notes.append("no proof: proofs are of functions that take their generator as a parameter `rng`")
             return
         from dpest.proofs import INTEGER_DATA, prove
 
@@ -475,25 +484,52 @@ class Campaign:
             if self.settled():
                 return
 
+    def trust_every_length(self) -> None:
+        """What the proof for every length says from below about this length.
+
+        The paths of the exact engine grow with the data; the loop of the proof does not. So long
+        data are asked first here, and short ones where no pair settled the question.
+        """
+        n = self.question.length
+        if self.question.measure != Measure():
+            return
+        from dpest.proofs.budgets import lower_at
+
+        for proof in [p for p in self.proofs if p.length is ANY and p.bound is not None]:
+            domain = None if self.question.domain_assumed else self.question.domain
+            lower = lower_at(proof, n, domain)
+            if lower is not None and lower.length == n:
+                pair = lower.ray.pair(SCALES[-1])
+                x, x2 = map(self.question.domain.as_input, pair)
+                self.trust(replace(proof, length=n, lower=lower), (x, x2))
+
     def trust(self, proof: Proof, pair: tuple[Any, Any]) -> None:
         """What a proof says from below, where a pair takes the exact engine too long.
 
         The ray argument, with exact multipliers: a supremum over all real inputs, of no one pair.
         A bounded domain ends before the ray does, and its ε may be smaller.
         """
+        from dpest.proofs.proof import FinitePair
+
         lower, n = proof.lower, self.question.length
         domain = self.question.domain
-        if not isinstance(domain, Reals) or (domain.low, domain.high) != (-math.inf, math.inf):
+        reached = lower is not None and isinstance(lower.ray, FinitePair)
+        endless = isinstance(domain, Reals) and (domain.low, domain.high) == (-math.inf, math.inf)
+        if not endless and not reached:
             return
         if lower is None or lower.length != n or proof.length != n or math.isinf(lower.value):
             return
         far = f"release {lower.ray.release}: a limit, as these inputs go on along their difference"
+        if reached:
+            far = f"far out in every released number: {lower.ray.release}"
         self.evidence.append(
             Evidence(
                 side="lower",
                 value=math.nextafter(float(lower.value) * self.unit_value(), 0.0),
                 standing=EXACT,
-                method="exact: the proof's ray argument, of no pair alone",
+                method="exact: the pair of the proof"
+                if reached
+                else "exact: the proof's ray argument, of no pair alone",
                 witness=Witness(x=pair[0], x2=pair[1], event=far),
                 seconds=proof.seconds,
             )

@@ -180,16 +180,16 @@ def _one_run_evidence(
         return max((float(bound(k, right, share * alpha)), k, right) for k, share, right in counted)
 
     mu, k_mu, right_mu = best(lambda k, c, a: one_run_bounds.mu_bound(m, k, c, a))
-    f_dp = "one run: f-DP (Mahloujifar, Melis, Chaudhuri 2025)"
+    f_dp = "one run: f-DP of Mahloujifar, Melis, Chaudhuri (2025)"
     gdp = _one_run_bound(mu, k_mu, right_mu, m, Measure("gdp"), f_dp, alpha, seed)
     if measure.kind == "gdp":
-        return [gdp, *_guess_estimate(counted, measure, m, seed)]
+        return [gdp, *_guess_estimate(k_mu, right_mu, measure, m, seed)]
     delta = measure.delta
     value, k, right = best(lambda k, c, a: one_run_bounds.epsilon_bound(m, k, c, a, delta))
-    plain = "one run: (Steinke, Nasr, Jagielski 2023)"
+    plain = "one run: Steinke, Nasr, Jagielski (2023)"
     found = [
         _one_run_bound(value, k, right, m, measure, plain, alpha, seed),
-        *_guess_estimate(counted, measure, m, seed),
+        *_guess_estimate(k, right, measure, m, seed),
         gdp,
     ]
     if delta > 0.0:
@@ -216,11 +216,8 @@ def _one_run_bound(
     )
 
 
-def _guess_estimate(
-    counted: Sequence[tuple[int, float, int]], measure: Measure, m: int, seed: int
-) -> list[Evidence]:
+def _guess_estimate(k: int, right: int, measure: Measure, m: int, seed: int) -> list[Evidence]:
     """What the guesses point to if they were independent: log-odds, or a Gaussian's μ."""
-    k, _, right = max(counted, key=lambda one: (one[2] - 0.5 * one[0]) / math.sqrt(max(one[0], 1)))
     if k == 0:
         return []
     wrong = k - right
@@ -374,7 +371,7 @@ def _scored(
     """One score a run: the numbers themselves, or learnt ones of the runs that taught nothing."""
     single = all(isinstance(v, np.ndarray) and v.ndim == 1 for v in (first, second))
     if single and not learn:
-        return ScoredRuns(first, second), {}
+        return ScoredRuns(np.sort(first), np.sort(second)), {}
     rng = np.random.default_rng(np.random.SeedSequence([seed, 26]))
     parts: list[tuple[Samples, Samples]] = []
     for rows in (first, second):

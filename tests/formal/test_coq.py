@@ -48,7 +48,7 @@ def test_nothing_is_assumed_in_the_sources() -> None:
 
 @pytest.mark.parametrize(
     ("name", "why"),
-    [("GaussianMechanism", "square"), ("NoisyMaxGap", "gap"), ("Sum", "records")],
+    [("GaussianMechanism", "square"), ("NoisyMaxGap", "gap"), ("SnappingLaplace", "clipped")],
 )
 def test_what_has_no_theorem_is_refused_with_the_reason(name: str, why: str) -> None:
     with pytest.raises(RefusedError, match=why):
@@ -63,6 +63,7 @@ def test_certificates_of_each_kind_are_theorems(tmp_path: Path) -> None:
         ("GumbelMax", dpest.ANY),
         ("GeometricMechanism", 1),
         ("RandomizedResponse", 1),
+        ("SalarySumAndCount", dpest.ANY),
     ]
     path = tmp_path / "Batch.v"
     path.write_text(coqc.batch_text(coq.export(certificate(*kind)) for kind in kinds))

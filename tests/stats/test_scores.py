@@ -1,4 +1,4 @@
-"""Bounds from scores: against closed forms, brute force and each other; coverage with fixed seeds."""
+"""Bounds from scores: against closed forms and brute force; coverage with fixed seeds."""
 
 import math
 from itertools import pairwise

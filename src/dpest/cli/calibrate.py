@@ -17,6 +17,7 @@ from dpest.execution.supervision import Limits
 @click.command()
 @click.argument("target")
 @click.option("--epsilon", type=float, required=True, help="The ε that must hold.")
+@click.option("--delta", type=float, help="The δ that goes with it; pure ε if left out.")
 @click.option("--param", "param", required=True, metavar="P", help="The noise parameter to set.")
 @click.option("--length", type=click.IntRange(min=1), help="Entries of an input.")
 @click.option("--set", "params", multiple=True, metavar="K=V", help="Another parameter's value.")
@@ -37,6 +38,8 @@ def calibrate(
     \b
     Example:
       dpest calibrate SVT4 --epsilon 0.1 --param eps
+      dpest calibrate train.py:dp_sgd --epsilon 1 --delta 1e-5 --param sigma \
+        --adjacency add_remove_one --domain 'reals(any, -1, 1)'
     """
     check_writable(json_path)
     question["params"] = parameters(params)
@@ -56,6 +59,7 @@ def _calibrate(target: str, json_path: str | None, question: dict[str, Any]) -> 
             "parameter": found.parameter,
             "value": found.value,
             "epsilon": found.limit,
+            "delta": found.bound.measure.delta,
             "bound": bound(found.bound),
             "error": plain(found.error),
             "input": plain(found.input),

@@ -243,7 +243,7 @@ def _diffprivlib_models() -> list[Row]:
             labelled,
             other,
             why=classes,
-            doubles=_TEXTBOOK,
+            doubles=classes,
         ),
         Row(
             "diffprivlib",

@@ -157,8 +157,9 @@ beside dpest is run by another interpreter: `--python LIBRARY=PATH`.
 How to read it. Each row is one mechanism or query on one pair of neighbouring inputs, which is
 shown with the glue. *Black box*: a lower bound on ε from runs alone (at the claim's δ), wrong with
 chance at most 1e-5; – where a run takes too long for it. *Grey box*: what the pair costs by the
-noise that was recorded in five runs. It is a finding about this pair, not a bound: no row is called
-violated by it. "of what was seen": part of the randomness could not be followed. *Doubles*: a lower
-bound on what the machine's floating-point numbers leak, a verdict of its own; – where no fraction
-is released. A bound below the claim says nothing against the library, and nothing for other inputs.
+noise that was recorded in five to eight runs. It is a finding about this pair, not a bound: no row
+is called violated by it. "of what was seen": part of the randomness could not be followed.
+*Doubles*: a lower bound on what the machine's floating-point numbers leak, a verdict of its own; –
+where no fraction is released. A bound below the claim says nothing against the library, and nothing
+for other inputs.
 """

@@ -18,7 +18,7 @@ from dpest.proofs.conformance import place_of
 from dpest.proofs.contributions import attained, may_take_two_steps
 from dpest.proofs.linear_program import InexactError, InfeasibleError
 from dpest.proofs.potentials import Phase, automata, potential
-from dpest.proofs.proof import Lower, Proof
+from dpest.proofs.proof import FinitePair, Lower, Proof, Ray
 from dpest.proofs.question import (
     Question,
     bare,
@@ -158,6 +158,44 @@ def box_of(question: Question, component: int) -> tuple[Fraction, Fraction] | No
     if question.adjacency.moves_one:
         return None
     return faces(question.adjacency, [ELEMENT], {}, question.domain)[component][0][ELEMENT]
+
+
+def lower_at(proof: Proof, length: int, domain: Any) -> Lower | None:
+    """From the proof for every length: what no bound for this length can be below.
+
+    The worst run of the loop on data of this length, of which it may read a few entries only. The
+    ray argument must have held for the proof, whose own lower bound shows it.
+    """
+    lower = proof.lower
+    if lower is None or not proof.words or lower.length > length:
+        return None
+    if proof.words[0] == "records":
+        return _padded_records(lower, proof.words[1], length)
+    if not isinstance(lower.ray, Ray):
+        return None
+    if proof.words[0] == "selection" and not lower.ray.infinite:
+        # More candidates, which don't move, are more conditions: keeping all costs no less.
+        zeros = (Fraction(0),) * (length - lower.length)
+        ray = replace(lower.ray, direction=(*lower.ray.direction, *zeros))
+        return replace(lower, length=length, ray=ray)
+    if proof.words[0] != "loop":
+        return None
+    _, graph, components, rated = proof.words
+    place = max(range(len(components)), key=lambda i: components[i].epsilon)
+    box = None
+    if not proof.adjacency.moves_one:
+        box = faces(proof.adjacency, [ELEMENT], {}, domain)[place][0][ELEMENT]
+    return lower_bounds.from_potential(graph, rated.draws, components[place], box, length)
+
+
+def _padded_records(lower: Lower, graph: Graph, length: int) -> Lower | None:
+    """The pair of one record among others that are the same: sums move by what they moved by."""
+    pair = lower.ray
+    if not isinstance(pair, FinitePair) or graph.world.cases.statistics or not pair.x:
+        return None
+    rest = [pair.x[-1]] * (length - len(pair.x))
+    x, x2 = [*pair.x, *rest], [*pair.x2, *rest]
+    return Lower(lower.value, length, FinitePair(x, x2, f"{length} records, of which one differs"))
 
 
 def _lower_of_every(question: Question, length: int, box: Any) -> Lower | None:

@@ -12,6 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
+from dpest.kernel.fields import Fields
+from dpest.kernel.header import read_header
+from dpest.kernel.rules.loop import moves_of, read
 from dpest.proofs.coq_tables import finite
 from dpest.proofs.coq_terms import (
     FAMILIES,
@@ -26,7 +29,7 @@ from dpest.proofs.coq_terms import (
 
 HEADER = """From Coq Require Import Reals Lra List QArith Qreals.
 From DP Require Import Noise Privacy Program NoiseTable Loop LoopChecker Draw Cells Adjacency
-  Total Selection Certificate FiniteTable.
+  Total Selection Certificate FiniteTable Sums.
 Import ListNotations.
 Open Scope nat_scope.
 """
@@ -53,6 +56,8 @@ def statement(certificate: Mapping[str, Any]) -> str:
     every = f"for every {unit} > 0" if unit else "with its parameters"
     length = certificate["length"]
     lists = "lists of every length" if length == "any" else f"lists of length {length}"
+    if "cases" in certificate:
+        lists = "lists of what records add to its sums (an absent one adds 0)"
     if certificate["method"] == "finite":
         lists = f"its {len(certificate['tables'])} inputs"
     if certificate.get("exponential"):
@@ -105,30 +110,10 @@ def _either(relations: Iterable[str]) -> str:
 
 def _loop(certificate: Mapping[str, Any]) -> str:
     if "cases" in certificate:
-        raise RefusedError("the formalisation has no theorem for sums over records yet")
-    nodes = sorted(node["id"] for node in certificate["nodes"])
-    if nodes != list(range(len(nodes))):
-        raise RefusedError("the nodes of the graph are not numbered in order")
-    names = Names(
-        data={"q": 0},
-        noises={name: i for i, name in enumerate(certificate["noises"])},
-        slots={
-            slot: i
-            for i, slot in enumerate(sorted({s for n in certificate["nodes"] for s in n["slots"]}))
-        },
-    )
-    ranks, total = _ranks(certificate, len(nodes))
+        return _sums(certificate)
     near, groups = _moves(certificate)
-    lines = [
-        f"Definition noises : noise_table := {noise_table(certificate)}.",
-        f"Definition prog : program := {_program(certificate, names, len(nodes))}.",
-        f"Definition ranks : list nat := {listed(map(str, ranks))}.",
-        f"Definition run := run_loop noises prog ranks {max(ranks)}.",
-    ]
-    lines += [
-        _loop_certificate(certificate, names, k, part, moves)
-        for k, (part, (moves, _)) in enumerate(zip(certificate["components"], groups, strict=True))
-    ]
+    moves = [[{"q": v} for v in values] for values, _ in groups]
+    lines, total = _graph(certificate, ["q"], moves, "run_loop")
     tactics = [
         f"apply (loop_private cert{k} {_start(part)} {rational(certificate['epsilon'])});"
         f" [vm_compute; reflexivity | {lemma}; vm_compute; reflexivity | exact P]."
@@ -139,11 +124,63 @@ def _loop(certificate: Mapping[str, Any]) -> str:
         if len(tactics) == 1
         else "apply private_or. " + " ".join(f"{{ {text} }}" for text in tactics)
     )
-    parts = [("", proof)]
-    if total:
-        mass = "apply loop_mass; [vm_compute; reflexivity | vm_compute; reflexivity | exact P]."
-        parts.append(("mass_one (run eps)", mass))
-    return "\n".join(lines) + "\n" + _theorem(certificate, near, parts)
+    return lines + _theorem(certificate, near, [("", proof), *_mass(total, "loop_mass")])
+
+
+def _sums(certificate: Mapping[str, Any]) -> str:
+    """Sums over records: the data are what each record adds, and one record's part changes."""
+    if certificate["steps"] != 1:
+        raise RefusedError("the formalisation has no theorem for a replacement in two steps yet")
+    fields = Fields(certificate, "certificate")
+    fields.optional("digest")
+    moves = moves_of(read(read_header(fields), fields)[0])
+    added = {t for e in certificate["edges"] for terms in e["set"].values() for t in terms}
+    data = sorted(t for t in added if t.startswith("t"))
+    lines, total = _graph(certificate, data, moves, "run_sums")
+    proof = (
+        f"apply (sums_private cert0 {_start(certificate['components'][0])}"
+        f" {rational(certificate['epsilon'])});"
+        " [vm_compute; reflexivity | reflexivity | exact P]."
+    )
+    near = "(one_changed (hull cert0))"
+    return lines + _theorem(certificate, near, [("", proof), *_mass(total, "sums_mass")])
+
+
+def _mass(total: bool, lemma: str) -> list[tuple[str, str]]:
+    proof = f"apply {lemma}; [vm_compute; reflexivity | vm_compute; reflexivity | exact P]."
+    return [("mass_one (run eps)", proof)] if total else []
+
+
+def _graph(
+    certificate: Mapping[str, Any],
+    data: Sequence[str],
+    moves: Sequence[Sequence[Mapping[str, Fraction]]],
+    run: str,
+) -> tuple[str, bool]:
+    """The graph and the certificate's components; and whether it stops on data of every length."""
+    nodes = sorted(node["id"] for node in certificate["nodes"])
+    if nodes != list(range(len(nodes))):
+        raise RefusedError("the nodes of the graph are not numbered in order")
+    names = Names(
+        data={name: i for i, name in enumerate(data)},
+        noises={name: i for i, name in enumerate(certificate["noises"])},
+        slots={
+            slot: i
+            for i, slot in enumerate(sorted({s for n in certificate["nodes"] for s in n["slots"]}))
+        },
+    )
+    ranks, total = _ranks(certificate, len(nodes))
+    lines = [
+        f"Definition noises : noise_table := {noise_table(certificate)}.",
+        f"Definition prog : program := {_program(certificate, names, len(nodes))}.",
+        f"Definition ranks : list nat := {listed(map(str, ranks))}.",
+        f"Definition run := {run} noises prog ranks {max(ranks)}.",
+    ]
+    lines += [
+        _loop_certificate(certificate, names, k, part, corners)
+        for k, (part, corners) in enumerate(zip(certificate["components"], moves, strict=True))
+    ]
+    return "\n".join(lines) + "\n", total
 
 
 def _move(number: int) -> str:
@@ -251,7 +288,7 @@ def _loop_certificate(
     names: Names,
     number: int,
     part: Mapping[str, Any],
-    moves: Sequence[Fraction],
+    moves: Sequence[Mapping[str, Fraction]],
 ) -> str:
     count = len(certificate["nodes"])
     order = {state["id"]: i for i, state in enumerate(part["states"])}
@@ -267,12 +304,12 @@ def _loop_certificate(
         + names.values({names.noises[h]: v for h, v in s["shift"].items()})
         for s in part["steps"]
     ]
-    one = certificate["adjacency"]["name"] in ("l1", "replace_one")
+    one = certificate["adjacency"]["name"] in ("l1", "replace_one", "add_remove_one")
     gap = ";\n   "
     return (
         f"Definition cert{number} : cert := Cert prog"
         f" {listed(listed(map(str, slots[n])) for n in range(count))} noises {boolean(one)}\n"
-        f"  {listed(names.values({0: m}) for m in moves)}\n"
+        f"  {listed(names.values({names.data[k]: v for k, v in m.items()}) for m in moves)}\n"
         f"  {listed(states, gap)}\n  {listed(steps, gap)}."
     )
 

@@ -247,7 +247,8 @@ class _Search:
     def consider(self, path: list[LoopEdge], corners: Sequence[Mapping[Symbol, Fraction]]) -> bool:
         read = sum(e.reads for e in path)
         length = self.length if self.length is not None else read
-        if not 0 < length <= _LONGEST or read > length:
+        # Data beyond what a run reads cost nothing: they are the same in both inputs.
+        if not 0 < read <= min(length, _LONGEST):
             return False
         shared = _matching(self.graph, path, length)
         if shared is None:

@@ -21,7 +21,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import chi2, multivariate_normal
 
 from dpest.stats._checks import check_alpha
-from dpest.stats.ranks import insiders_below, shuffled_order, ties
+from dpest.stats.ranks import insiders_below, ordered, shuffled_order, ties
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ def right_pairs(inside: Floats, outside: Floats, rng: np.random.Generator) -> fl
     """
     m, n = len(inside), len(outside)
     if not ties(inside, outside):
-        lower = np.searchsorted(np.sort(outside), np.sort(inside))
+        lower = np.searchsorted(ordered(outside), ordered(inside))
         return float(lower.sum(dtype=np.float64) / (m * n))
     order = shuffled_order(np.concatenate([inside, outside]), rng)
     ranks = np.flatnonzero(order < m).astype(np.float64)

@@ -51,7 +51,7 @@ class TailBand:
 
 
 def looked_at(n: int) -> NDArray[np.intp]:
-    """The counts at which a band of n values is drawn: 0, 1, 2, …, then steps of a ratio, and back."""
+    """The counts at which a band of n values is drawn: 0, 1, 2, …, then in steps, and back."""
     ends = [np.arange(min(_EACH, n))]
     if n > _EACH:
         ratio = _RATIO if n < _MANY else _RATIO_OF_MANY

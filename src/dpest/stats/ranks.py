@@ -8,6 +8,13 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
+def ordered(values: Floats) -> Floats:
+    """The values from the lowest on; those that are so already are not sorted again."""
+    if len(values) < 2 or bool(np.all(values[1:] >= values[:-1])):
+        return values
+    return np.sort(values)
+
+
 def shuffled_order(scores: Floats, rng: np.random.Generator) -> NDArray[np.intp]:
     """The order of the scores, from the lowest on; equal ones in random order."""
     order = np.argsort(scores, kind="stable")
@@ -22,7 +29,7 @@ def shuffled_order(scores: Floats, rng: np.random.Generator) -> NDArray[np.intp]
 
 def ties(first: Floats, second: Floats) -> bool:
     """Whether some value is in both samples."""
-    short, long = sorted((np.sort(first), np.sort(second)), key=len)
+    short, long = sorted((ordered(first), ordered(second)), key=len)
     place = np.searchsorted(long, short)
     return bool(np.any(long[np.minimum(place, len(long) - 1)] == short))
 
@@ -34,19 +41,25 @@ def insiders_below(
 
     Sorting values is many times as fast as ordering them, which only equal values need.
     """
-    pooled = np.concatenate([inside, outside])
     if ties(inside, outside):
-        members = shuffled_order(pooled, rng) < len(inside)
+        members = shuffled_order(np.concatenate([inside, outside]), rng) < len(inside)
         return np.concatenate([[0], np.cumsum(members)])[ranks]
-    pooled.sort()
-    ordered = np.sort(inside)
+    own_order = ordered(inside)
+    pooled = merged(own_order, ordered(outside))
     found = np.empty(len(ranks), dtype=np.intp)
     whole = ranks >= len(pooled)
     found[whole] = len(inside)
     # Equal values of one sample may be split anywhere: count up to the value, then fill up.
     value = pooled[ranks[~whole]]
     below = np.searchsorted(pooled, value)
-    own = np.searchsorted(ordered, value)
-    is_inside = np.searchsorted(ordered, value, side="right") > own
+    own = np.searchsorted(own_order, value)
+    is_inside = np.searchsorted(own_order, value, side="right") > own
     found[~whole] = own + np.where(is_inside, ranks[~whole] - below, 0)
     return found
+
+
+def merged(first: Floats, second: Floats) -> Floats:
+    """Two samples together, in order."""
+    pooled = np.concatenate([first, second])
+    pooled.sort()
+    return pooled

@@ -19,6 +19,7 @@ from scipy.special import ndtri
 
 from dpest.stats._checks import check_alpha
 from dpest.stats.order_band import TailBand, tail_band
+from dpest.stats.ranks import ordered
 
 Floats = NDArray[np.float64]
 
@@ -110,12 +111,7 @@ def score_curve(inside: Floats, outside: Floats, alpha: float) -> ScoreCurve:
     trade-off function everywhere.
     """
     check_alpha(alpha)
-    low, high = np.sort(inside), np.sort(outside)
-    return sorted_curve(low, high, alpha)
-
-
-def sorted_curve(inside: Floats, outside: Floats, alpha: float) -> ScoreCurve:
-    """`score_curve` of scores that are in order already."""
+    inside, outside = ordered(inside), ordered(outside)
     m, n = len(inside), len(outside)
     if m == 0 or n == 0:
         raise ValueError("a curve needs scores of both inputs")

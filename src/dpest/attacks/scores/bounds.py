@@ -25,6 +25,7 @@ from dpest.evidence import Measure
 from dpest.stats import extremes, gaussian_curve, ratio
 from dpest.stats.divergence_bound import divergence_bound
 from dpest.stats.extremes import ExtremeLabels
+from dpest.stats.ranks import ordered
 from dpest.stats.score_curve import ScoreCurve, score_curve
 
 Floats = NDArray[np.float64]
@@ -177,8 +178,8 @@ def _best_threshold(
     """The promise, the threshold, and whether scores below it speak for `outside`."""
     pooled = np.sort(np.concatenate([inside, outside]))
     levels = np.unique(pooled[np.linspace(0, len(pooled) - 1, 200).astype(np.intp)])
-    above1 = 1.0 - np.searchsorted(np.sort(inside), levels) / len(inside)
-    above2 = 1.0 - np.searchsorted(np.sort(outside), levels) / len(outside)
+    above1 = 1.0 - np.searchsorted(ordered(inside), levels) / len(inside)
+    above2 = 1.0 - np.searchsorted(ordered(outside), levels) / len(outside)
     best = (-math.inf, 0.0, False)
     for swapped in (False, True):
         p, q = (1.0 - above2, 1.0 - above1) if swapped else (above1, above2)

@@ -165,7 +165,7 @@ def planned(ledger: Ledger, delta: float = 1e-12, cells: int = 2000) -> Plan:
     finest = min(s for _, _, s in spreads)
     widest = max(high - low for low, high, _ in spreads)
     many = sum(times for _, times in ledger)
-    width = max(finest / min(max(200 / math.sqrt(many), 12), 40), widest / cells)
+    width = max(finest / min(max(200 / math.sqrt(many), 6), 40), widest / cells)
     grid = max(2, round(1 / math.expm1(width)))
     cell = math.log1p(1 / grid)
     windows = tuple((math.floor(a / cell) - 1, math.ceil(b / cell) + 1) for a, b, _ in spreads)

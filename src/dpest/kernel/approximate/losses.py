@@ -30,7 +30,7 @@ from .enclosures import (
     sqrt_range,
 )
 
-BITS = 96  # of masses: a convolution rounds each up, by 2^-96
+BITS = 88  # of masses: a convolution rounds each up, by 2^-88
 UNIT = 1 << BITS
 _FINE = 256  # bits of the points of a grid
 
@@ -144,15 +144,11 @@ class Law:
         """The composition with itself, by squaring."""
         if times < 1:
             raise ValueError("a power of a law is at least 1")
-        found: Law | None = None
-        square = self
-        while True:
-            if times & 1:
-                found = square if found is None else found.times(square).trimmed(tail)
-            times >>= 1
-            if not times:
-                return found  # type: ignore[return-value]
-            square = square.times(square).trimmed(tail)
+        if times == 1:
+            return self
+        half = self.power(times // 2, tail)
+        found = half.times(half).trimmed(tail)
+        return found.times(self).trimmed(tail) if times & 1 else found
 
 
 @functools.lru_cache(maxsize=8)

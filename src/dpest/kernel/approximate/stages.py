@@ -22,7 +22,6 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from ..invalid import Invalid
 from .accountant import ONE, ZERO, Ledger, Step, merged
@@ -31,8 +30,15 @@ from .terms import Condition, Form, Range, Terms, size
 
 MOST_CASES = 3000
 
-Private = tuple[Any, ...]
-"""A private symbol: ("sum", pass, place) or ("record", symbol)."""
+
+@dataclass(frozen=True, order=True)
+class Private:
+    """A private symbol: a place of the sums of a pass, or (pass −1) a symbol of one record."""
+
+    passed: int
+    place: int
+
+
 Shift = dict[Private, Fraction]
 
 
@@ -103,7 +109,7 @@ def shifts_of(way: Way) -> list[tuple[int, dict[int, Shift]]]:
             if s.after > t:
                 raise Invalid("a row that depends on later ones")
             if s.op == "noise":
-                noises[s.arguments[0]] = c
+                noises[s.numbers[0]] = c
             else:
                 key = _private(way, symbol, t)
                 rest[key] = rest.get(key, ZERO) + c
@@ -123,12 +129,12 @@ def shifts_of(way: Way) -> list[tuple[int, dict[int, Shift]]]:
 def _private(way: Way, symbol: int, t: int) -> Private:
     s = way.terms.symbols[symbol]
     if s.op == "sum":
-        p, place = s.arguments
+        p, place = s.numbers
         if way.passes[p].made > t:
             raise Invalid("a row with a sum that was made later")
-        return ("sum", p, place)
+        return Private(p, place)
     if s.record and way.apart and s.index is not None:
-        return ("record", symbol)
+        return Private(-1, symbol)
     raise Invalid("a row with something that is neither noise nor a sum")
 
 
@@ -156,7 +162,7 @@ def stages_of(way: Way) -> list[Stage]:
         if not moved:
             continue
         symbols = {p for shift in moved.values() for p in shift}
-        births = [way.passes[p[1]].made for p in symbols if p[0] == "sum"]
+        births = [way.passes[p.passed].made for p in symbols if p.passed >= 0]
         joined = found and (way.apart or all(b <= found[-1].first for b in births))
         if not joined:
             found.append(Stage(t, {}))
@@ -194,7 +200,7 @@ def moves(way: Way, symbols: set[Private]) -> list[Move]:
 
 
 def _joint(way: Way, symbols: set[Private]) -> list[_Added]:
-    passes = sorted({p[1] for p in symbols})
+    passes = sorted({p.passed for p in symbols})
     count = 1
     for p in passes:
         count *= len(way.passes[p].cases)
@@ -205,7 +211,10 @@ def _joint(way: Way, symbols: set[Private]) -> list[_Added]:
         conditions = tuple(dict.fromkeys(c for case in chosen for c in case.conditions))
         if way.terms.empty(conditions):
             continue
-        adds = {k: dict(zip(passes, chosen, strict=True))[k[1]].adds[k[2]] for k in sorted(symbols)}
+        adds = {
+            k: dict(zip(passes, chosen, strict=True))[k.passed].adds[k.place]
+            for k in sorted(symbols)
+        }
         found.append(_added(way, conditions, adds))
     return found
 
@@ -222,10 +231,10 @@ def _apart_passes(way: Way, passes: Sequence[int], symbols: set[Private]) -> _Ad
     ranges: dict[Private, Range] = {}
     groups: list[tuple[frozenset[Private], Fraction]] = []
     for p in passes:
-        mine = {k for k in symbols if k[1] == p}
+        mine = {k for k in symbols if k.passed == p}
         one = _hull(
             [
-                _added(way, case.conditions, {k: case.adds[k[2]] for k in mine})
+                _added(way, case.conditions, {k: case.adds[k.place] for k in mine})
                 for case in way.passes[p].cases
                 if not way.terms.empty(case.conditions)
             ],
@@ -240,8 +249,12 @@ def _hull(many: Sequence[_Added], symbols: set[Private]) -> _Added:
     """One range for all; a group only if each case has it."""
     ranges: dict[Private, Range] = {}
     for k in symbols:
-        lows, highs = zip(*(a.ranges[k] for a in many), strict=True)
-        ranges[k] = (None if None in lows else min(lows), None if None in highs else max(highs))
+        lows = [low for a in many if (low := a.ranges[k][0]) is not None]
+        highs = [high for a in many if (high := a.ranges[k][1]) is not None]
+        ranges[k] = (
+            min(lows) if len(lows) == len(many) else None,
+            max(highs) if len(highs) == len(many) else None,
+        )
     groups = []
     for group, _ in many[0].groups if many else ():
         found = [dict(a.groups).get(group) for a in many]
@@ -254,10 +267,10 @@ def _difference(a: _Added, b: _Added) -> Move:
     sizes: dict[Private, Fraction | None] = {}
     for k in a.ranges:
         (low, high), (low2, high2) = a.ranges[k], b.ranges[k]
-        if None in (low, high, low2, high2):
+        if low is None or high is None or low2 is None or high2 is None:
             sizes[k] = None
         else:
-            sizes[k] = max(abs(high - low2), abs(high2 - low))  # type: ignore[operator]
+            sizes[k] = max(abs(high - low2), abs(high2 - low))
     groups = []
     for group, bound in _groups_or_nothing(a):
         for other, bound2 in _groups_or_nothing(b):
@@ -268,7 +281,7 @@ def _difference(a: _Added, b: _Added) -> Move:
 
 def _groups_or_nothing(a: _Added) -> list[tuple[frozenset[Private], Fraction]]:
     """The groups of a case; a case that adds nothing at all fits every group."""
-    if all(r == (0, 0) for r in a.ranges.values()):
+    if all(r == (ZERO, ZERO) for r in a.ranges.values()):
         return [(frozenset(), ZERO)]
     return list(a.groups)
 
@@ -279,11 +292,11 @@ def _apart(way: Way, symbols: set[Private]) -> Iterator[Move]:
         raise Invalid("records that come and go can't have symbols of their own")
     by_index: dict[int, list[Private]] = {}
     for k in symbols:
-        index = way.terms.symbols[k[1]].index
+        index = way.terms.symbols[k.place].index
         assert index is not None
         by_index.setdefault(index, []).append(k)
     for mine in by_index.values():
-        adds = {k: Form(((k[1], ONE),), ZERO) for k in mine}
+        adds = {k: Form(((k.place, ONE),), ZERO) for k in mine}
         one = _added(way, (), adds)
         move = _difference(one, one)
         sizes: dict[Private, Fraction | None] = dict.fromkeys(symbols, ZERO)
@@ -414,7 +427,7 @@ def truncated_step(way: Way, noise: int, shift: Shift, move: Move) -> Step:
 def coin_of(way: Way, stage: Stage) -> tuple[str, Fraction] | None:
     """The coin that every case of the stage needs heads of, to add anything."""
     coins: set[tuple[str, Fraction]] = set()
-    for p in {k[1] for k in stage.symbols() if k[0] == "sum"}:
+    for p in {k.passed for k in stage.symbols() if k.passed >= 0}:
         for case in way.passes[p].cases:
             if not any(f.terms or f.constant for f in case.adds):
                 continue
@@ -429,7 +442,7 @@ def coin_of(way: Way, stage: Stage) -> tuple[str, Fraction] | None:
 def _coins_seen(way: Way, stage: Stage) -> set[str]:
     return {
         c.coin
-        for p in {k[1] for k in stage.symbols() if k[0] == "sum"}
+        for p in {k.passed for k in stage.symbols() if k.passed >= 0}
         for case in way.passes[p].cases
         for c in case.conditions
         if c.form is None

@@ -12,14 +12,15 @@ N of its own; a part may be missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TypeVar
 
 from ..invalid import Invalid
 from .enclosures import exp_range, log_range, sqrt_range
 
+Name = TypeVar("Name", bound=Hashable)
 End = Fraction | None
 Range = tuple[End, End]
 EVERYWHERE: Range = (None, None)
@@ -59,14 +60,19 @@ class Condition:
 
 @dataclass(frozen=True)
 class Symbol:
-    """`op` and its arguments; `record`: whether it depends on a record, and `index` on which."""
+    """`op` and its arguments; `record`: whether it depends on a record, and `index` on which.
+
+    A function has `forms`; a field has a `name`; a noise, a sum and a public value have `numbers`.
+    """
 
     op: str
-    arguments: tuple[Any, ...]
     record: bool
     index: int | None
     after: int
     """How many rows must have been visible before its public parts are known."""
+    forms: tuple[Form, ...] = ()
+    numbers: tuple[int, ...] = ()
+    name: str = ""
 
 
 def low_of(a: End, b: End) -> End:
@@ -94,11 +100,12 @@ def product(a: Range, b: Range) -> Range:
     nothing = (Fraction(0), Fraction(0))
     if nothing in (a, b):
         return nothing
-    if None not in a and None not in b:
-        values = [x * y for x in a for y in b]  # type: ignore[operator]
+    known = [[end for end in r if end is not None] for r in (a, b)]
+    if len(known[0]) == len(known[1]) == 2:
+        values = [x * y for x in known[0] for y in known[1]]
         return min(values), max(values)
-    if all(r[0] is not None and r[0] >= 0 for r in (a, b)):
-        return a[0] * b[0], None  # type: ignore[operator]
+    if a[0] is not None and b[0] is not None and a[0] >= 0 and b[0] >= 0:
+        return a[0] * b[0], None
     return EVERYWHERE
 
 
@@ -113,7 +120,7 @@ class Terms:
 
     symbols: Sequence[Symbol]
     fields: Mapping[str, tuple[End, End, bool]]
-    _known: dict[tuple[Any, ...], Range] = field(default_factory=dict)
+    _known: dict[object, Range] = field(default_factory=dict)
 
     # Ranges --------------------------------------------------------------------------------------
 
@@ -169,19 +176,19 @@ class Terms:
 
     def _range(self, s: Symbol, box: Mapping[int, Range]) -> Range:
         if s.op == "field":
-            low, high, _ = self.fields[s.arguments[1]]
+            low, high, _ = self.fields[s.name]
             return low, high
         if s.op in ("pub", "public"):
             return EVERYWHERE
         if s.op in ("sum", "noise"):
             raise Invalid("the range of a private value")
-        inner = [self.range_of(a, box) for a in s.arguments]
-        if s.op in ("mul", "div") and any(self._huge(a, box) for a in s.arguments[:1]):
+        inner = [self.range_of(a, box) for a in s.forms]
+        if s.op in ("mul", "div") and any(self._huge(a, box) for a in s.forms[:1]):
             raise Invalid("a product with an exponential that may be infinite")
         if s.op == "mul":
-            if self._huge(s.arguments[1], box):
+            if self._huge(s.forms[1], box):
                 raise Invalid("a product with an exponential that may be infinite")
-            return self._squared(inner[0]) if s.arguments[0] == s.arguments[1] else product(*inner)
+            return self._squared(inner[0]) if s.forms[0] == s.forms[1] else product(*inner)
         if s.op == "div":
             return self._quotient(s, inner)
         if s.op == "abs":
@@ -205,19 +212,20 @@ class Terms:
         return Fraction(0), size(a)
 
     def _extreme(self, op: str, inner: Sequence[Range]) -> Range:
-        lows, highs = [r[0] for r in inner], [r[1] for r in inner]
+        lows = [r[0] for r in inner if r[0] is not None]
+        highs = [r[1] for r in inner if r[1] is not None]
+        all_low, all_high = len(lows) == len(inner), len(highs) == len(inner)
         if op == "min":
-            finite = [h for h in highs if h is not None]
-            return (None if None in lows else min(lows), min(finite) if finite else None)  # type: ignore[type-var]
-        finite = [x for x in lows if x is not None]
-        return (max(finite) if finite else None, None if None in highs else max(highs))  # type: ignore[type-var]
+            return min(lows) if all_low else None, min(highs) if highs else None
+        return max(lows) if lows else None, max(highs) if all_high else None
 
     def _norm(self, inner: Sequence[Range]) -> Range:
         sizes = [self._absolute(r) for r in inner]
         low = sqrt_range(sum(((r[0] or Fraction(0)) ** 2 for r in sizes), Fraction(0)))[0]
-        if any(r[1] is None for r in sizes):
+        highs = [r[1] for r in sizes if r[1] is not None]
+        if len(highs) < len(sizes):
             return low, None
-        return low, sqrt_range(sum((r[1] ** 2 for r in sizes), Fraction(0)))[1]  # type: ignore[operator]
+        return low, sqrt_range(sum((h * h for h in highs), Fraction(0)))[1]
 
     def _quotient(self, s: Symbol, inner: Sequence[Range]) -> Range:
         low, high = inner[1]
@@ -225,7 +233,7 @@ class Terms:
             other = (Fraction(0) if high is None else 1 / high, 1 / low)
         elif high is not None and high < 0:
             other = (1 / high, Fraction(0) if low is None else 1 / low)
-        elif s.record and self._of_record(s.arguments[1]):
+        elif s.record and self._of_record(s.forms[1]):
             raise Invalid("a division by a value of a record that may be 0")
         else:
             return EVERYWHERE
@@ -286,7 +294,7 @@ class Terms:
     def parts(self, symbol: int) -> tuple[Form, ...] | None:
         """What a norm is the length of."""
         s = self.symbols[symbol]
-        return tuple(s.arguments) if s.op in ("norm", "abs") else None
+        return s.forms if s.op in ("norm", "abs") else None
 
     def norms_in(self, form: Form) -> set[int]:
         """All norms that a form is made of."""
@@ -294,9 +302,8 @@ class Terms:
         for symbol, _ in form.terms:
             if self.parts(symbol) is not None:
                 found.add(symbol)
-            for argument in self.symbols[symbol].arguments:
-                if isinstance(argument, Form):
-                    found |= self.norms_in(argument)
+            for argument in self.symbols[symbol].forms:
+                found |= self.norms_in(argument)
         return found
 
     def least(self, form: Form, norm: int, box: Mapping[int, Range]) -> Fraction:
@@ -308,7 +315,7 @@ class Terms:
             c = Fraction(1) if symbol == norm else Fraction(0)
             s = self.symbols[symbol]
             if s.op == "max":
-                c = max([c, *(self.least(a, norm, box) for a in s.arguments)])
+                c = max([c, *(self.least(a, norm, box) for a in s.forms)])
             if c == 0:
                 continue
             rest = Form(tuple(t for t in form.terms if t[0] != symbol), form.constant)
@@ -325,11 +332,11 @@ class Terms:
         ((symbol, slope),) = form.terms
         s = self.symbols[symbol]
         if s.op == "min":
-            found = [self.times(a, norm, box) for a in s.arguments]
+            found = [self.times(a, norm, box) for a in s.forms]
             bounds = [b for b in found if b is not None]
             return min(bounds) * slope if bounds and slope > 0 else None
         if s.op == "div":
-            numerator, denominator = s.arguments
+            numerator, denominator = s.forms
             top = self.range_of(numerator, box)[1]
             c = self.least(denominator, norm, box)
             if c > 0 and top is not None and top >= 0 and slope > 0:
@@ -345,7 +352,7 @@ class Terms:
 
     def clipped(
         self, form: Form, box: Mapping[int, Range]
-    ) -> list[tuple[tuple[Any, ...], Form, Fraction]]:
+    ) -> list[tuple[tuple[int, str, Form], Form, Fraction]]:
         """Ways to see a form as part·factor: (norm and factor, the part, bound on the length)."""
         if form.constant or len(form.terms) != 1:
             return []
@@ -353,7 +360,7 @@ class Terms:
         s = self.symbols[symbol]
         found = []
         if s.op == "div":
-            part, m = s.arguments
+            part, m = s.forms
             low = self.range_of(m, box)[0]
             if low is not None and low > 0:
                 for norm in sorted(self.norms_in(m)):
@@ -361,7 +368,7 @@ class Terms:
                     if least > 0:
                         found.append(((norm, "/", m), part.times(c), 1 / least))
         elif s.op == "mul":
-            for part, factor in (s.arguments, s.arguments[::-1]):
+            for part, factor in (s.forms, s.forms[::-1]):
                 for norm in sorted(self.norms_in(factor)):
                     most = self.times(factor, norm, box)
                     if most is not None:
@@ -369,11 +376,11 @@ class Terms:
         return found
 
     def within(
-        self, forms: Mapping[Any, Form], conditions: Sequence[Condition]
-    ) -> list[tuple[frozenset[Any], Fraction]]:
+        self, forms: Mapping[Name, Form], conditions: Sequence[Condition]
+    ) -> list[tuple[frozenset[Name], Fraction]]:
         """Groups of forms that are together no longer than a number."""
         box = self.box(conditions)
-        groups: dict[Any, dict[Any, tuple[Form, Fraction]]] = {}
+        groups: dict[tuple[int, str, Form], dict[Name, tuple[Form, Fraction]]] = {}
         for name, form in forms.items():
             for key, part, most in self.clipped(form, box):
                 groups.setdefault(key, {})[name] = (part, most)
@@ -385,7 +392,7 @@ class Terms:
             if slope < 0 and self.parts(symbol) is not None:
                 most = max(Fraction(0), f.constant / -slope)
                 for name, form in forms.items():
-                    groups.setdefault((symbol, "if"), {})[name] = (form, most)
+                    groups.setdefault((symbol, "if", f), {})[name] = (form, most)
         found = []
         for key, members in groups.items():
             group = self._matched(key[0], members)
@@ -394,12 +401,12 @@ class Terms:
         return found
 
     def _matched(
-        self, norm: int, members: Mapping[Any, tuple[Form, Fraction]]
-    ) -> tuple[frozenset[Any], Fraction] | None:
+        self, norm: int, members: Mapping[Name, tuple[Form, Fraction]]
+    ) -> tuple[frozenset[Name], Fraction] | None:
         """The members that are multiples of parts of the norm, each of one of its own."""
         left = list(self.parts(norm) or ())
         most = Fraction(0)
-        names = set()
+        names: set[Name] = set()
         for name, (part, bound) in members.items():
             for i, other in enumerate(left):
                 c = self.ratio(part, other)

@@ -25,7 +25,7 @@ from ..approximate.terms import RELATIONS, Condition, End, Form, Symbol, Terms
 from ..fields import Extended, Fields, extended, listed, rational, text, whole
 from ..header import Header
 from ..invalid import Invalid, need
-from ..statement import Finding, Inputs, Lengths
+from ..statement import Finding, Inputs, Lengths, Measure
 
 _FUNCTIONS = {
     "mul": 2, "div": 2, "abs": 1, "sqrt": 1, "exp": 1, "npexp": 1, "tanh": 1, "arctan": 1,
@@ -48,7 +48,7 @@ def check(header: Header, fields: Fields) -> Finding:
         _way(one, columns, replace, header.length if apart else None) for one in fields.each("ways")
     ]
     need(bool(ways), "ways: none")
-    measure, delta = fields.text("measure"), fields.number("delta")
+    measure, delta = _measure(fields.text("measure")), fields.number("delta")
     plan = _plan(fields)
     fields.text("form")
     fields.done()
@@ -56,7 +56,7 @@ def check(header: Header, fields: Fields) -> Finding:
     _need_bound(ledger, measure, header.value(), delta, plan)
     lengths = Lengths() if header.length is None else Lengths((header.length,))
     return Finding(
-        measure,  # type: ignore[arg-type]
+        measure,
         header.value(),
         lengths,
         (_inputs(columns),),
@@ -65,8 +65,14 @@ def check(header: Header, fields: Fields) -> Finding:
     )
 
 
+def _measure(name: str) -> Measure:
+    known: dict[str, Measure] = {"epsilon": "epsilon", "rho": "rho", "mu2": "mu2"}
+    need(name in known, f"measure: {name[:20]!r}")
+    return known[name]
+
+
 def _need_bound(
-    ledger: Ledger, measure: str, bound: Fraction, delta: Fraction, plan: Plan | None
+    ledger: Ledger, measure: Measure, bound: Fraction, delta: Fraction, plan: Plan | None
 ) -> None:
     need(0 <= delta <= 1, "delta: outside of [0, 1]")
     if measure == "epsilon" and delta:
@@ -76,9 +82,7 @@ def _need_bound(
         need(account.delta(bound) <= delta, "delta: more than the bound")
         return
     need(not delta, "delta: for ε alone")
-    known = {"epsilon": pure_bound, "rho": rho_bound, "mu2": mu2_bound}
-    need(measure in known, f"measure: {measure[:20]!r}")
-    found = known[measure](ledger)
+    found = {"epsilon": pure_bound, "rho": rho_bound, "mu2": mu2_bound}[measure](ledger)
     if found is None:
         raise Invalid(f"{measure}: there is no bound of this kind")
     need(found <= bound, "it costs more than the bound")
@@ -163,10 +167,10 @@ def _need_references(way: Way) -> None:
         for s, _ in row.terms:
             symbol = way.terms.symbols[s]
             if symbol.op == "noise":
-                need(symbol.arguments[0] < len(way.noises), "rows: an unknown noise")
-                need(symbol.arguments[0] not in gated, "rows: the noise of a gate")
+                need(symbol.numbers[0] < len(way.noises), "rows: an unknown noise")
+                need(symbol.numbers[0] not in gated, "rows: the noise of a gate")
             elif symbol.op == "sum":
-                p, place = symbol.arguments
+                p, place = symbol.numbers
                 need(p < len(way.passes), "rows: an unknown pass")
                 need(place < len(way.passes[p].cases[0].adds), "rows: an unknown sum")
 
@@ -181,17 +185,17 @@ def _symbol(
         index = None if parts[1] is None else whole(parts[1], "terms")
         need((index is None) == (records is None), "terms: which record is it of?")
         need(index is None or records is None or 0 <= index < records, "terms: no such record")
-        return Symbol("field", (index, parts[2]), True, index, 0)
+        return Symbol("field", True, index, 0, name=text(parts[2], "terms"))
     if op in ("pub", "sum"):
         need(len(parts) == 3, f"terms: {op}")
         a, b = whole(parts[1], "terms"), whole(parts[2], "terms")
         need(a >= 0 and b >= 0, "terms: a negative number")
-        return Symbol(op, (a, b), False, None, b if op == "pub" else 0)
+        return Symbol(op, False, None, b if op == "pub" else 0, numbers=(a, b))
     if op == "noise":
         need(len(parts) == 2, "terms: noise")
         k = whole(parts[1], "terms")
         need(k >= 0, "terms: a negative number")
-        return Symbol(op, (k,), False, None, 0)
+        return Symbol(op, False, None, 0, numbers=(k,))
     need(op in _FUNCTIONS or op in _ANY_NUMBER, f"terms: the function {op[:20]!r}")
     rest = list(parts[1:])
     if op == "public":
@@ -205,7 +209,7 @@ def _symbol(
     indices = {s.index for s in inner if s.record}
     need(len(indices) <= 1, "terms: a function of several records")
     after = max((s.after for s in inner), default=0)
-    return Symbol(op, forms, record, next(iter(indices), None), after)
+    return Symbol(op, record, next(iter(indices), None), after, forms=forms)
 
 
 def _form(value: object, size: int) -> Form:
