@@ -607,7 +607,7 @@ class Objects:
         self.state.heap.write(ref).items.extend(new)
         return True
 
-    # Data of any length: see `domains.columns`; the plain machine has none.
+    # Data of any length would come in here; this machine has none of them, and refuses.
 
     def is_lazy(self: Any, value: Any) -> bool:
         return False
