@@ -3,7 +3,8 @@
     python validation/random_programs.py [PROGRAMS] [WITH_NOISE]
 
 Counts programs that agree on all their inputs, that are refused, and that don't agree; of the last
-there must be none. The programs are those of tests/semantics/random_programs.py, with other seeds than there.
+there must be none. The programs are those of tests/semantics/random_programs.py, with other seeds
+than there.
 """
 
 from __future__ import annotations

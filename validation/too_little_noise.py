@@ -4,9 +4,9 @@ A number that moves by 1 gets noise of σ = 0.9 under claims that hold for σ = 
 zCDP with ρ = 0.5, Rényi DP of orders 1.5 and 2, and (ε, δ). For each the least number of samples,
 of both inputs together, on a grid of doublings, with which at least half of the audits refute the
 claim at α = 0.05; and beside it how many Neyman and Pearson leave to any test. For (ε, δ) those are
-of the event of the true ratio, known beforehand. For the others they are what it takes to tell σ = 0.9
-from σ = 1, both known: no test of the claim can need fewer, as it must not refute σ = 1. (Rényi DP
-of one order allows other mechanisms that are harder to tell; the true number is larger.)
+of the event of the true ratio, known beforehand. For the others they are what it takes to tell
+σ = 0.9 from σ = 1, both known: no test of the claim can need fewer, as it must not refute σ = 1.
+(Rényi DP of one order allows other mechanisms that are harder to tell; the true number is larger.)
 
     python validation/too_little_noise.py
 """

@@ -64,7 +64,8 @@ class Standing:
     """How far a number can be trusted.
 
     `proved`: for all inputs, by a certificate. `exact`: computed, with an error estimate near
-    rounding. `confidence`: wrong with probability at most `alpha` over the randomness of the run. `estimate`: no guarantee; never used as a bound.
+    rounding. `confidence`: wrong with probability at most `alpha` over the randomness of the run.
+    `estimate`: no guarantee; never used as a bound.
     """
 
     name: Literal["proved", "exact", "confidence", "estimate"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
@@ -226,8 +227,9 @@ def _digest(value: Any) -> str:
         return hashlib.sha256(value.tobytes()).hexdigest()
     if isinstance(value, (list, dict, set, tuple)) and len(value) > _MOST:
         return f"{len(value)} values at {id(value)}"
-    if isinstance(value, np.random.Generator):
-        return repr(value.bit_generator.state)
+    if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
+        # That a generator moves on is what it is for: its draws are independent of those before.
+        return f"a generator at {id(value)}"
     try:
         skeleton, leaves = flatten(value)
     except Exception:

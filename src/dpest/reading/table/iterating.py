@@ -148,9 +148,8 @@ def iter_(m: Machine, value: Any, *sentinel: Any) -> Any:
 @entry(builtins.next)
 def next_(m: Machine, it: Any, *default: Any) -> Any:
     thing = m.state.heap.read(it) if isinstance(it, Ref) else None
-    if isinstance(thing, (GeneratorObject, Instance)):
-        if default:
-            return Enter(prelude.next_or_, (_NEXT, it, default[0]))
+    if default and isinstance(thing, (GeneratorObject, Instance)):
+        return Enter(prelude.next_or_, (_NEXT, it, default[0]))
     value = m.next_value(it)
     if value is END:
         if default:
