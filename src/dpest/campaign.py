@@ -153,9 +153,12 @@ class Campaign:
                 self.search_exactly()
             if exact and proof and not self.settled():
                 self.trust_every_length()
-            if "attack" in self.engines and self.lower_is_open():
-                self.record()
-                self.sample()
+            if "attack" in self.engines:
+                unread = self.question.mechanism.black_box and self.verdict().upper is None
+                if unread or self.lower_is_open():
+                    self.record()
+                if self.lower_is_open():
+                    self.sample()
             self.audit_doubles()
         except KeyboardInterrupt:
             self.details["interrupted"] = True
@@ -288,7 +291,9 @@ class Campaign:
         """
         question = self.question
         if question.mechanism.black_box:
-            self.notes.append("no proof: proofs are of functions that take their generator as a parameter `rng`")
+            self.notes.append(
+                "no proof: proofs are of functions that take their generator as a parameter `rng`"
+            )
             return
         from dpest.proofs import INTEGER_DATA, prove
 

@@ -79,7 +79,7 @@ def test_a_black_box_is_attacked_and_says_so():
     )
     assert verdict.status == "violated"
     assert verdict.lower.standing.name == "confidence"
-    assert any("can only be run" in note for note in verdict.notes)
+    assert any("parameter `rng`" in note for note in verdict.notes)
 
 
 def test_the_same_seed_gives_the_same_answer():

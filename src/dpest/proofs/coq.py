@@ -6,6 +6,7 @@ program whose proof is: the verified checker computes `true`. See docs/formal.md
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -133,7 +134,8 @@ def _sums(certificate: Mapping[str, Any]) -> str:
         raise RefusedError("the formalisation has no theorem for a replacement in two steps yet")
     fields = Fields(certificate, "certificate")
     fields.optional("digest")
-    moves = moves_of(read(read_header(fields), fields)[0])
+    found = moves_of(read(read_header(fields), fields)[0])
+    moves = [[{t: Fraction(v) for t, v in move.items()} for move in group] for group in found]
     added = {t for e in certificate["edges"] for terms in e["set"].values() for t in terms}
     data = sorted(t for t in added if t.startswith("t"))
     lines, total = _graph(certificate, data, moves, "run_sums")
@@ -201,7 +203,7 @@ def _moves(certificate: Mapping[str, Any]) -> tuple[str, list[tuple[list[Fractio
         near = [f"integers_near (Q2R {rational(a)}) (Q2R {rational(b)})" for a, b in spans]
         groups = [
             (
-                [Fraction(v) for v in range(-(-a.numerator // a.denominator), b.__floor__() + 1)],
+                [Fraction(v) for v in range(math.ceil(a), math.floor(b) + 1)],
                 f"apply (integers_neighbours cert{k} {rational(a)} {rational(b)})",
             )
             for k, (a, b) in enumerate(spans)

@@ -281,7 +281,7 @@ def _difference(a: _Added, b: _Added) -> Move:
 
 def _groups_or_nothing(a: _Added) -> list[tuple[frozenset[Private], Fraction]]:
     """The groups of a case; a case that adds nothing at all fits every group."""
-    if all(r == (0, 0) for r in a.ranges.values()):
+    if all(r == (ZERO, ZERO) for r in a.ranges.values()):
         return [(frozenset(), ZERO)]
     return list(a.groups)
 
