@@ -32,7 +32,7 @@ def main() -> int:
         slow |= seconds > SECONDS or memory > BYTES
         assert verdict.lower is not None
         print(
-            f"{2 * EACH:,} scores, {question}: {verdict.lower.value:.4f} in {seconds:.1f} s of "
+            f"{2 * EACH:,} scores, {question}, {verdict.lower.method}: {seconds:.1f} s of "
             f"computing ({wall:.1f} s), {memory / 1e9:.2f} GB; at most {SECONDS:g} s, "
             f"{BYTES / 1e9:g} GB",
             flush=True,

@@ -3,8 +3,7 @@
     python validation/random_programs.py [PROGRAMS] [WITH_NOISE]
 
 Counts programs that agree on all their inputs, that are refused, and that don't agree; of the last
-there must be none. The programs are those of tests/semantics/random_programs.py, with other seeds
-than there.
+there must be none. They are those of tests/semantics/random_programs.py, with other seeds.
 """
 
 from __future__ import annotations
@@ -55,8 +54,8 @@ def with_noise(count: int) -> int:
 
 def main() -> int:
     warnings.simplefilter("ignore")
-    counts = [int(word) for word in sys.argv[1:]] or [2000, 1000]
-    wrong = on_numbers(counts[0]) + with_noise(counts[1] if len(counts) > 1 else 1000)
+    counts = [int(word) for word in sys.argv[1:]] or [2000, 100]
+    wrong = on_numbers(counts[0]) + with_noise(counts[1] if len(counts) > 1 else 100)
     print("no mismatch" if not wrong else f"{wrong} MISMATCHES")
     return 1 if wrong else 0
 

@@ -291,7 +291,9 @@ class Campaign:
         """
         question = self.question
         if question.mechanism.black_box:
-            self.notes.append("no proof: proofs are of functions that take their generator as a parameter `rng`")
+            self.notes.append(
+                "no proof: proofs are of functions that take their generator as a parameter `rng`"
+            )
             return
         from dpest.proofs import INTEGER_DATA, prove
 

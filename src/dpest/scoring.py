@@ -350,6 +350,7 @@ def _rows(values: ArrayLike, what: str) -> Floats:
 
 def _outputs(part: Any) -> Any:
     """Outputs as an array where they are numbers or rows of them, or as a list."""
+    rows: np.ndarray | None = None
     if isinstance(part, np.ndarray):
         rows = part
     else:

@@ -50,6 +50,7 @@ def test_every_training_is_listed():
     assert {path.stem for path in ROOT.glob("training/*.py")} == set(TRAINING)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the libraries among themselves
 @pytest.mark.parametrize("name", TRAINING)
 def test_training(name, capsys):
     sizes, needed = TRAINING[name]

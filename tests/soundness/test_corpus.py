@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dpest
@@ -67,3 +68,16 @@ def test_what_is_sampled_is_true(name: str) -> None:
 
 def test_there_are_enough_of_them() -> None:
     assert len(CASES) >= 91
+
+
+def weights(x: Any, rng: Any, *, eps: float = 1.0) -> Any:
+    total = np.exp(eps / 2 * np.asarray(x))
+    return rng.choice(len(x), p=total / total.sum())
+
+
+def test_what_overflows_in_its_domain_has_no_proof() -> None:
+    asked = {"adjacency": "linf", "length": 2}
+    small = dpest.prove(weights, domain="reals(2, 0, 20)", **asked)
+    large = dpest.prove(weights, domain="reals(2, 0, 2000)", **asked)
+    assert large.bound is None
+    assert small.bound == 1

@@ -92,3 +92,12 @@ def test_what_is_kept_between_calls_is_named() -> None:
 def test_an_error_is_of_our_own_kind() -> None:
     with pytest.raises(DpestError):
         dpest.audit(lambda x, rng: 1 / 0, epsilon=1.0, adjacency="l1", length=2)
+
+
+def noisy_sum(x: Any, rng: Any, *, eps: float = 1.0) -> Any:
+    return sum(x) + rng.laplace(scale=1 / eps)
+
+
+def test_the_report_says_that_reals_are_finite() -> None:
+    verdict = dpest.audit(noisy_sum, epsilon=1.0, adjacency="l1", length=2)
+    assert "neither NaN nor infinities" in str(verdict)

@@ -32,7 +32,7 @@ from dpest.stats.ratio import unconditional
 IDLE = (0, 4, 20)
 _CORNERS = 8
 # Runs on each input: for a look at a pair, to learn an event, to measure it. The same on every
-# machine, unless a guard on the time ends them first.
+# machine, unless a guard on the time ends them first: seconds of computing, whatever the load.
 SCREEN, LEARN, MEASURE = 100, 2000, 5000
 _LEAST = 20
 _Values = Any  # runs x steps x coordinates
@@ -64,7 +64,7 @@ def steps_attack(
     seed: int = 0,
 ) -> Evidence:
     """A lower bound on ε at δ, sound at confidence 1 − alpha."""
-    started = time.monotonic()
+    started = time.thread_time()
     pairs = list(candidates(adjacency, domain))
     if not pairs:
         raise RefusedError("no records to put in or to leave out")
@@ -80,8 +80,8 @@ def steps_attack(
             best = (found.bound, x, x2)
     assert best is not None
     _, x, x2 = best
-    rest = seconds - (time.monotonic() - started)
-    a, b = _both(mechanism, x, x2, source, time.monotonic() + 0.3 * rest, LEARN)
+    rest = seconds - (time.thread_time() - started)
+    a, b = _both(mechanism, x, x2, source, time.thread_time() + 0.3 * rest, LEARN)
     event = learned(a, b, delta)
     fresh = np.random.default_rng([seed, 4022])
     c, d = _both(mechanism, x, x2, fresh, started + seconds, MEASURE)
@@ -123,7 +123,7 @@ def _measured(
             replay=f"# run {mechanism.name} often on x = {as_code(x)} and on x2 = {as_code(x2)}",
         ),
         runs=runs,
-        seconds=time.monotonic() - started,
+        seconds=time.thread_time() - started,
         seed=seed,
         measure=Measure("epsilon", delta=delta),
     )
@@ -178,7 +178,7 @@ def _both(
     first: list[Any] = []
     second: list[Any] = []
     rng = np.random.default_rng(source.integers(2**63))
-    while len(first) < most and (time.monotonic() < until or len(first) < _LEAST):
+    while len(first) < most and (time.thread_time() < until or len(first) < _LEAST):
         first.append(_steps(mechanism, x, rng))
         second.append(_steps(mechanism, x2, rng))
     shape = first[0].shape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -76,7 +77,31 @@ def prove(
         proof = prove_question(question, fallback_length)
         if proof.bound is None and proof.exponential is None and by_contributions:
             proof = _by_contributions(question, first=False) or proof
+    if proof.bound is not None and (where := _overflows(question)) is not None:
+        proof = unknown(question, f"it overflows on the input {where}, which the domain admits")
     return replace(proof, seconds=time.perf_counter() - started)
+
+
+def _overflows(question: Question) -> str | None:
+    """An input at the ends of a bounded domain on which the arithmetic leaves the numbers.
+
+    A proof is about real numbers: e^1000 is one, and infinity is what the function gets.
+    """
+    low, high = (getattr(question.domain, end, None) for end in ("low", "high"))
+    if question.fields or not isinstance(low, (int, float)) or not isinstance(high, (int, float)):
+        return None
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    n = question.length if isinstance(question.length, int) else 2
+    for x in ([high] * n, [low] * n, [high, *[low] * (n - 1)]):
+        try:
+            with np.errstate(over="raise"):
+                question.run(list(x), np.random.default_rng(0))
+        except (FloatingPointError, OverflowError):
+            return str(x)
+        except Exception:  # it raises there: that is read as what it releases
+            continue
+    return None
 
 
 def _by_contributions(question: Question, first: bool) -> Proof | None:

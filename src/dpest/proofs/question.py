@@ -44,6 +44,8 @@ class Question:
     claim: Any
     notes: tuple[str, ...] = ()
     form: Form = "list"
+    filled: tuple[str, ...] = ()
+    """Parameters that nobody gave a value: a proof must then be for every value of them."""
 
     def world(self) -> World:
         """A fresh reading, of private data."""
@@ -191,6 +193,7 @@ def asked(
 
         said = parse_claim(said)
     known = target.all_params
+    filled: list[str] = []
     for needed, parameter in list(parameters_of(target.function).items())[1:]:
         named = parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
         if not named or needed == "rng" or needed in known:
@@ -201,6 +204,7 @@ def asked(
             )
         # The proof is for every value of the unit; the runs that test the model need one.
         target = target.with_params({needed: 1.0})
+        filled.append(needed)
     known = target.all_params
     if unit is not None and unit not in known:
         raise InputError(f"{target.name} has no parameter {unit!r} to be the unit of a proof")
@@ -217,6 +221,7 @@ def asked(
         inputs,
         said,
         form=taken,
+        filled=tuple(filled),
     )
 
 

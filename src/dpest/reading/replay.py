@@ -147,7 +147,7 @@ class Replay:
             return False, consumed(self._called(x, params))
         except ReplayError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return True, raised_output(error)
 
     def _datum(self, symbol: Symbol, turn: int) -> Any:

@@ -12,6 +12,7 @@ from dpest.verdict import MEET, Verdict
 if TYPE_CHECKING:
     from rich.console import Console
 
+_FINITE = " (neither NaN nor infinities)"
 _STYLES = {"violated": "bold red", "exact": "bold green", "proved": "bold green"}
 
 
@@ -176,7 +177,7 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
     question = verdict.question
     asked = [
         f"adjacency   {question.adjacency}",
-        f"inputs      {question.domain}",
+        f"inputs      {question.domain}{_FINITE if 'real' in question.domain else ''}",
         f"parameters  {', '.join(f'{k}={v}' for k, v in question.parameters.items()) or 'none'}",
         f"claim       {question.claim or 'none: measured only'}",
     ]

@@ -73,7 +73,7 @@ def recorded_attack(
         second.master = first
         replay = _hooked_run(mechanism, x2, seed + 9, second)
         found = Comparison(first, second, replay.divergence)
-        outputs = _Outputs(found, *plain_runs, record, again, replay)
+        outputs = _Outputs(found, plain_runs[0], plain_runs[1], record, again, replay)
         outputs.compare()
         reports.append(_Report(found, outputs, measure, limit))
         if time.monotonic() - started > QUICK:

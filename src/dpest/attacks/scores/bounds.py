@@ -180,13 +180,15 @@ def _best_threshold(
     levels = np.unique(pooled[np.linspace(0, len(pooled) - 1, 200).astype(np.intp)])
     above1 = 1.0 - np.searchsorted(ordered(inside), levels) / len(inside)
     above2 = 1.0 - np.searchsorted(ordered(outside), levels) / len(outside)
+    # The final counts will vary, and so do these.
+    both = math.sqrt(1.0 / max(final, 1) + 1.0 / min(len(inside), len(outside)))
     best = (-math.inf, 0.0, False)
     for swapped in (False, True):
         p, q = (1.0 - above2, 1.0 - above1) if swapped else (above1, above2)
         q = np.maximum(q, 1.0 / len(inside))
         gap = p - delta
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = np.sqrt(p * (1.0 - p) / gap**2 + (1.0 - q) / q) / math.sqrt(max(final, 1))
+            spread = np.sqrt(p * (1.0 - p) / gap**2 + (1.0 - q) / q) * both
             promise = np.where(gap > 0.0, np.log(gap / q) - _CAUTION * spread, -np.inf)
         place = int(np.argmax(promise))
         best = max(best, (float(promise[place]), float(levels[place]), swapped))

@@ -35,11 +35,14 @@ def dominating_epsilon(
     edges = np.linspace(-_REACH, mu + _REACH, _CELLS + 1)
     plain = np.diff(ndtr(edges))
     mixed = (1 - q) * plain + q * np.diff(ndtr(edges - mu))
-    keep = (plain > 1e-280) & (mixed > 1e-280)
-    width = max(upper / (1000 * times), 4 * upper / _MOST)
-    losses = np.floor(np.log(mixed[keep] / plain[keep]) / width).astype(np.int64)
+    width = upper / (200 * times)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.log(mixed / plain)
+    # Mass that is left out, where a single step says very much, only makes the bound smaller.
+    keep = (plain > 1e-280) & (mixed > 1e-280) & (np.abs(ratios) < 3 * upper)
+    losses = np.floor(ratios[keep] / width).astype(np.int64)
     low, high = int(losses.min()), int(losses.max())
-    size = 1 << math.ceil(math.log2(max(2 * (3 * upper / width), 4 * (high - low + 1))))
+    size = 1 << math.ceil(math.log2(times * (high - low) + 2))  # nothing wraps around
     if size > _MOST:
         return None
     return _least(losses - low, mixed[keep], width, low * times, times, size, delta, upper)
@@ -57,7 +60,6 @@ def _least(
 ) -> float:
     law = np.bincount(losses, weights=masses, minlength=size)[:size]
     composed = np.fft.irfft(np.fft.rfft(law) ** times, size)
-    # What wraps around counts as a smaller loss: the grid is read modulo its size, from below.
     values = (first + np.arange(size)) * width
     composed = np.maximum(composed - _FFT, 0.0)
 

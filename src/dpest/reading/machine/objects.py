@@ -486,6 +486,8 @@ class Objects:
             if known_class and issubclass(thing.cls, Exception):
                 return thing.cls(*(self.for_text(v) for v in thing.attributes["args"]))
             raise Refused("text of an object", final=True)
+        if isinstance(value, Truth):
+            return value.kind(self.holds(value))
         try:
             return to_python(self.state, value)
         except NotConcrete:
@@ -605,7 +607,7 @@ class Objects:
         self.state.heap.write(ref).items.extend(new)
         return True
 
-    # Data of any length: see `domains.columns`; the plain machine has none.
+    # Data of any length would come in here; this machine has none of them, and refuses.
 
     def is_lazy(self: Any, value: Any) -> bool:
         return False
