@@ -126,7 +126,9 @@ def _poles(
     found: list[float | None] = [None, None]
     close, middle, near = distances
     for way in (-1.0, 1.0):
-        a, b, c = (ratio[np.searchsorted(points, spots + way * d)] for d in (near, middle, close))
+        # A spot at the very end may be rounded beyond the last point: that point is meant.
+        places = (np.searchsorted(points, spots + way * d) for d in (near, middle, close))
+        a, b, c = (ratio[np.minimum(place, len(points) - 1)] for place in places)
         with np.errstate(invalid="ignore"):
             first, second = b - a, c - b
             steps = np.log(near / middle)
