@@ -73,13 +73,19 @@ def black_box(x):
     return x[0] + random.expovariate(1.0) - random.expovariate(1.0)
 
 
-def test_a_black_box_is_attacked_and_says_so():
-    verdict = dpest.audit(
-        black_box, epsilon=0.5, adjacency=dpest.l1(1), length=1, budget="40000runs"
-    )
+def test_noise_of_the_standard_library_is_read_and_has_no_proof():
+    verdict = dpest.audit(black_box, epsilon=0.5, adjacency=dpest.l1(1), length=1)
+    assert verdict.status == "violated"
+    assert verdict.lower.standing.name == "exact"
+    assert verdict.lower.value == pytest.approx(1.0)
+    assert any("parameter `rng`" in note for note in verdict.notes)
+
+
+def test_a_black_box_is_attacked():
+    asked = {"epsilon": 0.5, "adjacency": dpest.l1(1), "length": 1, "budget": "40000runs"}
+    verdict = dpest.audit(black_box, engines=("attack",), **asked)
     assert verdict.status == "violated"
     assert verdict.lower.standing.name == "confidence"
-    assert any("parameter `rng`" in note for note in verdict.notes)
 
 
 def test_the_same_seed_gives_the_same_answer():
@@ -198,5 +204,5 @@ def test_the_end_of_a_wider_time_limit_is_not_taken_for_the_traces_own():
 
 @pytest.mark.parametrize("patience", [0.0, -1.0, math.inf, math.nan])
 def test_patience_is_a_positive_number(patience):
-    with pytest.raises(DomainError, match="patience"):
+    with pytest.raises((DomainError, InputError), match="patience"):
         dpest.audit(zoo.get("SVT4"), patience=patience)
