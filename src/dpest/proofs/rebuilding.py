@@ -69,8 +69,8 @@ def compared(certificate: Mapping[str, Any], target: Any = None) -> Comparison:
     RefusedError says why a program can't be read again.
     """
     if target is None:
-        with _compiled(certificate) as function:
-            return _compared(certificate, as_mechanism(function))
+        with _compiled(certificate) as (function, bare):
+            return _compared({**certificate, "source": bare}, as_mechanism(function))
     mechanism = as_mechanism(target)
     try:
         return _compared(certificate, mechanism)
@@ -294,8 +294,12 @@ def _parameters(certificate: Mapping[str, Any], mechanism: Mechanism) -> dict[st
 
 
 @contextlib.contextmanager
-def _compiled(certificate: Mapping[str, Any]) -> Iterator[Callable[..., Any]]:
-    """The function of the certificate's source, without its decorators, in a file of its own."""
+def _compiled(certificate: Mapping[str, Any]) -> Iterator[tuple[Callable[..., Any], str]]:
+    """The function of the certificate's source, in a file of its own, and what the file says.
+
+    The decorators are left out: a declaration changes nothing, and what another one makes of the
+    function is not what the certificate is about.
+    """
     source = certificate["source"]
     try:
         tree = ast.parse(source)
@@ -313,7 +317,7 @@ def _compiled(certificate: Mapping[str, Any]) -> Iterator[Callable[..., Any]]:
         try:
             exec(compile(text, str(path), "exec", dont_inherit=True), names)
             function = names[definition.name]
-            yield function
+            yield function, text
         except DpestError as error:
             raise RefusedError(f"the source can't be read again: {error}") from None
         except NameError as error:
