@@ -15,6 +15,7 @@ import dpest
 from dpest import ANY, kernel, zoo
 from dpest.ask.declaration import as_mechanism
 from dpest.cli.check import check
+from dpest.errors import RefusedError
 from dpest.proofs import prove
 from dpest.proofs.certificates import sealed
 from dpest.proofs.rebuilding import differences
@@ -232,6 +233,16 @@ def test_a_proof_about_another_model_is_refused(tmp_path):
     assert told.return_value == 0
     assert told.output.startswith("model ")
     assert "valid" not in told.output
+
+
+@pytest.mark.parametrize("decorator", ["@leaky", "@np.vectorize", "@dpest.noise(2)", "@half(1)"])
+def test_a_source_with_a_decorator_that_is_no_declaration_is_not_rebuilt(decorator):
+    """The model is that of the bare function, and nobody knows what the decorator makes of it."""
+    certificate = dict(prove(laplace, adjacency="linf", length=1).certificate)
+    source = "@dpest.mechanism(adjacency='linf')\n" + certificate["source"]
+    assert differences({**certificate, "source": source}) == []
+    with pytest.raises(RefusedError, match="no declaration"):
+        differences({**certificate, "source": f"{decorator}\n{source}"})
 
 
 def test_emptied_releases_are_refused(tmp_path):
