@@ -126,6 +126,7 @@ class Campaign:
         self.first_look()
         try:
             proof, exact = "proof" in self.engines, "exact" in self.engines
+            pure = self.question.measure == Measure()
             if proof:
                 if self.question.measure != Measure():
                     self.prove_by_contributions()
@@ -143,7 +144,8 @@ class Campaign:
                 # infinite; with one that has no ray, that it is reached.
                 with self.pair_limit(4 * LOOK_SECONDS):
                     self.search_exactly(look=True)
-            if proof and not self.settled() and not self.claim_proved():
+            if proof and not self.settled() and (pure or not self.claim_proved()):
+                # Within a pure claim it still gives the ray along which its bound is approached.
                 self.prove((self.question.length,))
             if exact and not self.settled():
                 self.follow_rays()

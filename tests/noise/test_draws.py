@@ -115,10 +115,12 @@ def test_symbolic_scales_pass_through():
 
 def test_shift_costs():
     assert Laplace(0.1).shift_cost.rate == 10
-    assert Exponential(Fraction(1, 3)).shift_cost == noise.ShiftCost("one_sided", Fraction(3))
-    assert Gumbel(2).shift_cost == noise.ShiftCost("upward", Fraction(1, 2))
-    assert Gaussian(2).shift_cost == noise.ShiftCost("square", Fraction(1, 8))
-    assert DiscreteLaplace(4).shift_cost == noise.ShiftCost("absolute", Fraction(1, 4), True)
+    assert Exponential(Fraction(1, 3)).shift_cost == noise.ShiftCost(
+        "one_sided", Fraction(3), attained=True
+    )
+    assert Gumbel(2).shift_cost == noise.ShiftCost("upward", Fraction(1, 2), attained=True)
+    assert Gaussian(2).shift_cost == noise.ShiftCost("square", Fraction(1, 8), attained=True)
+    assert DiscreteLaplace(4).shift_cost == noise.ShiftCost("absolute", Fraction(1, 4), True, True)
     assert Uniform().shift_cost.kind == "none"
 
 

@@ -335,7 +335,10 @@ def selection(head: dict[str, Any], found: Selection, rule: str = "") -> dict[st
     own = {label(s) for s in found.own}
     return {
         **head,
-        "noises": {h: entry for h, entry in head["noises"].items() if h in own},
+        **{
+            part: {h: entry for h, entry in head[part].items() if h in own}
+            for part in ("noises", "bounds")
+        },
         "element": _terms(found.element),
         "gap": bool(found.problem.pin),
         **({"rule": rule} if rule else {}),

@@ -246,7 +246,10 @@ def _selected(question: Question, found: Graph, rated: Rates, lengths: tuple[int
     rule = found.rule or ("choice" if found.world.chosen else "")
     certificate = certified(lambda: certificates.selection(head, chosen, rule))
     model = _of_model(question, found, chosen.element)
-    lower = None if model is None else small_lower(model, epsilon, lengths)
+    lower = None
+    if model is not None:
+        # A certificate is of a function's own source, which a model stands for but doesn't have.
+        lower = small_lower(model, epsilon, lengths, certify=model is question)
     return concluded(
         question,
         replace(
@@ -274,14 +277,17 @@ def _of_model(question: Question, found: Graph, element: Form) -> Question | Non
 
 
 def small_lower(
-    question: Question, enough: Fraction | float, lengths: tuple[int, ...]
+    question: Question,
+    enough: Fraction | float,
+    lengths: tuple[int, ...],
+    certify: bool = True,
 ) -> Lower | None:
     """The best lower bound at a few small lengths; a bound for every length is at least that."""
     best: Lower | None = None
     for length in lengths:
         try:
             proof = with_either_input(
-                replace(question, length=length), lambda q: at_length(q, length)
+                replace(question, length=length), lambda q: at_length(q, length, certify)
             )
         except DpestError:
             continue

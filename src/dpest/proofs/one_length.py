@@ -61,7 +61,8 @@ def with_either_input(question: Question, ask: Callable[[Question], Proof]) -> P
             ) from error
 
 
-def at_length(question: Question, length: int) -> Proof:
+def at_length(question: Question, length: int, certify: bool = True) -> Proof:
+    """`certify=False`: for what is said from below alone, of a model that no source defines."""
     try:
         model = _model(question, length, _MOST_REGIONS)
         if len(model.leaves) > _MOST_REGIONS:
@@ -96,7 +97,7 @@ def at_length(question: Question, length: int) -> Proof:
     if rays_hold(question, rated.draws, found):
         lower = lower_bounds.from_regions(found, planned.alignments, planned.stuck, inputs, derived)
     certificate = None
-    if planned.cost is not None:
+    if planned.cost is not None and certify:
         head = head_of(
             question, "cells", planned.cost, length, model.noises, rated.draws, model.world
         )
