@@ -194,7 +194,7 @@ class Machine(Loops):
         if plain or _pure(function):
             deep = [a for a in (*arguments, *named.values()) if not is_plain(a)]
             if _pure(function) and all(_plain_list(a) for a in deep):
-                return natively(function, *map(to_native, arguments), **named)
+                return natively(function, *arguments, **named)
         name = getattr(function, "__name__", type(function).__name__)
         raise Unread(f"`{name}` is not known here, on values that are not plain")
 
@@ -326,7 +326,10 @@ class Machine(Loops):
             raise Unread("an index out of range") from None
         if np.ndim(chosen) == 0:
             return owner.cells[int(chosen)]
-        return Array(chosen.shape, [owner.cells[i] for i in chosen.ravel()])
+        found = [owner.cells[i] for i in chosen.ravel()]
+        if np.shares_memory(chosen, places):
+            return owner.view(chosen.shape, found)
+        return Array(chosen.shape, found)
 
     def at_place(self, owner: Any) -> Any:
         """x[i], where i goes through the places of the records."""
@@ -355,6 +358,7 @@ class Machine(Loops):
         elif isinstance(owner, Array) and is_plain(index):
             import numpy as np
 
+            _unshared(owner)
             places = np.arange(len(owner.cells)).reshape(owner.shape)
             try:
                 chosen = places[to_native(index)]
@@ -522,6 +526,11 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     return m.compare(op, a, b)
 
 
+def _unshared(array: Array) -> None:
+    if array.shared:
+        raise Unread("an array that is changed in place and may share its memory with another")
+
+
 def _inplace(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     a, b = uses
     if isinstance(a, Seq):
@@ -535,6 +544,7 @@ def _inplace(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     if isinstance(a, Array):
         if not isinstance(found, Array) or found.shape != a.shape:
             raise Unread("an array that changes its shape in place")
+        _unshared(a)
         integers = a.cells and all(isinstance(c, int) for c in a.cells)
         if integers and not all(isinstance(c, int) for c in found.cells):
             raise Unread("an array of integers that is changed to other numbers in place")
