@@ -17,6 +17,7 @@ from dpest.reading.contributions.values import (
     Array,
     Case,
     Combined,
+    Map,
     Rows,
     Seq,
     Truth,
@@ -109,12 +110,20 @@ def _arrays(value: Any) -> Iterator[Any]:
 
 
 def share(value: Any) -> None:
-    """From here on the arrays in a value may be those of another: they must not be changed."""
-    if isinstance(value, Array):
+    """From here on what a value holds may be held by another: it must not be changed."""
+    if isinstance(value, (Array, Seq, Map)):
+        if value.shared:
+            return
         value.shared = True
-    elif isinstance(value, (tuple, Seq)):
-        for v in value.items if isinstance(value, Seq) else value:
-            share(v)
+    inside = {tuple: tuple, Seq: lambda s: s.items, Map: lambda d: d.items.values()}
+    for v in inside.get(type(value), lambda _: ())(value):
+        share(v)
+
+
+def unshared(value: Any) -> None:
+    """Refuses a change in place of what may be held by another."""
+    if isinstance(value, (Array, Seq, Map)) and value.shared:
+        raise Unread("a change in place of what may be held, or seen, by another name")
 
 
 class Arithmetic(Choices):

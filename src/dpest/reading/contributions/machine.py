@@ -10,7 +10,13 @@ from typing import Any
 from dpest.reading.code.instructions import Code, Instruction
 from dpest.reading.code.refusal import NotLowered
 from dpest.reading.code.sources import lowered
-from dpest.reading.contributions.arithmetic import is_number, is_plain, natively, to_native
+from dpest.reading.contributions.arithmetic import (
+    is_number,
+    is_plain,
+    natively,
+    to_native,
+    unshared,
+)
 from dpest.reading.contributions.choices import Script
 from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Form, Terms, Unread
 from dpest.reading.contributions.loops import Loops
@@ -345,6 +351,7 @@ class Machine(Loops):
 
     def set_item(self, owner: Any, index: Any, value: Any) -> None:
         index = self.pinned(index)
+        unshared(owner)
         if isinstance(owner, Map) and not owner.frozen and not owner.open:
             if not is_plain(index):
                 self.put(owner, index, value)
@@ -358,7 +365,6 @@ class Machine(Loops):
         elif isinstance(owner, Array) and is_plain(index):
             import numpy as np
 
-            _unshared(owner)
             places = np.arange(len(owner.cells)).reshape(owner.shape)
             try:
                 chosen = places[to_native(index)]
@@ -526,13 +532,9 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     return m.compare(op, a, b)
 
 
-def _unshared(array: Array) -> None:
-    if array.shared:
-        raise Unread("an array that is changed in place and may share its memory with another")
-
-
 def _inplace(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     a, b = uses
+    unshared(a)
     if isinstance(a, Seq):
         if i.extra != "+" or a.rows is not None or a.bag:
             raise Unread("a list that is changed in place")
@@ -544,7 +546,6 @@ def _inplace(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     if isinstance(a, Array):
         if not isinstance(found, Array) or found.shape != a.shape:
             raise Unread("an array that changes its shape in place")
-        _unshared(a)
         integers = a.cells and all(isinstance(c, int) for c in a.cells)
         if integers and not all(isinstance(c, int) for c in found.cells):
             raise Unread("an array of integers that is changed to other numbers in place")

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpest.reading.contributions.arithmetic import is_number, is_plain, natively, to_native
+from dpest.reading.contributions.arithmetic import (
+    is_number,
+    is_plain,
+    natively,
+    to_native,
+    unshared,
+)
 from dpest.reading.contributions.forms import Form, Unread, number
 from dpest.reading.contributions.values import (
     Array,
@@ -787,6 +793,7 @@ class _Methods:
         if name == "copy" and not arguments and owner.rows is None and not owner.bag:
             return Seq(list(owner.items))
         if name == "extend" and len(arguments) == 1 and m.record is None and owner.rows is None:
+            unshared(owner)
             owner.items.extend(m.listed(arguments[0]))
             return None
         raise Unread(f"the method `{name}` of a list")

@@ -107,6 +107,7 @@ class Seq:
     items: list[Any] = field(default_factory=list)
     rows: Rows | None = None
     bag: bool = False
+    shared: bool = False  # held by every record's turn of a loop: not to be changed
 
 
 @dataclass(eq=False)
@@ -116,6 +117,7 @@ class Map:
     items: dict[Any, Any] = field(default_factory=dict)
     open: bool = False
     frozen: bool = False  # a record of the data
+    shared: bool = False  # as of a list
 
 
 @dataclass(eq=False)
