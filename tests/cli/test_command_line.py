@@ -51,7 +51,7 @@ def test_each_command_has_help_with_an_example(name):
     ("words", "says"),
     [
         (["audit", "missing.py:noisy"], "no file"),
-        (["audit", "good.py"], "name the function"),
+        (["audit", "good.py"], "name a function, as good.py:noisy"),
         (["audit", "good.py:nothing"], "it has: noisy, low"),
         (["audit", "good.py:number"], "not a function"),
         (["audit", "broken.py:noisy"], "broken.py:1: syntax error"),

@@ -7,6 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from dpest import cli
 from dpest.cli.convert import convert
 
 
@@ -39,7 +40,6 @@ def test_json():
         (("pure:eps", "--to", "zcdp"), "without values"),
     ],
 )
-def test_what_can_not_be_answered(arguments, message):
-    done = run(*arguments)
-    assert done.exit_code == 2
-    assert message in done.output
+def test_what_can_not_be_answered(arguments, message, capfd):
+    assert cli.run(["convert", *arguments]) == 2
+    assert message in capfd.readouterr().err

@@ -15,6 +15,7 @@ import dpest
 from dpest import ANY, kernel, zoo
 from dpest.ask.declaration import as_mechanism
 from dpest.cli.check import check
+from dpest.errors import RefusedError
 from dpest.proofs import prove
 from dpest.proofs.certificates import sealed
 from dpest.proofs.question import asked
@@ -217,20 +218,34 @@ def test_a_proof_about_another_model_is_refused(tmp_path):
     """A larger scale and a smaller ε is a true statement, but not about this source."""
     path = tmp_path / "forged.json"
     good = json.loads(json.dumps(prove(laplace, adjacency="linf:2", length=1).certificate))
-    told = check_file(good, path)
+    told = check_file(good, path, "--rebuild")
     assert told.return_value == 0
-    assert "built again from the source" in told.output
+    assert "valid " in told.output
 
     forged = json.loads(json.dumps(good).replace('["laplace", "2"]', '["laplace", "4"]'))
     forged["epsilon"] = "1/2"
     kernel.check(forged)
     assert "digest" in check_file(forged, path).output
-    told = check_file(sealed(forged), path)
+    told = check_file(sealed(forged), path, "--rebuild")
     assert told.return_value == 1
     assert "another model; different: noises" in told.output
+    told = check_file(sealed(forged), path)
+    assert told.return_value == 2
+    assert "compared with no program" in told.output
     told = check_file(sealed(forged), path, "--proof-only")
     assert told.return_value == 0
-    assert "only the proof was checked" in told.output
+    assert told.output.startswith("model ")
+    assert "valid" not in told.output
+
+
+@pytest.mark.parametrize("decorator", ["@leaky", "@np.vectorize", "@dpest.noise(2)", "@half(1)"])
+def test_a_source_with_a_decorator_that_is_no_declaration_is_not_rebuilt(decorator):
+    """The model is that of the bare function, and nobody knows what the decorator makes of it."""
+    certificate = dict(prove(laplace, adjacency="linf", length=1).certificate)
+    source = "@dpest.mechanism(adjacency='linf')\n" + certificate["source"]
+    assert differences({**certificate, "source": source}) == []
+    with pytest.raises(RefusedError, match="no declaration"):
+        differences({**certificate, "source": f"{decorator}\n{source}"})
 
 
 def test_emptied_releases_are_refused(tmp_path):

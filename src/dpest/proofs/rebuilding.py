@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from dpest.ask.adjacency import Adjacency, parse_adjacency
-from dpest.ask.declaration import Mechanism, as_mechanism
+from dpest.ask.declaration import Mechanism, as_mechanism, mechanism
 from dpest.ask.domains import ANY, Domain, finite, integers, reals
 from dpest.ask.tables import records
 from dpest.errors import DpestError, RefusedError
@@ -69,8 +70,8 @@ def compared(certificate: Mapping[str, Any], target: Any = None) -> Comparison:
     RefusedError says why a program can't be read again.
     """
     if target is None:
-        with _compiled(certificate) as function:
-            return _compared(certificate, as_mechanism(function))
+        with _compiled(certificate) as (function, bare):
+            return _compared({**certificate, "source": bare}, as_mechanism(function))
     mechanism = as_mechanism(target)
     try:
         return _compared(certificate, mechanism)
@@ -294,8 +295,12 @@ def _parameters(certificate: Mapping[str, Any], mechanism: Mechanism) -> dict[st
 
 
 @contextlib.contextmanager
-def _compiled(certificate: Mapping[str, Any]) -> Iterator[Callable[..., Any]]:
-    """The function of the certificate's source, without its decorators, in a file of its own."""
+def _compiled(certificate: Mapping[str, Any]) -> Iterator[tuple[Callable[..., Any], str]]:
+    """The function of the certificate's source, in a file of its own, and what the file says.
+
+    A declaration is left out, as it changes nothing; what another decorator makes of the function
+    is not what is compared, so that it is refused.
+    """
     source = certificate["source"]
     try:
         tree = ast.parse(source)
@@ -306,6 +311,12 @@ def _compiled(certificate: Mapping[str, Any]) -> Iterator[Callable[..., Any]]:
     definition = tree.body[0]
     text = "\n".join(source.splitlines()[definition.lineno - 1 :]) + "\n"
     names = _names(certificate)
+    for decorator in definition.decorator_list:
+        if not _declares(decorator, names):
+            raise RefusedError(
+                f"the source has a decorator that is no declaration (@{ast.unparse(decorator)}): "
+                "give the function (--against)"
+            )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "certified_source.py"
         path.write_text(text)
@@ -313,13 +324,24 @@ def _compiled(certificate: Mapping[str, Any]) -> Iterator[Callable[..., Any]]:
         try:
             exec(compile(text, str(path), "exec", dont_inherit=True), names)
             function = names[definition.name]
-            yield function
+            yield function, text
         except DpestError as error:
             raise RefusedError(f"the source can't be read again: {error}") from None
         except NameError as error:
             raise RefusedError(
                 f"the source needs names of its module ({error}): give the function (--against)"
             ) from None
+
+
+def _declares(decorator: ast.expr, names: Mapping[str, Any]) -> bool:
+    """Whether it is a call of `dpest.mechanism`, under whatever name. Nothing is executed."""
+    if not isinstance(decorator, ast.Call):
+        return False
+    called = decorator.func
+    if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
+        holder = names.get(called.value.id)
+        return isinstance(holder, ModuleType) and vars(holder).get(called.attr) is mechanism
+    return isinstance(called, ast.Name) and names.get(called.id) is mechanism
 
 
 def _names(certificate: Mapping[str, Any]) -> dict[str, Any]:
@@ -338,6 +360,7 @@ def _names(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "random": random,
         "dpest": dpest,
         "noise": noise,
+        "mechanism": mechanism,
         "Fraction": Fraction,
     }
     module = certificate.get("module")
