@@ -138,9 +138,35 @@ def a_special_length(x, rng, *, eps=1.0):
     return sum(np.clip(v, 0, 1) for v in x) + rng.laplace(scale=1 / eps)
 
 
-@pytest.mark.parametrize("adjacency", [ADD, "replace_one"])
-def test_a_length_that_is_looked_at_is_no_unknown_length(adjacency):
-    assert prove(a_special_length, adjacency=adjacency).status == "unknown"
+def test_a_length_that_is_looked_at_is_no_unknown_length():
+    assert prove(a_special_length, adjacency=ADD).status == "unknown"
+
+
+def less_noise_at_seven(x, rng, *, eps=1.0):
+    scale = 0.25 / eps if len(x) == 7 else 1 / eps
+    return sum(np.clip(v, 0, 1) for v in x) + rng.laplace(scale=scale)
+
+
+def no_noise_at_seven(x, rng, *, eps=1.0):
+    if len(x) == 7:
+        return sum(np.clip(v, 0, 1) for v in x)
+    return sum(np.clip(v, 0, 1) for v in x) + rng.laplace(scale=1 / eps)
+
+
+@pytest.mark.parametrize(("function", "bound"), [(a_special_length, 1), (less_noise_at_seven, 4)])
+def test_a_length_that_neighbours_share_may_decide(function, bound):
+    """Where a record is replaced, the length is public: each of its ways has its own bound."""
+    proof = prove(function, adjacency="replace_one")
+    assert (proof.length, proof.epsilon, proof.method) == (ANY, bound, "contributions")
+    worst = 0.0
+    for rest in ([], [0.5, 2], [3, 0, 1, -1, 0.5, 2]):
+        loss = dpest.exact(function, [0, *rest], [1, *rest], adjacency="replace_one")
+        worst = max(worst, loss.epsilon)
+    assert worst == pytest.approx(bound)
+
+
+def test_a_length_without_noise_is_not_proved():
+    assert prove(no_noise_at_seven, adjacency="replace_one").certificate is None
 
 
 def _share(person, cap):

@@ -18,7 +18,10 @@ from dpest.cli.check import check
 from dpest.errors import RefusedError
 from dpest.proofs import prove
 from dpest.proofs.certificates import sealed
+from dpest.proofs.question import asked
 from dpest.proofs.rebuilding import differences
+from dpest.reading.contributions.forms import Unread
+from dpest.reading.contributions.reading import Column, Data, read
 from proofs import proof_mechanisms as m
 
 
@@ -357,11 +360,114 @@ def one_list_two_names(x, rng, *, eps=1.0):
     return a[0] + rng.laplace(scale=1 / eps)
 
 
+@pytest.mark.parametrize("adjacency", ["replace_one", "add_remove_one"])
+def test_one_list_of_two_names_is_one_list(adjacency):
+    """A record above 1 adds 2 to it. The reader of what one record adds follows that."""
+    domain = dpest.integers(ANY, 0, 3)
+    proof = prove(one_list_two_names, adjacency=adjacency, domain=domain)
+    assert (proof.length, proof.epsilon) == (ANY, 2)
+    pairs = [([0], [2]), ([3, 1], [3, 3])]
+    if adjacency == "add_remove_one":
+        pairs = [([], [2]), ([3, 1], [3, 1, 3])]
+    for x, x2 in pairs:
+        loss = dpest.exact(one_list_two_names, x, x2, adjacency=adjacency).epsilon
+        assert loss == pytest.approx(2)
+
+
 def sum_with_an_option(x, rng, *, eps=1.0):
     return np.sum(np.clip(x, 0, 1), initial=0, where=False) + rng.laplace(scale=1 / eps)
 
 
-@pytest.mark.parametrize("function", [one_list_two_names, sum_with_an_option])
+def a_slice(x, rng, *, eps=1.0):
+    a = np.zeros(2)
+    b = a[:1]
+    for v in x:
+        a[0] += 1 if v > 1 else 0
+        b[0] += 1 if v > 1 else 0
+    return a[0] + rng.laplace(scale=1 / eps)
+
+
+def a_row(x, rng, *, eps=1.0):
+    a = np.zeros((2, 2))
+    b = a[0]
+    for v in x:
+        a[0, 1] += 1 if v > 1 else 0
+        b[1] += 1 if v > 1 else 0
+    return a[0, 1] + rng.laplace(scale=1 / eps)
+
+
+def a_transpose(x, rng, *, eps=1.0):
+    a = np.zeros((2, 2))
+    b = a.T
+    for v in x:
+        a[0, 1] += 1 if v > 1 else 0
+        b[1, 0] += 1 if v > 1 else 0
+    return a[0, 1] + rng.laplace(scale=1 / eps)
+
+
+def raveled(x, rng, *, eps=1.0):
+    a = np.zeros((1, 2))
+    b = np.ravel(a)
+    for v in x:
+        a[0, 0] += 1 if v > 1 else 0
+        b[0] += 1 if v > 1 else 0
+    return a[0, 0] + rng.laplace(scale=1 / eps)
+
+
+def filled(x, rng, *, eps=1.0):
+    a = np.ones(1)
+    np.copyto(a, 5.0)
+    for v in x:
+        a[0] += 1 if v > 1 else 0
+    return a[0] * a[0] + rng.laplace(scale=1 / eps)
+
+
+def rows_in_a_loop(x, rng, *, eps=1.0):
+    a = np.zeros((1, 1))
+    for row in a:
+        for v in x:
+            row[0] += 1 if v > 1 else 0
+            a[0, 0] += 1 if v > 1 else 0
+    return a[0, 0] + rng.laplace(scale=1 / eps)
+
+
+def lists_of_the_records(x, rng, *, eps=1.0):
+    rows = [[v, 0] for v in x]
+    for r in rows:
+        r[1] += 1 if r[0] > 1 else 0
+    return sum(r[1] for r in rows) + rng.laplace(scale=1 / eps)
+
+
+VIEWS = [a_slice, a_row, a_transpose, raveled, filled, rows_in_a_loop, lists_of_the_records]
+
+
+@pytest.mark.parametrize("function", VIEWS)
+def test_a_view_that_is_changed_is_refused_by_the_reader(function):
+    """A view was read as a copy, and only the runs showed it: a rare case would not be run."""
+    domain = dpest.integers(ANY, 0, 3)
+    question = asked(function, "replace_one", ANY, None, None, domain, None, None)
+    data = Data((Column(None, Fraction(0), Fraction(3), True),), question.form, True)
+    with pytest.raises(Unread, match=r"in place|changes what it is given"):
+        read(function, {"eps": 1.0}, data)
+    assert prove(function, adjacency="replace_one", domain=domain).certificate is None
+
+
+def a_copy(x, rng, *, eps=1.0):
+    a = np.zeros(1)
+    b = np.array(a)
+    for v in x:
+        a[0] += 1 if v > 1 else 0
+        b[0] -= 1 if v > 1 else 0
+    return a[0] + rng.laplace(scale=1 / eps)
+
+
+def test_a_copy_is_another_array():
+    """It was read as the array itself: what is taken from it would be taken from both."""
+    proof = prove(a_copy, adjacency="replace_one", domain=dpest.integers(ANY, 0, 3))
+    assert proof.epsilon == 1
+
+
+@pytest.mark.parametrize("function", [sum_with_an_option])
 @pytest.mark.parametrize("adjacency", ["replace_one", "add_remove_one"])
 def test_what_is_not_followed_is_refused_and_not_dropped(function, adjacency):
     """Not by the conformance run: the model is never made."""

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -217,7 +218,7 @@ class Proof:
             unit = f"·{self.unit}" + (f"^{self.power}" if self.power != 1 else "")
         bound = str(self.bound)
         if len(bound) > 24:
-            bound = f"{self.value():.12g}"
+            bound = _rounded_up(self.bound)
         at = f" at δ = {self.measure.delta!r}" if self.measure.delta else ""
         return f"{name} ≤ {bound}{unit}{at}"
 
@@ -255,6 +256,12 @@ class Proof:
 
     def __str__(self) -> str:
         return self.summary()
+
+
+def _rounded_up(value: Fraction) -> str:
+    """At least the value, in twelve digits: what is printed is proved too."""
+    with localcontext(prec=12, rounding=ROUND_CEILING):
+        return f"{float(Decimal(value.numerator) / Decimal(value.denominator)):.12g}"
 
 
 def shown(value: Fraction | float | None, unit: str | None) -> str:

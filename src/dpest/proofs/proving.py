@@ -75,7 +75,7 @@ def prove(
     proof = _by_contributions(question, first=True) if by_contributions else None
     if proof is None:
         proof = prove_question(question, fallback_length)
-        if proof.bound is None and proof.exponential is None and by_contributions:
+        if by_contributions and _wanting(question, proof):
             proof = _by_contributions(question, first=False) or proof
     if proof.bound is not None and (where := _overflows(question)) is not None:
         proof = unknown(question, f"it overflows on the input {where}, which the domain admits")
@@ -104,15 +104,27 @@ def _overflows(question: Question) -> str | None:
     return None
 
 
+def _wanting(question: Question, proof: Proof) -> bool:
+    """Whether another proof may say more: there is no bound, or it doesn't give a claim of ρ."""
+    if proof.bound is None:
+        return proof.exponential is None
+    if proof.measure.kind != "zcdp" or question.claim is None:
+        return False
+    return not proof.proved or (question.length is ANY and proof.length is not ANY)
+
+
 def _by_contributions(question: Question, first: bool) -> Proof | None:
-    """By what one record adds: first for claims other than pure ε, last for all others."""
+    """By what one record adds: last for claims of pure ε and of ρ, first for all others.
+
+    Those have proofs for every value of the unit, which say more than one for its value alone.
+    """
     try:
         claim = question.claim
         said = None if claim is None else claim.resolve(question.mechanism.all_params)
         measure, limit = measured(said)
     except (DpestError, KeyError, TypeError, ValueError):
         return None
-    if first == (measure == EPSILON):
+    if first == (measure == EPSILON or measure.kind == "zcdp"):
         return None
     tried = [measure] if limit is not None else [measure, Measure("gdp"), Measure(delta=_DELTA)]
     try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+import pickle
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,7 @@ from dpest.reading.contributions.values import (
     Array,
     Case,
     Combined,
+    Map,
     Rows,
     Seq,
     Truth,
@@ -78,15 +80,50 @@ def from_native(value: Any) -> Any:
 
 
 def natively(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """A call on plain values; what raises ends the reading."""
+    """A call on plain values; what raises, or changes what it is given, ends the reading."""
+    native = [to_native(v) for v in arguments]
+    options = {k: to_native(v) for k, v in named.items()}
+    given = [v for v in (*native, *options.values()) if isinstance(v, (np.ndarray, list, tuple))]
     try:
+        before = pickle.dumps(given) if given else b""
         with np.errstate(all="ignore"):
-            found = function(
-                *map(to_native, arguments), **{k: to_native(v) for k, v in named.items()}
-            )
+            found = function(*native, **options)
+        after = pickle.dumps(given) if given else b""
     except Exception as error:
         raise Unread(f"a call that raises {type(error).__name__}: {error}") from None
-    return from_native(found)
+    if before != after:
+        raise Unread("a call that changes what it is given")
+    result = from_native(found)
+    inside = list(_arrays(given))
+    if any(np.shares_memory(a, b) for a in _arrays(found) for b in inside):
+        share((*arguments, *named.values(), result))
+    return result
+
+
+def _arrays(value: Any) -> Iterator[Any]:
+    """The arrays of NumPy in a value."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            yield from _arrays(v)
+
+
+def share(value: Any) -> None:
+    """From here on what a value holds may be held by another: it must not be changed."""
+    if isinstance(value, (Array, Seq, Map)):
+        if value.shared:
+            return
+        value.shared = True
+    inside = {tuple: tuple, Seq: lambda s: s.items, Map: lambda d: d.items.values()}
+    for v in inside.get(type(value), lambda _: ())(value):
+        share(v)
+
+
+def unshared(value: Any) -> None:
+    """Refuses a change in place of what may be held by another."""
+    if isinstance(value, (Array, Seq, Map)) and value.shared:
+        raise Unread("a change in place of what may be held, or seen, by another name")
 
 
 class Arithmetic(Choices):

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpest.reading.code.instructions import Code, Instruction, successors
-from dpest.reading.contributions.arithmetic import is_number, is_plain
+from dpest.reading.contributions.arithmetic import is_number, is_plain, share, unshared
 from dpest.reading.contributions.choices import Script, ways
 from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Unread, form_of
 from dpest.reading.contributions.ledger import Gate, Recording
@@ -244,6 +244,7 @@ class Loops(Recording):
         head = frame.pc
         frame.pc = head + 1
         self.outer = set(start.kept)
+        share(element)  # what is changed in one record's turn would be seen in another's
         if instruction.dst is not None:
             frame.registers[instruction.dst] = element
         self.appended = {}
@@ -315,6 +316,7 @@ class Loops(Recording):
         """list.append, and what a generator hands out."""
         if not isinstance(seq, Seq) or seq.rows is not None or seq.bag:
             raise Unread("an entry that is put into a list of the data")
+        unshared(seq)
         if self.record is not None or self.key is not None:
             if self.appended is None:
                 raise Unread("a list that grows with the data")

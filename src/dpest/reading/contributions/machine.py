@@ -10,7 +10,13 @@ from typing import Any
 from dpest.reading.code.instructions import Code, Instruction
 from dpest.reading.code.refusal import NotLowered
 from dpest.reading.code.sources import lowered
-from dpest.reading.contributions.arithmetic import is_number, is_plain, natively, to_native
+from dpest.reading.contributions.arithmetic import (
+    is_number,
+    is_plain,
+    natively,
+    to_native,
+    unshared,
+)
 from dpest.reading.contributions.choices import Script
 from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Form, Terms, Unread
 from dpest.reading.contributions.loops import Loops
@@ -194,7 +200,7 @@ class Machine(Loops):
         if plain or _pure(function):
             deep = [a for a in (*arguments, *named.values()) if not is_plain(a)]
             if _pure(function) and all(_plain_list(a) for a in deep):
-                return natively(function, *map(to_native, arguments), **named)
+                return natively(function, *arguments, **named)
         name = getattr(function, "__name__", type(function).__name__)
         raise Unread(f"`{name}` is not known here, on values that are not plain")
 
@@ -326,7 +332,10 @@ class Machine(Loops):
             raise Unread("an index out of range") from None
         if np.ndim(chosen) == 0:
             return owner.cells[int(chosen)]
-        return Array(chosen.shape, [owner.cells[i] for i in chosen.ravel()])
+        found = [owner.cells[i] for i in chosen.ravel()]
+        if np.shares_memory(chosen, places):
+            return owner.view(chosen.shape, found)
+        return Array(chosen.shape, found)
 
     def at_place(self, owner: Any) -> Any:
         """x[i], where i goes through the places of the records."""
@@ -342,6 +351,7 @@ class Machine(Loops):
 
     def set_item(self, owner: Any, index: Any, value: Any) -> None:
         index = self.pinned(index)
+        unshared(owner)
         if isinstance(owner, Map) and not owner.frozen and not owner.open:
             if not is_plain(index):
                 self.put(owner, index, value)
@@ -524,6 +534,7 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
 
 def _inplace(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     a, b = uses
+    unshared(a)
     if isinstance(a, Seq):
         if i.extra != "+" or a.rows is not None or a.bag:
             raise Unread("a list that is changed in place")

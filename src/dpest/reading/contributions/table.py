@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpest.reading.contributions.arithmetic import is_number, is_plain, natively, to_native
+from dpest.reading.contributions.arithmetic import (
+    is_number,
+    is_plain,
+    natively,
+    to_native,
+    unshared,
+)
 from dpest.reading.contributions.forms import Form, Unread, number
 from dpest.reading.contributions.values import (
     Array,
@@ -390,10 +396,21 @@ def _clipped(m: Machine, value: Any, low: Any, high: Any) -> Any:
     return m.elementwise(m.clip, value, *ends)
 
 
-@entry(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.atleast_1d)
+@entry(np.array)
+def _new_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    value, dtype, copied = _given(arguments, named, "x", "dtype", "copy", dtype=None, copy=True)
+    _float_type(dtype)
+    if isinstance(value, Array):
+        return m.array(value) if copied is True else value.view(value.shape, list(value.cells))
+    return _array(m, value)
+
+
+@entry(np.asarray, np.asanyarray, np.ascontiguousarray, np.atleast_1d)
 def _as_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, dtype, _ = _given(arguments, named, "x", "dtype", "copy", dtype=None, copy=None)
     _float_type(dtype)
+    if isinstance(value, Array):
+        return value.view(value.shape, list(value.cells))
     return _array(m, value)
 
 
@@ -711,7 +728,8 @@ class _Methods:
                 if len(owner.shape) != 2:
                     return owner
                 n, k = owner.shape
-                return Array((k, n), [owner.cells[i * k + j] for j in range(k) for i in range(n)])
+                moved = [owner.cells[i * k + j] for j in range(k) for i in range(n)]
+                return owner.view((k, n), moved)
         return Bound(owner, name)
 
     def call(
@@ -775,6 +793,7 @@ class _Methods:
         if name == "copy" and not arguments and owner.rows is None and not owner.bag:
             return Seq(list(owner.items))
         if name == "extend" and len(arguments) == 1 and m.record is None and owner.rows is None:
+            unshared(owner)
             owner.items.extend(m.listed(arguments[0]))
             return None
         raise Unread(f"the method `{name}` of a list")

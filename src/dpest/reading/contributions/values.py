@@ -107,6 +107,7 @@ class Seq:
     items: list[Any] = field(default_factory=list)
     rows: Rows | None = None
     bag: bool = False
+    shared: bool = False  # held by every record's turn of a loop: not to be changed
 
 
 @dataclass(eq=False)
@@ -116,21 +117,33 @@ class Map:
     items: dict[Any, Any] = field(default_factory=dict)
     open: bool = False
     frozen: bool = False  # a record of the data
+    shared: bool = False  # as of a list
 
 
 @dataclass(eq=False)
 class Array:
-    """A small array: a shape, and its entries in a row."""
+    """A small array: a shape, and its entries in a row.
+
+    NumPy's views are copies here, so an array that has one, or is one, must not be changed in
+    place: it is `shared`.
+    """
 
     shape: tuple[int, ...]
     cells: list[Any]
+    shared: bool = False
+
+    def view(self, shape: tuple[int, ...], cells: list[Any]) -> Array:
+        """Some of these entries, in the same memory."""
+        self.shared = True
+        return Array(shape, cells, shared=True)
 
     def rows(self) -> list[Any]:
         if len(self.shape) == 1:
             return list(self.cells)
         size = len(self.cells) // self.shape[0] if self.shape[0] else 0
         rest = self.shape[1:]
-        return [Array(rest, self.cells[i * size : (i + 1) * size]) for i in range(self.shape[0])]
+        parts = (self.cells[i * size : (i + 1) * size] for i in range(self.shape[0]))
+        return [self.view(rest, part) for part in parts]
 
     def map(self, function: Callable[[Any], Any]) -> Array:
         return Array(self.shape, [function(c) for c in self.cells])
