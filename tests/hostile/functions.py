@@ -44,10 +44,13 @@ def ends(status, says="", seconds=None):
 
 
 def noise(x, rng=None):
-    """Noise that dpest can read; without `rng`, noise that it can only run."""
+    """Noise that dpest can read; without `rng`, noise that it can only run.
+
+    The latter is rounded: the low bits of its doubles would give x away, which is status 1.
+    """
     if rng is not None:
         return x[0] + rng.laplace(scale=2.0)
-    return x[0] + random.expovariate(0.5) - random.expovariate(0.5)
+    return round(64 * (x[0] + random.expovariate(0.5) - random.expovariate(0.5))) / 64
 
 
 def little_noise(x, rng=None):

@@ -193,6 +193,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+# JAX, which other tests load, warns of every fork.
+@pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")
 def test_command_lines(folder: Path) -> None:
     for name in ("dpest.auditing", "dpest.distributions.engine", "dpest.proofs"):
         importlib.import_module(name)  # once, and not in each of the processes

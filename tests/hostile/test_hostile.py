@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import importlib.util
-import io
 import json
-import multiprocessing
 import os
+import subprocess
 import sys
-import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,17 +16,6 @@ import pytest
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes of their own")
 
 HERE = Path(__file__).parent
-QUESTION = ["--epsilon", "0.5", "--adjacency", "l1", "--length", "1", "--memory-limit", "600MB"]
-# Loaded once, before the process is copied: what an audit would load for each function anew.
-WARM = (
-    "dpest.auditing",
-    "dpest.attacks.power",
-    "dpest.attacks.sequential",
-    "dpest.attacks.sniper",
-    "dpest.distributions.engine",
-    "dpest.proofs",
-    "dpest.report.text",
-)
 
 
 class Case(NamedTuple):
@@ -69,20 +54,17 @@ def cases(folder: Path) -> dict[str, Case]:
     return found
 
 
-def ask(case: Case, folder: Path) -> Answer:
-    """The answer of the command line, in a folder that must stay empty."""
-    from dpest.cli import run
-
-    folder.mkdir()
-    os.chdir(folder)
-    limit = ["--time-limit", "1" if case.hangs else "30"]
-    budget = ["--budget", "1000runs" if case.status == 0 else "3000runs"]
-    out, err = io.StringIO(), io.StringIO()
-    started = time.monotonic()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = run(["audit", case.target, *QUESTION, *limit, *budget, "--json", "-"])
-    seconds = time.monotonic() - started
-    return Answer(status, out.getvalue(), err.getvalue(), seconds, os.getcwd())
+def answers_to(asked: list[tuple[Case, Path]]) -> list[Answer]:
+    """The command line's answers, from processes that have loaded nothing but dpest."""
+    words = [[case.target, case.status, case.hangs, str(folder)] for case, folder in asked]
+    done = subprocess.run(
+        [sys.executable, str(HERE / "asking.py")],
+        input=json.dumps(words),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return [Answer(*answer) for answer in json.loads(done.stdout)]
 
 
 def wrong(name: str, case: Case, answer: Answer, folder: Path) -> list[str]:
@@ -115,8 +97,6 @@ def test_the_zoo_is_large():
 
 
 def test_every_answer_is_right(tmp_path):
-    for name in WARM:
-        importlib.import_module(name)
     sources = tmp_path / "sources"
     sources.mkdir()
     all_cases = cases(sources)
@@ -124,15 +104,7 @@ def test_every_answer_is_right(tmp_path):
     folders = {name: tmp_path / str(i) for i, name in enumerate(all_cases)}
     # Those that hang come first, and all at once: they take time, but no computing.
     names = sorted(all_cases, key=lambda name: not all_cases[name].hangs)
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(8, mp_context=context) as pool:
-        answers = dict(
-            zip(
-                names,
-                pool.map(ask, [all_cases[n] for n in names], [folders[n] for n in names]),
-                strict=True,
-            )
-        )
+    answers = dict(zip(names, answers_to([(all_cases[n], folders[n]) for n in names]), strict=True))
     problems = [
         line
         for name in names

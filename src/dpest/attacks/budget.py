@@ -84,9 +84,10 @@ class Meter:
         if self.budget.runs is not None:
             size = min(size, self.budget.runs - self.runs)
         if self.budget.seconds is not None:
-            left = self.budget.seconds - self.seconds
+            spent = self.seconds
+            left = self.budget.seconds - spent
             if left <= 0:
                 return 0
-            if self.runs:
-                size = min(size, math.floor(left * self.runs / self.seconds))
+            if self.runs and spent > 0:  # a clock may stand still between two looks
+                size = min(size, math.floor(left * self.runs / spent))
         return max(size, 0)

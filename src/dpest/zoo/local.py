@@ -45,7 +45,7 @@ def KaryRandomizedResponse(x, rng, *, eps=1.0, k=4):
     """Say the truth, or one of the k - 1 other answers."""
     if rng.random() < math.exp(eps) / (math.exp(eps) + k - 1):
         return x
-    other = rng.integers(k - 1)
+    other = int(rng.integers(k - 1))  # x is a plain int: a receiver could tell NumPy's from it
     return other + 1 if other >= x else other
 
 

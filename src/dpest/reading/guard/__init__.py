@@ -30,9 +30,20 @@ def findings(mechanism: Any, form: str = "list") -> tuple[Finding, ...]:
         return kept[1]
     if len(_known) >= _MOST_KEPT:
         _known.clear()
-    found = tuple(Inspection(target.function, params, form).found)
+    found = _inspected(target, params, form)
     _known[key] = (target.function, found)
     return found
+
+
+def _inspected(target: Mechanism, params: Mapping[str, Any], form: str) -> tuple[Finding, ...]:
+    """The inspection's findings; code that it fails on is code that it does not know."""
+    try:
+        return tuple(Inspection(target.function, params, form).found)
+    except Exception as error:
+        what = f"code that can't be inspected ({type(error).__name__}: {error})"
+        code = getattr(target.function, "__code__", None)
+        where = f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+        return (Finding(where, what, "write it more plainly", None),)
 
 
 def _shape(params: Mapping[str, Any]) -> Any:

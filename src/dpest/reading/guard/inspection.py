@@ -69,6 +69,7 @@ class Inspection:
         self.found: dict[Finding, None] = {}
         self.missing: list[Finding] = []
         self.unit: Unit
+        self.calling: Any = None  # the mechanism itself, while it is called from outside
         for _ in range(_ROUNDS):
             if not self.news:
                 break
@@ -92,7 +93,9 @@ class Inspection:
         )
         rng = Value("rng", frozenset({"noise"}))
         named = {name: self._parameter(value) for name, value in params.items()}
+        self.calling = function
         self._call_object(None, function, [data], {"rng": rng, **named}, NOTHING)
+        self.calling = None
 
     def _parameter(self, value: Any) -> Value:
         if isinstance(value, bool) or value is None or isinstance(value, (str, bytes)):
@@ -143,7 +146,10 @@ class Inspection:
         advice: str = _PLAIN,
         touches: frozenset[str] | None = None,
     ) -> None:
-        where = f"{self.unit.file}:{getattr(node, 'lineno', self.unit.node.lineno)}"
+        if self.calling is not None:  # no line of the user's calls it
+            where = _defined_at(self.calling)
+        else:
+            where = f"{self.unit.file}:{getattr(node, 'lineno', self.unit.node.lineno)}"
         self._note_at(where, operation, advice, touches)
 
     def _note_at(
@@ -357,9 +363,7 @@ class Inspection:
         if isinstance(place, ast.Call):
             self.note(place, what, advice)
             return
-        code = getattr(getattr(thing, "__wrapped__", thing), "__code__", None)
-        where = f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
-        self._note_at(where, what, advice, None)
+        self._note_at(_defined_at(thing), what, advice, None)
 
     def _instance(self, thing: Any) -> Value:
         """An object that exists before the call; its class is read."""
@@ -1443,6 +1447,11 @@ class _Opaque:
 
     def __hash__(self) -> int:
         return id(self.thing)
+
+
+def _defined_at(thing: Any) -> str:
+    code = getattr(getattr(thing, "__wrapped__", thing), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
 
 
 def _joined(values: Sequence[Value]) -> Value:

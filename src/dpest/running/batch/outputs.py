@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dpest.running.batch.patches import FillableArray
 from dpest.running.batch.reading import Reading
 from dpest.running.batch.rows import Rows
 from dpest.running.batch.values import Batched, NeedsScalar
@@ -62,7 +63,7 @@ def _flatten(reading: Reading, value: Any, leaves: list[Any]) -> Skeleton:
         return shape._replace(parts=parts)
     if type(value) in (set, frozenset):
         value = type(value)(_hashed(reading, element) for element in value)
-    if type(value) is np.ndarray:
+    if type(value) in (np.ndarray, FillableArray):  # a plain run has NumPy's own for both
         if value.dtype == object:
             if value.ndim == 0:
                 return _flatten(reading, value.item(), leaves)

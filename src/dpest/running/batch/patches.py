@@ -212,7 +212,8 @@ def _filled(original: Callable[..., Any]) -> Callable[..., Any]:
             return made
         args = tuple(np.empty(a.shape) if isinstance(a, Batched) else a for a in args)
         made = original(*_without_fillable(args), **options)
-        return made.astype(object).view(FillableArray) if made.dtype.kind == "f" else made
+        # Elements are held as float64: an array of float32 would round them.
+        return made.astype(object).view(FillableArray) if made.dtype == np.float64 else made
 
     return make
 
