@@ -11,15 +11,18 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from scipy import special
+
 from dpest.ask.declaration import Mechanism
 from dpest.attacks.demonstration.script import script
 from dpest.attacks.statdp.detection import Found, SecondLook, oriented, search
 from dpest.attacks.statdp.laboratory import Case, Laboratory
 from dpest.evidence import LEVEL, Demonstration
 from dpest.running.samples import Samples
+from dpest.stats import binomial, clopper_pearson
 
-# Quantiles of the normal distribution: for the level, and for missing it once in ten thousand.
-_Z_LEVEL, _Z_MISSED = 3.1, 3.8
+# The chance that a count is worse than planned for, on each side.
+_MISSED = 1e-4
 # Runs a side of the search: as many as it takes to see an excess.
 _RUNS = (20_000, 200_000, 1_000_000)
 _CAUTION = 2.0
@@ -27,28 +30,54 @@ _LEAST, _MOST = 200, 20_000_000
 
 
 def runs_to_refute(p: float, q: float, epsilon: float, delta: float) -> float:
-    """Runs a side after which the excess p − e^ε·q − δ is seen at LEVEL, nearly always."""
-    excess = p - math.exp(epsilon) * q - delta
-    if excess <= 0:
+    """Runs a side after which the script's exact test is below LEVEL, nearly always.
+
+    The event has the chances p and q. Both counts are taken at their unlucky ends, which one script
+    in ten thousand exceeds, each; the test of those counts must still refute.
+    """
+    if p - math.exp(epsilon) * q - delta <= 0:
         return math.inf
-    first, second = _scatters(p, q, epsilon)
-    # With a δ the two chances are tested against a number between them, each on its own.
-    scatter = first + second if delta else math.hypot(first, second)
-    # Where the event is all but certain to tell, the exact test still needs a few hits.
-    few = (math.log(1 / LEVEL) + _Z_MISSED**2) / max(p, 1e-12) / max(1 - delta / p, 1e-3)
-    return max(((_Z_LEVEL + _Z_MISSED) * scatter / excess) ** 2, few)
+    low, high = 0, _LEAST
+    while not _refutes(p, q, epsilon, delta, high):
+        low, high = high, 2 * high
+        if high > 2 * _MOST:
+            return math.inf
+    while high - low > high // 50 + 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _refutes(p, q, epsilon, delta, middle) else (middle, high)
+    return high
 
 
-def _scatters(p: float, q: float, epsilon: float) -> tuple[float, float]:
-    """The standard deviations that one run adds to p and to e^ε·q."""
-    return math.sqrt(p * (1 - p)), math.exp(epsilon) * math.sqrt(q * (1 - q))
+def _unlucky(p: float, q: float, runs: int) -> tuple[int, int]:
+    """Too few hits on the first input and too many on the second, each once in 1/_MISSED."""
+    first = int(special.bdtrik(_MISSED, runs, p)) if p < 1 else runs
+    second = math.ceil(special.bdtrik(1 - _MISSED, runs, q)) if q > 0 else 0
+    return max(first, 0), min(second, runs)
 
 
-def middle_of(p: float, q: float, epsilon: float, delta: float) -> float:
-    """A chance for the second input between q and what p allows, equally far in sigmas."""
-    first, second = _scatters(p, max(q, 1e-9), epsilon)
-    excess = p - math.exp(epsilon) * q - delta
-    return q + excess * math.exp(-epsilon) * second / max(first + second, 1e-300)
+def _refutes(p: float, q: float, epsilon: float, delta: float, runs: int) -> bool:
+    """Does the script's test refute the claim at the unlucky counts?"""
+    if delta:
+        low, high = _between(p, q, epsilon, delta, runs)
+        return low < high
+    first, second = _unlucky(p, q, runs)
+    if not first:
+        return False
+    from_first = math.exp(epsilon) / (1 + math.exp(epsilon))
+    return float(binomial.upper_tail(first, first + second, from_first)) < LEVEL
+
+
+def _between(p: float, q: float, epsilon: float, delta: float, runs: int) -> tuple[float, float]:
+    """The chances on the second input that both unlucky counts refute, from either side."""
+    first, second = _unlucky(p, q, runs)
+    low = float(clopper_pearson.upper(second, runs, LEVEL))
+    high = (float(clopper_pearson.lower(first, runs, LEVEL)) - delta) * math.exp(-epsilon)
+    return low, high
+
+
+def middle_of(p: float, q: float, epsilon: float, delta: float, runs: int) -> float:
+    """A chance for the second input that the counts refute from both sides."""
+    return sum(_between(p, q, epsilon, delta, runs)) / 2
 
 
 class _Plan(NamedTuple):
@@ -89,7 +118,7 @@ def demonstrate(
         return None
     count = _round_up(max(best.needed, _LEAST))
     case, event = best.found.case, best.found.choice.event
-    middle = middle_of(best.cautious_p, best.cautious_q, epsilon, delta)
+    middle = middle_of(best.cautious_p, best.cautious_q, epsilon, delta, count)
     text = script(mechanism, case.x, case.x2, event, epsilon, delta, count, middle)
     return Demonstration(case.x, case.x2, event.words, best.p, best.q, epsilon, delta, count, text)
 
