@@ -62,7 +62,7 @@ SCALES = (1.0, 1024.0, 32768.0, 1048576.0)
 # another length, must show for that.
 SCOUT_SECONDS, MANY, STARTS, PROMISING, CLEARLY = 0.6, 64, 24, 8, 2.0
 # The demonstration of a violation: seconds of computing, and pairs that are tried for it.
-DEMONSTRATION_SECONDS, DEMONSTRATED = 15.0, 24
+DEMONSTRATION_SECONDS, DEMONSTRATED = 25.0, 24
 # What sampling may spend by default.
 RUNS, SECONDS = 400_000, 4.0
 

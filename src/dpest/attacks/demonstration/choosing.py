@@ -24,7 +24,7 @@ from dpest.stats import binomial, clopper_pearson
 # Standard errors by which counts may be worse than expected: one script in ten thousand misses.
 _UNLUCKY = 3.72
 # Runs a side of the search: as many as it takes to see an excess.
-_RUNS = (20_000, 200_000, 1_000_000)
+_RUNS = (20_000, 1_000_000)
 _CAUTION = 2.0
 _LEAST, _MOST = 200, 20_000_000
 
@@ -107,7 +107,8 @@ def demonstrate(
 ) -> Demonstration | None:
     """The demonstration that needs the fewest runs, or None if none was found.
 
-    Few runs show a large excess; a small one is looked for with more, until `late()`.
+    Few runs show a large excess; a small one is looked for with many, also where `late()` says that
+    a better one than is known is not worth the time.
     """
     cases = [Case(x, x2) for x, x2 in pairs]
     laboratory = Laboratory(mechanism, None, seed, run_all=run_all)
@@ -116,7 +117,7 @@ def demonstrate(
         found = _planned(laboratory, cases, epsilon, delta, runs)
         if found is not None and (best is None or found.needed < best.needed):
             best = found
-        if late() or (best is not None and best.needed < runs):
+        if best is not None and (late() or best.needed < runs):
             break
     if best is None or best.needed > _MOST:
         return None
