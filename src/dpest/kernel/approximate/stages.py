@@ -200,21 +200,23 @@ def moves(way: Way, symbols: set[Private]) -> list[Move]:
 
 
 def _joint(way: Way, symbols: set[Private]) -> list[_Added]:
+    """What a record adds in each case of all passes; cases that exclude each other are left out."""
     passes = sorted({p.passed for p in symbols})
-    count = 1
+    joint: list[tuple[tuple[Condition, ...], tuple[Case, ...]]] = [((), ())]
     for p in passes:
-        count *= len(way.passes[p].cases)
-    if count > MOST_CASES:
-        return [_apart_passes(way, passes, symbols)]
+        longer = []
+        for conditions, chosen in joint:
+            for case in way.passes[p].cases:
+                both = tuple(dict.fromkeys((*conditions, *case.conditions)))
+                if not way.terms.empty(both):
+                    longer.append((both, (*chosen, case)))
+            if len(longer) > MOST_CASES:
+                return [_apart_passes(way, passes, symbols)]
+        joint = longer
     found = []
-    for chosen in itertools.product(*(way.passes[p].cases for p in passes)):
-        conditions = tuple(dict.fromkeys(c for case in chosen for c in case.conditions))
-        if way.terms.empty(conditions):
-            continue
-        adds = {
-            k: dict(zip(passes, chosen, strict=True))[k.passed].adds[k.place]
-            for k in sorted(symbols)
-        }
+    for conditions, chosen in joint:
+        cases = dict(zip(passes, chosen, strict=True))
+        adds = {k: cases[k.passed].adds[k.place] for k in sorted(symbols)}
         found.append(_added(way, conditions, adds))
     return found
 

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Literal
 
 from ..approximate.accountant import Account, Ledger, Plan, mu2_bound, pure_bound, rho_bound
 from ..approximate.stages import Case, Gate, Noise, Pass, Way, steps_of, together
-from ..approximate.terms import RELATIONS, Condition, End, Form, Symbol, Terms
+from ..approximate.terms import RELATIONS, Column, Condition, End, Form, Symbol, Terms
 from ..fields import Extended, Fields, extended, listed, rational, text, whole
 from ..header import Header
 from ..invalid import Invalid, need
@@ -33,7 +34,7 @@ _FUNCTIONS = {
 }  # fmt: skip
 _ANY_NUMBER = ("min", "max", "norm", "public")
 _MOST = 200_000
-Columns = dict[str, tuple[End, End, bool]]
+Columns = dict[str, Column]
 
 
 def check(header: Header, fields: Fields) -> Finding:
@@ -109,9 +110,14 @@ def _columns(fields: Fields) -> Columns:
         low = extended(column.take("low"), "columns.low")
         high = extended(column.take("high"), "columns.high")
         is_whole = column.truth("whole")
+        values = column.texts("values") if column.has("values") else ()
         column.done()
         need(name not in found and low <= high, f"columns: {name[:40]!r}")
-        found[name] = (_end(low), _end(high), is_whole)
+        if values:  # its number is the place among them
+            need(
+                is_whole and (low, high) == (0, len(values) - 1), f"columns: {name[:40]!r}: values"
+            )
+        found[name] = Column(_end(low), _end(high), is_whole, values)
     need(bool(found), "columns: none")
     return found
 
@@ -123,9 +129,13 @@ def _end(value: Extended) -> End:
 def _inputs(columns: Columns) -> Inputs:
     inf = float("inf")
     ranges = tuple(
-        (-inf if a is None else a, inf if b is None else b) for a, b, _ in columns.values()
+        (-inf if c.low is None else c.low, inf if c.high is None else c.high)
+        for c in columns.values()
     )
-    return Inputs("integers" if all(w for _, _, w in columns.values()) else "reals", ranges)
+    kind: Literal["integers", "reals"] = (
+        "integers" if all(c.whole for c in columns.values()) else "reals"
+    )
+    return Inputs(kind, ranges, names=tuple(c.values for c in columns.values()))
 
 
 def _plan(fields: Fields) -> Plan | None:

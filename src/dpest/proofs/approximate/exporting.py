@@ -99,15 +99,22 @@ def exported(way: Way) -> dict[str, Any]:
 
 
 def columns(listed: Iterable[Column]) -> list[Mapping[str, Any]]:
-    return [
-        {
-            "name": c.name or "",
-            "low": "-inf" if c.low is None else str(c.low),
-            "high": "inf" if c.high is None else str(c.high),
-            "whole": c.whole,
-        }
-        for c in listed
-    ]
+    """The symbols of a record; with `values`, they stand for the place among them."""
+    found = []
+    for column in listed:
+        for name, (low, high, whole) in column.ranges().items():
+            one: dict[str, Any] = {
+                "name": name or "",
+                "low": "-inf" if low is None else str(low),
+                "high": "inf" if high is None else str(high),
+                "whole": whole,
+            }
+            if column.values is not None:
+                one["values"] = [repr(v) for v in column.values]
+            elif name == column.flag:
+                one["values"] = ["a number", "NaN"]
+            found.append(one)
+    return found
 
 
 def _number(value: Fraction | None) -> str | None:

@@ -14,6 +14,8 @@ from typing import Any
 
 from dpest import kernel
 from dpest.ask.domains import ANY, Integers, Reals, Records
+from dpest.ask.tables import Column as TableColumn
+from dpest.ask.tables import Table
 from dpest.errors import DpestError, RefusedError
 from dpest.evidence import EPSILON, Measure, at_the_edge, up_to_rounding
 from dpest.kernel.approximate.accountant import Account, Plan, mu2_bound, pure_bound, rho_bound
@@ -100,9 +102,18 @@ def _columns(domain: Any) -> tuple[Column, ...]:
         return (Column(None, None, None, False),)
     if isinstance(domain, Records) and domain.fields:
         return tuple(Column(n, *bounds(a, b), False) for n, a, b in domain.fields)
+    if isinstance(domain, Table):
+        return tuple(_column(c, domain.nameless) for c in domain.columns)
     if isinstance(domain, (Reals, Records)):
         return (Column(None, *bounds(domain.low, domain.high), isinstance(domain, Integers)),)
     raise RefusedError(f"the domain {domain} has no records with bounds")
+
+
+def _column(column: TableColumn, nameless: bool) -> Column:
+    name = None if nameless else column.name
+    if column.values is None:
+        return Column(name, *bounds(column.low, column.high), column.integral)
+    return Column.of_values(name, column.values)
 
 
 def _constants(question: Question) -> list[float]:

@@ -192,6 +192,10 @@ class Recording(Arithmetic):
     # Cases of a record ---------------------------------------------------------------------------
 
     def per_record(self, function: Any, *values: Any) -> Rows:
+        return self.carried(lambda *given: function(*map(self.settled, given)), *values)
+
+    def carried(self, function: Any, *values: Any) -> Rows:
+        """As `per_record`, for a function that looks at no value: options stay open."""
         if self.record is not None:
             raise Unread("what a record adds depends on all records")
         rows = [v for v in values if isinstance(v, Rows)]

@@ -21,6 +21,7 @@ from dpest.reading.contributions.values import (
     Key,
     KeyCounts,
     Map,
+    Object,
     Rows,
     RowsIterator,
     Seq,
@@ -53,7 +54,7 @@ class Snapshot:
         if isinstance(value, tuple):
             for v in value:
                 self._walk(v)
-        elif isinstance(value, (Seq, Map, Array, Cell)) and id(value) not in self.kept:
+        elif _holds(value) and id(value) not in self.kept:
             inside = _inside(value)
             self.kept[id(value)] = (value, inside)
             for v in inside.values() if isinstance(inside, dict) else inside:
@@ -69,6 +70,8 @@ class Snapshot:
                 value.items = dict(inside)
             elif isinstance(value, Array):
                 value.cells = list(inside)
+            elif isinstance(value, Object):
+                value.restore(dict(inside))
             else:
                 (value.value,) = inside
 
@@ -106,7 +109,16 @@ class Snapshot:
             raise Unread("a variable of several functions that changes for each record")
 
 
+def _holds(value: Any) -> bool:
+    """Whether a value can be changed in place."""
+    if isinstance(value, Object):
+        return value.state() is not None
+    return isinstance(value, (Seq, Map, Array, Cell))
+
+
 def _inside(value: Any) -> Any:
+    if isinstance(value, Object):
+        return dict(value.state() or {})
     if isinstance(value, Seq):
         return list(value.items)
     if isinstance(value, Map):
@@ -338,7 +350,8 @@ class Loops(Recording):
                     found.append(Case(conditions, None, False))
                     continue
 
-                def kept(truth: Any = mask.element) -> bool:
+                def kept(option: Any = mask.element) -> bool:
+                    truth = self.settled(option)
                     if not isinstance(truth, (Truth, bool)) and not hasattr(truth, "parts"):
                         raise Unread("an index for every record that is no mask")
                     return self.decide(truth)

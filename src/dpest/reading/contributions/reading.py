@@ -8,16 +8,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpest.reading.contributions.arithmetic import is_plain
+from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.choices import Script, ways
-from dpest.reading.contributions.forms import Terms, Unread
+from dpest.reading.contributions.constants import constant
+from dpest.reading.contributions.forms import Form, Terms, Unread
+from dpest.reading.contributions.frames import Frame, Labels
 from dpest.reading.contributions.ledger import Ledger
 from dpest.reading.contributions.machine import Machine
+from dpest.reading.contributions.shapes import Record, Structured
 from dpest.reading.contributions.values import (
     Array,
     Case,
     Generator,
     Map,
+    Option,
     Rows,
     RowsLength,
     Seq,
@@ -27,12 +31,56 @@ from dpest.reading.contributions.values import (
 
 @dataclass(frozen=True)
 class Column:
-    """A field of a record; `name` is None where records are numbers. None: no bound."""
+    """A field of a record; `name` is None where records are numbers. None: no bound.
+
+    `values`: it is one of these instead, and its symbol stands for the place among them.
+    `missing`: it may be NaN too, which a symbol of its own says (1: it is).
+    """
 
     name: str | None
     low: Fraction | None
     high: Fraction | None
     whole: bool
+    values: tuple[Any, ...] | None = None
+    missing: bool = False
+
+    @classmethod
+    def of_values(cls, name: str | None, values: tuple[Any, ...]) -> Column:
+        return cls(name, Fraction(0), Fraction(len(values) - 1), True, values)
+
+    @property
+    def kind(self) -> type:
+        """What a column of an array or a DataFrame holds."""
+        plain = self.values is None or all(is_number(v) for v in self.values)
+        return float if plain else object
+
+    @property
+    def flag(self) -> str:
+        """The name of the symbol that says whether it is NaN."""
+        return f"{self.name or 'it'} is NaN"
+
+    def codes(self, value: Any) -> dict[Any, float]:
+        """What the symbols of the field are, for one of its values."""
+        if self.values is not None:
+            return {self.name: float(_place(self.values, value))}
+        if not self.missing:
+            return {self.name: float(value)}
+        absent = value != value
+        return {self.name: 0.0 if absent else float(value), self.flag: float(absent)}
+
+    def ranges(self) -> dict[Any, tuple[Fraction | None, Fraction | None, bool]]:
+        """The symbols of the field, and between which numbers they are."""
+        found = {self.name: (self.low, self.high, self.whole)}
+        if self.missing:
+            found[self.flag] = (Fraction(0), Fraction(1), True)
+        return found
+
+
+def _place(values: tuple[Any, ...], value: Any) -> int:
+    for k, v in enumerate(values):
+        if type(v) is type(value) and v == value:
+            return k
+    return values.index(value)
 
 
 @dataclass(frozen=True)
@@ -70,7 +118,7 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
 
     def one(script: Script) -> Way:
         machine = Machine(script, data.replace)
-        machine.fields = {c.name: (c.low, c.high, c.whole) for c in data.columns}
+        machine.fields = {k: v for c in data.columns for k, v in c.ranges().items()}
         if data.replace:
             machine.public_length = (
                 machine.public() if data.length is None else RowsLength(data.length)
@@ -81,11 +129,11 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
             raise Unread("a function without a parameter for its data")
         given: dict[str, Any] = {names[0]: _data(machine, data), "rng": Generator()}
         for name, value in parameters.items():
-            if not is_plain(value):
-                raise Unread(f"the parameter `{name}` is a {type(value).__name__}")
-            given[name] = value
-        first = given.pop(names[0])
-        output = machine.enter(closure, [first], given)
+            given[name] = constant(value, f"the parameter `{name}`")
+        if names[0] in closure.code.parameters.positional_only:
+            output = machine.enter(closure, [given.pop(names[0])], given)
+        else:
+            output = machine.enter(closure, [], given)
         released = machine.release(output)
         return Way(
             tuple(script.taken),
@@ -103,20 +151,47 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
 def _data(machine: Machine, data: Data) -> Any:
     if data.apart:
         assert data.length is not None
+        if any(c.values is not None or c.missing for c in data.columns):
+            raise Unread("records apart from each other whose fields are not numbers")
+        if data.form not in ("list", "dicts", "tuples", "array", "objects", "namedtuples"):
+            raise Unread(f"records apart from each other given as {data.form}")
         items = [_record(machine, data, i) for i in range(data.length)]
         return Array((len(items),), items) if data.form == "array" else Seq(items)
+    if data.form in ("pandas", "structured", "columns"):
+        columns = {
+            str(c.name): Rows((Case((), _field(machine, c, None)),), True) for c in data.columns
+        }
+        if data.form == "pandas":
+            return Frame(columns, Labels())
+        return Structured(columns) if data.form == "structured" else Map(columns, frozen=True)
     return Rows((Case((), _record(machine, data, None)),), data.form in ("array", "matrix"))
+
+
+def _field(machine: Machine, column: Column, index: int | None) -> Any:
+    """The value of a field: a form, or an option."""
+    form = machine.terms.of("field", index, column.name)
+    if column.values is not None:
+        return Option(form, column.values)
+    if column.missing:
+        return Option(machine.terms.of("field", index, column.flag), (form, math.nan))
+    return form
 
 
 def _record(machine: Machine, data: Data, index: int | None) -> Any:
     """One record, as the function is given it: a number, a dict, a row of a matrix, a tuple."""
-    found = {c.name: machine.terms.of("field", index, c.name) for c in data.columns}
+    found: dict[Any, Any] = {c.name: _field(machine, c, index) for c in data.columns}
     if None in found:
         return found[None]
     if data.form == "matrix" and not data.apart:
+        if not all(isinstance(v, Form) for v in found.values()):
+            raise Unread("a matrix of fields that are not numbers")
         return Array((len(found),), list(found.values()))
     if data.form == "tuples":
         return tuple(found.values())
+    if data.form == "objects":
+        return Record(found)
+    if data.form == "namedtuples":
+        return Record(found, placed=True)
     if data.form not in ("list", "dicts"):
         raise Unread(f"records given as {data.form}")
     return Map(dict(found), frozen=True)

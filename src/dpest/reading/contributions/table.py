@@ -19,6 +19,7 @@ from dpest.reading.contributions.arithmetic import (
     unshared,
 )
 from dpest.reading.contributions.forms import Form, Unread, number
+from dpest.reading.contributions.shapes import structured
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -27,6 +28,8 @@ from dpest.reading.contributions.values import (
     Key,
     KeyCounts,
     Map,
+    Object,
+    Option,
     Place,
     PlainIterator,
     PublicValue,
@@ -79,12 +82,17 @@ def _plain(arguments: list[Any], named: dict[str, Any]) -> bool:
 
 def _rows(m: Machine, value: Any) -> Any:
     """The rows behind a list of the data."""
+    if isinstance(value, Object):
+        found = value.rows()
+        return value if found is None else found
     return value.rows if isinstance(value, Seq) and value.rows is not None else value
 
 
 def _array(m: Machine, value: Any) -> Any:
     """A list as NumPy's functions take it."""
     value = _rows(m, value)
+    if isinstance(value, Object) and (cells := value.cells()) is not None:
+        return cells
     return m.array(value) if isinstance(value, (Rows, Seq, tuple)) else value
 
 
@@ -93,6 +101,8 @@ def _array(m: Machine, value: Any) -> Any:
 
 @entry(builtins.len)
 def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if len(arguments) == 1 and isinstance(arguments[0], Object):
+        return arguments[0].length(m)
     value = _rows(m, *arguments)
     if isinstance(value, Rows):
         return m.length_of(value)
@@ -291,9 +301,18 @@ def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not isinstance(value, Rows):
         raise Unread("a Counter of values other than the data")
     for case in value.cases:
-        if case.present and not isinstance(case.element, Form):
-            raise Unread("a Counter of values that are no numbers")
-    return KeyCounts()
+        if case.present and not (
+            isinstance(case.element, (Form, Option)) or is_plain(case.element)
+        ):
+            raise Unread("a Counter of values that are neither numbers nor one of a few")
+    return KeyCounts(rows=value)
+
+
+def count_of(m: Machine, counts: KeyCounts, key: Any) -> Any:
+    """counts[key], for a key that is public: how many records are that."""
+    if counts.rows is None or counts.items or not is_plain(key):
+        raise Unread("a look-up in the counts of the data")
+    return m.sum_rows(m.per_record(lambda e: int(m.decide(m.compare("==", e, key))), counts.rows))
 
 
 # Mathematics -------------------------------------------------------------------------------------
@@ -399,6 +418,8 @@ def _clipped(m: Machine, value: Any, low: Any, high: Any) -> Any:
 @entry(np.array)
 def _new_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, dtype, copied = _given(arguments, named, "x", "dtype", "copy", dtype=None, copy=True)
+    if isinstance(dtype, Seq) and isinstance(_rows(m, value), Rows):
+        return structured(m, _rows(m, value), dtype)
     _float_type(dtype)
     if isinstance(value, Array):
         return m.array(value) if copied is True else value.view(value.shape, list(value.cells))
@@ -744,7 +765,12 @@ class _Methods:
         if isinstance(owner, Map):
             return self._of_dict(m, owner, name, arguments, named)
         if isinstance(owner, KeyCounts) and name == "items" and not arguments:
-            return KeyCounts(items=True)
+            return KeyCounts(True, owner.rows)
+        if isinstance(owner, KeyCounts) and name == "get" and not named:
+            key, otherwise = _given(arguments, named, "key", "default", default=None)
+            if otherwise != 0:
+                raise Unread("a look-up in the counts of the data that is not 0 for an absent key")
+            return count_of(m, owner, key)
         if isinstance(owner, Form) and name == "item" and not arguments:
             return owner
         if (is_number(owner) or isinstance(owner, str)) and _plain(arguments, named):
