@@ -114,9 +114,8 @@ def _columns(fields: Fields) -> Columns:
         column.done()
         need(name not in found and low <= high, f"columns: {name[:40]!r}")
         if values:  # its number is the place among them
-            need(
-                is_whole and (low, high) == (0, len(values) - 1), f"columns: {name[:40]!r}: values"
-            )
+            places = is_whole and (low, high) == (0, len(values) - 1)
+            need(places, f"columns: {name[:40]!r}: not the places of its values")
         found[name] = Column(_end(low), _end(high), is_whole, values)
     need(bool(found), "columns: none")
     return found

@@ -100,7 +100,7 @@ def exported(way: Way) -> dict[str, Any]:
 
 def columns(listed: Iterable[Column]) -> list[Mapping[str, Any]]:
     """The symbols of a record; with `values`, they stand for the place among them."""
-    found = []
+    found: list[Mapping[str, Any]] = []
     for column in listed:
         for name, (low, high, whole) in column.ranges().items():
             one: dict[str, Any] = {

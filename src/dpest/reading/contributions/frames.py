@@ -326,7 +326,7 @@ def _mask(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any
 
 
 def _to_numpy(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
-    dtype, copied = given(arguments, named, "dtype", "copy", dtype=None, copy=False)
+    dtype, _ = given(arguments, named, "dtype", "copy", dtype=None, copy=False)
     if dtype is not None and dtype not in _FLOATS:
         raise Unread(f"an array of {dtype}")
     return s.held
@@ -618,7 +618,7 @@ def _reset_index(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) 
 
 
 def _groupby(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
-    by, observed, _, dropped = given(
+    by, _, _, dropped = given(
         arguments, named, "by", "observed", "sort", "dropna",
         observed=True, sort=True, dropna=True,
     )  # fmt: skip

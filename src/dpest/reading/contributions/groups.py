@@ -200,9 +200,8 @@ class Labelled(Object):
         return self.like(m.unary(op, self.cells()))
 
     def item(self, m: Any, index: Any) -> Any:
-        if isinstance(index, str) or is_number(index):
-            if index in self.labels:
-                return self.cells().cells[self.labels.index(index)]
+        if (isinstance(index, str) or is_number(index)) and index in self.labels:
+            return self.cells().cells[self.labels.index(index)]
         raise Unread("a label that a Series does not have")
 
     def attribute(self, m: Any, name: str) -> Any:

@@ -71,6 +71,7 @@ class Recording(Arithmetic):
         self.watched: set[int] = set()  # noises that some row has
         self.row_of: dict[Any, int] = {}
         self.uniform_symbols: list[Any] = []
+        self.decided = 0  # how many rows were visible at the last public decision
 
     # Public values -------------------------------------------------------------------------------
 
@@ -135,11 +136,39 @@ class Recording(Arithmetic):
         key = tuple(clean)
         if key not in self.pass_memo:
             place = len(self.ledger.passes)
-            self.ledger.passes.append(Pass(key, len(self.ledger.rows)))
+            self.ledger.passes.append(Pass(key, self._made(clean)))
             count = len(clean[0][1]) if clean else 0
             found = tuple(self.terms.of("sum", place, j) for j in range(count))
             self.pass_memo[key] = found
         return list(self.pass_memo[key])
+
+    def _made(self, cases: Sequence[tuple[tuple[Truth, ...], Sequence[Form]]]) -> int:
+        """How many rows must be visible before the sums can be made: those that they use.
+
+        On one way the program is straight: what uses no later row, and follows no later decision,
+        might as well have been computed before. A sample is left where it is drawn: together with
+        another one it would be worth less.
+        """
+        if any(c.coin is not None for conditions, _ in cases for c in conditions):
+            return len(self.ledger.rows)
+        forms = [f for _, adds in cases for f in adds]
+        forms += [c.form for conditions, _ in cases for c in conditions if c.form is not None]
+        return max([self.decided, *(self._after(s) for f in forms for s in f.symbols)])
+
+    def _after(self, symbol: int) -> int:
+        """How many rows were visible when the public parts of a symbol came up."""
+        node = self.terms.nodes[symbol]
+        if node[0] == "pub":
+            return int(node[2])
+        inner = [self._after(s) for a in node[1:] if isinstance(a, Form) for s in a.symbols]
+        return max(inner, default=0)
+
+    def decide_truth(self, truth: Truth) -> bool:
+        before = len(self.script.answers)
+        found = super().decide_truth(truth)
+        if len(self.script.answers) != before:
+            self.decided = len(self.ledger.rows)
+        return found
 
     def sum_rows(self, rows: Rows) -> Any:
         """rows.sum(axis=0): a number, or an array of numbers."""

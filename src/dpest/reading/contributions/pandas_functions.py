@@ -93,9 +93,7 @@ def _keys(element: Any, names: list[Any] | None) -> list[str]:
         found = list(element.fields)
         if names is not None and len(names) == len(found) and element.placed:
             found = names
-    elif isinstance(element, (tuple, Array)) and names is not None:
-        found = names
-    elif isinstance(element, (Form, Option)) and names is not None and len(names) == 1:
+    elif isinstance(element, (tuple, Array, Form, Option)) and names is not None:
         found = names
     else:
         raise Unread("a DataFrame of records without names")

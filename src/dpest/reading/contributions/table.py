@@ -301,9 +301,8 @@ def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not isinstance(value, Rows):
         raise Unread("a Counter of values other than the data")
     for case in value.cases:
-        if case.present and not (
-            isinstance(case.element, (Form, Option)) or is_plain(case.element)
-        ):
+        known = isinstance(case.element, (Form, Option)) or is_plain(case.element)
+        if case.present and not known:
             raise Unread("a Counter of values that are neither numbers nor one of a few")
     return KeyCounts(rows=value)
 
