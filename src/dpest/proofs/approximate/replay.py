@@ -400,7 +400,9 @@ def _exp(x: float) -> float:
 def _public(node: Any, *inner: float) -> float:
     name = node[1]
     if name == "round":
-        raise _Different("rounding can't be followed")
+        return round(inner[0], int(inner[1]))
+    if name in ("floor", "ceil"):
+        return float({"floor": math.floor, "ceil": math.ceil}[name](inner[0]))
     if name == "int":
         return float(int(inner[0]))
     return float(

@@ -80,7 +80,7 @@ class Choices:
                 raise Unread("whether a list of the data is empty")
             return bool(value.items)
         if isinstance(value, Map):
-            if value.open:
+            if value.open or value.partial or value.growing:
                 raise Unread("whether an unknown mapping is empty")
             return bool(value.items)
         if isinstance(value, Array):

@@ -30,7 +30,7 @@ _MOST = 64
 
 def counted(m: Any, keys: Rows, values: Rows, name: Any, index: Any) -> Totals:
     """Σ of the values by key: a sum for each key that a record may have."""
-    settled = m.per_record(lambda k: k, keys)
+    settled = m.per_record(m.pinned, keys)
     labels = list(dict.fromkeys(c.element for c in settled.cases if c.present and _plain_key(c)))
     if len(labels) > _MOST:
         raise Unread("groups by a field with very many values")

@@ -308,8 +308,12 @@ class Machine(Loops):
         if isinstance(owner, Map):
             if owner.open or not is_plain(index):
                 raise Unread("a look-up in a mapping that is not known")
-            if index not in owner.items:
-                raise Unread(f"no key {index!r}")
+            if index not in owner.items and owner.default is not None:
+                unshared(owner)
+                owner.items[index] = owner.default
+                owner.partial.add(index)
+            if index not in owner.items or (index in owner.partial and owner.default is None):
+                raise Unread(f"no key {index!r}, or only if a record has it")
             return owner.items[index]
         if isinstance(owner, Array):
             return self.array_item(owner, index)
@@ -418,8 +422,8 @@ class Machine(Loops):
                 raise Unread("a loop over a list whose order is private")
             return PlainIterator.over(value.items)
         if isinstance(value, Map):
-            if value.open:
-                raise Unread("a loop over a mapping whose keys are not known")
+            if value.open or value.partial:
+                raise Unread("a loop over a mapping whose keys are those of the data")
             return PlainIterator.over(value.items)
         if isinstance(value, Array) and value.shape:
             return PlainIterator.over(value.rows())
@@ -477,6 +481,8 @@ class Machine(Loops):
         if isinstance(value, Map):
             if value.frozen:
                 raise Unread("a record is released")
+            if value.partial:
+                raise Unread("a dict is released whose keys are those of the data")
             if value.open:
                 self.ledger.notes.append(
                     "the released dict is taken as a mapping: its order is that of the private "
@@ -547,6 +553,8 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     if op in ("in", "not in"):
         if isinstance(b, Object):
             return b.contains(m, a) == (op == "in")
+        if isinstance(b, Map) and (b.growing or b.partial):
+            raise Unread("whether the data have a key")
         if isinstance(b, Map) and not b.open and is_plain(a):
             return (a in b.items) == (op == "in")
         if is_plain(a) and is_plain(b) and isinstance(b, (tuple, str, range)):

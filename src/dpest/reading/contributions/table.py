@@ -109,6 +109,8 @@ def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if isinstance(value, Seq):
         return m.public() if value.bag else len(value.items)
     if isinstance(value, Map):
+        if value.partial or value.growing:
+            raise Unread("how many keys the data have")
         return m.public() if value.open else len(value.items)
     if isinstance(value, Array) and value.shape:
         return value.shape[0]
@@ -190,19 +192,34 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     return m.terms.of("public", "int", found)
 
 
-@entry(builtins.round, math.floor, math.ceil, np.round, np.rint, np.floor, np.ceil)
-def _round(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    if _plain(arguments, named):
-        return NotImplemented
-    return m.elementwise(lambda x: _public_of(m, "round", x), arguments[0])
+def _rounded(op: str, *functions: Any) -> None:
+    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if _plain(arguments, named):
+            return NotImplemented
+        names = {"ndigits": "decimals", "number": "x", "a": "x"}
+        named = {names.get(k, k): v for k, v in named.items()}
+        value, digits = _given(arguments, named, "x", "decimals", decimals=None)
+        if digits is not None and (op != "round" or not isinstance(digits, int)):
+            raise Unread("a rounding to a number of digits that is not known")
+        return m.elementwise(lambda x: _public_of(m, op, x, digits or 0), _array(m, value))
+
+    for function in functions:
+        FUNCTIONS[function] = handler
 
 
-def _public_of(m: Machine, op: str, value: Any) -> Any:
-    """A function of a public number."""
+_rounded("round", builtins.round, np.round, np.around, np.rint)
+_rounded("floor", math.floor, np.floor)
+_rounded("ceil", math.ceil, np.ceil)
+
+
+def _public_of(m: Machine, op: str, value: Any, digits: int) -> Any:
+    """A rounded public number; inside of a loop over the records, what is whole stays as it is."""
     form = m.local(m.form(value))
     if m.terms.kind(form):
         raise Unread(f"{op} of a private value")
-    return m.terms.of("public", op, form)
+    if not form.terms:
+        return natively({"round": round, "floor": math.floor, "ceil": math.ceil}[op], value)
+    return m.terms.of("public", op, form, number(digits))
 
 
 @entry(builtins.range)
@@ -289,9 +306,17 @@ def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments:
         return Map(dict(named))
     (value,) = arguments
-    if isinstance(value, Map) and not value.frozen and not named:
-        return Map(dict(value.items), value.open)
+    if isinstance(value, Map) and not value.frozen and not named and not value.growing:
+        return Map(dict(value.items), value.open, partial=set(value.partial))
     raise Unread("a dict of values that are not known")
+
+
+@entry(collections.defaultdict)
+def _defaultdict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (factory,) = _given(arguments, named, "default_factory")
+    if factory not in (int, float):
+        raise Unread("a defaultdict of other values than numbers")
+    return Map(default=factory())
 
 
 @entry(collections.Counter)
@@ -757,6 +782,10 @@ class _Methods:
     ) -> Any:
         if isinstance(owner, Seq) and owner.rows is not None and name == "copy":
             return owner
+        if isinstance(_rows(m, owner), Rows) and name == "count" and len(arguments) == 1:
+            if isinstance(owner, Rows) and owner.array:
+                raise Unread("the method `count` of an array")
+            return count_of(m, KeyCounts(rows=_rows(m, owner)), arguments[0])
         if isinstance(owner, (Rows, Array)):
             return self._of_array(m, owner, name, arguments, named)
         if isinstance(owner, Seq):
@@ -827,6 +856,17 @@ class _Methods:
         self, m: Machine, owner: Map, name: str, arguments: list[Any], named: dict[str, Any]
     ) -> Any:
         if owner.open:
+            raise Unread(f"`{name}` of a mapping whose keys are those of the data")
+        if name == "get" and len(arguments) == 2 and not named and arguments[0] in owner.partial:
+            if not is_number(arguments[1]) or arguments[1] != 0:
+                raise Unread("a key of the data that is absent and not 0")
+            return owner.items[arguments[0]]
+        if name == "setdefault" and not named and not owner.partial:
+            key, value = _given(arguments, named, "key", "default")
+            if is_plain(key) and key not in owner.items:
+                m.set_item(owner, key, value)
+            return m.item(owner, key)
+        if (owner.partial or owner.growing) and name != "get":
             raise Unread(f"`{name}` of a mapping whose keys are those of the data")
         if name == "items" and not arguments:
             return Seq([(k, v) for k, v in owner.items.items()])

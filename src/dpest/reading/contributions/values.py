@@ -185,12 +185,19 @@ class Seq:
 
 @dataclass(eq=False)
 class Map:
-    """A dict of the program. `open`: which keys it has is public, and not known here."""
+    """A dict of the program. `open`: which keys it has is public, and not known here.
+
+    `partial`: keys that it has only if a record brought them; without one their value is 0.
+    `default`: what a look-up of a key that is absent puts there (a defaultdict).
+    """
 
     items: dict[Any, Any] = field(default_factory=dict)
     open: bool = False
     frozen: bool = False  # a record of the data
     shared: bool = False  # as of a list
+    partial: set[Any] = field(default_factory=set)
+    default: Any = None
+    growing: bool = False  # in a loop over the records that brings it keys
 
 
 @dataclass(eq=False)
