@@ -14,7 +14,12 @@ from typing import Any
 import numpy as np
 
 from dpest.ask.adjacency import Adjacency
-from dpest.ask.declaration import Mechanism, parameters_of
+from dpest.ask.declaration import (
+    Mechanism,
+    data_parameter,
+    other_parameters,
+    parameters_of,
+)
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.entries import is_real, short
 from dpest.ask.patterns import patterns
@@ -148,7 +153,7 @@ _NOT_DATA = {"rng", "generator", "eps", "epsilon", "delta", "rho", "sigma", "sca
 def check_call(mechanism: Mechanism, unit: str | None) -> None:
     """Raise InputError where `f(data, rng=…)` can't be what the function wants."""
     known = parameters_of(mechanism.function)
-    first = next(iter(known), None)
+    first = data_parameter(mechanism.function) if known else None
     if first is None and known is not None and _takes_nothing(mechanism):
         raise InputError(f"{mechanism.name} takes no data: its first parameter must be the data")
     if first in _NOT_DATA:
@@ -158,7 +163,7 @@ def check_call(mechanism: Mechanism, unit: str | None) -> None:
         )
     missing = [
         name
-        for name, p in list(known.items())[1:]
+        for name, p in other_parameters(mechanism.function).items()
         if p.default is p.empty
         and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
         and name not in ("rng", "size", unit)
@@ -210,7 +215,7 @@ def _with_values(mechanism: Mechanism) -> Mechanism:
     known = mechanism.all_params
     missing = [
         name
-        for name, parameter in list(parameters_of(mechanism.function).items())[1:]
+        for name, parameter in other_parameters(mechanism.function).items()
         if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
         and name not in ("rng", "size")
         and name not in known

@@ -192,7 +192,7 @@ def _steps(mechanism: Mechanism, x: Any, rng: np.random.Generator) -> Any:
     given = x.copy() if hasattr(x, "copy") else x
     try:
         with np.errstate(all="ignore"):
-            output = mechanism.function(given, rng=rng, **mechanism.params)
+            output = mechanism(given, rng=rng)
             values = np.asarray(output, dtype=float)
     except Exception as error:
         raise RefusedError(f"its outputs are no numbers ({type(error).__name__})") from None

@@ -321,8 +321,7 @@ class _Run:
             value = self.value(expected)
             if not _close(value, actual):
                 raise _Different(f"it gives {actual!r}, not {value!r}")
-            if self._is_row(expected):
-                self.types[path] = type(actual).__name__
+            self.types[f"{path}{self._chosen(expected, value)}"] = type(actual).__name__
         elif isinstance(expected, Labelled):
             self._compare_series(expected, actual, path)
         elif isinstance(expected, Array):
@@ -348,10 +347,15 @@ class _Run:
         elif not bool(np.all(expected == actual)):
             raise _Different(f"it gives {actual!r}, not {expected!r}")
 
-    def _is_row(self, form: Form) -> bool:
-        """Whether a value is a sum with noise as it is: what its type is, the data decide alone."""
-        nodes = [self.way.terms.nodes[s] for s in form.symbols]
-        return bool(nodes) and all(n[0] == "pub" and n[1] in self.way.row_of for n in nodes)
+    def _chosen(self, form: Form, value: float) -> str:
+        """Which operand a minimum or maximum of public values is: it has the type of that one."""
+        if len(form.terms) != 1 or form.constant or form.terms[0][1] != 1:
+            return ""
+        node = self.way.terms.nodes[form.terms[0][0]]
+        if node[0] not in ("min", "max"):
+            return ""
+        equal = [k for k, a in enumerate(node[1:]) if self.value(a) == value]
+        return "".join(f" operand {k}{self._chosen(node[1 + k], value)}" for k in equal)
 
     def _compare_series(self, expected: Labelled, actual: Any, path: str) -> None:
         labels = list(getattr(actual, "index", ()))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dpest.ask.declaration import data_parameter
 from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.choices import Script, ways
 from dpest.reading.contributions.constants import constant
@@ -127,11 +128,12 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
         names = [*closure.code.parameters.positional_only, *closure.code.parameters.positional]
         if not names:
             raise Unread("a function without a parameter for its data")
-        given: dict[str, Any] = {names[0]: _data(machine, data), "rng": Generator()}
+        first = data_parameter(function)
+        given: dict[str, Any] = {first: _data(machine, data), "rng": Generator()}
         for name, value in parameters.items():
             given[name] = constant(value, f"the parameter `{name}`")
-        if names[0] in closure.code.parameters.positional_only:
-            output = machine.enter(closure, [given.pop(names[0])], given)
+        if first in closure.code.parameters.positional_only:
+            output = machine.enter(closure, [given.pop(first)], given)
         else:
             output = machine.enter(closure, [], given)
         released = machine.release(output)
