@@ -23,6 +23,7 @@ from dpest.ask.declaration import (
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.entries import is_real, short
 from dpest.ask.patterns import patterns
+from dpest.ask.people import People
 from dpest.ask.shapes import TRIED
 from dpest.ask.tables import Table
 from dpest.errors import InputError
@@ -116,7 +117,8 @@ def _with_shape(
     best: tuple[int, str] | None = None
     deadline = Deadline(_SECONDS)
     for shape in TRIED:
-        candidate = domain if shape == "dicts" else replace(domain, form=shape)
+        plain = shape == "dicts" and not isinstance(domain, People)
+        candidate = domain if plain else replace(domain, form=shape)
         try:
             with watched(deadline):
                 found = _failures(filled, adjacency, candidate, length)
@@ -141,7 +143,7 @@ def _with_shape(
             f"the other shapes: {', '.join(TRIED[1:])}. Say with --as (as_=…) what it takes"
         )
     if best[1] == "dicts":
-        return domain, None
+        return replace(domain, form="dicts") if isinstance(domain, People) else domain, None
     shaped = replace(domain, form=best[1])
     return shaped, f"{mechanism.name} takes its records as {best[1]}, found by trying"
 

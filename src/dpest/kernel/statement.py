@@ -28,6 +28,8 @@ class Inputs:
     width: Extended = inf
     values: tuple[str, ...] = ()
     names: tuple[tuple[str, ...], ...] = ()
+    rows: int = 1
+    """How many such entries a person has at most, where neighbours differ in people."""
 
     def __str__(self) -> str:
         if self.kind == "finite":
@@ -41,6 +43,8 @@ class Inputs:
             bounded = [n if v else b for n, v, b in zip(named, self.names, bounded, strict=True)]
         if any(abs(end) != inf for ends in self.ranges for end in ends):
             words += f" in {' x '.join(bounded)}"
+        if self.rows > 1:
+            words = f"people with at most {self.rows} rows each of {words}"
         return words if self.width == inf else f"{words} within a range of {self.width}"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dpest.errors import RefusedError
 from dpest.reading.contributions.forms import Form
+from dpest.reading.contributions.ledger import ONCE
 from dpest.reading.contributions.reading import Column, Way
 from dpest.reading.contributions.values import Truth
 
@@ -70,9 +71,10 @@ def exported(way: Way) -> dict[str, Any]:
     passes = [
         {
             "made": ledger.passes[p].made,
+            **({} if ledger.passes[p].times == 1 else {"times": ledger.passes[p].times}),
             "cases": [
                 {
-                    "if": [found.condition(c) for c in conditions],
+                    "if": [found.condition(c) for c in conditions if c != ONCE],
                     "adds": [found.form(a) for a in adds],
                 }
                 for conditions, adds in ledger.passes[p].cases
@@ -98,7 +100,7 @@ def exported(way: Way) -> dict[str, Any]:
     }
 
 
-def columns(listed: Iterable[Column]) -> list[Mapping[str, Any]]:
+def columns(listed: Iterable[Column], ways: Iterable[Way] = ()) -> list[Mapping[str, Any]]:
     """The symbols of a record; with `values`, they stand for the place among them."""
     found: list[Mapping[str, Any]] = []
     for column in listed:
@@ -114,6 +116,14 @@ def columns(listed: Iterable[Column]) -> list[Mapping[str, Any]]:
             elif name == column.flag:
                 one["values"] = ["a number", "NaN"]
             found.append(one)
+    derived = {name: one for way in ways for name, one in way.derived.items()}
+    for name, number_of in derived.items():
+        low, high = number_of.low, number_of.high
+        ends = {
+            "low": "-inf" if low is None else str(low),
+            "high": "inf" if high is None else str(high),
+        }
+        found.append({"name": name, **ends, "whole": False})
     return found
 
 

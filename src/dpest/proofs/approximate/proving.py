@@ -14,6 +14,7 @@ from typing import Any
 
 from dpest import kernel
 from dpest.ask.domains import ANY, Integers, Reals, Records
+from dpest.ask.people import People
 from dpest.ask.tables import Column as TableColumn
 from dpest.ask.tables import Table
 from dpest.errors import DpestError, RefusedError
@@ -61,9 +62,11 @@ def contributions(question: Question) -> Found:
             found = tuple(read(question.mechanism.function, question.mechanism.all_params, data))
             model = {
                 "apart": data.apart,
-                "columns": columns(data.columns),
+                "columns": columns(data.columns, found),
                 "ways": [exported(way) for way in found],
             }
+            if data.user is not None:
+                model["rows_each"] = data.rows_each
             ledger = ledger_of(model, question.adjacency.name, data.length)
         except kernel.Invalid as reason:
             first = first or RefusedError(str(reason))
@@ -86,6 +89,12 @@ def _shapes(question: Question) -> Sequence[Data]:
     if form == "number":
         raise RefusedError("one number is no data set")
     replace = question.adjacency.name == "replace_one"
+    if isinstance(question.domain, People):
+        user, each = question.domain.user, question.domain.rows_each
+        known = [Data(listed, form, replace, user=user, rows_each=each)]
+        if replace and isinstance(question.domain.length, int):
+            known.append(Data(listed, form, True, question.domain.length, False, user, each))
+        return known
     found = [Data(listed, form, replace)]
     length = question.length
     if length is ANY:

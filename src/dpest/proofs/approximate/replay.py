@@ -17,6 +17,7 @@ from dpest.errors import ReplayError
 from dpest.proofs.conformance import call
 from dpest.reading.contributions.forms import Form
 from dpest.reading.contributions.groups import Labelled
+from dpest.reading.contributions.ledger import ONCE
 from dpest.reading.contributions.reading import Data, Way
 from dpest.reading.contributions.values import Array, Map, PublicValue, Seq, Truth
 
@@ -94,9 +95,12 @@ def _lengths(constants: Sequence[float]) -> list[int]:
 def _records(
     data: Data, length: int, source: random.Random, constants: Sequence[float], trial: int
 ) -> list[dict[Any, Any]]:
-    return [
-        {c.name: _value(c, source, constants, trial) for c in data.columns} for _ in range(length)
-    ]
+    found = []
+    for person in range(length):
+        for _ in range(source.randint(1, data.rows_each)):
+            row = {c.name: _value(c, source, constants, trial) for c in data.columns}
+            found.append(row if data.user is None else {data.user: person, **row})
+    return found
 
 
 def _value(column: Any, source: random.Random, constants: Sequence[float], trial: int) -> Any:
@@ -125,7 +129,7 @@ def _given(data: Data, records: Sequence[Mapping[Any, Any]]) -> Any:
         values = [r[None] for r in records]
         return np.array(values) if data.form == "array" else values
     form = "dicts" if data.form == "list" else data.form
-    return in_shape(form, records, {str(c.name): c.kind for c in data.columns})
+    return in_shape(form, records, data.kinds)
 
 
 def _coded(data: Data, record: Mapping[Any, Any]) -> dict[Any, float]:
@@ -154,7 +158,7 @@ def _one(
     fitting, other = 0, None
     for place, way in enumerate(ways):
         try:
-            run = _Run(way, records, [_coded(data, r) for r in records], rng)
+            run = _Run(way, data, records, rng)
         except _Different as reason:
             other = reason  # a way with other draws; this run's own must fit
             continue
@@ -192,11 +196,12 @@ class _Run:
     def __init__(
         self,
         way: Way,
+        data: Data,
         raw: list[dict[Any, Any]],
-        records: list[dict[Any, float]],
         rng: Recorder,
     ) -> None:
-        self.way, self.raw, self.records = way, raw, records
+        self.way, self.raw = way, raw
+        self.records = [_coded(data, r) for r in raw]
         self.types: dict[str, str] = {}
         self.rows: dict[int, float] = {}
         self.sums: dict[int, list[float]] = {}
@@ -206,9 +211,30 @@ class _Run:
         self.uniforms = list(rng.uniforms)
         self.noise_values: list[float] = []
         self.shown: dict[Any, float] = {}
+        self.people = self.records if data.user is None else self._people(data.user)
         self._draws()
         for p in range(len(way.ledger.passes)):
             self._sum(p)
+
+    def _people(self, user: str) -> list[dict[Any, float]]:
+        """One for each person: the first of its rows, with what is derived from all of them."""
+        rows: dict[Any, list[dict[Any, float]]] = {}
+        for raw, coded in zip(self.raw, self.records, strict=True):
+            rows.setdefault(raw[user], []).append(coded)
+        found = []
+        for mine in rows.values():
+            person = dict(mine[0])
+            for name, derived in self.way.derived.items():
+                values = [v for row in mine for v in self._of_row(derived.cases, row)]
+                person[name] = _DERIVED[derived.what](values)
+            found.append(person)
+        return found
+
+    def _of_row(self, cases: Any, row: dict[Any, float]) -> list[float]:
+        fits = [form for c, form in cases if all(self.holds(t, row) for t in c)]
+        if len(fits) != 1:
+            raise _Different(f"{len(fits)} cases fit a row")
+        return [] if fits[0] is None else [self.value(fits[0], row)]
 
     def _draws(self) -> None:
         """The noises in the order of the program; drawn again where they are too large."""
@@ -249,7 +275,8 @@ class _Run:
     def _sum(self, p: int) -> None:
         cases = self.way.ledger.passes[p].cases
         totals = [0.0] * len(cases[0][1])
-        for i, record in enumerate(self.records):
+        once = all(ONCE in conditions for conditions, _ in cases)
+        for i, record in enumerate(self.people if once else self.records):
             fits = [adds for c, adds in cases if all(self.holds(t, record, i) for t in c)]
             if len(fits) != 1:
                 raise _Different(f"{len(fits)} cases fit a record")
@@ -304,7 +331,7 @@ class _Run:
         if row is not None:
             return self.value(self.way.ledger.rows[row].form)
         if node[1] == self.way.length_symbol:
-            return float(len(self.records))
+            return float(len(self.people))
         if node[1] in self.way.uniform_symbols:
             place = self.way.uniform_symbols.index(node[1])
             if place not in self.rows:
@@ -414,6 +441,13 @@ def _public(node: Any, *inner: float) -> float:
     )
 
 
+_DERIVED: dict[str, Any] = {
+    "sum": math.fsum,
+    "mean": lambda v: math.fsum(v) / len(v) if v else math.nan,
+    "max": max,
+    "min": min,
+    "count": len,
+}
 _FUNCTIONS: dict[str, Any] = {
     "mul": lambda _, a, b: a * b,
     "div": lambda _, a, b: a / b if b else math.nan,

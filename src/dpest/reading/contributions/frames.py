@@ -16,6 +16,7 @@ from dpest.reading.contributions.arithmetic import is_number, is_plain, natively
 from dpest.reading.contributions.calling import given, on_record
 from dpest.reading.contributions.forms import Form, Unread
 from dpest.reading.contributions.groups import Groups, Labelled, counted
+from dpest.reading.contributions.persons import PersonGroups, first_rows, is_user
 from dpest.reading.contributions.shapes import joined
 from dpest.reading.contributions.values import (
     Array,
@@ -610,6 +611,15 @@ def _frame_dropna(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any])
     return f.item(m, Rows(mask.cases, True))
 
 
+def _drop_duplicates(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    subset, keep = given(arguments, named, "subset", "keep", keep="first")
+    if isinstance(subset, Seq) and subset.rows is None and len(subset.items) == 1:
+        (subset,) = subset.items
+    if keep != "first" or not isinstance(subset, str) or not is_user(f.series(subset).held):
+        raise Unread("rows that are dropped because of other rows")
+    return Frame(first_rows(f.columns), f.labels)
+
+
 def _reset_index(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     (drop,) = given(arguments, named, "drop", drop=False)
     if drop is not True:
@@ -624,6 +634,8 @@ def _groupby(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> A
     )  # fmt: skip
     if dropped is not True:
         raise Unread("groups of missing values")
+    if isinstance(by, str) and by in f.columns and is_user(f.columns[by]):
+        return PersonGroups(dict(f.columns))
     if isinstance(by, Seq) and by.rows is None and len(by.items) == 1:
         (by,) = by.items
     key = f.series(by) if isinstance(by, str) else by
@@ -635,7 +647,8 @@ def _groupby(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> A
 _FRAME: dict[str, Callable[[Frame, Any, list[Any], dict[str, Any]], Any]] = {
     "copy": _frame_copy, "assign": _assign, "to_numpy": _matrix, "iterrows": _iterrows,
     "itertuples": _itertuples, "to_dict": _to_dict, "apply": _frame_apply, "drop": _drop,
-    "dropna": _frame_dropna, "reset_index": _reset_index, "groupby": _groupby,
+    "dropna": _frame_dropna, "drop_duplicates": _drop_duplicates,
+    "reset_index": _reset_index, "groupby": _groupby,
 }  # fmt: skip
 
 __all__ = ["Case", "Frame", "Labels", "Place", "Series"]

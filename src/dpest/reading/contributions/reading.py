@@ -14,8 +14,9 @@ from dpest.reading.contributions.choices import Script, ways
 from dpest.reading.contributions.constants import constant
 from dpest.reading.contributions.forms import Form, Terms, Unread
 from dpest.reading.contributions.frames import Frame, Labels
-from dpest.reading.contributions.ledger import Ledger
+from dpest.reading.contributions.ledger import Derived, Ledger
 from dpest.reading.contributions.machine import Machine
+from dpest.reading.contributions.persons import Person
 from dpest.reading.contributions.shapes import Record, Structured
 from dpest.reading.contributions.values import (
     Array,
@@ -89,6 +90,7 @@ class Data:
     """What is given: the columns of a record, the form, who is a neighbour, and the length.
 
     `length`: None for every length. `apart`: each of `length` records has symbols of its own.
+    `user`: the field that says whose a row is; a person has up to `rows_each` of them.
     """
 
     columns: tuple[Column, ...]
@@ -96,6 +98,14 @@ class Data:
     replace: bool
     length: int | None = None
     apart: bool = False
+    user: str | None = None
+    rows_each: int = 1
+
+    @property
+    def kinds(self) -> dict[str, type]:
+        """What the columns of the function's data hold, in their order."""
+        found = {str(c.name): c.kind for c in self.columns}
+        return found if self.user is None else {self.user: int, **found}
 
 
 @dataclass(frozen=True)
@@ -108,6 +118,8 @@ class Way:
     output: Any
     row_of: dict[Any, int]
     """Which public symbol is the value of which row."""
+    derived: dict[str, Derived]
+    """Symbols of a person that are computed from all of its rows."""
     length_symbol: Any
     uniform_symbols: tuple[Any, ...]
 
@@ -119,6 +131,7 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
 
     def one(script: Script) -> Way:
         machine = Machine(script, data.replace)
+        machine.rows_each = data.rows_each
         machine.fields = {k: v for c in data.columns for k, v in c.ranges().items()}
         if data.replace:
             machine.public_length = (
@@ -143,6 +156,7 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
             machine.terms,
             released,
             machine.row_of,
+            machine.derived,
             1 if data.replace and data.length is None else None,
             tuple(machine.uniform_symbols),
         )
@@ -151,6 +165,8 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
 
 
 def _data(machine: Machine, data: Data) -> Any:
+    if data.apart and data.user is not None:
+        raise Unread("people apart from each other")
     if data.apart:
         assert data.length is not None
         if any(c.values is not None or c.missing for c in data.columns):
@@ -163,6 +179,8 @@ def _data(machine: Machine, data: Data) -> Any:
         columns = {
             str(c.name): Rows((Case((), _field(machine, c, None)),), True) for c in data.columns
         }
+        if data.user is not None:
+            columns = {data.user: Rows((Case((), Person()),), True), **columns}
         if data.form == "pandas":
             return Frame(columns, Labels())
         return Structured(columns) if data.form == "structured" else Map(columns, frozen=True)
@@ -182,6 +200,8 @@ def _field(machine: Machine, column: Column, index: int | None) -> Any:
 def _record(machine: Machine, data: Data, index: int | None) -> Any:
     """One record, as the function is given it: a number, a dict, a row of a matrix, a tuple."""
     found: dict[Any, Any] = {c.name: _field(machine, c, index) for c in data.columns}
+    if data.user is not None:
+        found = {data.user: Person(), **found}
     if None in found:
         return found[None]
     if data.form == "matrix" and not data.apart:

@@ -218,7 +218,10 @@ def _public_of(m: Machine, op: str, value: Any, digits: int) -> Any:
     if m.terms.kind(form):
         raise Unread(f"{op} of a private value")
     if not form.terms:
-        return natively({"round": round, "floor": math.floor, "ceil": math.ceil}[op], value)
+        known: dict[str, Callable[..., Any]] = {
+            "round": round, "floor": math.floor, "ceil": math.ceil,
+        }  # fmt: skip
+        return natively(known[op], value)
     return m.terms.of("public", op, form, number(digits))
 
 
