@@ -24,7 +24,7 @@ def wants_a_table(x, rng, *, eps=1.0):
 def wants_a_parameter(x, rng, bound, *, eps=1.0):
     return min(sum(x), bound) + rng.laplace(scale=1 / eps)
 
-def rng_first(rng, x, *, eps=1.0):
+def rng_first(rng, x, /, *, eps=1.0):
     return sum(x) + rng.laplace(scale=1 / eps)
 
 def eps_first(eps, x, rng):
