@@ -66,7 +66,7 @@ def contributions(question: Question) -> Found:
                 "ways": [exported(way) for way in found],
             }
             if data.user is not None:
-                model["rows_each"] = data.rows_each
+                model |= {"rows_each": data.rows_each, "user": data.user}
             ledger = ledger_of(model, question.adjacency.name, data.length)
         except kernel.Invalid as reason:
             first = first or RefusedError(str(reason))
