@@ -1,7 +1,7 @@
 """Twenty mechanisms on DataFrames, right and with five bugs planted in each: what an audit says.
 
-A right one must be settled (proved or exact), one with a bug must be violated; where it is not, the
-line says what was found. The exit status is 1 where an answer is wrong: a right one called violated,
+A right one must be settled (proved or exact), one with a bug violated; where it is not, the
+line says what was found. The exit status is 1 where an answer is wrong: a right one violated,
 or one with a bug called private although it leaks more than it claims.
 
     python validation/pandas_audits.py [NAME…]
@@ -13,8 +13,9 @@ import sys
 import time
 from collections import Counter
 
-import dpest
 from pandas_mechanisms import BUGS, PEOPLE, RIGHT
+
+import dpest
 
 # With two rows per person a released sum leaks 2; what is computed from several may leak less.
 MAY_HOLD = "two rows per person"
@@ -32,6 +33,7 @@ def audited(name: str, bug: str | None) -> tuple[str, str]:
         epsilon=1.0,
         adjacency="add_remove_one",
         domain=f"table(any, {fields}, as_='pandas')",
+        budget="4s",
         seed=1,
     )
     ends = [None if e is None else round(e.value, 3) for e in (verdict.lower, verdict.upper)]

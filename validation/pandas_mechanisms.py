@@ -32,7 +32,8 @@ def by_city_grouped(df, rng, *, epsilon=1.0):
 def by_city_loop(df, rng, *, epsilon=1.0):
     result = {}
     for city in CITIES:
-        result[city] = int(round((df["city"] == city).sum() + rng.laplace(0, 1 / epsilon)))
+        noisy = (df["city"] == city).sum() + rng.laplace(0, 1 / epsilon)
+        result[city] = int(noisy.round())
     return result
 
 

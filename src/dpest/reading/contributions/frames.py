@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from typing import Any
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain, natively
@@ -547,8 +548,15 @@ def _assign(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> An
 
 def _iterrows(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     given(arguments, named)
-    rows = joined(m, f.columns, named=True)
+    rows = _row_series(f, m)
     return RowsIterator(m.carried(lambda r: (Label(), r), rows))
+
+
+def _row_series(f: Frame, m: Any) -> Rows:
+    """Each row as a Series: row.name and row.count are its own, whatever the columns are called."""
+    import pandas
+
+    return joined(m, f.columns, named=True, hidden=pandas.Series)
 
 
 class Label(Object):
@@ -563,7 +571,8 @@ def _itertuples(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -
     if index is True:
         label = m.carried(lambda _: Label(), f.first)
         columns = {"Index": Rows(label.cases, True), **columns}
-    if not all(n.isidentifier() and not n.startswith("_") for n in columns):
+    names = [n for n in columns if n.isidentifier() and not n.startswith("_") and not iskeyword(n)]
+    if len(names) != len(columns):
         raise Unread("columns that are no names of a tuple")
     if name is None:
         return RowsIterator(Rows(m.carried(lambda *v: v, *columns.values()).cases, False))
@@ -588,9 +597,7 @@ def _frame_apply(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) 
     if not f.first.whole:
         # Of no row at all pandas makes a frame, and not a Series: somebody sees that.
         raise Unread("a function of each row of a part of the data: its shape depends on them")
-    rows = m.per_record(
-        lambda r: scalar(on_record(m, function, [r])), joined(m, f.columns, named=True)
-    )
+    rows = m.per_record(lambda r: scalar(on_record(m, function, [r])), _row_series(f, m))
     return Series(Rows(rows.cases, True), f.labels)
 
 

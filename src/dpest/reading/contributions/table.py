@@ -866,6 +866,8 @@ class _Methods:
             return count_of(m, owner, key)
         if isinstance(owner, Form) and name == "item" and not arguments:
             return owner
+        if isinstance(owner, Form) and name == "round":
+            return FUNCTIONS[builtins.round](m, [owner, *arguments], named)
         if (is_number(owner) or isinstance(owner, str)) and _plain(arguments, named):
             return natively(
                 lambda o, *a, **k: getattr(o, name)(*a, **k), owner, *arguments, **named
