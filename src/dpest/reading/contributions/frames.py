@@ -18,6 +18,7 @@ from dpest.reading.contributions.calling import given, on_record
 from dpest.reading.contributions.forms import Form, Unread
 from dpest.reading.contributions.groups import Groups, Labelled, counted
 from dpest.reading.contributions.persons import PersonGroups, first_rows, is_user
+from dpest.reading.contributions.queries import mask_of
 from dpest.reading.contributions.shapes import joined
 from dpest.reading.contributions.values import (
     Array,
@@ -86,6 +87,8 @@ class Series(Object):
     held: Rows
     labels: Labels
     name: Any = None
+    categories: tuple[Any, ...] | None = None
+    """All values that it may have, where pandas keeps them with it (pd.cut)."""
     words = "a Series of the data"
 
     def rows(self) -> Rows:
@@ -284,9 +287,7 @@ def _astype(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> A
             return m.tidy(m.form(_number(x)))
         if isinstance(x, (bool, Truth, Combined)):
             return m.form(x)
-        if isinstance(x, int):
-            return x
-        raise Unread(f"numbers of the data as {kind}")
+        return m.call(int, [x], {})
 
     if kind not in (*_FLOATS, int, "int", "int64"):
         raise Unread(f"numbers of the data as {kind}")
@@ -340,14 +341,17 @@ def _to_list(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> 
 
 
 def _value_counts(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
-    normalised, _, _, _, dropped = given(
+    normalised, ordered, _, _, dropped = given(
         arguments, named, "normalize", "sort", "ascending", "bins", "dropna",
         normalize=False, sort=True, ascending=False, bins=None, dropna=True,
     )  # fmt: skip
     if normalised is not False or named.get("bins") is not None or dropped is not True:
         raise Unread("value_counts with other arguments than `sort`")
     ones = m.per_record(lambda _: 1, s.held)
-    return counted(m, s.held, ones, "count", s.name)
+    totals = counted(m, s.held, ones, "count", s.name)
+    if s.categories is None:
+        return totals
+    return totals.of_categories(s.categories, by_count=ordered is not False)
 
 
 def _copy(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
@@ -407,6 +411,22 @@ class Located(Object):
         if isinstance(rows, (Series, Rows)):
             return owner.item(m, rows)
         raise Unread("the label of a record")
+
+
+@dataclass(eq=False)
+class RowLabels(Object):
+    """frame.index: how many there are, and nothing else."""
+
+    held: Rows
+    words = "the labels of the rows"
+
+    def length(self, m: Any) -> Any:
+        return m.length_of(self.held)
+
+    def attribute(self, m: Any, name: str) -> Any:
+        if name == "size":
+            return m.length_of(self.held)
+        raise self.refused(f"the attribute `{name}`")
 
 
 @dataclass(eq=False)
@@ -473,6 +493,8 @@ class Frame(Object):
     def attribute(self, m: Any, name: str) -> Any:
         import pandas
 
+        if name == "index":
+            return RowLabels(self.first)
         if name in self.columns and not hasattr(pandas.DataFrame, name):
             return self.series(name)
         if name == "shape":
@@ -618,6 +640,14 @@ def _frame_dropna(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any])
     return f.item(m, Rows(mask.cases, True))
 
 
+def _query(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (text,) = given(arguments, named, "expr")
+    mask = mask_of(m, f, text) if isinstance(text, str) else None
+    if not isinstance(mask, Series):
+        raise Unread("a query that is not plain")
+    return f.item(m, mask)
+
+
 def _drop_duplicates(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     subset, keep = given(arguments, named, "subset", "keep", keep="first")
     if isinstance(subset, Seq) and subset.rows is None and len(subset.items) == 1:
@@ -654,7 +684,7 @@ def _groupby(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> A
 _FRAME: dict[str, Callable[[Frame, Any, list[Any], dict[str, Any]], Any]] = {
     "copy": _frame_copy, "assign": _assign, "to_numpy": _matrix, "iterrows": _iterrows,
     "itertuples": _itertuples, "to_dict": _to_dict, "apply": _frame_apply, "drop": _drop,
-    "dropna": _frame_dropna, "drop_duplicates": _drop_duplicates,
+    "dropna": _frame_dropna, "drop_duplicates": _drop_duplicates, "query": _query,
     "reset_index": _reset_index, "groupby": _groupby,
 }  # fmt: skip
 
