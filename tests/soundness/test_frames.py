@@ -56,6 +56,57 @@ def test_a_trap_is_not_proved(trap: Callable[..., Any], adjacency: str) -> None:
     assert bound(trap, TRAPS[trap], adjacency) > 1.5
 
 
+# What pandas has besides -------------------------------------------------------------------------
+
+AGES = ["young", "grown", "old"]
+
+
+def a_frame_is_given(df, rng):
+    import pandas as pd
+
+    counts = df["city"].value_counts().reindex(CITIES, fill_value=0)
+    return pd.DataFrame({"city": CITIES, "count": counts.to_numpy() + rng.laplace(0, 1, size=3)})
+
+
+def cut_and_reindexed(df, rng):
+    import pandas as pd
+
+    ages = pd.cut(df["age"], bins=[0, 18, 65, 120], labels=AGES, include_lowest=True)
+    return ages.value_counts().reindex(AGES, fill_value=0) + rng.laplace(0, 1, size=3)
+
+
+def cut_in_order(df, rng):
+    import pandas as pd
+
+    ages = pd.cut(df["age"], bins=[0, 18, 65, 121], labels=AGES, right=False)
+    return (ages.value_counts(sort=False) + rng.laplace(0, 1, size=3)).to_dict()
+
+
+def queried(df, rng):
+    return len(df.query("18 <= age < 65 and city == 'Paris'").index) + rng.laplace(0, 1)
+
+
+@pytest.mark.parametrize("function", [a_frame_is_given, cut_and_reindexed, cut_in_order, queried])
+def test_more_of_pandas(function: Callable[..., Any]) -> None:
+    assert bound(function, ROWS) == pytest.approx(1.0)
+
+
+def cut_by_count(df, rng):
+    import pandas as pd
+
+    ages = pd.cut(df["age"], bins=[-1, 18, 65, 120], labels=AGES)
+    return ages.value_counts() + rng.laplace(0, 1, size=3)
+
+
+def text_of_a_column(df, rng):
+    return len(df.query("income > @df.income.mean()")) + rng.laplace(0, 1)
+
+
+@pytest.mark.parametrize("function", [cut_by_count, text_of_a_column])
+def test_an_order_by_counts_is_not_proved(function: Callable[..., Any]) -> None:
+    assert bound(function, ROWS) == float("inf")
+
+
 # Shapes ------------------------------------------------------------------------------------------
 
 

@@ -188,8 +188,7 @@ def _cut(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
         if absent(x) or not m.decide(m.compare(_first(right, lowest), x, edges[0])):
             return math.nan
         for name, edge in zip(names, edges[1:], strict=True):
-            last = lowest and not right and edge == edges[-1]
-            if m.decide(m.compare("<=" if right or last else "<", x, edge)):
+            if m.decide(m.compare("<=" if right else "<", x, edge)):
                 return name
         return math.nan
 

@@ -34,11 +34,11 @@ def _value(m: Any, frame: Any, node: ast.expr) -> Any:
         return first
     if isinstance(node, ast.Compare):
         parts = [_value(m, frame, n) for n in (node.left, *node.comparators)]
-        if any(type(op) not in _COMPARE for op in node.ops):
+        if any(type(relation) not in _COMPARE for relation in node.ops):
             raise Unread("a query with an operator that is not known here")
         found = None
-        for a, op, b in zip(parts, node.ops, parts[1:], strict=False):
-            one = m.compare(_COMPARE[type(op)], a, b)
+        for a, relation, b in zip(parts, node.ops, parts[1:], strict=False):
+            one = m.compare(_COMPARE[type(relation)], a, b)
             found = one if found is None else m.binary("&", found, one)
         return found
     raise Unread("a query with more than comparisons of columns with numbers and texts")
