@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import dpest
@@ -62,22 +63,16 @@ AGES = ["young", "grown", "old"]
 
 
 def a_frame_is_given(df, rng):
-    import pandas as pd
-
     counts = df["city"].value_counts().reindex(CITIES, fill_value=0)
     return pd.DataFrame({"city": CITIES, "count": counts.to_numpy() + rng.laplace(0, 1, size=3)})
 
 
 def cut_and_reindexed(df, rng):
-    import pandas as pd
-
     ages = pd.cut(df["age"], bins=[0, 18, 65, 120], labels=AGES, include_lowest=True)
     return ages.value_counts().reindex(AGES, fill_value=0) + rng.laplace(0, 1, size=3)
 
 
 def cut_in_order(df, rng):
-    import pandas as pd
-
     ages = pd.cut(df["age"], bins=[0, 18, 65, 121], labels=AGES, right=False)
     return (ages.value_counts(sort=False) + rng.laplace(0, 1, size=3)).to_dict()
 
@@ -92,8 +87,6 @@ def test_more_of_pandas(function: Callable[..., Any]) -> None:
 
 
 def cut_by_count(df, rng):
-    import pandas as pd
-
     ages = pd.cut(df["age"], bins=[-1, 18, 65, 120], labels=AGES)
     return ages.value_counts() + rng.laplace(0, 1, size=3)
 
