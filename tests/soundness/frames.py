@@ -1,6 +1,6 @@
 """Functions on tables that are subtly not private: none of them may be proved.
 
-Each entry is the function, its domain, and whether the search is expected to find the leak.
+`TRAPS` has the function and its domain; the noise of each would do for ε = 1 if it were right.
 """
 
 from __future__ import annotations
@@ -248,3 +248,5 @@ TRAPS = {
     unbounded_map: TABLE, changed_by_its_class: DICTS, exact_text: DICTS,
     square_root_of_a_sum: TABLE,
 }  # fmt: skip
+# Private where records come and go, and no secret where one is replaced by another.
+PUBLIC_N = (divided_by_private_n, scale_by_private_n)

@@ -17,7 +17,7 @@ from dpest.errors import DpestError
 from dpest.evidence import Measure
 from dpest.proofs.approximate.proving import prove_contributions
 from dpest.proofs.question import asked
-from soundness.frames import CITIES, TRAPS
+from soundness.frames import CITIES, PUBLIC_N, TRAPS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "validation"))
 from pandas_mechanisms import BUGS, PEOPLE, RIGHT
@@ -54,6 +54,8 @@ def test_with_a_bug_it_is_not(name: str, bug: str) -> None:
 @pytest.mark.parametrize("trap", TRAPS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("adjacency", ["add_remove_one", "replace_one"])
 def test_a_trap_is_not_proved(trap: Callable[..., Any], adjacency: str) -> None:
+    if trap in PUBLIC_N and adjacency == "replace_one":
+        pytest.skip("it is right where everybody knows how many there are")
     assert bound(trap, TRAPS[trap], adjacency) > 1.5
 
 
