@@ -24,10 +24,10 @@ from dpest.ask.search import WorstPair, search
 from dpest.attacks.budget import Budget, Progress, Report
 from dpest.attacks.scouting.candidates import candidates
 from dpest.attacks.scouting.coupled import Coupled, Scored
-from dpest.attacks.scouting.landmarks import landmarks
 from dpest.errors import DomainError, DpestError, InputError, PathLimitError, RefusedError
 from dpest.evidence import EXACT, Demonstration, Evidence, Measure, Witness
 from dpest.pictures import curves
+from dpest.running.landmarks import landmarks
 from dpest.running.watchdog import Deadline, TimeUp, patient, watched
 from dpest.verdict import MEET, Verdict, exceeds
 

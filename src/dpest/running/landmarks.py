@@ -7,6 +7,8 @@ such a place straddles one of these numbers.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType
 from typing import Any
@@ -59,3 +61,31 @@ def around(number: float) -> tuple[float, ...]:
     """A number and what lies just below and just above it."""
     near = max(abs(number), 1.0) * 1e-6
     return (number, number - near, number + near, number - 1, number + 1)
+
+
+def places(numbers: Iterable[float], low: float = -math.inf, high: float = math.inf) -> list[float]:
+    """The numbers between two ends, and a place in each gap between them and the ends.
+
+    What a program does with an entry changes at such numbers only, as far as they are written down:
+    there is one place for each of its cases, also for those that random data never fall in. The
+    places in the gaps are short binary fractions, so that sums of them are exact.
+    """
+    inside = sorted({float(v) for v in numbers if low <= v <= high})
+    ends = [v for v in (low, high) if math.isfinite(v)]
+    edges = sorted({*inside, *ends})
+    if not edges:
+        return [0.0]
+    outer = [edges[0] - 1.0] if low == -math.inf else []
+    outer += [edges[-1] + 1.0] if high == math.inf else []
+    gaps = (_between(a, b) for a, b in itertools.pairwise(edges))
+    return sorted({*edges, *outer, *(v for v in gaps if v is not None)})
+
+
+def _between(low: float, high: float) -> float | None:
+    """The shortest binary fraction strictly between two numbers."""
+    for digits in range(-64, 64):
+        unit = math.ldexp(1.0, -digits)
+        found = (math.floor(low / unit) + 1) * unit
+        if low < found < high:
+            return found
+    return None
