@@ -134,7 +134,7 @@ def _check_device(device: str) -> None:
 
 def _bare(verdict: Verdict) -> Verdict:
     """Without what would run the code again."""
-    return replace(verdict, curves=None, demonstrating=None)
+    return replace(verdict, picturing=None, demonstrating=None)
 
 
 @contextmanager
