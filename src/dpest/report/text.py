@@ -210,10 +210,10 @@ def _machine_advice(verdict: Verdict) -> str:
 
 
 def _in_the_way(verdict: Verdict) -> str:
-    """Why there is no upper bound, by the first thing that stood in the way of one."""
+    """Why there is no upper bound, by the first line that stood in the way of one."""
     if not verdict.obstacles:
         return "No upper bound was found; the notes say what was tried."
-    found = verdict.obstacles[0]
+    found = next((o for o in verdict.obstacles if o.where), verdict.obstacles[0])
     place = f"{found.where}: " if found.where else ""
     words = f"{place}{found.operation}".rstrip(".")
     if found.advice:
