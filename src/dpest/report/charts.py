@@ -253,7 +253,7 @@ def _columns(
         if i % every == 0:
             parts.append(
                 f'<text x="{left + slot / 2:.1f}" y="{bottom + 14}" text-anchor="middle">'
-                f"{escape(shorten(label, max(3, int(slot * every / 7))))}</text>"
+                f"{escape(shorten(label, max(3, int(slot * every / 8))))}</text>"
             )
     return parts
 

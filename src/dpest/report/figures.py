@@ -51,7 +51,7 @@ def _outputs(picture: PairPicture) -> Figure | None:
         kind = "frequency"
         caption = f"Frequencies in {picture.runs:,} runs on each input: an estimate, no bound."
     if shown.marked:
-        caption += " The event of the lower bound is framed."
+        caption += " Framed is what tells the two inputs apart best."
     labels = [_compact(label) for label in shown.labels]
     svg = charts.bars(labels, shown.p, shown.q, marked=shown.marked, title=title, y_label=kind)
     rows = [
@@ -65,11 +65,11 @@ def _compact(label: str) -> str:
     """An answer of many yes and no in few letters; the table has it in full.
 
     >>> _compact("[False, False, True]"), _compact("[1, 2]")
-    ('F F T', '[1, 2]')
+    ('FFT', '[1, 2]')
     """
     words = label.strip("[]()").split(", ")
     if label[:1] in "[(" and set(words) <= {"True", "False"}:
-        return " ".join(word[0] for word in words)
+        return "".join(word[0] for word in words)
     return label
 
 
