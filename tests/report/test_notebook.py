@@ -1,0 +1,67 @@
+"""A notebook, executed: its outputs have the rich forms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+nbclient = pytest.importorskip("nbclient")
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("ipykernel")
+pytest.importorskip("matplotlib")
+
+NOTEBOOK = Path(__file__).parents[2] / "examples" / "notebooks" / "first_steps.ipynb"
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory) -> dict[str, dict[str, Any]]:
+    """What each cell shows, by the last line of its code: MIME type -> content."""
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    folder = str(tmp_path_factory.mktemp("notebook"))
+    client = nbclient.NotebookClient(
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}
+    )
+    client.execute()
+    found = {}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            shown: dict[str, Any] = {}
+            for output in cell.outputs:
+                shown.update(output.get("data", {}))
+                shown["text"] = shown.get("text", "") + output.get("text", "")
+            found[cell.source.splitlines()[-1].strip()] = shown
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("verdict", "VIOLATED: noisy_sum claims 1-DP, but ε ≥ 2"),
+        ("verdict.lower", "ε ≥ 2"),
+        ("loss", "ε = 2"),
+        ("dpest.distribution(noisy_sum, [0.0, 0.0])", ""),
+        ('dpest.prove(noisy_sum, adjacency="l1", length=2)', "2·eps"),
+    ],
+)
+def test_rich_forms(outputs, line, words):
+    html = outputs[line]["text/html"]
+    assert html.startswith("<div>")
+    assert words in html
+
+
+@pytest.mark.parametrize("line", ["verdict.plot();", "loss.plot();"])
+def test_pictures(outputs, line):
+    assert outputs[line]["image/png"]
+
+
+def test_a_line_of_a_cell_is_named_by_its_text(outputs):
+    said = outputs["print(reason)"]["text"]
+    assert "line 6 of the cell, `return math.tanh(noisy)`" in said
+    assert "ipykernel" not in said
+
+
+def test_a_function_without_a_name_goes_by_its_text(outputs):
+    line = next(line for line in outputs if "lambda" in line)
+    assert "lambda x, rng: x[0] + rng.laplace(scale=0.5)" in outputs[line]["text/html"]
