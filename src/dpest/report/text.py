@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +123,9 @@ def witness_lines(evidence: Evidence) -> list[str]:
 
 
 def show_input(value: Any) -> str:
+    """An input in one line; a DataFrame as its rows."""
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):
+        return _show_rows(value)
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float):
@@ -130,6 +134,15 @@ def show_input(value: Any) -> str:
         inside = ", ".join(show_input(v) for v in value)
         return f"[{inside}]" if isinstance(value, list) else f"({inside})"
     return str(value)
+
+
+def _show_rows(frame: Any) -> str:
+    """Rows in order, equal ones that follow each other counted."""
+    rows = frame.to_dicts() if hasattr(frame, "to_dicts") else frame.to_dict("records")
+    words = [", ".join(f"{k}: {show_input(v)}" for k, v in row.items()) for row in rows]
+    runs = [(text, len(list(same))) for text, same in itertools.groupby(words)]
+    shown = [f"{count} × {{{text}}}" if count > 1 else f"{{{text}}}" for text, count in runs]
+    return f"{type(frame).__name__} of {len(rows)} rows: {', '.join(shown)}"
 
 
 def obtained(evidence: Evidence) -> str:
