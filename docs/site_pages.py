@@ -91,7 +91,7 @@ def docstrings() -> str:
                 for member, method in methods(value):
                     lines += entry(f"{name}.{member}", method, "###")
         elif inspect.ismodule(value):
-            lines += [f"## `dpest.{name}`", "", inspect.getdoc(value) or "", ""]
+            lines += [f"## `dpest.{name}`", "", prose(inspect.getdoc(value) or ""), ""]
     return "\n".join(lines)
 
 
