@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpest import attacking, measures
+from dpest.ask.declaration import data_first
 from dpest.ask.domains import ANY, Reals, integers
 from dpest.ask.entries import short
 from dpest.ask.patterns import Pattern, patterns
@@ -126,6 +127,7 @@ class Campaign:
         self.obstacles: dict[str, Obstacle] = {}  # a reason, and what can be done about it
         self.details: dict[str, Any] = {}
         self.proofs: list[Proof] = []
+        self.by_records_alone = False  # outputs of several types: only that proof looks at them
         self.tried: set[Any] = set()  # lengths for which a proof was looked for
         self.complete = True  # whether the value of every pair so far was more than a lower bound
         self.unread_pairs = False  # whether the exact engine refused some pairs and took others
@@ -145,6 +147,8 @@ class Campaign:
         self.first_look()
         self.details["code"] = described_code(self.question.mechanism.function)
         try:
+            if self.by_records_alone:
+                self.prove_by_contributions()
             proof, exact = "proof" in self.engines, "exact" in self.engines
             pure = self.question.measure == Measure()
             if proof:
@@ -233,10 +237,13 @@ class Campaign:
         if types is not None:
             self.notes.append(
                 f"outputs differ in their types alone ({types[0]} against {types[1]}), which "
-                "whoever gets them sees: no proof and no exact answer, only runs"
+                "whoever gets them sees: no exact answer, only runs, and proofs that look at types"
             )
+            self.by_records_alone = "proof" in self.engines
             self.engines = tuple(e for e in self.engines if e == "attack")
             why = "returns numbers of several types"
+        elif not data_first(mechanism.function):
+            why = "takes rng before its data"
         elif not mechanism.black_box:
             form = guard.form_of(self.question.domain.as_input([0.0]))
             finding = guard.refused(mechanism, form=form, symbols=("noise",))
@@ -273,9 +280,8 @@ class Campaign:
 
         lower = self.verdict().lower
         witness = [] if lower is None else [(lower.witness.x, lower.witness.x2)]
-        half, whole = (Deadline(DEMONSTRATION_SECONDS * share) for share in (0.2, 1.0))
         try:
-            with watched(whole):
+            with watched(Deadline(DEMONSTRATION_SECONDS)):
                 return demonstrate(
                     question.mechanism,
                     [
@@ -285,10 +291,9 @@ class Campaign:
                     question.limit,
                     question.measure.delta,
                     seed=self.seed,
-                    late=half.passed,
                     run_all=attacking.run_all_of(self),
                 )
-        except (DpestError, TimeUp):
+        except DpestError:
             return None  # the bounds stand without it
 
     @functools.cached_property

@@ -19,12 +19,14 @@ from dpest.attacks.statdp.detection import Found, SecondLook, oriented, search
 from dpest.attacks.statdp.laboratory import Case, Laboratory
 from dpest.evidence import LEVEL, Demonstration
 from dpest.running.samples import Samples
+from dpest.running.watchdog import TimeUp
 from dpest.stats import binomial, clopper_pearson
 
 # Standard errors by which counts may be worse than expected: one script in ten thousand misses.
 _UNLUCKY = 3.72
 # Runs a side of the search: as many as it takes to see an excess.
 _RUNS = (20_000, 1_000_000)
+# Standard errors by which each frequency is taken as worse: the best of many events looks too good.
 _CAUTION = 2.0
 _LEAST, _MOST = 200, 20_000_000
 
@@ -102,22 +104,24 @@ def demonstrate(
     delta: float = 0.0,
     *,
     seed: int = 0,
-    late: Callable[[], bool] = lambda: False,
     run_all: Callable[..., list[Samples]] | None = None,
 ) -> Demonstration | None:
     """The demonstration that needs the fewest runs, or None if none was found.
 
-    Few runs show a large excess; a small one is looked for with many, also where `late()` says that
-    a better one than is known is not worth the time.
+    Few runs show a large excess; a small one is looked for with many. Where the time is up before
+    those are made (TimeUp), the best that few runs showed is taken.
     """
     cases = [Case(x, x2) for x, x2 in pairs]
     laboratory = Laboratory(mechanism, None, seed, run_all=run_all)
     best: _Plan | None = None
     for runs in _RUNS:
-        found = _planned(laboratory, cases, epsilon, delta, runs)
+        try:
+            found = _planned(laboratory, cases, epsilon, delta, runs)
+        except TimeUp:
+            break
         if found is not None and (best is None or found.needed < best.needed):
             best = found
-        if best is not None and (late() or best.needed < runs):
+        if best is not None and best.needed < runs:
             break
     if best is None or best.needed > _MOST:
         return None
@@ -136,7 +140,7 @@ def _planned(
     best: _Plan | None = None
     again = SecondLook(laboratory, finalists, runs).counted_again(epsilon, _CAUTION, _CAUTION)
     for number, choice in again:
-        p, q = _cautious(choice.k1, runs, -1.0), _cautious(choice.k2, runs, 1.0)
+        p, q = _cautious(choice.k1, runs, -_CAUTION), _cautious(choice.k2, runs, _CAUTION)
         needed = runs_to_refute(p, q, epsilon, delta)
         if best is None or needed < best.needed:
             found = oriented(finalists[number][0], choice)
