@@ -75,12 +75,16 @@ def test_a_file_as_target(audits, tmp_path):
 
     folder = audits[0]
     target = str(folder / "code.py")
-    paths = {k: str(tmp_path / k) for k in ("sarif", "summary", "badge")}
+    paths = {k: str(tmp_path / k) for k in ("sarif", "summary", "badge", "html")}
     options = [o for k, p in paths.items() for o in (f"--{k}", p)]
+    options += ["--author", "A. <Person>"]
     ended = CliRunner().invoke(command, ["audit", target, *options], standalone_mode=False)
     assert ended.return_value == 1
     assert all(Path(p).exists() for p in paths.values())
     assert "wrong" in Path(paths["summary"]).read_text(encoding="utf-8")
+    page = Path(paths["html"]).read_text(encoding="utf-8")
+    assert "2 mechanisms: 1 violated, 1 exact" in page
+    assert page.count("A. &lt;Person&gt;") == page.count("sha256:") == 2
 
 
 def test_rich_forms(audits):
