@@ -17,6 +17,7 @@ import pytest
 import dpest
 from dpest.report.derivation import derivation
 from dpest.report.explorer import explorer_of, shown
+from dpest.report.figures import claimed_tradeoff
 from dpest.report.page import Part, part_of, render, render_several
 from dpest.report.provenance import Provenance
 from dpest.verdict import Verdict
@@ -262,3 +263,20 @@ def test_pictures_from_runs_say_so():
     assert picture.runs == 4000
     assert sum(picture.outputs.p) == pytest.approx(1.0)
     assert "4,000 runs on each input: an estimate" in verdict.to_html()
+
+
+def test_a_gaussian_claim_has_its_own_curve():
+    """The pair of a mechanism that is exactly μ-GDP lies on the claim's curve."""
+    verdict = dpest.audit(gaussian, claim="gdp:0.5", adjacency="l1", length=1)
+    (picture,) = verdict.pictures
+    (claimed,) = claimed_tradeoff(verdict)
+    ours = dict(picture.tradeoff)
+    both = [(ours[a], miss) for a, miss in claimed.points if a in ours]
+    assert len(both) > 10
+    for pair, claim in both:
+        assert pair == pytest.approx(claim, abs=2e-3)
+    assert "data-say" in verdict.to_html()  # δ(ε) of the pair can be asked about all the same
+
+
+def gaussian(x, rng, *, sigma=2.0):
+    return x[0] + rng.normal(scale=sigma)

@@ -98,12 +98,13 @@ def shown(value: float) -> str:
 
 
 def explorer_of(verdict: Verdict, picture: PairPicture | None) -> Explorer | None:
-    """The sliders for a verdict in terms of ε; of no pair, they speak of the bounds alone."""
+    """The sliders for a verdict; of no pair, they speak of its bounds on ε alone."""
     question = verdict.question
-    if question.measure.kind != "epsilon":
-        return None
     at = question.measure.delta
     lower, upper = verdict.lower, verdict.upper
+    limit = question.limit
+    if question.measure.kind != "epsilon":  # μ, ρ and Rényi divergences are no ε to slide to
+        lower = upper = limit = None
     refuted = None if lower is None or lower.value <= 0 else (lower.value, at)
     covered = None if upper is None or math.isinf(upper.value) else (upper.value, at)
     if picture is not None and picture.profile and picture.needed:
@@ -117,7 +118,9 @@ def explorer_of(verdict: Verdict, picture: PairPicture | None) -> Explorer | Non
         deltas = sorted({0.0, at})
     else:
         return None
-    wanted = question.limit if question.limit is not None else (lower.value if lower else 0.0)
+    wanted = limit
+    if wanted is None:
+        wanted = lower.value if lower is not None else epsilons[len(epsilons) // 4]
     start = (_nearest(epsilons, wanted), _nearest(deltas, at))
     standing = str(lower.standing) if lower is not None else ""
     return Explorer(epsilons, deltas, least_delta, least_epsilon, start, refuted, covered, standing)

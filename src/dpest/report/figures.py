@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from dpest.pictures import PairPicture
@@ -139,7 +140,7 @@ def _tradeoff(picture: PairPicture, verdict: Verdict) -> Figure | None:
         return None
     title = "Trade-off curve"
     svg = charts.lines(
-        [*_claimed_tradeoff(verdict), charts.Line(picture.tradeoff, "this pair", "p")],
+        [*claimed_tradeoff(verdict), charts.Line(picture.tradeoff, "this pair", "p")],
         title=title,
         x_label="false alarm",
         y_label="miss",
@@ -177,7 +178,13 @@ def _claimed_point(verdict: Verdict, top: float) -> list[charts.Line]:
     return [charts.Line(mark, words, "claim")]
 
 
-def _claimed_tradeoff(verdict: Verdict) -> list[charts.Line]:
+def claimed_tradeoff(verdict: Verdict) -> list[charts.Line]:
+    question = verdict.question
+    if question.measure.kind == "gdp" and question.limit is not None:
+        normal = NormalDist()
+        inside = [(i / 100, normal.inv_cdf(1 - i / 100)) for i in range(1, 100)]
+        middle = [(a, normal.cdf(z - question.limit)) for a, z in inside]
+        return [charts.Line([(0.0, 1.0), *middle, (1.0, 0.0)], "claim", "claim", fill=True)]
     claim = _epsilon_claim(verdict)
     if claim is None:
         return []
