@@ -13,6 +13,7 @@ import numpy as np
 
 from dpest.ask.declaration import Mechanism
 from dpest.errors import DpestError, RefusedError
+from dpest.evidence import up_to_rounding
 from dpest.geometry.linear import Form
 from dpest.running.samples import Samples
 from dpest.running.watchdog import Deadline, TimeUp, watched
@@ -60,8 +61,8 @@ class PairPicture:
     """What is known to draw about one pair of inputs; what has no answer is left empty.
 
     Everything is exact where `runs` is None. Otherwise `outputs` are frequencies among so many runs
-    on each input, and there is nothing else. `profile` has (ε, δ) with the least δ of the pair at
-    ε; `needed` has (δ, ε) with an ε that the pair needs at least at δ, and begins at δ = 0.
+    on each input, and there is nothing else. `profile` has (ε, δ) with a δ that the pair needs at
+    least at ε; `needed` has (δ, ε) with an ε that it needs at least at δ, and begins at δ = 0.
     """
 
     title: str
@@ -133,7 +134,7 @@ def _profile(loss: ExactLoss, claim: tuple[float, float] | None) -> list[tuple[f
         if number > 13 and deadline.passed():
             break
         over = loss.complete and epsilon >= loss.epsilon
-        found[epsilon] = 0.0 if over else float(loss.delta(epsilon))
+        found[epsilon] = 0.0 if over else float(loss.sure_delta(epsilon))
     return sorted(found.items())
 
 
@@ -141,8 +142,8 @@ def _far_enough(loss: ExactLoss) -> float:
     """An ε at which δ no longer matters, or no longer falls."""
     epsilon = 1.0
     while epsilon < FARTHEST:
-        delta = loss.delta(epsilon)
-        if delta < LEAST_DELTA or delta - loss.delta(2 * epsilon) < 1e-3 * delta:
+        delta = loss.sure_delta(epsilon)
+        if delta < LEAST_DELTA or delta - loss.sure_delta(2 * epsilon) < 1e-3 * delta:
             break
         epsilon *= 2
     return epsilon
@@ -153,7 +154,6 @@ def _needed(
 ) -> list[tuple[float, float]]:
     """(δ, ε): what the pair needs at δ, from below; round δ first, others while there is time."""
     found = {0.0: max(loss.epsilon, 0.0)}
-    most = profile[0][1]
     wanted = [claim[1]] if claim is not None and claim[1] > 0 else []
     wanted += [10.0**-k for k in range(1, 11)]
     wanted += [m * 10.0**-k for m in (2, 5) for k in range(2, 11)]
@@ -161,20 +161,23 @@ def _needed(
     for delta in wanted:
         if deadline.passed():
             break
-        found[delta] = 0.0 if delta >= most else _least(loss, profile, delta)
+        found[delta] = _least(loss, profile, delta)
     return sorted(found.items())
 
 
 def _least(loss: ExactLoss, profile: Points, delta: float) -> float:
     """An ε just below the least that (ε, delta) holds with: bisection between the known points."""
-    above = [e for e, d in profile if d > delta]
-    below = [e for e, d in profile if d <= delta]
+    edge = up_to_rounding(delta)
+    above = [e for e, d in profile if d > edge]
+    below = [e for e, d in profile if d <= edge]
+    if not above:
+        return 0.0
     if not below:
         return max(above)
     low, high = max(above), min(below)
     for _ in range(14):
         middle = (low + high) / 2
-        if loss.delta(middle) > delta:
+        if loss.sure_delta(middle) > edge:
             low = middle
         else:
             high = middle
