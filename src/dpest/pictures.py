@@ -30,7 +30,7 @@ CELLS = 20  # of a histogram of runs
 POINTS = 81
 RUNS, BLOCK = 4000, 500
 # Seconds of computing for one curve; what there is by then is drawn.
-CURVE_SECONDS, PICTURE_SECONDS, RUN_SECONDS = 2.0, 8.0, 2.0
+CURVE_SECONDS, PICTURE_SECONDS, RUN_SECONDS = 2.0, 5.0, 2.0
 LEAST_DELTA = 1e-10
 # Where the loss is unbounded the curve ends where δ is negligible, or here.
 FARTHEST = 40.0
