@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT = 560, 280
-LEFT, RIGHT, TOP, BOTTOM = 58, 14, 34, 44
+LEFT, RIGHT, TOP, BOTTOM = 68, 14, 34, 44
 LETTER = 6.6  # about the width of one, at the size of the legend
 
 Points = Sequence[tuple[float, float]]
