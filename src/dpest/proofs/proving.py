@@ -73,6 +73,13 @@ def prove(
     started = time.perf_counter()
     question = asked(mechanism, adjacency, length, params, unit, domain, claim, form)
     proof = _by_contributions(question, first=True) if by_contributions else None
+    if proof is None and question.mechanism.black_box:
+        proof = _by_contributions(question, first=False) if by_contributions else None
+        if proof is None:
+            raise RefusedError(
+                f"{question.mechanism.name} has no parameter `rng`: a function that draws its "
+                "noise elsewhere is proved by what one record adds alone, and here that is not read"
+            )
     if proof is None:
         proof = prove_question(question, fallback_length)
         if by_contributions and _wanting(question, proof):

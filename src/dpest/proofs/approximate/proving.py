@@ -51,6 +51,8 @@ def contributions(question: Question) -> Found:
         raise RefusedError(
             f"{question.adjacency.name}: no single record is replaced, comes or goes"
         )
+    if question.mechanism.takes_size:
+        raise RefusedError(f"{question.mechanism.name} gives many outputs a call")
     if question.filled:
         raise RefusedError(f"{question.mechanism.name} needs a value for {question.filled[0]}")
     first: RefusedError | None = None

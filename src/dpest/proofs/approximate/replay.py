@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -13,10 +15,22 @@ import numpy as np
 
 from dpest.ask.declaration import Mechanism
 from dpest.errors import ReplayError
+from dpest.proofs.approximate.recorder import Recorder
 from dpest.proofs.conformance import call
 from dpest.reading.contributions.forms import Form
+from dpest.reading.contributions.machine import PICK
+from dpest.reading.contributions.public import chosen
 from dpest.reading.contributions.reading import Data, Way
-from dpest.reading.contributions.values import Array, Map, PublicValue, Seq, Truth
+from dpest.reading.contributions.values import (
+    Array,
+    Combined,
+    Instance,
+    Map,
+    PublicValue,
+    Seq,
+    Truth,
+)
+from dpest.reading.scripted import Stage, on_stage
 
 TRIALS = 30
 _MOST_RECORDS = 64
@@ -26,58 +40,28 @@ _ADVICE = (
 )
 
 
-class Recorder(np.random.Generator):
-    """NumPy's generator, which writes down what was drawn."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__(np.random.PCG64(seed))
-        self.noises: list[tuple[str, float, float]] = []  # family, scale, value around 0
-        self.vectors: list[list[float]] = []
-        self.uniforms: list[float] = []
-
-    def _noisy(self, family: str, drawn: Any, loc: Any, scale: Any) -> Any:
-        values, locs, scales = np.broadcast_arrays(np.asarray(drawn), loc, scale)
-        triples = zip(values.ravel(), locs.ravel(), scales.ravel(), strict=True)
-        self.noises += [(family, float(s), float(v - a)) for v, a, s in triples]
-        return drawn
-
-    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        return self._noisy("laplace", super().laplace(loc, scale, size), loc, scale)
-
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        return self._noisy("normal", super().normal(loc, scale, size), loc, scale)
-
-    def standard_normal(self, size: Any = None, *rest: Any, **named: Any) -> Any:
-        return self._noisy("normal", super().standard_normal(size, *rest, **named), 0.0, 1.0)
-
-    def random(self, size: Any = None, *rest: Any, **named: Any) -> Any:
-        return self._uniform(super().random(size, *rest, **named))
-
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-        return self._uniform(super().uniform(low, high, size))
-
-    def _uniform(self, drawn: Any) -> Any:
-        if np.ndim(drawn) == 0:
-            self.uniforms.append(float(drawn))
-        else:
-            self.vectors.append([float(v) for v in np.ravel(drawn)])
-        return drawn
-
-
 def replay(
     mechanism: Mechanism, ways: Sequence[Way], data: Data, constants: Sequence[float]
 ) -> tuple[str, ...]:
     """Raises ReplayError where a run and the model differ; what is to be said comes back."""
     source = random.Random(17)
     lengths = [data.length] if data.length is not None else _lengths(constants)
-    for trial in range(max(TRIALS, len(lengths))):
-        length = lengths[trial % len(lengths)]
-        _one(mechanism, ways, data, _records(data, length, source, constants, trial), trial)
-    if data.length is None and not data.replace:
-        try:
-            _one(mechanism, ways, data, [], TRIALS)
-        except ReplayError:
-            return ("the bound is for data sets of at least one record: none at all is special",)
+    namespaces = {id(n): n for way in ways for n in way.namespaces}
+    function = mechanism.function
+    stage = Stage()
+    owner = getattr(function, "__self__", function)
+    with on_stage(stage, list(namespaces.values()), owner) as rng:
+        for trial in range(max(TRIALS, len(lengths))):
+            length = lengths[trial % len(lengths)]
+            records = _records(data, length, source, constants, trial)
+            _one(mechanism, ways, data, records, trial, stage, rng)
+        if data.length is None and not data.replace:
+            try:
+                _one(mechanism, ways, data, [], TRIALS, stage, rng)
+            except ReplayError:
+                return (
+                    "the bound is for data sets of at least one record: none at all is special",
+                )
     return ()
 
 
@@ -128,12 +112,17 @@ def _one(
     data: Data,
     records: list[dict[Any, Any]],
     trial: int,
+    stage: Any,
+    generator: Any,
 ) -> None:
     rng = Recorder(1000 + trial)
+    stage.script = rng
     given = _given(data, records)
     try:
         with np.errstate(all="ignore"):
-            output = call(mechanism, given, rng)
+            output = _called(mechanism, given, generator)
+    except ReplayError:
+        raise
     except Exception as error:
         raise ReplayError(
             f"the function raises {type(error).__name__} ({error}) on {given!r}", _ADVICE
@@ -163,6 +152,13 @@ def _one(
         )
 
 
+def _called(mechanism: Mechanism, given: Any, generator: Any) -> Any:
+    if not mechanism.black_box:
+        return call(mechanism, given, generator)
+    result = mechanism.function(given, **mechanism.params)
+    return list(result) if inspect.isgenerator(result) else result
+
+
 class _Different(Exception):
     pass
 
@@ -178,6 +174,9 @@ class _Run:
         self.left = list(rng.noises)
         self.vectors = list(rng.vectors)
         self.uniforms = list(rng.uniforms)
+        self.all_uniforms = tuple(rng.uniforms)
+        self.picks = list(rng.picks)
+        self.made: dict[int, Any] = {}
         self.noise_values: list[float] = []
         self.shown: dict[Any, float] = {}
         self._draws()
@@ -194,6 +193,10 @@ class _Run:
                     if value >= gates[k].threshold:
                         self.shown[key] = value
                 self.noise_values.append(math.nan)
+                continue
+            if noise.parts is not None:
+                first, second = (self.noise_values[i] for i in noise.parts)
+                self.noise_values.append(first - second)
                 continue
             value = self._take(noise.family, noise.scale)
             while noise.most is not None and abs(value) > noise.most:
@@ -215,8 +218,13 @@ class _Run:
             raise _Different("it draws more noise")
         if any(self.vectors):
             raise _Different("it draws more coins")
-        if self.uniforms:
+        if self.uniforms and len(self.all_uniforms) != self._uniforms_read():
             raise _Different("it draws more uniform numbers")
+
+    def _uniforms_read(self) -> int:
+        """How many single uniform numbers the model draws."""
+        nodes = self.way.terms.nodes
+        return 1 + max((n[1] for n in nodes if n[0] == "uniform"), default=-1)
 
     # Values --------------------------------------------------------------------------------------
 
@@ -270,6 +278,11 @@ class _Run:
             return self.sums[node[1]][node[2]]
         if op == "pub":
             return self._public(symbol, node)
+        if op == "uniform":
+            return self._unit(node[1])
+        if op == "pick":
+            place, *rest = (a for a in node[1:])
+            return self.value(rest[int(self.value(place, record))], record)
         inner = [self.value(a, record) for a in node[1:] if isinstance(a, Form)]
         return _FUNCTIONS[op](node, *inner)
 
@@ -280,20 +293,88 @@ class _Run:
         if node[1] == self.way.length_symbol:
             return float(len(self.records))
         if node[1] in self.way.uniform_symbols:
-            place = self.way.uniform_symbols.index(node[1])
-            if place not in self.rows:
-                if not self.uniforms:
-                    raise _Different("it draws less uniform numbers")
-                self.rows[place] = self.uniforms.pop(0)
-            return self.rows[place]
+            return self._unit(self.way.uniform_symbols[node[1]])
+        if node[1] in self.way.recipes:
+            return self._number(self._prepared(self.way.recipes[node[1]]))
         raise _Different("a public value can't be followed")
+
+    def _unit(self, place: int) -> float:
+        """A uniform number: by its place, or in turn where records have coins of their own."""
+        if place not in self.rows:
+            if not self.coins and len(self.all_uniforms) > place:
+                self.rows[place] = self.all_uniforms[place]
+                self.uniforms = self.uniforms[1:]
+            elif self.uniforms:
+                self.rows[place] = self.uniforms.pop(0)
+            else:
+                raise _Different("it draws less uniform numbers")
+        return self.rows[place]
+
+    # Public values -------------------------------------------------------------------------------
+
+    def native(self, value: Any) -> Any:
+        """A value of the model as the run has it."""
+        if isinstance(value, Form):
+            only = value.terms[0][0] if len(value.terms) == 1 else None
+            if only is not None and value == Form(((only, Fraction(1)),), Fraction(0)):
+                node = self.way.terms.nodes[only]
+                if node[0] == "pub" and node[1] in self.way.recipes:
+                    return self._prepared(self.way.recipes[node[1]])
+            return self.value(value)
+        if isinstance(value, PublicValue):
+            if value.recipe is None:
+                raise _Different("a public value can't be followed")
+            return self._prepared(value.recipe)
+        if isinstance(value, Truth):
+            return self.holds(value)
+        if isinstance(value, Combined):
+            found = [self.native(p) for p in value.parts]
+            return all(found) if value.conjunction else any(found)
+        if isinstance(value, Array):
+            return np.array([self.native(c) for c in value.cells]).reshape(value.shape)
+        if isinstance(value, Seq):
+            return [self.native(v) for v in value.items]
+        if isinstance(value, Map):
+            return {self.native(k): self.native(v) for k, v in value.items.items()}
+        if type(value) is tuple:
+            return tuple(map(self.native, value))
+        return value
+
+    def _prepared(self, recipe: Any) -> Any:
+        if id(recipe) not in self.made:
+            self.made[id(recipe)] = self._cooked(recipe)
+        return self.made[id(recipe)]
+
+    def _cooked(self, recipe: Any) -> Any:
+        if recipe.function is PICK:
+            if recipe.arguments[0] >= len(self.picks):
+                raise _Different("it draws less whole numbers")
+            return self.picks[recipe.arguments[0]]
+        if recipe.function is chosen:  # the other one may not be there
+            truth, first, second = recipe.arguments
+            return self.native(first if self.native(truth) else second)
+        try:
+            return recipe.made(
+                [self.native(a) for a in recipe.arguments],
+                {k: self.native(v) for k, v in recipe.named.items()},
+            )
+        except _Different:
+            raise
+        except Exception as error:
+            raise _Different(f"a step of it raises {type(error).__name__}: {error}") from None
+
+    def _number(self, value: Any) -> float:
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise _Different(f"it computes with {value!r} as if it were a number") from None
 
     # Outputs -------------------------------------------------------------------------------------
 
     def compare(self, expected: Any, actual: Any) -> None:
         if isinstance(expected, Form):
-            value = self.value(expected)
-            if not _close(value, actual):
+            value = self.native(expected)
+            if not alike(value, actual):
                 raise _Different(f"it gives {actual!r}, not {value!r}")
         elif isinstance(expected, Array):
             found = np.asarray(actual)
@@ -309,13 +390,32 @@ class _Run:
                 self.compare(e, a)
         elif isinstance(expected, Map):
             self._compare_dict(expected, actual)
-        elif isinstance(expected, PublicValue):
+        elif isinstance(expected, Instance):
+            self._compare_object(expected, actual)
+        elif isinstance(expected, PublicValue) and expected.recipe is None:
             self._compare_keys(actual)
+        elif isinstance(expected, (PublicValue, Truth, Combined)):
+            value = self.native(expected)
+            if not alike(value, actual):
+                raise _Different(f"it gives {actual!r}, not {value!r}")
         elif isinstance(expected, (int, float, np.number)) and not isinstance(expected, bool):
             if not _close(float(expected), actual):
                 raise _Different(f"it gives {actual!r}, not {expected!r}")
         elif not bool(np.all(expected == actual)):
             raise _Different(f"it gives {actual!r}, not {expected!r}")
+
+    def _compare_object(self, expected: Instance, actual: Any) -> None:
+        if type(actual) is not expected.kind:
+            raise _Different(f"it gives {actual!r}, not a {expected.kind.__name__}")
+        held = actual._asdict() if hasattr(actual, "_asdict") else vars(actual)
+        held = {
+            k: v for k, v in held.items()
+            if not isinstance(v, (np.random.Generator, np.random.RandomState, random.Random))
+        }  # fmt: skip
+        if set(held) != set(expected.attributes):
+            raise _Different(f"it gives an object with the attributes {list(held)}")
+        for name, value in expected.attributes.items():
+            self.compare(value, held[name])
 
     def _compare_dict(self, expected: Map, actual: Any) -> None:
         if not isinstance(actual, dict):
@@ -338,27 +438,54 @@ class _Run:
             raise _Different(f"it shows the keys {actual!r}, not {sorted(self.shown)!r}")
 
 
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+
+
+def alike(expected: Any, actual: Any) -> bool:
+    """Whether a run gave what the model says, up to rounding."""
+    if isinstance(expected, (bool, np.bool_)) or expected is None:
+        return bool(np.all(expected == actual)) and np.ndim(actual) == 0
+    if isinstance(expected, (int, float, np.number)):
+        return _close(float(expected), actual)
+    if isinstance(expected, str):
+        if not isinstance(actual, str) or _NUMBER.sub("#", expected) != _NUMBER.sub("#", actual):
+            return False
+        pairs = zip(_NUMBER.findall(expected), _NUMBER.findall(actual), strict=True)
+        return all(_close(float(a), float(b)) for a, b in pairs)
+    if isinstance(expected, (list, tuple, np.ndarray)):
+        if isinstance(actual, (str, dict)) or not hasattr(actual, "__len__"):
+            return False
+        many = len(expected) == len(actual)
+        return many and all(alike(a, b) for a, b in zip(expected, actual, strict=True))
+    if isinstance(expected, dict):
+        if not isinstance(actual, dict) or list(expected) != list(actual):
+            return False
+        return all(alike(v, actual[k]) for k, v in expected.items())
+    if isinstance(expected, (set, frozenset)):
+        return isinstance(actual, (set, frozenset)) and (
+            expected == actual or alike(sorted(expected), sorted(actual))
+        )
+    if type(expected) is not type(actual):
+        return False
+    if hasattr(expected, "to_dict"):  # a table, or one of its columns
+        return alike(expected.to_dict(), actual.to_dict())
+    if hasattr(expected, "__dict__"):
+        return alike(vars(expected), vars(actual))
+    return bool(expected == actual)
+
+
 def _close(expected: float, actual: Any) -> bool:
     try:
         value = float(actual)
     except (TypeError, ValueError):
         return False
+    if math.isnan(expected) or math.isnan(value):
+        return math.isnan(expected) and math.isnan(value)
     return math.isclose(expected, value, rel_tol=1e-6, abs_tol=1e-6)
 
 
 def _exp(x: float) -> float:
     return math.exp(x) if x < 700 else math.inf
-
-
-def _public(node: Any, *inner: float) -> float:
-    name = node[1]
-    if name == "round":
-        raise _Different("rounding can't be followed")
-    if name == "int":
-        return float(int(inner[0]))
-    return float(
-        {"//": lambda a, b: a // b, "%": lambda a, b: a % b, "**": lambda a, b: a**b}[name](*inner)
-    )
 
 
 _FUNCTIONS: dict[str, Any] = {
@@ -378,5 +505,7 @@ _FUNCTIONS: dict[str, Any] = {
     "log": lambda _, a: math.log(a) if a > 0 else math.nan,
     "log1p": lambda _, a: math.log1p(a) if a > -1 else math.nan,
     "expit": lambda _, a: 1 / (1 + _exp(-a)),
-    "public": _public,
+    "floor": lambda _, a: math.floor(a),
+    "ceil": lambda _, a: math.ceil(a),
+    "rint": lambda _, a: round(a),
 }

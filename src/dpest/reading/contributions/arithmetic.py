@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.contributions.choices import Choices
-from dpest.reading.contributions.forms import NOISE, SUM, TOTAL, Form, Terms, Unread, number
+from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Terms, Unread, number
 from dpest.reading.contributions.values import (
     Array,
     Case,
     Combined,
+    Instance,
     Map,
     Rows,
     Seq,
@@ -111,18 +112,23 @@ def _arrays(value: Any) -> Iterator[Any]:
 
 def share(value: Any) -> None:
     """From here on what a value holds may be held by another: it must not be changed."""
-    if isinstance(value, (Array, Seq, Map)):
+    if isinstance(value, (Array, Seq, Map, Instance)):
         if value.shared:
             return
         value.shared = True
-    inside = {tuple: tuple, Seq: lambda s: s.items, Map: lambda d: d.items.values()}
+    inside: dict[type, Any] = {
+        tuple: tuple,
+        Seq: lambda s: s.items,
+        Map: lambda d: d.items.values(),
+        Instance: lambda o: o.attributes.values(),
+    }
     for v in inside.get(type(value), lambda _: ())(value):
         share(v)
 
 
 def unshared(value: Any) -> None:
     """Refuses a change in place of what may be held by another."""
-    if isinstance(value, (Array, Seq, Map)) and value.shared:
+    if isinstance(value, (Array, Seq, Map, Instance)) and value.shared:
         raise Unread("a change in place of what may be held, or seen, by another name")
 
 
@@ -149,13 +155,18 @@ class Arithmetic(Choices):
 
     def local(self, form: Form) -> Form:
         """The same value by public symbols and those of one record; the rest is made visible."""
+        form = self.reveal(form)
         kind = self.terms.kind(form)
         if kind & TOTAL:
             raise Unread("what a record adds depends on the records before it")
         if not kind & (SUM | NOISE):
             if len(self.terms.records_of(form)) <= 1:
                 return form
-            raise Unread("a function of several records that is not a sum")
+            if self.in_pass:
+                raise Unread("a function of several records that is not a sum")
+            return form  # private as a whole: good for a score, and for nothing that is seen
+        if not self.in_pass and not kind & (NOISE | RECORD):
+            return form  # likewise
         mine = self._own(form)
         rest = form.part({s for s in form.symbols if s not in mine and self.terms.kinds[s]})
         if not mine or not (self.in_pass or self.is_seen(rest) or self.terms.records_of(rest)):
@@ -177,7 +188,16 @@ class Arithmetic(Choices):
     def visible(self, form: Form) -> Form:
         raise NotImplementedError
 
+    def reveal(self, form: Form) -> Form:
+        raise NotImplementedError
+
+    def fresh_uniform(self, form: Form) -> int | None:
+        raise NotImplementedError
+
     def is_seen(self, form: Form) -> bool:
+        raise NotImplementedError
+
+    def publicly(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         raise NotImplementedError
 
     @property
@@ -197,7 +217,7 @@ class Arithmetic(Choices):
         if op == "-":
             return self.tidy(x - y)
         if op == "*":
-            if x.terms and y.terms:
+            if x.terms and y.terms and not self.of_uniform(x, y):
                 x, y = self.local(x), self.local(y)
             return self.tidy(self.terms.mul(x, y))
         if op == "/":
@@ -210,8 +230,16 @@ class Arithmetic(Choices):
             x, y = self.local(x), self.local(y)
             if self.terms.kind(x) or self.terms.kind(y):
                 raise Unread(f"`{op}` of private values")
-            return self.terms.of("public", op, x, y)
+            return self.publicly(BINARY[op], x, y)
         raise Unread(f"`{op}` of values that are not plain")
+
+    def of_uniform(self, x: Form, y: Form) -> bool:
+        """Whether one is a uniform draw, and the other a private number without noise."""
+        for a, b in ((x, y), (y, x)):
+            kind = self.terms.kind(b)
+            if self.fresh_uniform(a) is not None and kind & (SUM | RECORD) and not kind & NOISE:
+                return not self.in_pass
+        return False
 
     def tidy(self, form: Form) -> Any:
         """A form without symbols is a number again, where a double says it exactly."""
@@ -225,14 +253,14 @@ class Arithmetic(Choices):
             x, y = self.local(x), self.local(y)
             if self.terms.kind(x) or self.terms.kind(y):
                 raise Unread("a power with a private exponent")
-            return self.terms.of("public", "**", x, y)
+            return self.publicly(operator.pow, x, y)
         if y.constant == Fraction(1, 2):
             return self.terms.sqrt(self.local(x))
         if y.constant.denominator != 1 or not 1 <= y.constant <= 8:
             x = self.local(x)
             if self.terms.kind(x):
                 raise Unread(f"a private value to the power {y.constant}")
-            return self.terms.of("public", "**", x, y)
+            return self.publicly(operator.pow, x, y)
         base = found = self.local(x)
         for _ in range(int(y.constant) - 1):
             found = self.terms.mul(found, base)
@@ -263,14 +291,25 @@ class Arithmetic(Choices):
         """A truth, or a plain one."""
         if isinstance(a, Uniforms) or isinstance(b, Uniforms):
             return self.coin(op, a, b)
+        for value in (a, b):
+            if isinstance(value, (float, np.floating)) and math.isinf(value):
+                other = 0.0 if value is b else value
+                return bool(COMPARE[op](other, value if value is b else 0.0))
         difference = self.form(a) - self.form(b)
         if not difference.terms:
             return COMPARE[op](difference.constant, 0)
+        found = self.special_comparison(op, difference)
+        if found is not None:
+            return found
         if not self.is_rejection(difference):
             difference = self.local(difference)
         if op in ("<", "<="):
             return Truth(">" if op == "<" else ">=", -difference)
         return Truth(op, difference)
+
+    def special_comparison(self, op: str, difference: Form) -> Any:
+        """A comparison that decides a choice between public candidates, or None."""
+        return None
 
     def is_rejection(self, form: Form) -> bool:
         """Whether it is about the size of one draw that nothing has looked at yet."""

@@ -20,6 +20,9 @@ class Script:
         self.answers: list[bool] = []
         self.taken: list[Truth] = list(known)
 
+    def knows(self, truth: Truth) -> bool:
+        return truth in self.taken or truth.negated() in self.taken
+
     def decide(self, truth: Truth) -> bool:
         if truth in self.taken:
             return True
@@ -98,4 +101,8 @@ class Choices:
             return self.record.decide(truth)
         if truth.coin is not None or kind & RECORD:
             raise Unread("a decision about one record, outside of a loop over the records")
+        if self.joining and not self.script.knows(truth):
+            raise Unread("a decision inside of another")
         return self.script.decide(truth)
+
+    joining: int = 0

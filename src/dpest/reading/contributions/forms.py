@@ -9,7 +9,9 @@ from typing import Any
 from dpest.errors import RefusedError
 
 # What a symbol depends on.
-RECORD, SUM, NOISE, TOTAL = 1, 2, 4, 8
+RECORD, SUM, NOISE, TOTAL, UNIFORM = 1, 2, 4, 8, 16
+
+_KINDS = {"sum": SUM, "noise": NOISE, "total": TOTAL, "uniform": UNIFORM}
 
 Node = tuple[Any, ...]
 
@@ -62,8 +64,8 @@ class Terms:
     """All symbols of one reading.
 
     A node is `(op, *arguments)`: ("field", record, name), ("pub", k), ("sum", pass, place),
-    ("noise", k), ("total", k) (what an accumulator holds when a record comes), or a function of
-    forms: "mul", "div", "min", "max", "abs", "sqrt", "exp", "tanh", "norm", and others.
+    ("noise", k), ("uniform", k) (a draw), ("total", k) (what an accumulator holds when a record
+    comes), or a function of forms: "mul", "div", "min", "max", "abs", "sqrt", "exp", "tanh", "norm", and others.
     """
 
     def __init__(self) -> None:
@@ -80,8 +82,8 @@ class Terms:
         op = node[0]
         if op == "field":
             kind, records = RECORD, frozenset([node[1]])
-        elif op in ("sum", "noise", "total"):
-            kind = {"sum": SUM, "noise": NOISE, "total": TOTAL}[op]
+        elif op in _KINDS:
+            kind = _KINDS[op]
         elif op != "pub":
             for argument in node[1:]:
                 if isinstance(argument, Form):

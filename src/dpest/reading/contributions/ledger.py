@@ -9,7 +9,16 @@ from typing import Any
 
 from dpest.reading.contributions.arithmetic import Arithmetic
 from dpest.reading.contributions.choices import ways
-from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Unread, number
+from dpest.reading.contributions.forms import (
+    NOISE,
+    RECORD,
+    SUM,
+    TOTAL,
+    Form,
+    Unread,
+    form_of,
+    number,
+)
 from dpest.reading.contributions.values import Array, Case, Combined, Rows, RowsLength, Truth
 
 MOST_CASES = 600
@@ -28,18 +37,28 @@ class Pass:
 
 @dataclass(frozen=True)
 class Noise:
-    """A draw around 0. `most`: it was drawn again until its size was at most that."""
+    """A draw around 0. `most`: it was drawn again until its size was at most that.
+
+    `parts`: it is the difference of two one-sided draws.
+    """
 
     family: str
     scale: Fraction
     most: Fraction | None = None
+    parts: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Row:
-    """A value that is treated as released: noises and private symbols, with coefficients."""
+    """A value that is treated as released: noises and private symbols, with coefficients.
+
+    Or a choice: `exponents` are those of the weights of what is chosen from; `noises` are the
+    draws of a race, in which the largest of exponent + draw/scale is chosen.
+    """
 
     form: Form
+    exponents: tuple[Form, ...] = ()
+    noises: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,7 +89,13 @@ class Recording(Arithmetic):
         self.publics = 0
         self.watched: set[int] = set()  # noises that some row has
         self.row_of: dict[Any, int] = {}
-        self.uniform_symbols: list[Any] = []
+        self.uniform_symbols: dict[Any, int] = {}  # public symbols that are uniform draws
+        self.uniforms = 0
+        self.picks = 0
+        self.revealed: dict[int, Form] = {}
+        self.spent: set[int] = set()  # noises whose values must never be seen
+        self.folds: dict[tuple[int, int], int] = {}
+        self.cumulative: dict[Any, list[Any]] = {}
 
     # Public values -------------------------------------------------------------------------------
 
@@ -80,10 +105,31 @@ class Recording(Arithmetic):
         return self.terms.of("pub", self.publics, len(self.ledger.rows))
 
     def uniform(self) -> Form:
-        """A public uniform draw."""
-        found = self.public()
-        self.uniform_symbols.append(self.publics)
-        return found
+        """A uniform draw: public, unless it decides a choice whose chances are private."""
+        self.uniforms += 1
+        return self.terms.of("uniform", self.uniforms - 1)
+
+    def fresh_uniform(self, form: Form) -> int | None:
+        """The symbol of a uniform draw that is not public, if the form is that alone."""
+        if form.constant or len(form.terms) != 1 or form.terms[0][1] != 1:
+            return None
+        symbol = form.terms[0][0]
+        hidden = self.terms.nodes[symbol][0] == "uniform" and symbol not in self.revealed
+        return symbol if hidden else None
+
+    def reveal(self, form: Form) -> Form:
+        """The form with its uniform draws as public numbers."""
+        for symbol, c in form.terms:
+            if self.terms.nodes[symbol][0] != "uniform":
+                continue
+            if any(symbol == used for used, _ in self.cumulative):
+                raise Unread("a uniform number that decides a choice, and is used besides")
+            if symbol not in self.revealed:
+                self.revealed[symbol] = self.public()
+                self.uniform_symbols[self.publics] = self.terms.nodes[symbol][1]
+            own = Form(((symbol, c),), Fraction(0))
+            form = form - own + self.revealed[symbol].times(c)
+        return form
 
     @property
     def in_pass(self) -> bool:
@@ -100,6 +146,7 @@ class Recording(Arithmetic):
 
     def visible(self, form: Form) -> Form:
         """The value as a public one: a row of what is treated as released."""
+        form = self.folded(self.reveal(form))
         kinds = self.terms.kinds
         if self.terms.kind(form) & TOTAL:
             raise Unread("a release that depends on the records so far")
@@ -108,6 +155,8 @@ class Recording(Arithmetic):
             return form
         if self.in_pass and any(kinds[s] & RECORD for s in private):
             raise Unread("a release for every record")
+        if private & self.spent:
+            raise Unread("noise that decided which value is the largest, and is seen besides")
         part = form.part(private)
         scaled, lead = self._scaled(part)
         known = self.seen.get(scaled)
@@ -245,6 +294,41 @@ class Recording(Arithmetic):
     def noise(self, family: str, scale: Fraction) -> Form:
         self.ledger.noises.append(Noise(family, scale))
         return self.terms.of("noise", len(self.ledger.noises) - 1)
+
+    def folded(self, form: Form) -> Form:
+        """Differences of two one-sided draws of one kind, as draws of their two-sided noise."""
+        symmetric = {"exponential": "laplace", "geometric": "two_sided_geometric"}
+        drawn: dict[Any, list[int]] = {}
+        slopes = dict(form.terms)
+        for (first, second), both in self.folds.items():
+            c = slopes.get(first)
+            if c and slopes.get(second) == -c:
+                del slopes[first], slopes[second]
+                slopes[both] = c
+        form = form_of(slopes, form.constant)
+        for symbol, c in form.terms:
+            node = self.terms.nodes[symbol]
+            if node[0] != "noise" or symbol in self.watched:
+                continue
+            noise = self.ledger.noises[node[1]]
+            if noise.family not in symmetric:
+                continue
+            others = drawn.get((noise.family, noise.scale, -c))
+            if not others:
+                drawn.setdefault((noise.family, noise.scale, c), []).append(symbol)
+                continue
+            other = others.pop()
+            first, second = (symbol, other) if c > 0 else (other, symbol)
+            numbers = (self.terms.nodes[first][1], self.terms.nodes[second][1])
+            new = Noise(symmetric[noise.family], noise.scale, None, numbers)
+            self.watched |= {first, second}
+            self.spent |= {first, second}
+            self.ledger.noises.append(new)
+            both = self.terms.symbol(("noise", len(self.ledger.noises) - 1))
+            self.folds[first, second] = both
+            del slopes[first], slopes[second]
+            slopes[both] = abs(c)
+        return form_of(slopes, form.constant)
 
     def is_rejection(self, form: Form) -> bool:
         """Only one draw that no row has, or its size, and a constant."""

@@ -15,12 +15,17 @@ from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, U
 from dpest.reading.contributions.ledger import Gate, Recording
 from dpest.reading.contributions.values import (
     Array,
+    Bound,
     Case,
     Cell,
+    Closure,
     Draw,
+    Held,
+    Instance,
     Key,
     KeyCounts,
     Map,
+    PlainIterator,
     Rows,
     RowsIterator,
     Seq,
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
     from dpest.reading.contributions.machine import Frame
 
 _ROUNDS = 8
+_CONTAINERS = (Seq, Map, Array, Cell, Instance, PlainIterator)
 _Place = tuple[Any, ...]
 
 
@@ -53,11 +59,15 @@ class Snapshot:
         if isinstance(value, tuple):
             for v in value:
                 self._walk(v)
-        elif isinstance(value, (Seq, Map, Array, Cell)) and id(value) not in self.kept:
+        elif isinstance(value, _CONTAINERS) and id(value) not in self.kept:
             inside = _inside(value)
             self.kept[id(value)] = (value, inside)
             for v in inside.values() if isinstance(inside, dict) else inside:
                 self._walk(v)
+            if isinstance(value, PlainIterator):
+                self._walk(tuple(value.values))
+        else:
+            self._walk(held_by(value))
 
     def restore(self) -> None:
         self.frame.registers.clear()
@@ -67,8 +77,12 @@ class Snapshot:
                 value.items = list(inside)
             elif isinstance(value, Map):
                 value.items = dict(inside)
+            elif isinstance(value, Instance):
+                value.attributes = dict(inside)
             elif isinstance(value, Array):
                 value.cells = list(inside)
+            elif isinstance(value, PlainIterator):
+                (value.place,) = inside
             else:
                 (value.value,) = inside
 
@@ -76,7 +90,7 @@ class Snapshot:
         """Places whose value is another now: (place, before, now)."""
         for name, now in self.frame.registers.items():
             before = self.registers.get(name, Left)
-            if not _same(before, now):
+            if not same_value(before, now):
                 yield ("register", name), before, now
         for key, (value, inside) in self.kept.items():
             now = _inside(value)
@@ -84,14 +98,20 @@ class Snapshot:
                 if list(inside) != list(now):
                     raise Unread("a dict that grows with the data")
                 for k in inside:
-                    if not _same(inside[k], now[k]):
+                    if not same_value(inside[k], now[k]):
                         yield ("inside", key, k), inside[k], now[k]
                 continue
             if len(now) != len(inside):
                 raise Unread("a list that grows with the data")
             for k, (a, b) in enumerate(zip(inside, now, strict=True)):
-                if not _same(a, b):
+                if not same_value(a, b):
                     yield ("inside", key, k), a, b
+
+    def before(self, place: _Place) -> Any:
+        """What a place held."""
+        if place[0] == "register":
+            return self.registers.get(place[1], Left)
+        return self.kept[place[1]][1][place[2]]
 
     def put(self, place: _Place, value: Any) -> None:
         if place[0] == "register":
@@ -100,6 +120,8 @@ class Snapshot:
         owner = self.kept[place[1]][0]
         if isinstance(owner, (Seq, Map)):
             owner.items[place[2]] = value
+        elif isinstance(owner, Instance):
+            owner.attributes[place[2]] = value
         elif isinstance(owner, Array):
             owner.cells[place[2]] = value
         else:
@@ -111,12 +133,23 @@ def _inside(value: Any) -> Any:
         return list(value.items)
     if isinstance(value, Map):
         return dict(value.items)
+    if isinstance(value, Instance):
+        return dict(value.attributes)
     if isinstance(value, Array):
         return list(value.cells)
-    return [value.value]
+    return [value.place if isinstance(value, PlainIterator) else value.value]
 
 
-def _same(a: Any, b: Any) -> bool:
+def held_by(value: Any) -> tuple[Any, ...]:
+    """What functions and methods hold: variables of outer functions, their objects."""
+    if isinstance(value, Closure):
+        return (*value.cells, *value.defaults.values())
+    if isinstance(value, (Bound, Held)):
+        return value.held() if isinstance(value, Held) else (value.owner,)
+    return ()
+
+
+def same_value(a: Any, b: Any) -> bool:
     if a is b:
         return True
     if is_plain(a) and is_plain(b) and not isinstance(a, Array) and not isinstance(b, Array):
@@ -578,7 +611,7 @@ class Loops(Recording):
             return a == self._renamed(b, new, old)
         if isinstance(a, Draw) and isinstance(b, Draw):
             return a.family == b.family
-        return _same(a, b)
+        return same_value(a, b)
 
     def _renamed(self, form: Form, new: int, old: int) -> Form:
         found = form_of({}, form.constant)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +12,7 @@ from dpest.reading.code.instructions import Code, Instruction
 from dpest.reading.code.refusal import NotLowered
 from dpest.reading.code.sources import lowered
 from dpest.reading.contributions.arithmetic import (
+    BINARY,
     is_number,
     is_plain,
     natively,
@@ -19,8 +21,24 @@ from dpest.reading.contributions.arithmetic import (
 )
 from dpest.reading.contributions.choices import Script
 from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Form, Terms, Unread
-from dpest.reading.contributions.loops import Loops
-from dpest.reading.contributions.table import FUNCTIONS, METHODS, PURE_MODULES, draw
+from dpest.reading.contributions.joining import joined
+from dpest.reading.contributions.objects import (
+    Method,
+    Partial,
+    Super,
+    adopted,
+    attribute,
+    construct,
+    field_names,
+    has_special,
+    is_class,
+    set_attribute,
+    special,
+)
+from dpest.reading.contributions.public import Publics, Recipe, chosen, item_of, method_of
+from dpest.reading.contributions.selections import against_weights
+from dpest.reading.contributions.sources import draw
+from dpest.reading.contributions.table import FUNCTIONS, METHODS, PURE_MODULES
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -29,6 +47,7 @@ from dpest.reading.contributions.values import (
     Combined,
     Draw,
     Generator,
+    Instance,
     KeyCounts,
     Map,
     Place,
@@ -44,6 +63,61 @@ from dpest.reading.contributions.values import (
 
 MOST_STEPS = 400_000
 DEEPEST = 40
+_MAY_RAISE = ("/", "//", "%", "**")
+
+
+def PICK(place: int, kind: str) -> Any:  # a mark: a replay looks the draw up
+    raise AssertionError
+
+
+def _place_in(keys: Any, key: Any) -> int:
+    """Where in a list an item stands that is looked up by its key."""
+    return int(key) if keys is None else list(keys).index(key)
+
+
+def keys_of(keys: list[Any] | None) -> Any:
+    return None if keys is None else tuple(keys)
+
+
+class Raised(Exception):
+    """An exception of the program, in a run in which some public values are as they are."""
+
+    def __init__(self, error: PublicValue) -> None:
+        super().__init__()
+        self.error = error
+
+
+@dataclass(frozen=True)
+class Native:
+    """A function, as an argument of a recipe."""
+
+    function: Any
+
+
+def _error(*arguments: Any, function: Native) -> Exception | None:
+    """What a call raises."""
+    try:
+        function.function(*arguments)
+    except Exception as error:
+        return error
+    return None
+
+
+_NEVER_RAISE = (
+    sum, len, abs, min, max, float, range, enumerate, zip, list, tuple, sorted, dict, bool, round,
+)  # fmt: skip
+
+
+def _may_raise(instruction: Instruction, uses: list[Any]) -> bool:
+    if instruction.op in ("binary", "inplace"):
+        return instruction.extra in _MAY_RAISE
+    if instruction.op == "call":
+        function = uses[0]
+        read = (types.FunctionType, Closure, Method, Draw, Partial, Instance)
+        if isinstance(function, read) and not _library(function):
+            return False  # its own instructions are looked at
+        return not any(function is f for f in _NEVER_RAISE)
+    return instruction.op == "item"
 
 
 class Frame:
@@ -55,13 +129,19 @@ class Frame:
         self.globals = names
         self.pc = 0
         self.yielded = Seq()
+        self.caught: Any = None
 
 
-class Machine(Loops):
+class Machine(Publics):
     """One run of a mechanism for every data set at once, along one way of public decisions."""
 
-    def __init__(self, script: Script, replace: bool) -> None:
+    def __init__(self, script: Script, replace: bool, races: bool = True) -> None:
         super().__init__()
+        self.races = races
+        self.outside: dict[int, tuple[Any, Any]] = {}
+        self.namespaces: dict[int, dict[str, Any]] = {}
+        self.joining = 0
+        self.trying = 0  # calls and instructions in progress whose exceptions are caught
         self.terms = Terms()
         self.script = script
         self.replace = replace
@@ -113,8 +193,7 @@ class Machine(Loops):
             frame.pc = instruction.jumps[0]
             return
         if op == "branch":
-            taken = self.branch(frame, registers[instruction.uses[0]])
-            frame.pc = instruction.jumps[0 if taken else 1]
+            self.take(frame, instruction, registers[instruction.uses[0]])
             return
         if op == "next":
             self.next(frame, instruction)
@@ -126,12 +205,61 @@ class Machine(Loops):
             uses = [registers[name] for name in instruction.uses]
         except KeyError:
             raise Unread("a variable that may not be set") from None
-        if instruction.handler is not None and not all(map(is_plain, uses)):
-            raise Unread("private values where an exception would be caught")
-        value = action(self, frame, instruction, uses)
+        if instruction.handler is None and not self.trying:
+            value = action(self, frame, instruction, uses)
+        else:
+            try:
+                value = self.guarded(frame, instruction, uses, action)
+            except Raised as raised:
+                if instruction.handler is None:
+                    raise
+                frame.caught, frame.pc = raised.error, instruction.handler
+                return
         if instruction.dst is not None:
             registers[instruction.dst] = value
         frame.pc += 1
+
+    def guarded(
+        self, frame: Frame, instruction: Instruction, uses: list[Any], action: Any
+    ) -> Any:
+        """An instruction whose exception would be caught: whether there is one must be public."""
+        self.trying += instruction.handler is not None
+        try:
+            value = action(self, frame, instruction, uses)
+        finally:
+            self.trying -= instruction.handler is not None
+        if all(map(is_plain, uses)) or not _may_raise(instruction, uses):
+            return value
+        call: tuple[Any, ...] = (BINARY.get(instruction.extra), *uses)
+        if instruction.op == "item":
+            call = (item_of, *uses)
+        elif instruction.op == "call":
+            if any(instruction.extra.stars) or instruction.extra.keywords:
+                raise Unread("a call whose exception would be caught")
+            call = tuple(uses)
+            if isinstance(uses[0], Bound):
+                call = (method_of(uses[0].name), uses[0].owner, *uses[1:])
+        try:
+            failed = self.publicly(_error, *call[1:], function=Native(call[0]))
+        except Unread:
+            raise Unread("private values where an exception would be caught") from None
+        if self.decide(self.publicly(lambda e: e is not None, failed)):
+            raise Raised(failed)
+        return value
+
+    def take(self, frame: Frame, instruction: Instruction, value: Any) -> None:
+        """A branch: both ways as one where they meet again, or one of them by the script."""
+        plain = is_plain(value) or isinstance(value, (Seq, Map))
+        if not plain and self.record is None and joined(self, frame, value):
+            return
+        taken = self.branch(frame, value)
+        frame.pc = instruction.jumps[0 if taken else 1]
+
+    def extent(self) -> tuple[int, ...]:
+        """How much was found so far: draws, sums, releases."""
+        found = self.ledger
+        sizes = map(len, (found.rows, found.passes, found.noises, found.gates))
+        return (*sizes, self.picks, self.uniforms, len(self.script.answers))
 
     def branch(self, frame: Frame, value: Any) -> bool:
         about = value.form if isinstance(value, Truth) else None
@@ -149,18 +277,19 @@ class Machine(Loops):
         raise Unread(f"no name `{name}`")
 
     def admitted(self, value: Any, what: str) -> Any:
-        """A value from outside of the run: constants, modules and functions."""
-        if is_plain(value) or isinstance(value, (types.ModuleType, type)):
-            return value
-        if isinstance(value, types.FunctionType):
-            return value
-        if callable(value) and _known(value):
-            return value
-        raise Unread(f"{what} is a {type(value).__name__}")
+        """A value from outside of the run: constants, modules, functions, objects."""
+        return adopted(self, value, what)
+
+    def knows(self, function: Any) -> bool:
+        return _known(function)
 
     def attribute(self, owner: Any, name: str) -> Any:
         if isinstance(owner, Generator):
-            return Draw(name)
+            return Draw(name, owner.library)
+        if isinstance(owner, (Instance, Super)) or is_class(owner):
+            return attribute(self, owner, name)
+        if isinstance(owner, PublicValue):
+            return Bound(owner, name)
         if isinstance(owner, types.ModuleType):
             if not hasattr(owner, name):
                 raise Unread(f"{owner.__name__} has no {name}")
@@ -179,32 +308,86 @@ class Machine(Loops):
 
     def call(self, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
         if isinstance(function, Draw):
-            return draw(self, function.family, arguments, named)
+            return draw(self, function.library, function.family, arguments, named)
         if isinstance(function, Bound):
+            if isinstance(function.owner, PublicValue):
+                return self.publicly(method_of(function.name), function.owner, *arguments, **named)
             return METHODS.call(self, function.owner, function.name, arguments, named)
         if isinstance(function, Closure):
             return self.enter(function, arguments, named)
+        if isinstance(function, Method):
+            return self.call(function.function, [function.owner, *arguments], named)
+        if isinstance(function, Partial):
+            return self.call_partial(function, arguments, named)
+        if isinstance(function, Instance):
+            return special(self, function, "__call__", *arguments)
         try:
             known = FUNCTIONS.get(function)
         except TypeError:
             known = None
         plain = all(map(is_plain, (*arguments, *named.values())))
+        if self.on_public(function, arguments, named):
+            return self.publicly(function, *arguments, **named)
         if known is not None:
             found = known(self, arguments, named)
             if found is not NotImplemented:
                 return found
         if isinstance(function, types.FunctionType) and not _library(function):
             return self.enter(self.closure_of(function), arguments, named)
+        if is_class(function):
+            return construct(self, function, arguments, named)
         if plain and _pure(function):
             return natively(function, *arguments, **named)
         if plain or _pure(function):
             deep = [a for a in (*arguments, *named.values()) if not is_plain(a)]
             if _pure(function) and all(_plain_list(a) for a in deep):
                 return natively(function, *arguments, **named)
+        if _pure(function) or _post_processing(function):
+            return self.publicly(function, *arguments, **named)
         name = getattr(function, "__name__", type(function).__name__)
         raise Unread(f"`{name}` is not known here, on values that are not plain")
 
+    def on_public(self, function: Any, arguments: list[Any], named: dict[str, Any]) -> bool:
+        """A pure function of public values, one of which is not known."""
+        given = (*arguments, *named.values())
+        if not any(isinstance(a, PublicValue) and a.recipe is not None for a in given):
+            return False
+        unknown_shape = (builtins.range, builtins.enumerate, builtins.zip, builtins.sorted)
+        if any(function is f for f in unknown_shape) or isinstance(function, types.FunctionType):
+            if not _library(function):
+                return False
+        return (_pure(function) or _post_processing(function)) and all(map(self.is_public, given))
+
+    def call_partial(self, partial: Partial, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if getattr(partial.function, "__module__", "").endswith("contributions.objects"):
+            return partial.function(self, *partial.arguments, *arguments)
+        return self.call(
+            partial.function, [*partial.arguments, *arguments], {**partial.named, **named}
+        )
+
+    def picked(self, kind: str, size: Any) -> PublicValue:
+        """A public draw: a whole number, a place, an order."""
+        self.picks += 1
+        return PublicValue(Recipe(PICK, (self.picks - 1, kind)), len(self.ledger.rows))
+
+    def items_of(self, value: PublicValue, count: int) -> Seq:
+        """The values of something public whose length is known."""
+        return Seq([self.publicly(item_of, value, i) for i in range(count)])
+
+    def followed(self, form: Form) -> Form:
+        """What a step has shown of a private number: public, and followed in a replay."""
+        return self.number_of(self.publicly_followed(lambda v: v, form))
+
+    def publicly_followed(self, function: Any, *arguments: Any) -> PublicValue:
+        return PublicValue(Recipe(function, arguments), len(self.ledger.rows))
+
+    def special_comparison(self, op: str, difference: Form) -> Any:
+        if self.in_pass or op not in ("<", "<=", ">", ">="):
+            return None
+        return against_weights(self, op, difference)
+
     def closure_of(self, function: types.FunctionType) -> Closure:
+        self.namespaces[id(function.__globals__)] = function.__globals__
         try:
             code = lowered(function.__code__)
         except NotLowered as reason:
@@ -268,9 +451,10 @@ class Machine(Loops):
         return Frame(code, registers, closure.globals)
 
     def default(self, value: Any, name: str) -> Any:
-        if is_plain(value) or isinstance(value, (Form, Closure, types.FunctionType)):
+        known = (Form, Closure, Instance, Method, Partial, Generator, PublicValue, types.FunctionType)
+        if is_plain(value) or isinstance(value, known):
             return value
-        raise Unread(f"the default of `{name}` is a {type(value).__name__}")
+        return adopted(self, value, f"the default of `{name}`")
 
     # Items ---------------------------------------------------------------------------------------
 
@@ -291,6 +475,12 @@ class Machine(Loops):
             index = self.pinned(index)
         if isinstance(owner, Rows):
             return self.rows_item(owner, index)
+        if isinstance(owner, Instance):
+            if field_names(owner.kind):
+                return self._of_list(tuple(owner.attributes.values()), index)
+            return special(self, owner, "__getitem__", index)
+        if isinstance(owner, PublicValue) or not is_plain(index):
+            return self.item_at(owner, index)
         if isinstance(owner, Map):
             if owner.open or not is_plain(index):
                 raise Unread("a look-up in a mapping that is not known")
@@ -310,6 +500,29 @@ class Machine(Loops):
         if is_plain(owner) and is_plain(index):
             return natively(lambda a, b: a[b], owner, index)
         raise Unread(f"an item of {type(owner).__name__}")
+
+    def item_at(self, owner: Any, index: Any) -> Any:
+        """An item at a public place that is not known here."""
+        if isinstance(index, (Form, PublicValue, tuple, slice)) and self.is_public(owner):
+            return self.publicly(item_of, owner, index)
+        place = index if isinstance(index, PublicValue) else None
+        if place is None and isinstance(index, Form) and self.is_public(index):
+            place = self.publicly(int, index)
+        items = owner.items if isinstance(owner, (Seq, Map)) else getattr(owner, "cells", owner)
+        one_axis = not isinstance(owner, Array) or len(owner.shape) == 1
+        if place is None or not one_axis or not isinstance(items, (list, tuple, dict)):
+            raise Unread("an item at a place that is not plain")
+        values = list(items.values()) if isinstance(items, dict) else list(items)
+        if getattr(owner, "bag", False) or getattr(owner, "open", False) or not values:
+            raise Unread("an item of a list that is not known")
+        forms = [self.form(v) for v in values]
+        if any(self.terms.kind(f) & NOISE for f in forms):
+            return self.publicly(item_of, owner, index)
+        if self.in_pass:
+            raise Unread("a private number at a place that is not plain")
+        keys = list(items) if isinstance(items, dict) else None
+        number = self.number_of(self.publicly(_place_in, keys_of(keys), place))
+        return self.terms.of("pick", number, *forms)
 
     def _of_list(self, items: Any, index: Any) -> Any:
         if not isinstance(index, (int, slice)) and not hasattr(index, "__index__"):
@@ -386,6 +599,11 @@ class Machine(Loops):
     def iterate(self, value: Any) -> Any:
         if isinstance(value, (PlainIterator, RowsIterator)):
             return value
+        if isinstance(value, Instance):
+            if field_names(value.kind):
+                return PlainIterator.over(value.attributes.values())
+            if has_special(value, "__iter__"):
+                return self.iterate(special(self, value, "__iter__"))
         if isinstance(value, Rows):
             return RowsIterator(value)
         if isinstance(value, KeyCounts):
@@ -416,13 +634,13 @@ class Machine(Loops):
     def next(self, frame: Frame, instruction: Instruction) -> None:
         iterator = frame.registers[instruction.uses[0]]
         if isinstance(iterator, PlainIterator):
-            try:
-                value = next(iterator.items)
-            except StopIteration:
+            if iterator.place >= len(iterator.values):
                 if instruction.extra is not None:
                     frame.registers[instruction.extra] = None
                 frame.pc = instruction.jumps[0]
                 return
+            value = iterator.values[iterator.place]
+            iterator.place += 1
             if instruction.dst is not None:
                 frame.registers[instruction.dst] = value
             frame.pc += 1
@@ -440,7 +658,16 @@ class Machine(Loops):
         if isinstance(value, Form):
             return self.visible(value)
         if isinstance(value, (Truth, Combined)):
-            return self.decide(value)
+            return self.shown(value) if self.is_public(value) else self.decide(value)
+        if isinstance(value, Instance):
+            return Instance(
+                value.kind,
+                {
+                    k: self.release(v)
+                    for k, v in value.attributes.items()
+                    if not isinstance(v, Generator)
+                },
+            )
         if isinstance(value, Array):
             return value.map(self.release)
         if isinstance(value, Seq):
@@ -463,6 +690,8 @@ class Machine(Loops):
             return Map({k: self.release(v) for k, v in value.items.items()})
         if isinstance(value, tuple):
             return tuple(map(self.release, value))
+        if isinstance(value, PlainIterator):
+            return Seq([self.release(v) for v in value.items])
         if is_plain(value) or isinstance(value, PublicValue):
             return value
         raise Unread(f"{type(value).__name__} is released")
@@ -483,16 +712,74 @@ def _build(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
         return tuple(parts)
     if i.extra.kind == "list":
         return Seq(parts)
-    raise Unread("a set")
+    return m.publicly(_set_of, tuple(parts))
+
+
+def _set_of(parts: Any) -> Any:
+    return set(parts)
 
 
 def _dict(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    if any(i.extra or ()):
-        raise Unread("a dict that is unpacked into another")
-    keys = uses[::2]
-    if not all(map(is_plain, keys)):
-        raise Unread("a dict whose keys are not plain")
-    return Map(dict(zip(keys, uses[1::2], strict=True)))
+    found: dict[Any, Any] = {}
+    stars = i.extra or [False] * (len(uses) // 2)
+    for key, value, star in zip(uses[::2], uses[1::2], stars, strict=False):
+        if star:
+            if not isinstance(value, Map) or value.open:
+                raise Unread("a dict that is unpacked into another")
+            found.update(value.items)
+        elif is_plain(key):
+            found[key] = value
+        else:
+            raise Unread("a dict whose keys are not plain")
+    return Map(found)
+
+
+def _format(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+    """A part of an f-string: of public values, text that is not known."""
+    spec = uses[1] if len(uses) > 1 else ""
+    conversion = {-1: None, ord("s"): str, ord("r"): repr, ord("a"): ascii}[i.extra]
+    if all(map(is_plain, uses)) and not isinstance(uses[0], Array):
+        value = uses[0] if conversion is None else conversion(uses[0])
+        return natively(format, value, spec)
+    if isinstance(uses[0], Instance):
+        raise Unread("the text of an object")
+    value = uses[0] if conversion is None else m.publicly(conversion, uses[0])
+    return m.publicly(format, value, spec)
+
+
+def _text(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+    if all(isinstance(u, str) for u in uses):
+        return "".join(uses)
+    return m.publicly(lambda *parts: "".join(parts), *uses)
+
+
+def _special(owner: Any, name: str) -> Any:
+    found = getattr(owner.kind, name, None) if isinstance(owner, Instance) else None
+    if not isinstance(found, types.FunctionType):
+        raise Unread(f"{name} of {type(owner).__name__}")
+    return found
+
+
+def _set_attribute(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
+    set_attribute(m, uses[0], i.extra, uses[1])
+
+
+def _super(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+    kind = uses[0].value if isinstance(uses[0], Cell) else uses[0]
+    if not isinstance(kind, type) or not isinstance(uses[1], Instance):
+        raise Unread("super() outside of a method")
+    return Super(kind, uses[1])
+
+
+def _caught(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+    kinds = tuple(m.listed(uses[1])) if isinstance(uses[1], (tuple, Seq)) else (uses[1],)
+    if not all(isinstance(k, type) for k in kinds):
+        raise Unread("exceptions of a kind that is not known")
+    return m.publicly(lambda error, *kinds: isinstance(error, kinds), uses[0], *kinds)
+
+
+def _raise(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+    raise Unread("an exception that is raised")
 
 
 def _call(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
@@ -517,6 +804,10 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     op = i.extra
     if op in ("is", "is not"):
         if a is None or b is None:
+            other = b if a is None else a
+            if isinstance(other, PublicValue):
+                found = m.publicly(lambda v: v is None, other)
+                return found if op == "is" else m.publicly(lambda v: not v, found)
             return (a is b) == (op == "is")
         if isinstance(a, bool) and isinstance(b, bool):
             return (a is b) == (op == "is")
@@ -528,6 +819,9 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
             return (a in b) == (op == "in")
         if isinstance(b, Seq) and b.rows is None and is_plain(a) and all(map(is_plain, b.items)):
             return (a in b.items) == (op == "in")
+        if not isinstance(b, (Map, Seq)) or not (getattr(b, "open", False)):
+            inside = (lambda x, y: x in y) if op == "in" else (lambda x, y: x not in y)
+            return m.publicly(inside, a, b)
         raise Unread("`in` of values that are not plain")
     return m.compare(op, a, b)
 
@@ -556,7 +850,14 @@ def _inplace(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
 
 def _unpack(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     if i.extra.star is not None:
-        raise Unread("a starred target")
+        parts = tuple(m.listed(uses[0]))
+        rest = len(parts) - i.extra.size + 1
+        if rest < 0:
+            raise Unread("a value that is unpacked into too many names")
+        k = i.extra.star
+        return (*parts[:k], Seq(list(parts[k : k + rest])), *parts[k + rest :])
+    if isinstance(uses[0], PublicValue):
+        return tuple(m.items_of(uses[0], i.extra.size).items)
     parts = tuple(m.listed(uses[0]))
     if len(parts) != i.extra.size:
         raise Unread("a value that is unpacked into the wrong number of names")
@@ -632,6 +933,14 @@ _ACTIONS: dict[str, Any] = {
     "part": lambda m, f, i, u: u[0][i.extra],
     "iter": lambda m, f, i, u: m.iterate(u[0]),
     "call": _call,
+    "format": _format,
+    "text": _text,
+    "setattr": _set_attribute,
+    "super": _super,
+    "raise": _raise,
+    "catch": lambda m, f, i, u: f.caught,
+    "caught": _caught,
+    "special": lambda m, f, i, u: Method(u[0], _special(u[0], i.extra)),
     "closure": _closure,
     "yield": _yield,
     "import": _import,
@@ -646,9 +955,32 @@ def _library(function: Any) -> bool:
     return _module(function) in PURE_MODULES
 
 
+_POST = frozenset({
+    "builtins", "json", "statistics", "decimal", "datetime", "heapq", "bisect", "copy", "string",
+    "textwrap", "re", "pandas", "types", "functools", "functional",
+})  # fmt: skip
+_NOT_PURE = frozenset({
+    "print", "open", "input", "exec", "eval", "compile", "globals", "locals", "vars", "setattr",
+    "delattr", "getattr", "id", "hash", "object", "super", "type", "iter", "next", "breakpoint",
+    "__import__", "memoryview", "map", "filter", "exit", "quit", "now", "today", "utcnow",
+    "read_csv", "read_pickle", "read_json",
+})  # fmt: skip
+
+
+def _post_processing(function: Any) -> bool:
+    """Functions that may be called on public values: they depend on these alone."""
+    name = getattr(function, "__name__", "")
+    if name in _NOT_PURE or not callable(function):
+        return False
+    module = str(getattr(function, "__module__", None) or "builtins")
+    if "random" in module or "secrets" in module:
+        return False
+    return module.split(".")[0] in _POST
+
+
 def _known(function: Any) -> bool:
     try:
-        return function in FUNCTIONS or _pure(function)
+        return function in FUNCTIONS or _pure(function) or _post_processing(function)
     except TypeError:
         return False
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import types
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpest.reading.contributions.arithmetic import is_plain
 from dpest.reading.contributions.choices import Script, ways
 from dpest.reading.contributions.forms import Terms, Unread
 from dpest.reading.contributions.ledger import Ledger
 from dpest.reading.contributions.machine import Machine
+from dpest.reading.contributions.objects import Method, Partial
 from dpest.reading.contributions.values import (
     Array,
     Case,
     Generator,
+    Instance,
     Map,
     Rows,
     RowsLength,
@@ -60,32 +62,36 @@ class Way:
     row_of: dict[Any, int]
     """Which public symbol is the value of which row."""
     length_symbol: Any
-    uniform_symbols: tuple[Any, ...]
+    uniform_symbols: dict[Any, int]
+    """Which public symbol is which uniform draw."""
+    recipes: dict[Any, Any]
+    """How a run makes what a public symbol stands for."""
+    namespaces: tuple[dict[str, Any], ...]
+    """The globals of all functions that were read."""
 
 
-def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
-    """All ways; refuses what it does not understand."""
-    if not isinstance(function, types.FunctionType):
-        raise Unread(f"a {type(function).__name__} is no plain function")
+def read(function: Any, parameters: dict[str, Any], data: Data, races: bool = True) -> list[Way]:
+    """All ways; refuses what it does not understand.
+
+    `races`: which of several noisy values is the largest is looked at as one step.
+    """
 
     def one(script: Script) -> Way:
-        machine = Machine(script, data.replace)
+        machine = Machine(script, data.replace, races)
         machine.fields = {c.name: (c.low, c.high, c.whole) for c in data.columns}
         if data.replace:
             machine.public_length = (
                 machine.public() if data.length is None else RowsLength(data.length)
             )
-        closure = machine.closure_of(function)
-        names = [*closure.code.parameters.positional_only, *closure.code.parameters.positional]
-        if not names:
-            raise Unread("a function without a parameter for its data")
-        given: dict[str, Any] = {names[0]: _data(machine, data), "rng": Generator()}
+        target, arguments, names = _target(machine, function)
+        given: dict[str, Any] = {"rng": Generator()} if "rng" in names else {}
         for name, value in parameters.items():
-            if not is_plain(value):
-                raise Unread(f"the parameter `{name}` is a {type(value).__name__}")
-            given[name] = value
-        first = given.pop(names[0])
-        output = machine.enter(closure, [first], given)
+            given[name] = machine.admitted(value, f"the parameter `{name}`")
+        first = names[len(arguments)] if len(arguments) < len(names) else None
+        if first is None or first == "rng":
+            raise Unread("a function without a first parameter for its data")
+        given.pop(first, None)
+        output = machine.call(target, [*arguments, _data(machine, data)], given)
         released = machine.release(output)
         return Way(
             tuple(script.taken),
@@ -94,10 +100,32 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
             released,
             machine.row_of,
             1 if data.replace and data.length is None else None,
-            tuple(machine.uniform_symbols),
+            machine.uniform_symbols,
+            machine.recipes,
+            tuple(machine.namespaces.values()),
         )
 
     return [way for _, way in ways(one, most=64)]
+
+
+def _target(machine: Machine, function: Any) -> tuple[Any, list[Any], list[str]]:
+    """What is called, with what stands before the data, and the names of its parameters."""
+    found = machine.admitted(function, "the mechanism")
+    if isinstance(found, Method):
+        target, before = found.function, [found.owner]
+    elif isinstance(found, Instance):
+        target, before = getattr(found.kind, "__call__", None), [found]
+    elif isinstance(found, Partial):
+        names = [n for n in inspect.signature(function).parameters if n not in found.named]
+        return found, [], names
+    else:
+        target, before = found, []
+    if not isinstance(target, types.FunctionType):
+        raise Unread(f"a {type(function).__name__} is no plain function")
+    parameters = machine.closure_of(target).code.parameters
+    return target, before, [
+        *parameters.positional_only, *parameters.positional, *parameters.keyword_only
+    ]  # fmt: skip
 
 
 def _data(machine: Machine, data: Data) -> Any:

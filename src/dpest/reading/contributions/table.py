@@ -19,11 +19,15 @@ from dpest.reading.contributions.arithmetic import (
     unshared,
 )
 from dpest.reading.contributions.forms import Form, Unread, number
+from dpest.reading.contributions.objects import special
+from dpest.reading.contributions.public import ordered
+from dpest.reading.contributions.selections import largest
 from dpest.reading.contributions.values import (
     Array,
     Bound,
     Case,
     Combined,
+    Instance,
     Key,
     KeyCounts,
     Map,
@@ -56,7 +60,7 @@ def entry(*functions: Any) -> Callable[[Handler], Handler]:
     return declare
 
 
-def _given(arguments: list[Any], named: dict[str, Any], *names: str, **defaults: Any) -> list[Any]:
+def given(arguments: list[Any], named: dict[str, Any], *names: str, **defaults: Any) -> list[Any]:
     """The arguments by name; what is left over is refused."""
     found = dict(zip(names, arguments, strict=False))
     if len(arguments) > len(names):
@@ -104,12 +108,16 @@ def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         return value.shape[0]
     if isinstance(value, (tuple, str, range)):
         return len(value)
+    if isinstance(value, PublicValue):
+        return m.publicly(len, value)
+    if isinstance(value, Instance):
+        return special(m, value, "__len__")
     raise Unread(f"the length of {type(value).__name__}")
 
 
 @entry(builtins.sum)
 def _sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, start = _given(arguments, named, "iterable", "start", start=0)
+    value, start = given(arguments, named, "iterable", "start", start=0)
     value = _rows(m, value)
     if isinstance(value, RowsIterator):
         value = value.rows
@@ -117,6 +125,8 @@ def _sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         total = m.sum_rows(value)
         return total if is_number(start) and start == 0 else m.binary("+", start, total)
     total = start
+    if isinstance(value, PublicValue):
+        return m.publicly(builtins.sum, value, start)
     for part in m.listed(value):
         total = m.binary("+", total, part)
     return total
@@ -124,11 +134,18 @@ def _sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 def _extreme(op: str) -> Handler:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        key = named.pop("key", None) if "key" in named else None
         if named:
-            raise Unread(f"{op} with a key or a default")
+            raise Unread(f"{op} with a default")
+        if len(arguments) == 1 and isinstance(arguments[0], PublicValue) and key is None:
+            return m.publicly(getattr(builtins, op), arguments[0])
         values = arguments if len(arguments) > 1 else m.listed(arguments[0])
         if not values:
             raise Unread(f"{op} of nothing")
+        if key is not None:
+            return largest(m, [m.call(key, [v], {}) for v in values], tuple(values), op)
+        if any(isinstance(v, (tuple, PublicValue)) for v in values):
+            return m.publicly(getattr(builtins, op), Seq(list(values)))
         if any(isinstance(v, (Rows, Array, Seq)) for v in values):
             raise Unread(f"{op} of arrays")
         return m.extreme(op, values)
@@ -142,17 +159,19 @@ FUNCTIONS[builtins.max] = _extreme("max")
 
 @entry(builtins.abs, np.abs, np.absolute, np.fabs, math.fabs)
 def _abs(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
     return m.elementwise(m.absolute, _rows(m, value))
 
 
 @entry(builtins.float, np.float64)
 def _float(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
     if is_plain(value) and not isinstance(value, Array):
         return natively(float, value)
     if isinstance(value, Array) and len(value.cells) == 1:
         value = value.cells[0]
+    if isinstance(value, PublicValue):
+        return m.publicly(float, value)
     if isinstance(value, (Form, Truth, Combined)) or is_number(value):
         return m.tidy(m.form(value))
     raise Unread("float of a value that is no number")
@@ -160,7 +179,9 @@ def _float(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 @entry(builtins.bool)
 def _bool(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
+    if isinstance(value, PublicValue):
+        return m.publicly(bool, value)
     return value if isinstance(value, (Truth, Combined)) else m.decide(value)
 
 
@@ -168,7 +189,9 @@ def _bool(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return natively(int, *arguments, **named)
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
+    if isinstance(value, PublicValue):
+        return m.publicly(int, value)
     if isinstance(value, (Truth, Combined)):
         return m.form(value)
     found = m.local(m.form(value))
@@ -177,22 +200,39 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if node[0] == "field" and m.fields[node[2]][2] and found == m.terms.of(*node):
             return found  # it is whole already
         raise Unread("int of a private value")
-    return m.terms.of("public", "int", found)
+    return m.publicly(int, found)
 
 
-@entry(builtins.round, math.floor, math.ceil, np.round, np.rint, np.floor, np.ceil)
-def _round(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    if _plain(arguments, named):
-        return NotImplemented
-    return m.elementwise(lambda x: _public_of(m, "round", x), arguments[0])
+def _rounding(function: Any) -> Handler:
+    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if _plain(arguments, named):
+            return NotImplemented
+        value = _rows(m, arguments[0])
+        if isinstance(value, Rows) or m.in_pass:
+            return m.elementwise(lambda x: _rounded(m, function, x, arguments[1:]), value)
+        return m.publicly(function, *arguments, **named)
+
+    return handler
 
 
-def _public_of(m: Machine, op: str, value: Any) -> Any:
-    """A function of a public number."""
+def _rounded(m: Machine, function: Any, value: Any, digits: list[Any]) -> Any:
+    """A record's number, rounded: between its ends, rounded."""
+    if is_number(value):
+        return natively(function, value, *digits)
     form = m.local(m.form(value))
-    if m.terms.kind(form):
-        raise Unread(f"{op} of a private value")
-    return m.terms.of("public", op, form)
+    if not m.terms.kind(form):
+        return m.publicly(function, form, *digits)
+    places = digits[0] if digits else 0
+    if not isinstance(places, int) or function in (np.floor, np.ceil) and places:
+        raise Unread("rounding to a number of digits that is not known")
+    kind = {math.floor: "floor", np.floor: "floor", math.ceil: "ceil", np.ceil: "ceil"}
+    scale = number(Fraction(10) ** places)
+    inner = m.terms.mul(form, scale)
+    return m.terms.of(kind.get(function, "rint"), inner).times(1 / scale.constant)
+
+
+for _function in (builtins.round, math.floor, math.ceil, np.round, np.rint, np.floor, np.ceil):
+    FUNCTIONS[_function] = _rounding(_function)
 
 
 @entry(builtins.range)
@@ -209,7 +249,7 @@ def _range(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 @entry(builtins.enumerate)
 def _enumerate(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, start = _given(arguments, named, "iterable", "start", start=0)
+    value, start = given(arguments, named, "iterable", "start", start=0)
     iterator = m.iterate(value)
     if isinstance(iterator, RowsIterator):
         if start != 0:
@@ -236,7 +276,7 @@ def _zip(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 def _list(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments:
         return Seq()
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
     value = _rows(m, value)
     if isinstance(value, RowsIterator):
         value = value.rows
@@ -244,34 +284,42 @@ def _list(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         return Seq(rows=Rows(value.cases, False))
     if isinstance(value, Map) and value.open:
         raise Unread("the keys of the data in the order in which they occur: sort them first")
+    if isinstance(value, PublicValue):
+        return value if value.recipe is None else m.publicly(builtins.list, value)
     return Seq(m.listed(value))
 
 
 @entry(builtins.sorted)
 def _sorted(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "x")
-    if isinstance(value, Seq) and value.bag:
+    value, key, reverse = given(
+        arguments, named, "x", "key", "reverse", key=None, reverse=False
+    )
+    if isinstance(value, (Seq, Map)) and (
+        getattr(value, "bag", False) or getattr(value, "open", False)
+    ):
+        if key is not None:
+            raise Unread("keys of the data in an order of their own")
         return PublicValue()
-    if isinstance(value, Map) and value.open:
-        return PublicValue()
+    if isinstance(value, PublicValue):
+        if key is not None:
+            raise Unread("a list that is not known, in an order of its own")
+        return m.publicly(builtins.sorted, value, reverse=reverse)
     values = m.listed(value)
-    if all(map(is_number, values)):
+    if key is None and not reverse and all(map(is_number, values)):
         return Seq(sorted(values))
-    for v in values:
-        if not isinstance(v, Form):
-            raise Unread("sorting of values that are no numbers")
-        m.visible(v)
-    return PublicValue()
+    keys = values if key is None else [m.call(key, [v], {}) for v in values]
+    order = m.publicly(ordered, tuple(values), tuple(keys), reverse)
+    return m.items_of(order, len(values))
 
 
 @entry(builtins.set, builtins.frozenset)
 def _set(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
     if isinstance(value, (Seq, Map)) and (
         getattr(value, "bag", False) or getattr(value, "open", False)
     ):
         return PublicValue()
-    raise Unread("a set")
+    return m.publicly(builtins.set, value)
 
 
 @entry(builtins.dict)
@@ -279,14 +327,22 @@ def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments:
         return Map(dict(named))
     (value,) = arguments
-    if isinstance(value, Map) and not value.frozen and not named:
-        return Map(dict(value.items), value.open)
-    raise Unread("a dict of values that are not known")
+    if isinstance(value, Map) and not value.frozen:
+        return Map({**value.items, **named}, value.open)
+    if isinstance(value, PublicValue):
+        return m.publicly(builtins.dict, value, **named)
+    found: dict[Any, Any] = {}
+    for pair in m.listed(value):
+        parts = m.listed(pair)
+        if len(parts) != 2 or not is_plain(parts[0]):
+            return m.publicly(builtins.dict, value, **named)
+        found[parts[0]] = parts[1]
+    return Map({**found, **named})
 
 
 @entry(collections.Counter)
 def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
     value = _rows(m, value)
     if not isinstance(value, Rows):
         raise Unread("a Counter of values other than the data")
@@ -303,7 +359,7 @@ def _of_one(op: str, *functions: Any) -> None:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if _plain(arguments, named):
             return NotImplemented
-        (value,) = _given(arguments, named, "x")
+        (value,) = given(arguments, named, "x")
         native = functions[0]
         return m.elementwise(lambda x: m.function_of(op, native, x), _rows(m, value))
 
@@ -333,7 +389,7 @@ _expit()
 
 @entry(np.square)
 def _square(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
     return m.binary("**", _array(m, value), 2)
 
 
@@ -346,7 +402,7 @@ def _pair(op: str) -> Handler:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if _plain(arguments, named):
             return NotImplemented
-        a, b = (_array(m, v) for v in _given(arguments, named, "a", "b"))
+        a, b = (_array(m, v) for v in given(arguments, named, "a", "b"))
         return m.elementwise(lambda x, y: m.extreme(op, [x, y]), a, b)
 
     return handler
@@ -358,7 +414,7 @@ FUNCTIONS[np.maximum] = FUNCTIONS[np.fmax] = _pair("max")
 
 def _operator(op: str) -> Handler:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-        a, b = (_array(m, v) for v in _given(arguments, named, "a", "b"))
+        a, b = (_array(m, v) for v in given(arguments, named, "a", "b"))
         return m.binary(op, a, b)
 
     return handler
@@ -373,7 +429,7 @@ for _function, _op in (
 
 @entry(np.dot, np.inner, np.vdot)
 def _dot(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    a, b = (_array(m, v) for v in _given(arguments, named, "a", "b"))
+    a, b = (_array(m, v) for v in given(arguments, named, "a", "b"))
     if is_number(a) or is_number(b) or isinstance(a, Form) or isinstance(b, Form):
         return m.binary("*", a, b)
     return m.binary("@", a, b)
@@ -385,7 +441,7 @@ def _clip(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         return NotImplemented
     names = {"min": "a_min", "max": "a_max"}
     named = {names.get(k, k): v for k, v in named.items()}
-    value, low, high = _given(arguments, named, "a", "a_min", "a_max", a_min=None, a_max=None)
+    value, low, high = given(arguments, named, "a", "a_min", "a_max", a_min=None, a_max=None)
     return _clipped(m, _array(m, value), low, high)
 
 
@@ -398,7 +454,7 @@ def _clipped(m: Machine, value: Any, low: Any, high: Any) -> Any:
 
 @entry(np.array)
 def _new_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, dtype, copied = _given(arguments, named, "x", "dtype", "copy", dtype=None, copy=True)
+    value, dtype, copied = given(arguments, named, "x", "dtype", "copy", dtype=None, copy=True)
     _float_type(dtype)
     if isinstance(value, Array):
         return m.array(value) if copied is True else value.view(value.shape, list(value.cells))
@@ -407,7 +463,7 @@ def _new_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 @entry(np.asarray, np.asanyarray, np.ascontiguousarray, np.atleast_1d)
 def _as_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, dtype, _ = _given(arguments, named, "x", "dtype", "copy", dtype=None, copy=None)
+    value, dtype, _ = given(arguments, named, "x", "dtype", "copy", dtype=None, copy=None)
     _float_type(dtype)
     if isinstance(value, Array):
         return value.view(value.shape, list(value.cells))
@@ -421,7 +477,7 @@ def _float_type(dtype: Any) -> None:
 
 @entry(np.sum)
 def _np_sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, axis, keep = _given(arguments, named, "a", "axis", "keepdims", axis=None, keepdims=False)
+    value, axis, keep = given(arguments, named, "a", "axis", "keepdims", axis=None, keepdims=False)
     return _summed(m, _array(m, value), axis, keep)
 
 
@@ -457,7 +513,7 @@ def _kept(value: Any, keep: Any) -> Any:
 
 @entry(np.mean, np.average)
 def _np_mean(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, axis = _given(arguments, named, "a", "axis", axis=None)
+    value, axis = given(arguments, named, "a", "axis", axis=None)
     return _mean(m, _array(m, value), axis)
 
 
@@ -475,7 +531,7 @@ def _mean(m: Machine, value: Any, axis: Any) -> Any:
 
 @entry(np.linalg.norm)
 def _norm(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, order, axis, keep = _given(
+    value, order, axis, keep = given(
         arguments, named, "x", "ord", "axis", "keepdims", ord=None, axis=None, keepdims=False
     )
     value = _array(m, value)
@@ -515,7 +571,7 @@ def _hypot(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 def _where(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
-    truth, a, b = (_array(m, v) for v in _given(arguments, named, "condition", "x", "y"))
+    truth, a, b = (_array(m, v) for v in given(arguments, named, "condition", "x", "y"))
     if isinstance(truth, Rows):
         return m.elementwise(lambda t, x, y: x if m.decide(t) else y, truth, a, b)
     return m.elementwise(lambda t, x, y: x if m.decide(t) else y, truth, a, b)
@@ -525,7 +581,7 @@ def _where(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 def _bincount(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
-    value, least = _given(arguments, named, "x", "minlength", minlength=0)
+    value, least = given(arguments, named, "x", "minlength", minlength=0)
     value = _rows(m, value)
     if not isinstance(value, Rows) or not isinstance(least, int):
         raise Unread("bincount of values that are not known")
@@ -558,7 +614,7 @@ def _check_bins(m: Machine, element: Any, least: int) -> None:
 
 @entry(np.count_nonzero)
 def _count(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "a")
+    (value,) = given(arguments, named, "a")
     value = _array(m, value)
     if not isinstance(value, Rows):
         return NotImplemented
@@ -569,7 +625,7 @@ def _count(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 def _histogram(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
-    value, bins, ends = _given(arguments, named, "a", "bins", "range", bins=10, range=None)
+    value, bins, ends = given(arguments, named, "a", "bins", "range", bins=10, range=None)
     value = _array(m, value)
     bins = _array(m, bins)
     if not isinstance(value, Rows) or not is_plain(bins):
@@ -597,7 +653,7 @@ def _histogram(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 @entry(np.cumsum)
 def _cumsum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "a")
+    (value,) = given(arguments, named, "a")
     value = _array(m, value)
     if not isinstance(value, Array) or len(value.shape) != 1:
         raise Unread("cumsum over the data")
@@ -612,30 +668,7 @@ def _cumsum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 # Draws -------------------------------------------------------------------------------------------
 
 
-def draw(m: Machine, family: str, arguments: list[Any], named: dict[str, Any]) -> Any:
-    """A method of the generator."""
-    if family in ("laplace", "normal"):
-        loc, scale, size = _given(
-            arguments, named, "loc", "scale", "size", loc=0.0, scale=1.0, size=None
-        )
-        return _noise(m, family, loc, scale, size)
-    if family == "standard_normal":
-        (size,) = _given(arguments, named, "size", size=None)
-        return _noise(m, "normal", 0.0, 1.0, size)
-    if family in ("random", "uniform"):
-        if family == "uniform":
-            low, high, size = _given(
-                arguments, named, "low", "high", "size", low=0.0, high=1.0, size=None
-            )
-            if low != 0 or high != 1:
-                raise Unread("uniform draws between other numbers than 0 and 1")
-        else:
-            (size,) = _given(arguments, named, "size", size=None)
-        return _uniform(m, size)
-    raise Unread(f"noise of the family {family}")
-
-
-def _noise(m: Machine, family: str, loc: Any, scale: Any, size: Any) -> Any:
+def noise_like(m: Machine, family: str, loc: Any, scale: Any, size: Any) -> Any:
     if m.record is not None and m.key is None:
         raise Unread("noise for every record")
     loc, scale = _array(m, loc), _array(m, scale)
@@ -665,6 +698,8 @@ def _zero(value: Any) -> bool:
 
 def _one(m: Machine, family: str, scale: Any) -> Any:
     size = Fraction(scale.item() if hasattr(scale, "item") else scale)
+    if family == "geometric":
+        return m.noise(family, 1 - size) if size != 1 else 0
     if size < 0:
         raise Unread("a negative scale")
     return m.noise(family, size) if size else 0.0
@@ -680,7 +715,7 @@ def _shape(size: Any) -> tuple[int, ...] | None:
     raise Unread("a number of draws that is not known")
 
 
-def _uniform(m: Machine, size: Any) -> Any:
+def uniform_draw(m: Machine, size: Any) -> Any:
     if m.key is not None:
         raise Unread("coins for the keys of the data")
     if m.record is not None:
@@ -759,15 +794,15 @@ class _Methods:
         if isinstance(owner, Rows) and not owner.array:
             raise Unread(f"the method `{name}` of a list of the data")
         if name == "sum":
-            axis, keep = _given(arguments, named, "axis", "keepdims", axis=None, keepdims=False)
+            axis, keep = given(arguments, named, "axis", "keepdims", axis=None, keepdims=False)
             return _summed(m, owner, axis, keep)
         if name == "mean":
-            (axis,) = _given(arguments, named, "axis", axis=None)
+            (axis,) = given(arguments, named, "axis", axis=None)
             return _mean(m, owner, axis)
         if name == "clip":
             names = {"min": "a_min", "max": "a_max"}
-            given = {names.get(k, k): v for k, v in named.items()}
-            low, high = _given(arguments, given, "a_min", "a_max", a_min=None, a_max=None)
+            ends = {names.get(k, k): v for k, v in named.items()}
+            low, high = given(arguments, ends, "a_min", "a_max", a_min=None, a_max=None)
             return _clipped(m, owner, low, high)
         if name == "dot":
             return m.binary("@", owner, *arguments)
@@ -816,4 +851,4 @@ class _Methods:
 
 METHODS = _Methods()
 
-__all__ = ["FUNCTIONS", "METHODS", "Key", "RowsLength", "draw", "number"]
+__all__ = ["FUNCTIONS", "METHODS", "Key", "RowsLength", "entry", "given", "number"]

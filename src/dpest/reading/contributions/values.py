@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -151,19 +151,48 @@ class Array:
 
 @dataclass(frozen=True, eq=False)
 class PublicValue:
-    """A public value that is no number: what was sorted, or looked up."""
+    """A public value of which only is known how a run makes it, and when it came up.
+
+    `recipe` is None where that is not known either. `after`: how many rows were visible.
+    """
+
+    recipe: Any = None
+    after: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
+class Instance:
+    """An object of a class of the program. `shared`: it is not to be changed."""
+
+    kind: type
+    attributes: dict[str, Any] = field(default_factory=dict)
+    shared: bool = False
+
+
+@dataclass(frozen=True)
 class Generator:
-    """The rng that the mechanism is given."""
+    """A source of random numbers that nobody has seeded.
+
+    `library` tells whose methods it has: "generator" (NumPy's), "state" (RandomState, np.random),
+    "random" (the module random, SystemRandom and secrets).
+    """
+
+    library: str = "generator"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Draw:
-    """A method of the generator: rng.laplace."""
+    """A method of a generator: rng.laplace."""
 
     family: str
+    library: str = "generator"
+
+
+class Held:
+    """A value that holds others: a method its object, a partial function its arguments."""
+
+    def held(self) -> tuple[Any, ...]:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,10 +221,16 @@ class Cell:
 
 @dataclass(eq=False)
 class PlainIterator:
-    """An iterator over values that are known one by one."""
+    """An iterator over values that are known one by one; `place` is how far it is."""
 
-    items: Iterator[Any]
+    values: list[Any]
+    place: int = 0
 
     @classmethod
     def over(cls, values: Iterable[Any]) -> PlainIterator:
-        return cls(iter(list(values)))
+        return cls(list(values))
+
+    @property
+    def items(self) -> list[Any]:
+        """What is left of it."""
+        return self.values[self.place :]
