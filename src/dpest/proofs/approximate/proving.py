@@ -16,6 +16,7 @@ from dpest import kernel
 from dpest.ask.domains import ANY, Integers, Reals, Records
 from dpest.errors import DpestError, RefusedError
 from dpest.evidence import EPSILON, Measure, at_the_edge, up_to_rounding
+from dpest.kernel.approximate.stages import MOVED
 from dpest.kernel.approximate.accountant import Account, Plan, mu2_bound, pure_bound, rho_bound
 from dpest.kernel.rules.contributions import ledger_of
 from dpest.proofs.approximate.exporting import columns, exported
@@ -47,7 +48,7 @@ class Found:
 def contributions(question: Question) -> Found:
     """The reading of a mechanism that its runs agree with; RefusedError says why there is none."""
     started = time.perf_counter()
-    if question.adjacency.name not in ("replace_one", "add_remove_one"):
+    if question.adjacency.name not in ("replace_one", "add_remove_one", *MOVED):
         raise RefusedError(
             f"{question.adjacency.name}: no single record is replaced, comes or goes"
         )
@@ -64,7 +65,7 @@ def contributions(question: Question) -> Found:
                 "columns": columns(data.columns),
                 "ways": [exported(way) for way in found],
             }
-            ledger = ledger_of(model, question.adjacency.name, data.length)
+            ledger = ledger_of(model, question.adjacency.name, _radius(question), data.length)
         except kernel.Invalid as reason:
             first = first or RefusedError(str(reason))
             continue
@@ -85,7 +86,7 @@ def _shapes(question: Question) -> Sequence[Data]:
     form = question.form
     if form == "number":
         raise RefusedError("one number is no data set")
-    replace = question.adjacency.name == "replace_one"
+    replace = question.adjacency.name != "add_remove_one"
     found = [Data(listed, form, replace)]
     length = question.length
     if length is ANY:
@@ -95,6 +96,14 @@ def _shapes(question: Question) -> Sequence[Data]:
         if length <= _MOST_APART:
             found.append(Data(listed, form, True, length, apart=True))
     return found
+
+
+def _radius(question: Question) -> Fraction | float:
+    """How far neighbours' numbers move, where that is what makes them neighbours."""
+    if question.adjacency.name not in MOVED:
+        return math.inf
+    found = question.adjacency.radius
+    return Fraction(found if isinstance(found, (int, Fraction)) else repr(float(found)))
 
 
 def _columns(domain: Any) -> tuple[Column, ...]:
@@ -176,7 +185,7 @@ def certificate(found: Found, bound: Bounded) -> dict[str, Any]:
             "module": getattr(inspect.unwrap(function), "__module__", None),
             "parameters": {k: repr(v) for k, v in question.mechanism.all_params.items()},
             "unit": None,
-            "adjacency": {"name": question.adjacency.name, "radius": "inf"},
+            "adjacency": {"name": question.adjacency.name, "radius": str(_radius(question))},
             "length": "any" if found.data.length is None else found.data.length,
             "method": "contributions",
             "epsilon": str(bound.value),

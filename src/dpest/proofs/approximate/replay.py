@@ -242,6 +242,9 @@ class _Run:
     def holds(self, truth: Truth, record: Any = None, place: int = -1) -> bool:
         if truth.coin is not None:
             name, chance = truth.coin
+            if name[0] == "subset":
+                drawn = np.asarray(self.picks[name[1]]) if name[1] < len(self.picks) else []
+                return bool(place in drawn) == (truth.relation == "in")
             return (self._coin(name, place) < chance) == (truth.relation == "heads")
         assert truth.form is not None
         value = self.value(truth.form, record)

@@ -52,8 +52,8 @@ class Noise:
 class Row:
     """A value that is treated as released: noises and private symbols, with coefficients.
 
-    Or a choice: `exponents` are those of the weights of what is chosen from; `noises` are the
-    draws of a race, in which the largest of exponent + draw/scale is chosen.
+    Or a choice: `exponents` are those of the weights of what is chosen from; or they are the scores
+    of a race, in which the largest of score + draw is chosen, and `noises` are the draws.
     """
 
     form: Form

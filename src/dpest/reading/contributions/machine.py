@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import types
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -35,7 +34,7 @@ from dpest.reading.contributions.objects import (
     set_attribute,
     special,
 )
-from dpest.reading.contributions.public import Publics, Recipe, chosen, item_of, method_of
+from dpest.reading.contributions.public import Native, Publics, Recipe, item_of, method_of
 from dpest.reading.contributions.selections import against_weights
 from dpest.reading.contributions.sources import draw
 from dpest.reading.contributions.table import FUNCTIONS, METHODS, PURE_MODULES
@@ -87,17 +86,10 @@ class Raised(Exception):
         self.error = error
 
 
-@dataclass(frozen=True)
-class Native:
-    """A function, as an argument of a recipe."""
-
-    function: Any
-
-
-def _error(*arguments: Any, function: Native) -> Exception | None:
+def _error(*arguments: Any, call: Native) -> Exception | None:
     """What a call raises."""
     try:
-        function.function(*arguments)
+        call.function(*arguments)
     except Exception as error:
         return error
     return None
@@ -240,7 +232,7 @@ class Machine(Publics):
             if isinstance(uses[0], Bound):
                 call = (method_of(uses[0].name), uses[0].owner, *uses[1:])
         try:
-            failed = self.publicly(_error, *call[1:], function=Native(call[0]))
+            failed = self.publicly(_error, *call[1:], call=Native(call[0]))
         except Unread:
             raise Unread("private values where an exception would be caught") from None
         if self.decide(self.publicly(lambda e: e is not None, failed)):

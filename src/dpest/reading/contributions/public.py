@@ -84,6 +84,13 @@ def method_of(name: str) -> Callable[..., Any]:
     return called
 
 
+@dataclass(frozen=True)
+class Native:
+    """A function, as an argument of a recipe."""
+
+    function: Any
+
+
 class Publics(Loops):
     """Calls on public values."""
 
@@ -154,7 +161,7 @@ class Publics(Loops):
             return Map({k: self.shown(v) for k, v in value.items.items()})
         if isinstance(value, slice):
             return value
-        if is_plain(value) or isinstance(value, (PublicValue, type)):
+        if is_plain(value) or isinstance(value, (PublicValue, Native, type)):
             return value
         if isinstance(value, Instance) or isinstance(value, Key):
             raise Unread(f"a function of {type(value).__name__} that is not known here")

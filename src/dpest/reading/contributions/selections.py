@@ -216,19 +216,17 @@ def race(m: Machine, values: Sequence[Any]) -> bool:
         found.append(value)
     if len(kinds) != 1 or len(found) < 2:
         return False
-    ((_, scale, c),) = kinds
+    ((_, _, c),) = kinds
     exponents = []
     for value in found:
         rest = form_of({s: x for s, x in value.terms if s not in drawn}, value.constant)
         if m.terms.kind(rest) & NOISE:
             return False
-        exponents.append(rest.times(1 / (abs(c) * scale)))
-    noises_of = tuple(m.terms.nodes[s][1] for s in sorted(drawn))
+        exponents.append(rest.times(1 / abs(c)))
     m.watched |= drawn
     m.spent |= drawn
-    m.ledger.rows.append(
-        Row(Form((), Fraction(0)), without_common(exponents), noises_of)
-    )
+    numbers = tuple(m.terms.nodes[s][1] for s in sorted(drawn))
+    m.ledger.rows.append(Row(Form((), Fraction(0)), without_common(exponents), numbers))
     return True
 
 
@@ -256,14 +254,14 @@ def sample(m: Machine, rows: Any, size: Any, again: Any, p: Any) -> Rows:
         raise Unread("a sample of the data with replacement, or with chances")
     if not is_plain(length) or not is_number(size) or not 0 < size <= length:
         raise Unread("a sample of the data whose size, or the number of records, is not known")
-    m.loop_count += 1
-    coin = (("subset", m.loop_count), Fraction(int(size), int(length)))
+    m.picked("choice", None)
+    coin = (("subset", m.picks - 1), Fraction(int(size), int(length)))
     element: Any = Place()
     if isinstance(rows, Rows):
         if len(rows.cases) != 1 or not rows.whole:
             raise Unread("a sample of a part of the data")
         element = rows.cases[0].element
-    heads = Truth("heads", None, coin)
+    heads = Truth("in", None, coin)
     return Rows((Case((heads,), element), Case((heads.negated(),), None, False)), True)
 
 

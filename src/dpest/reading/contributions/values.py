@@ -10,11 +10,15 @@ from typing import Any
 from dpest.reading.contributions.forms import Form
 
 
+_OPPOSITE = {"heads": "tails", "tails": "heads", "in": "out", "out": "in"}
+
+
 @dataclass(frozen=True)
 class Truth:
     """A condition about a record or about public values: `form` against 0.
 
-    `relation` is ">", ">=", "==" or "!=". A coin is ("coin", its name, its chance) instead.
+    `relation` is ">", ">=", "==" or "!="; of a coin, which has a name and a chance, "heads" or
+    "tails"; of a subset of the records, "in" or "out".
     """
 
     relation: str
@@ -23,7 +27,7 @@ class Truth:
 
     def negated(self) -> Truth:
         if self.coin is not None:
-            return Truth("tails" if self.relation == "heads" else "heads", None, self.coin)
+            return Truth(_OPPOSITE[self.relation], None, self.coin)
         assert self.form is not None
         if self.relation in ("==", "!="):
             return Truth("!=" if self.relation == "==" else "==", self.form)
