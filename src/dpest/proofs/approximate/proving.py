@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import inspect
 import math
@@ -116,10 +117,19 @@ def _columns(domain: Any) -> tuple[Column, ...]:
     raise RefusedError(f"the domain {domain} has no records with bounds")
 
 
+def written(function: Any) -> Any:
+    """The function whose source says what a mechanism does: of an object, or behind a partial."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if not inspect.isroutine(function) and not isinstance(function, type):
+        return getattr(type(function), "__call__", function)
+    return function
+
+
 def _constants(question: Question) -> list[float]:
     """Numbers that occur in the source: where cases begin."""
     try:
-        tree = ast.parse(source_of(question.mechanism.function))
+        tree = ast.parse(source_of(written(question.mechanism.function)))
     except (OSError, SyntaxError, TypeError, DpestError):
         return [0.0, 1.0]
     found = {
@@ -174,7 +184,7 @@ def certificate(found: Found, bound: Bounded) -> dict[str, Any]:
     """The certificate of a bound, accepted by the kernel."""
     question = found.question
     function = question.mechanism.function
-    source = source_of(function)
+    source = source_of(written(function))
     plan = bound.plan
     made = sealed(
         {
@@ -182,7 +192,7 @@ def certificate(found: Found, bound: Bounded) -> dict[str, Any]:
             "mechanism": question.mechanism.name,
             "source": source,
             "sha256": hashlib.sha256(source.encode()).hexdigest(),
-            "module": getattr(inspect.unwrap(function), "__module__", None),
+            "module": getattr(inspect.unwrap(written(function)), "__module__", None),
             "parameters": {k: repr(v) for k, v in question.mechanism.all_params.items()},
             "unit": None,
             "adjacency": {"name": question.adjacency.name, "radius": str(_radius(question))},

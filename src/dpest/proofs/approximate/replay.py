@@ -17,7 +17,7 @@ from dpest.ask.declaration import Mechanism
 from dpest.errors import ReplayError
 from dpest.proofs.approximate.recorder import Recorder
 from dpest.proofs.conformance import call
-from dpest.reading.contributions.forms import Form
+from dpest.reading.contributions.forms import Form, Raised
 from dpest.reading.contributions.machine import PICK
 from dpest.reading.contributions.public import chosen
 from dpest.reading.contributions.reading import Data, Way
@@ -124,9 +124,11 @@ def _one(
     except ReplayError:
         raise
     except Exception as error:
-        raise ReplayError(
-            f"the function raises {type(error).__name__} ({error}) on {given!r}", _ADVICE
-        ) from error
+        if not any(isinstance(way.output, Raised) for way in ways):
+            raise ReplayError(
+                f"the function raises {type(error).__name__} ({error}) on {given!r}", _ADVICE
+            ) from error
+        output = Raised(error)
     fitting, other = 0, None
     for way in ways:
         try:
@@ -375,6 +377,9 @@ class _Run:
     # Outputs -------------------------------------------------------------------------------------
 
     def compare(self, expected: Any, actual: Any) -> None:
+        if isinstance(expected, Raised) or isinstance(actual, Raised):
+            self._compare_errors(expected, actual)
+            return
         if isinstance(expected, Form):
             value = self.native(expected)
             if not alike(value, actual):
@@ -406,6 +411,13 @@ class _Run:
                 raise _Different(f"it gives {actual!r}, not {expected!r}")
         elif not bool(np.all(expected == actual)):
             raise _Different(f"it gives {actual!r}, not {expected!r}")
+
+    def _compare_errors(self, expected: Any, actual: Any) -> None:
+        if not (isinstance(expected, Raised) and isinstance(actual, Raised)):
+            raise _Different("it raises an exception, or does not")
+        error = self.native(expected.error)
+        if type(error) is not type(actual.error) or not alike(str(error), str(actual.error)):
+            raise _Different(f"it raises {actual.error!r}, not {error!r}")
 
     def _compare_object(self, expected: Instance, actual: Any) -> None:
         if type(actual) is not expected.kind:

@@ -20,6 +20,14 @@ class Unread(RefusedError):
     """The program is not read in this way; the message says what stands in it."""
 
 
+class Raised(Exception):
+    """An exception of the program, in a run in which some public values are as they are."""
+
+    def __init__(self, error: Any) -> None:
+        super().__init__()
+        self.error = error
+
+
 @dataclass(frozen=True)
 class Form:
     """Σ coefficient·symbol + constant; symbols are numbers in a `Terms`."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.reading.code.instructions import Code
 from dpest.reading.contributions.arithmetic import is_number
-from dpest.reading.contributions.forms import Form, Unread
+from dpest.reading.contributions.forms import Form, Raised, Unread
 from dpest.reading.contributions.loops import Left, Snapshot, same_value
 from dpest.reading.contributions.public import chosen
 
@@ -72,7 +72,7 @@ def joined(m: Machine, frame: Frame, truth: Any) -> bool:
             arms.append({place: now for place, _, now in start.changes()})
             start.restore()
         merged = _merged(m, start, truth, *arms)
-    except Unread:
+    except (Unread, Raised):
         return _back(start, frame, here)
     finally:
         m.joining -= 1

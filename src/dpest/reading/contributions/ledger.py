@@ -15,6 +15,7 @@ from dpest.reading.contributions.forms import (
     SUM,
     TOTAL,
     Form,
+    Raised,
     Unread,
     form_of,
     number,
@@ -106,6 +107,7 @@ class Recording(Arithmetic):
 
     def uniform(self) -> Form:
         """A uniform draw: public, unless it decides a choice whose chances are private."""
+        self.settled_ways()
         self.uniforms += 1
         return self.terms.of("uniform", self.uniforms - 1)
 
@@ -164,6 +166,7 @@ class Recording(Arithmetic):
             for s in private:
                 if kinds[s] & NOISE and self.terms.nodes[s][0] != "noise":
                     raise Unread("a function of a draw beside private values")
+            self.settled_ways()
             self.ledger.rows.append(Row(scaled))
             self.watched |= {s for s in private if kinds[s] & NOISE}
             known = self.seen[scaled] = self.public()
@@ -183,6 +186,7 @@ class Recording(Arithmetic):
             clean.append((conditions, forms))
         key = tuple(clean)
         if key not in self.pass_memo:
+            self.settled_ways()
             place = len(self.ledger.passes)
             self.ledger.passes.append(Pass(key, len(self.ledger.rows)))
             count = len(clean[0][1]) if clean else 0
@@ -266,7 +270,10 @@ class Recording(Arithmetic):
 
             def attempt(script: Any) -> Any:
                 self.record = script
-                return one()
+                try:
+                    return one()
+                except Raised:
+                    raise Unread("an exception for some of the records") from None
 
             for script, value in ways(attempt, known):
                 found.append((tuple(script.taken), value))
@@ -291,7 +298,13 @@ class Recording(Arithmetic):
 
     # Noise ---------------------------------------------------------------------------------------
 
+    def settled_ways(self) -> None:
+        """Refuses what must not happen on one of two ways that are to become one."""
+        if self.joining:
+            raise Unread("a draw, a sum or a release inside of a decision")
+
     def noise(self, family: str, scale: Fraction) -> Form:
+        self.settled_ways()
         self.ledger.noises.append(Noise(family, scale))
         return self.terms.of("noise", len(self.ledger.noises) - 1)
 
@@ -321,6 +334,7 @@ class Recording(Arithmetic):
             first, second = (symbol, other) if c > 0 else (other, symbol)
             numbers = (self.terms.nodes[first][1], self.terms.nodes[second][1])
             new = Noise(symmetric[noise.family], noise.scale, None, numbers)
+            self.settled_ways()
             self.watched |= {first, second}
             self.spent |= {first, second}
             self.ledger.noises.append(new)

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from dpest.reading.code.instructions import Code, Instruction, successors
 from dpest.reading.contributions.arithmetic import is_number, is_plain, share, unshared
 from dpest.reading.contributions.choices import Script, ways
-from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Unread, form_of
+from dpest.reading.contributions.forms import (
+    NOISE,
+    RECORD,
+    SUM,
+    TOTAL,
+    Form,
+    Raised,
+    Unread,
+    form_of,
+)
 from dpest.reading.contributions.ledger import Gate, Recording
 from dpest.reading.contributions.values import (
     Array,
@@ -424,7 +433,10 @@ class Loops(Recording):
             del self.ledger.noises[first_noise:]
             self.key_rows, self.puts = [], {}
             self.record = script
-            changed = self._body(frame, instruction, element, start)
+            try:
+                changed = self._body(frame, instruction, element, start)
+            except Raised:
+                raise Unread("an exception for some of the keys of the data") from None
             return changed, dict(self.appended or {}), dict(self.puts)
 
         try:

@@ -19,7 +19,7 @@ from dpest.reading.contributions.arithmetic import (
     unshared,
 )
 from dpest.reading.contributions.choices import Script
-from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Form, Terms, Unread
+from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Form, Raised, Terms, Unread
 from dpest.reading.contributions.joining import joined
 from dpest.reading.contributions.objects import (
     Method,
@@ -37,7 +37,8 @@ from dpest.reading.contributions.objects import (
 from dpest.reading.contributions.public import Native, Publics, Recipe, item_of, method_of
 from dpest.reading.contributions.selections import against_weights
 from dpest.reading.contributions.sources import draw
-from dpest.reading.contributions.table import FUNCTIONS, METHODS, PURE_MODULES
+from dpest.reading.contributions.python_functions import FUNCTIONS, METHODS
+from dpest.reading.contributions.table import PURE_MODULES
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -46,6 +47,7 @@ from dpest.reading.contributions.values import (
     Combined,
     Draw,
     Generator,
+    Held,
     Instance,
     KeyCounts,
     Map,
@@ -76,14 +78,6 @@ def _place_in(keys: Any, key: Any) -> int:
 
 def keys_of(keys: list[Any] | None) -> Any:
     return None if keys is None else tuple(keys)
-
-
-class Raised(Exception):
-    """An exception of the program, in a run in which some public values are as they are."""
-
-    def __init__(self, error: PublicValue) -> None:
-        super().__init__()
-        self.error = error
 
 
 def _error(*arguments: Any, call: Native) -> Exception | None:
@@ -122,6 +116,20 @@ class Frame:
         self.pc = 0
         self.yielded = Seq()
         self.caught: Any = None
+        self.lazy = False  # a generator: `yield` stops it
+        self.handed: list[Any] = []
+
+
+class Suspended(Held):
+    """A generator: a call that was not begun, or stands at a yield."""
+
+    def __init__(self, frame: Frame, record: Any) -> None:
+        self.frame = frame
+        self.record = record
+        self.started = self.ended = False
+
+    def held(self) -> tuple[Any, ...]:
+        return tuple(self.frame.registers.values())
 
 
 class Machine(Publics):
@@ -152,7 +160,7 @@ class Machine(Publics):
         finally:
             self.frames.pop()
         assert done
-        return frame.yielded if frame.code.is_generator else value
+        return value
 
     def run_until(self, frame: Frame, stop: int | None) -> tuple[bool, Any]:
         """Until the frame returns, or comes to an instruction (then the first answer is False)."""
@@ -168,6 +176,12 @@ class Machine(Publics):
             instruction = frame.code.instructions[frame.pc]
             if instruction.op == "return":
                 return True, frame.registers[instruction.uses[0]]
+            if instruction.op == "yield" and frame.lazy:
+                frame.handed = [frame.registers[instruction.uses[0]]]
+                if instruction.dst is not None:
+                    frame.registers[instruction.dst] = None
+                frame.pc += 1
+                return False, None
             try:
                 self.step(frame, instruction)
             except Unread as reason:
@@ -199,6 +213,14 @@ class Machine(Publics):
             raise Unread("a variable that may not be set") from None
         if instruction.handler is None and not self.trying:
             value = action(self, frame, instruction, uses)
+        elif op in ("raise", "reraise"):
+            try:
+                action(self, frame, instruction, uses)
+            except Raised as raised:
+                if instruction.handler is None:
+                    raise
+                frame.caught, frame.pc = raised.error, instruction.handler
+                return
         else:
             try:
                 value = self.guarded(frame, instruction, uses, action)
@@ -317,6 +339,11 @@ class Machine(Publics):
             known = FUNCTIONS.get(function)
         except TypeError:
             known = None
+        if known is not None or not isinstance(function, types.FunctionType):
+            arguments = [
+                self.whole(a) if isinstance(a, Suspended) and goes_over_rows(a.frame) else a
+                for a in arguments
+            ]
         plain = all(map(is_plain, (*arguments, *named.values())))
         if self.on_public(function, arguments, named):
             return self.publicly(function, *arguments, **named)
@@ -335,6 +362,8 @@ class Machine(Publics):
             if _pure(function) and all(_plain_list(a) for a in deep):
                 return natively(function, *arguments, **named)
         if _pure(function) or _post_processing(function):
+            if plain or all(_plain_list(a) or is_plain(a) for a in (*arguments, *named.values())):
+                return natively(function, *arguments, **named)
             return self.publicly(function, *arguments, **named)
         name = getattr(function, "__name__", type(function).__name__)
         raise Unread(f"`{name}` is not known here, on values that are not plain")
@@ -359,6 +388,7 @@ class Machine(Publics):
 
     def picked(self, kind: str, size: Any) -> PublicValue:
         """A public draw: a whole number, a place, an order."""
+        self.settled_ways()
         self.picks += 1
         return PublicValue(Recipe(PICK, (self.picks - 1, kind)), len(self.ledger.rows))
 
@@ -402,7 +432,39 @@ class Machine(Publics):
         return Closure(code, tuple(cells), defaults, function.__globals__)
 
     def enter(self, closure: Closure, arguments: list[Any], named: dict[str, Any]) -> Any:
-        return self.run(self.frame_of(closure, arguments, named))
+        frame = self.frame_of(closure, arguments, named)
+        return Suspended(frame, self.record) if frame.code.is_generator else self.run(frame)
+
+    # Generators ----------------------------------------------------------------------------------
+
+    def advance(self, generator: Suspended) -> tuple[bool, Any]:
+        """(whether there is another value, the value): the body goes on to its next yield."""
+        frame = generator.frame
+        if self.joining or self.record is not generator.record:
+            raise Unread("a generator that goes on in another place than it was made")
+        if generator.ended:
+            return False, None
+        frame.lazy, frame.handed = True, []
+        self.frames.append(frame)
+        try:
+            done, _ = self.run_until(frame, None)
+        finally:
+            self.frames.pop()
+            frame.lazy = False
+        generator.started = True
+        if done:
+            generator.ended = True
+            return False, None
+        return True, frame.handed[0]
+
+    def whole(self, generator: Suspended) -> Seq:
+        """All that a generator hands out, with one value for each record where it goes over them."""
+        frame = generator.frame
+        if generator.started or self.record is not generator.record:
+            raise Unread("a generator that goes on in another place than it was made")
+        generator.started = generator.ended = True
+        self.run(frame)
+        return frame.yielded
 
     def frame_of(self, closure: Closure, arguments: list[Any], named: dict[str, Any]) -> Frame:
         code = closure.code
@@ -591,6 +653,10 @@ class Machine(Publics):
     def iterate(self, value: Any) -> Any:
         if isinstance(value, (PlainIterator, RowsIterator)):
             return value
+        if isinstance(value, Suspended):
+            if goes_over_rows(value.frame):
+                return self.iterate(self.whole(value))
+            return value
         if isinstance(value, Instance):
             if field_names(value.kind):
                 return PlainIterator.over(value.attributes.values())
@@ -619,6 +685,13 @@ class Machine(Publics):
     def listed(self, value: Any) -> list[Any]:
         """All values of something that can be gone through one by one."""
         found = self.iterate(value)
+        if isinstance(found, Suspended):
+            values = []
+            while True:
+                more, one = self.advance(found)
+                if not more:
+                    return values
+                values.append(one)
         if not isinstance(found, PlainIterator):
             raise Unread("a list of values for each record")
         return list(found.items)
@@ -636,7 +709,19 @@ class Machine(Publics):
             if instruction.dst is not None:
                 frame.registers[instruction.dst] = value
             frame.pc += 1
+        elif isinstance(iterator, Suspended):
+            more, value = self.advance(iterator)
+            if not more:
+                if instruction.extra is not None:
+                    frame.registers[instruction.extra] = None
+                frame.pc = instruction.jumps[0]
+                return
+            if instruction.dst is not None:
+                frame.registers[instruction.dst] = value
+            frame.pc += 1
         elif isinstance(iterator, RowsIterator):
+            if frame.lazy:
+                raise Unread("a generator that goes over the data, one by one")
             self.pass_over(frame, instruction, iterator)
         elif isinstance(iterator, KeyCounts):
             self.pass_over_keys(frame, instruction, iterator)
@@ -682,6 +767,8 @@ class Machine(Publics):
             return Map({k: self.release(v) for k, v in value.items.items()})
         if isinstance(value, tuple):
             return tuple(map(self.release, value))
+        if isinstance(value, Suspended):
+            return self.release(Seq(self.listed(value)))
         if isinstance(value, PlainIterator):
             return Seq([self.release(v) for v in value.items])
         if is_plain(value) or isinstance(value, PublicValue):
@@ -705,6 +792,29 @@ def _build(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     if i.extra.kind == "list":
         return Seq(parts)
     return m.publicly(_set_of, tuple(parts))
+
+
+def goes_over_rows(frame: Frame) -> bool:
+    """Whether a generator that was not begun may go over the data."""
+    seen: set[int] = set()
+    pending = list(frame.registers.values())
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, (Rows, RowsIterator)) or getattr(value, "rows", None) is not None:
+            if not isinstance(value, Array):
+                return True
+        if isinstance(value, Cell):
+            pending.append(value.value)
+        elif isinstance(value, Instance):
+            pending += value.attributes.values()
+        elif isinstance(value, Suspended):
+            pending += value.frame.registers.values()
+        elif isinstance(value, tuple):
+            pending += value
+    return False
 
 
 def _set_of(parts: Any) -> Any:
@@ -771,7 +881,12 @@ def _caught(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
 
 
 def _raise(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    raise Unread("an exception that is raised")
+    error = uses[0]
+    if isinstance(error, type) and issubclass(error, Exception):
+        error = m.publicly(error)
+    if not isinstance(error, PublicValue):
+        raise Unread("an exception that is not known")
+    raise Raised(error)
 
 
 def _call(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
@@ -930,6 +1045,7 @@ _ACTIONS: dict[str, Any] = {
     "setattr": _set_attribute,
     "super": _super,
     "raise": _raise,
+    "reraise": _raise,
     "catch": lambda m, f, i, u: f.caught,
     "caught": _caught,
     "special": lambda m, f, i, u: Method(u[0], _special(u[0], i.extra)),

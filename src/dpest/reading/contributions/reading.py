@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.reading.contributions.choices import Script, ways
-from dpest.reading.contributions.forms import Terms, Unread
+from dpest.reading.contributions.forms import Raised, Terms, Unread
 from dpest.reading.contributions.ledger import Ledger
 from dpest.reading.contributions.machine import Machine
 from dpest.reading.contributions.objects import Method, Partial
@@ -91,8 +91,11 @@ def read(function: Any, parameters: dict[str, Any], data: Data, races: bool = Tr
         if first is None or first == "rng":
             raise Unread("a function without a first parameter for its data")
         given.pop(first, None)
-        output = machine.call(target, [*arguments, _data(machine, data)], given)
-        released = machine.release(output)
+        try:
+            output = machine.call(target, [*arguments, _data(machine, data)], given)
+            released = machine.release(output)
+        except Raised as raised:
+            released = raised
         return Way(
             tuple(script.taken),
             machine.ledger,

@@ -78,6 +78,7 @@ def choose_by(m: Machine, pool: Any, weights: Sequence[Weight]) -> PublicValue:
 
 def selected(m: Machine, weights: Sequence[Weight]) -> None:
     """The choice, as a step that is visible from here on."""
+    m.settled_ways()
     m.ledger.rows.append(Row(Form((), Fraction(0)), without_common([e for e, _ in weights])))
 
 
@@ -223,6 +224,7 @@ def race(m: Machine, values: Sequence[Any]) -> bool:
         if m.terms.kind(rest) & NOISE:
             return False
         exponents.append(rest.times(1 / abs(c)))
+    m.settled_ways()
     m.watched |= drawn
     m.spent |= drawn
     numbers = tuple(m.terms.nodes[s][1] for s in sorted(drawn))

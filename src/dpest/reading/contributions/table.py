@@ -7,7 +7,7 @@ import collections
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from dpest.reading.contributions.arithmetic import (
 )
 from dpest.reading.contributions.forms import Form, Unread, number
 from dpest.reading.contributions.objects import special
-from dpest.reading.contributions.public import ordered
+from dpest.reading.contributions.public import method_of, ordered
 from dpest.reading.contributions.selections import largest
 from dpest.reading.contributions.values import (
     Array,
@@ -738,6 +738,9 @@ def uniform_draw(m: Machine, size: Any) -> Any:
 class _Methods:
     """Attributes and methods of values that are not plain."""
 
+    further: ClassVar[dict[type, Any]] = {}
+    """Methods that another file knows."""
+
     def attribute(self, m: Machine, owner: Any, name: str) -> Any:
         if isinstance(owner, Seq) and owner.rows is not None and name not in ("append",):
             return Bound(owner, name)
@@ -786,6 +789,8 @@ class _Methods:
             return natively(
                 lambda o, *a, **k: getattr(o, name)(*a, **k), owner, *arguments, **named
             )
+        if isinstance(owner, (str, Form)) or is_number(owner):
+            return m.publicly(method_of(name), owner, *arguments, **named)
         raise Unread(f"the method `{name}` of {type(owner).__name__}")
 
     def _of_array(
@@ -817,7 +822,14 @@ class _Methods:
             return Seq([r if not isinstance(r, Array) else Seq(r.cells) for r in owner.rows()])
         if name == "tolist" and isinstance(owner, Rows):
             return Seq(rows=Rows(owner.cases, False))
-        raise Unread(f"the method `{name}` of an array")
+        return self._further(m, owner, name, arguments, named)
+
+    def _further(
+        self, m: Machine, owner: Any, name: str, arguments: list[Any], named: dict[str, Any]
+    ) -> Any:
+        if type(owner) not in self.further:
+            raise Unread(f"the method `{name}` of an array of the data")
+        return self.further[type(owner)](m, owner, name, arguments, named)
 
     def _of_list(
         self, m: Machine, owner: Seq, name: str, arguments: list[Any], named: dict[str, Any]
@@ -831,7 +843,7 @@ class _Methods:
             unshared(owner)
             owner.items.extend(m.listed(arguments[0]))
             return None
-        raise Unread(f"the method `{name}` of a list")
+        return self._further(m, owner, name, arguments, named)
 
     def _of_dict(
         self, m: Machine, owner: Map, name: str, arguments: list[Any], named: dict[str, Any]
@@ -846,7 +858,7 @@ class _Methods:
             return Seq(list(owner.items))
         if name == "get" and 1 <= len(arguments) <= 2 and not named and is_plain(arguments[0]):
             return owner.items.get(arguments[0], arguments[1] if len(arguments) > 1 else None)
-        raise Unread(f"the method `{name}` of a dict")
+        return self._further(m, owner, name, arguments, named)
 
 
 METHODS = _Methods()
