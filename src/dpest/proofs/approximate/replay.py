@@ -200,10 +200,21 @@ class _Run:
                 first, second = (self.noise_values[i] for i in noise.parts)
                 self.noise_values.append(first - second)
                 continue
+            if noise.coins:
+                self.noise_values.append(self._coins_below(noise.scale))
+                continue
             value = self._take(noise.family, noise.scale)
             while noise.most is not None and abs(value) > noise.most:
                 value = self._take(noise.family, noise.scale)
             self.noise_values.append(value)
+
+    def _coins_below(self, chance: Fraction) -> float:
+        """How many uniform numbers come before one that is not below a chance."""
+        for count, value in enumerate(self.uniforms):
+            if value >= chance:
+                del self.uniforms[: count + 1]
+                return float(count)
+        raise _Different("it draws less coins")
 
     def _take(self, family: str, scale: Fraction) -> float:
         if not self.left:

@@ -94,7 +94,7 @@ def _merged(
     found: dict[Any, Any] = {}
     for place in {**first, **second}:
         before = start.before(place)
-        a, b = first.get(place, before), second.get(place, before)
+        a, b = (m.public_if_seen(arm.get(place, before)) for arm in (first, second))
         if same_value(a, b):
             found[place] = a
         elif place[0] == "register" and (a is Left or b is Left):

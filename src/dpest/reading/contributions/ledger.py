@@ -40,13 +40,14 @@ class Pass:
 class Noise:
     """A draw around 0. `most`: it was drawn again until its size was at most that.
 
-    `parts`: it is the difference of two one-sided draws.
+    `parts`: it is the difference of two one-sided draws. `coins`: it is a number of coins.
     """
 
     family: str
     scale: Fraction
     most: Fraction | None = None
     parts: tuple[int, int] | None = None
+    coins: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,16 @@ class Recording(Arithmetic):
 
     def is_seen(self, form: Form) -> bool:
         return self._scaled(form)[0] in self.seen
+
+    def public_if_seen(self, value: Any) -> Any:
+        """A noisy number that was made visible before, as the public one that it is."""
+        if not isinstance(value, Form):
+            return value
+        kinds = self.terms.kinds
+        private = {s for s in value.symbols if kinds[s] & (SUM | NOISE | RECORD)}
+        if private and self.is_seen(value.part(private)):
+            return self.visible(value)
+        return value
 
     def _scaled(self, form: Form) -> tuple[Form, Fraction]:
         if not form.terms:

@@ -38,6 +38,7 @@ from dpest.reading.contributions.values import (
     Rows,
     RowsIterator,
     Seq,
+    Stepped,
     Truth,
 )
 
@@ -209,7 +210,7 @@ class Loops(Recording):
 
     # Over the records ----------------------------------------------------------------------------
 
-    def pass_over(self, frame: Frame, instruction: Instruction, iterator: RowsIterator) -> None:
+    def pass_over(self, frame: Frame, instruction: Any, iterator: RowsIterator) -> None:
         """One generic record goes through the body; what it adds to variables becomes sums."""
         if self.record is not None or self.key is not None:
             raise Unread("a loop over the records inside of another")
@@ -227,7 +228,7 @@ class Loops(Recording):
     def _round(
         self,
         frame: Frame,
-        instruction: Instruction,
+        instruction: Any,
         iterator: RowsIterator,
         outside: Snapshot,
         moving: dict[_Place, Any],
@@ -281,10 +282,12 @@ class Loops(Recording):
         return before if not isinstance(before, (Seq, Map)) else Left()
 
     def _body(
-        self, frame: Frame, instruction: Instruction, element: Any, start: Snapshot
+        self, frame: Frame, instruction: Any, element: Any, start: Snapshot
     ) -> list[tuple[_Place, Any, Any]]:
         head = frame.pc
-        frame.pc = head + 1
+        counted = instruction.op == "counted"
+        first, back = (instruction.first, instruction.head) if counted else (head + 1, head)
+        frame.pc = first
         self.outer = set(start.kept)
         share(element)  # what is changed in one record's turn would be seen in another's
         if instruction.dst is not None:
@@ -292,14 +295,18 @@ class Loops(Recording):
         self.appended = {}
         self.coin_count = 0
         before = self.confined
-        self.confined = (frame, body_of(frame.code, head))
+        self.confined = (frame, body_of(frame.code, back))
         try:
-            done, _ = self.run_until(frame, head)
+            done, _ = self.run_until(frame, back)
         finally:
             self.confined = before
             frame.pc = head
         if done:
             raise Unread("a loop over the records that ends early")
+        if counted:
+            if not isinstance(frame.registers.get(instruction.dst), Stepped):
+                raise Unread("a loop over places that does not go on by one")
+            frame.registers[instruction.dst] = start.registers[instruction.dst]
         return list(start.changes())
 
     def _settle(

@@ -19,6 +19,7 @@ from dpest.reading.contributions.arithmetic import (
     unshared,
 )
 from dpest.reading.contributions.choices import Script
+from dpest.reading.contributions.counting import by_coins, over_places
 from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Form, Raised, Terms, Unread
 from dpest.reading.contributions.joining import joined
 from dpest.reading.contributions.objects import (
@@ -57,6 +58,7 @@ from dpest.reading.contributions.values import (
     Rows,
     RowsIterator,
     Seq,
+    Stepped,
     Transposed,
     Truth,
     Uniforms,
@@ -264,6 +266,10 @@ class Machine(Publics):
     def take(self, frame: Frame, instruction: Instruction, value: Any) -> None:
         """A branch: both ways as one where they meet again, or one of them by the script."""
         plain = is_plain(value) or isinstance(value, (Seq, Map))
+        if isinstance(value, Truth) and over_places(self, frame, instruction):
+            return
+        if isinstance(value, Truth) and by_coins(self, frame, value):
+            return
         if not plain and self.record is None and joined(self, frame, value):
             return
         taken = self.branch(frame, value)
@@ -355,6 +361,8 @@ class Machine(Publics):
             return self.enter(self.closure_of(function), arguments, named)
         if is_class(function):
             return construct(self, function, arguments, named)
+        if isinstance(function, type) and issubclass(function, Exception):
+            return self.publicly(function, *arguments, **named)
         if plain and _pure(function):
             return natively(function, *arguments, **named)
         if plain or _pure(function):
@@ -513,6 +521,8 @@ class Machine(Publics):
     # Items ---------------------------------------------------------------------------------------
 
     def binary(self, op: str, a: Any, b: Any) -> Any:
+        if isinstance(a, Place) and op == "+" and type(b) is int and b == 1:
+            return Stepped()
         if op == "@" and isinstance(b, Rows) and isinstance(a, (Rows, Transposed)):
             first = a.rows if isinstance(a, Transposed) else a
             if isinstance(a, Rows) and any(isinstance(c.element, Array) for c in a.cases):
@@ -557,7 +567,8 @@ class Machine(Publics):
 
     def item_at(self, owner: Any, index: Any) -> Any:
         """An item at a public place that is not known here."""
-        if isinstance(index, (Form, PublicValue, tuple, slice)) and self.is_public(owner):
+        known = is_plain(index) or isinstance(index, (Form, PublicValue, tuple, slice))
+        if known and self.is_public(owner):
             return self.publicly(item_of, owner, index)
         place = index if isinstance(index, PublicValue) else None
         if place is None and isinstance(index, Form) and self.is_public(index):

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import logsumexp, softmax
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain, natively, unshared
 from dpest.reading.contributions.forms import NOISE, Form, Unread
@@ -217,6 +218,34 @@ def _isinstance(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 @entry(builtins.print)
 def _print(m: Machine, arguments: _Arguments, named: _Named) -> None:
     raise Unread("something that is printed: it is released beside the result")
+
+
+# Weights ------------------------------------------------------------------------------------------
+
+
+def _exponentials(m: Machine, value: Any) -> tuple[Array, Any]:
+    array = m.array(value) if isinstance(value, (Seq, tuple)) else value
+    if not isinstance(array, Array) or len(array.shape) != 1:
+        raise Unread("weights of an array that is not known")
+    weights = m.call(np.exp, [array], {})
+    return weights, m.call(np.sum, [weights], {})
+
+
+@entry(softmax)
+def _softmax(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    (value,) = given(arguments, named, "x")
+    if is_plain(value) or m.is_public(value):
+        return m.publicly(softmax, value)
+    weights, total = _exponentials(m, value)
+    return m.binary("/", weights, total)
+
+
+@entry(logsumexp)
+def _logsumexp(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    (value,) = given(arguments, named, "x")
+    if is_plain(value) or m.is_public(value):
+        return m.publicly(logsumexp, value)
+    return m.call(np.log, [_exponentials(m, value)[1]], {})
 
 
 # Where the largest is ----------------------------------------------------------------------------

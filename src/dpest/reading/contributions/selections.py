@@ -113,6 +113,9 @@ def weight_of(m: Machine, value: Any) -> Weight:
 
 def normalised(m: Machine, chances: Sequence[Any]) -> list[Weight]:
     """The weights behind chances that are w/Σw; nothing else is sure to add up to 1."""
+    logarithmic = _by_logarithm(m, [m.form(c) for c in chances])
+    if logarithmic is not None:
+        return logarithmic
     found = []
     totals = set()
     for chance in chances:
@@ -128,6 +131,29 @@ def normalised(m: Machine, chances: Sequence[Any]) -> list[Weight]:
     if totals != {total}:
         raise Unread("chances that are no weights over their sum")
     return [weight_of(m, w) for w in found]
+
+
+def _by_logarithm(m: Machine, chances: Sequence[Form]) -> list[Weight] | None:
+    """exp(uᵢ − log Σ exp(u)): the same."""
+    exponents = []
+    for form in chances:
+        node = m.terms.nodes[form.terms[0][0]] if len(form.terms) == 1 else ("",)
+        if form.constant or node[0] not in ("exp", "npexp") or form.terms[0][1] != 1:
+            return None
+        exponents.append((node[0], node[1]))
+    for symbol, c in exponents[0][1].terms:
+        node = m.terms.nodes[symbol]
+        if c != -1 or node[0] != "log":
+            continue
+        own = Form(((symbol, Fraction(1)),), Fraction(0))
+        parts = [(op, e + own) for op, e in exponents]
+        for name in ("exp", "npexp"):  # whichever of the two functions made the sum
+            total = form_of({})
+            for _, e in parts:
+                total += m.terms.apply(name, e)
+            if total == node[1]:
+                return [(e, Fraction(1)) for _, e in parts]
+    return None
 
 
 # A uniform number against sums of weights --------------------------------------------------------

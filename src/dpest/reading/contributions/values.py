@@ -82,6 +82,11 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
+class Stepped:
+    """The place behind that of a record."""
+
+
+@dataclass(frozen=True, eq=False)
 class Transposed:
     """X.T, for X with a row per record."""
 
