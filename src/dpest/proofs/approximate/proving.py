@@ -6,6 +6,7 @@ import ast
 import functools
 import hashlib
 import inspect
+import itertools
 import math
 import time
 from collections.abc import Sequence
@@ -58,9 +59,10 @@ def contributions(question: Question) -> Found:
     if question.filled:
         raise RefusedError(f"{question.mechanism.name} needs a value for {question.filled[0]}")
     first: RefusedError | None = None
-    for data in _shapes(question):
+    for data, races in itertools.product(_shapes(question), (True, False)):
         try:
-            found = tuple(read(question.mechanism.function, question.mechanism.all_params, data))
+            function, parameters = question.mechanism.function, question.mechanism.all_params
+            found = tuple(read(function, parameters, data, races))
             model = {
                 "apart": data.apart,
                 "columns": columns(data.columns),

@@ -69,7 +69,7 @@ def joined(m: Machine, frame: Frame, truth: Any) -> bool:
             done, _ = m.run_until(frame, meeting)
             if done or m.extent() != sizes:
                 return _back(start, frame, here)
-            arms.append({place: now for place, _, now in start.changes()})
+            arms.append({p: now for p, _, now in start.changes() if _lives(frame, meeting, p)})
             start.restore()
         merged = _merged(m, start, truth, *arms)
     except (Unread, Raised):
@@ -80,6 +80,11 @@ def joined(m: Machine, frame: Frame, truth: Any) -> bool:
         start.put(place, value)
     frame.pc = meeting
     return True
+
+
+def _lives(frame: Frame, meeting: int, place: tuple[Any, ...]) -> bool:
+    """Whether what a place holds is read after the ways have met."""
+    return place[0] != "register" or place[1] in frame.code.live[meeting]
 
 
 def _back(start: Snapshot, frame: Frame, here: int) -> bool:
