@@ -10,6 +10,7 @@ from dpest.reading.contributions.values import Array, Combined, Form, Map, Seq, 
 
 Result = TypeVar("Result")
 MOST_WAYS = 256
+MOST_DECISIONS = 300
 
 
 class Script:
@@ -29,6 +30,8 @@ class Script:
         if truth.negated() in self.taken:
             return False
         place = len(self.answers)
+        if place >= MOST_DECISIONS:
+            raise Unread("a loop that may go on for ever")
         answer = self.prescribed[place] if place < len(self.prescribed) else True
         self.answers.append(answer)
         self.taken.append(truth if answer else truth.negated())

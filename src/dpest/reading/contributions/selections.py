@@ -280,7 +280,7 @@ def sample(m: Machine, rows: Any, size: Any, again: Any, p: Any) -> Rows:
     length = m.public_length
     if p is not None or again is not False or m.in_pass:
         raise Unread("a sample of the data with replacement, or with chances")
-    if not is_plain(length) or not is_number(size) or not 0 < size <= length:
+    if not is_number(length) or not is_number(size) or not 0 < size <= length:
         raise Unread("a sample of the data whose size, or the number of records, is not known")
     m.picked("choice", None)
     coin = (("subset", m.picks - 1), Fraction(int(size), int(length)))
