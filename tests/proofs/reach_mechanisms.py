@@ -76,7 +76,7 @@ def helper_over_records(x, rng, *, epsilon=1.0):
 
 def lambdas_over_records(x, rng, *, epsilon=1.0):
     keep = lambda v: v > 0.5  # noqa: E731
-    return sum(map(lambda v: 1 if keep(v) else 0, x)) + rng.laplace(scale=1 / epsilon)
+    return sum(1 if keep(v) else 0 for v in x) + rng.laplace(scale=1 / epsilon)
 
 
 def filter_and_len(x, rng, *, epsilon=1.0):
@@ -100,7 +100,7 @@ def index_loop(x, rng, *, epsilon=1.0):
 
 def zip_with_itself(x, rng, *, epsilon=1.0):
     doubled = [2 * min(max(v, 0.0), 1.0) for v in x]
-    return sum(a * 0.5 for a, _ in zip(doubled, x)) + rng.laplace(scale=1 / epsilon)
+    return sum(a * 0.5 for a, _ in zip(doubled, x, strict=False)) + rng.laplace(scale=1 / epsilon)
 
 
 def inner_generator(x, rng, *, epsilon=1.0):
@@ -185,7 +185,7 @@ class Answer(NamedTuple):
 
 def named_tuple(x, rng, *, epsilon=1.0):
     noisy = len(x) + rng.laplace(scale=1 / epsilon)
-    return Answer(noisy, int(round(noisy)))
+    return Answer(noisy, round(noisy))
 
 
 class Base:

@@ -71,7 +71,11 @@ def race_on_the_wrong_side(x, rng, *, epsilon=1.0):
 
 def race_of_different_noises(x, rng, *, epsilon=1.0):
     c = _counts(x)
-    noisy = [c[0] + rng.laplace(scale=0.1), c[1] + rng.laplace(scale=9), c[2] + rng.laplace(scale=9)]
+    noisy = [
+        c[0] + rng.laplace(scale=0.1),
+        c[1] + rng.laplace(scale=9),
+        c[2] + rng.laplace(scale=9),
+    ]
     return int(np.argmax(noisy))
 
 
@@ -112,7 +116,9 @@ def sums_in_another_order(x, rng, *, epsilon=1.0):
 def score_by_the_rank(x, rng, *, epsilon=1.0):
     """|rank − n/2| moves by 1/2 under add and remove; with 4 times it, by 2."""
     grid = [0, 1, 2]
-    w = np.array([math.exp(-4 * epsilon * abs(sum(1 for v in x if v <= g) - len(x) / 2)) for g in grid])
+    w = np.array(
+        [math.exp(-4 * epsilon * abs(sum(1 for v in x if v <= g) - len(x) / 2)) for g in grid]
+    )
     return grid[int(rng.choice(3, p=w / w.sum()))]
 
 

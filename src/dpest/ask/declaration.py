@@ -29,6 +29,9 @@ class Mechanism:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not data_first(self.function):
+            kwargs[data_parameter(self.function)] = args[0]
+            args = ()
         return self.function(*args, **{**self.params, **kwargs})
 
     @property
@@ -43,10 +46,9 @@ class Mechanism:
     @property
     def all_params(self) -> dict[str, Any]:
         """The defaults of the function's own signature, overridden by `params`."""
-        signature = parameters_of(self.function)
         defaults = {
             name: p.default
-            for name, p in list(signature.items())[1:]
+            for name, p in other_parameters(self.function).items()
             if p.default is not inspect.Parameter.empty and name not in ("rng", "size")
         }
         return {**defaults, **self.params}
@@ -74,7 +76,7 @@ class Mechanism:
             if name not in known and not open_ended:
                 from dpest.errors import InputError
 
-                takes = ", ".join(list(known)[1:]) or "none"
+                takes = ", ".join(other_parameters(self.function)) or "none"
                 raise InputError(f"{self.name} has no parameter {name!r}; it takes: {takes}")
         return replace(self, params={**self.params, **params})
 
@@ -95,6 +97,39 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Paramete
         return inspect.signature(function).parameters
     except (TypeError, ValueError):  # builtins and extension types may have no signature
         return {}
+
+
+def data_first(function: Callable[..., Any]) -> bool:
+    """Whether the first parameter is for the data; `f(rng, data, …)` has it second."""
+    names = list(parameters_of(function).items())
+    second = names[1][1] if len(names) > 1 else None
+    by_name = second is not None and second.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return not (names and names[0][0] == "rng" and by_name)
+
+
+def data_parameter(function: Callable[..., Any]) -> str:
+    """The name of the parameter for the data."""
+    return list(parameters_of(function))[0 if data_first(function) else 1]
+
+
+def other_parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """All parameters but the one for the data."""
+    found = dict(parameters_of(function))
+    if found:
+        del found[data_parameter(function)]
+    return found
+
+
+def in_order(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As a function of the data, then rng, and parameters by name: `f` itself where it is that."""
+    if data_first(function):
+        return function
+    name = data_parameter(function)
+
+    def called(x: Any, rng: Any, **params: Any) -> Any:
+        return function(**{name: x, "rng": rng, **params})
+
+    return called
 
 
 def mechanism(

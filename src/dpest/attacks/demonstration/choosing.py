@@ -19,12 +19,14 @@ from dpest.attacks.statdp.detection import Found, SecondLook, oriented, search
 from dpest.attacks.statdp.laboratory import Case, Laboratory
 from dpest.evidence import LEVEL, Demonstration
 from dpest.running.samples import Samples
+from dpest.running.watchdog import TimeUp
 from dpest.stats import binomial, clopper_pearson
 
-# The chance that a count is worse than planned for, on each side.
-_MISSED = 1e-4
+# Standard errors by which counts may be worse than expected: one script in ten thousand misses.
+_UNLUCKY = 3.72
 # Runs a side of the search: as many as it takes to see an excess.
-_RUNS = (20_000, 200_000, 1_000_000)
+_RUNS = (20_000, 1_000_000)
+# Standard errors by which each frequency is taken as worse: the best of many events looks too good.
 _CAUTION = 2.0
 _LEAST, _MOST = 200, 20_000_000
 
@@ -32,8 +34,8 @@ _LEAST, _MOST = 200, 20_000_000
 def runs_to_refute(p: float, q: float, epsilon: float, delta: float) -> float:
     """Runs a side after which the script's exact test is below LEVEL, nearly always.
 
-    The event has the chances p and q. Both counts are taken at their unlucky ends, which one script
-    in ten thousand exceeds, each; the test of those counts must still refute.
+    The event has the chances p and q. The counts are taken at their unlucky ends; the test of those
+    must still refute. With a δ each count is tested on its own, and may be unlucky alone.
     """
     if p - math.exp(epsilon) * q - delta <= 0:
         return math.inf
@@ -48,10 +50,11 @@ def runs_to_refute(p: float, q: float, epsilon: float, delta: float) -> float:
     return high
 
 
-def _unlucky(p: float, q: float, runs: int) -> tuple[int, int]:
-    """Too few hits on the first input and too many on the second, each once in 1/_MISSED."""
-    first = int(special.bdtrik(_MISSED, runs, p)) if p < 1 else runs
-    second = math.ceil(special.bdtrik(1 - _MISSED, runs, q)) if q > 0 else 0
+def _unlucky(p: float, q: float, runs: int, ways: tuple[float, float]) -> tuple[int, int]:
+    """Too few hits on the first input and too many on the second: so many standard errors each."""
+    low, high = special.ndtr(-_UNLUCKY * ways[0]), special.ndtr(_UNLUCKY * ways[1])
+    first = int(special.bdtrik(low, runs, p)) if p < 1 else runs
+    second = math.ceil(special.bdtrik(high, runs, q)) if q > 0 else 0
     return max(first, 0), min(second, runs)
 
 
@@ -60,7 +63,10 @@ def _refutes(p: float, q: float, epsilon: float, delta: float, runs: int) -> boo
     if delta:
         low, high = _between(p, q, epsilon, delta, runs)
         return low < high
-    first, second = _unlucky(p, q, runs)
+    # What counts is p - e^ε·q: of its bad luck each count has its share.
+    scatters = math.sqrt(p * (1 - p)), math.exp(epsilon) * math.sqrt(q * (1 - q))
+    both = math.hypot(*scatters) or 1.0
+    first, second = _unlucky(p, q, runs, (scatters[0] / both, scatters[1] / both))
     if not first:
         return False
     from_first = math.exp(epsilon) / (1 + math.exp(epsilon))
@@ -69,7 +75,7 @@ def _refutes(p: float, q: float, epsilon: float, delta: float, runs: int) -> boo
 
 def _between(p: float, q: float, epsilon: float, delta: float, runs: int) -> tuple[float, float]:
     """The chances on the second input that both unlucky counts refute, from either side."""
-    first, second = _unlucky(p, q, runs)
+    first, second = _unlucky(p, q, runs, (1.0, 1.0))
     low = float(clopper_pearson.upper(second, runs, LEVEL))
     high = (float(clopper_pearson.lower(first, runs, LEVEL)) - delta) * math.exp(-epsilon)
     return low, high
@@ -98,21 +104,24 @@ def demonstrate(
     delta: float = 0.0,
     *,
     seed: int = 0,
-    late: Callable[[], bool] = lambda: False,
     run_all: Callable[..., list[Samples]] | None = None,
 ) -> Demonstration | None:
     """The demonstration that needs the fewest runs, or None if none was found.
 
-    Few runs show a large excess; a small one is looked for with more, until `late()`.
+    Few runs show a large excess; a small one is looked for with many. Where the time is up before
+    those are made (TimeUp), the best that few runs showed is taken.
     """
     cases = [Case(x, x2) for x, x2 in pairs]
     laboratory = Laboratory(mechanism, None, seed, run_all=run_all)
     best: _Plan | None = None
     for runs in _RUNS:
-        found = _planned(laboratory, cases, epsilon, delta, runs)
+        try:
+            found = _planned(laboratory, cases, epsilon, delta, runs)
+        except TimeUp:
+            break
         if found is not None and (best is None or found.needed < best.needed):
             best = found
-        if late() or (best is not None and best.needed < runs):
+        if best is not None and best.needed < runs:
             break
     if best is None or best.needed > _MOST:
         return None
@@ -131,7 +140,7 @@ def _planned(
     best: _Plan | None = None
     again = SecondLook(laboratory, finalists, runs).counted_again(epsilon, _CAUTION, _CAUTION)
     for number, choice in again:
-        p, q = _cautious(choice.k1, runs, -1.0), _cautious(choice.k2, runs, 1.0)
+        p, q = _cautious(choice.k1, runs, -_CAUTION), _cautious(choice.k2, runs, _CAUTION)
         needed = runs_to_refute(p, q, epsilon, delta)
         if best is None or needed < best.needed:
             found = oriented(finalists[number][0], choice)

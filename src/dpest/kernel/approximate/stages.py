@@ -24,9 +24,9 @@ ball of l1 is the hull of moves of one entry by the whole radius: those are look
 
 **Subsets.** n records are known, and m of them are drawn, each set of m being as likely as another.
 One record is replaced. Where all that a stage adds is of records of the subset, and nothing else
-looks at it, a stage that is ε-private for replacing a record of the subset is ln(1 + m/n·(e^ε − 1))-
-private (Balle, Barthe and Gaboardi 2018, Theorem 9: a subset without the record becomes one with it
-by replacing one of its records).
+looks at it, a stage that is ε-private for replacing a record of the subset is
+ln(1 + m/n·(e^ε − 1))-private (Balle, Barthe and Gaboardi 2018, Theorem 9: a subset without the
+record becomes one with it by replacing one of its records).
 
 **Samples.** Where every case in which a record adds anything needs heads of one and the same coin
 of the record, and that coin is looked at in one stage alone, the stage is a mechanism on a Poisson
@@ -78,6 +78,8 @@ class Case:
 class Pass:
     cases: tuple[Case, ...]
     made: int
+    times: int = 1
+    """How often one neighbour may be in it: how many rows a person has."""
 
 
 @dataclass(frozen=True)
@@ -305,9 +307,7 @@ def moves(way: Way, symbols: set[Private], sampled: bool = False) -> list[Move]:
 def _of_sums(way: Way, symbols: set[Private], sampled: bool) -> list[Move]:
     added = _joint(way, symbols, sampled)
     if not way.replace:
-        return [
-            Move({k: size(r) for k, r in a.ranges.items()}, a.groups, a.ranges) for a in added
-        ]
+        return [Move({k: size(r) for k, r in a.ranges.items()}, a.groups, a.ranges) for a in added]
     if len(added) ** 2 > MOST_CASES:
         added = [_hull(added, symbols)]
     return [_difference(a, b) for a, b in itertools.product(added, added)]
@@ -386,21 +386,25 @@ def _moved(way: Way, symbols: set[Private]) -> Iterator[Move]:
 
 
 def _joint(way: Way, symbols: set[Private], sampled: bool) -> list[_Added]:
+    """What a record adds in each case of all passes; cases that exclude each other are left out."""
     passes = sorted({p.passed for p in symbols})
-    count = 1
+    joint: list[tuple[tuple[Condition, ...], tuple[Case, ...]]] = [((), ())]
     for p in passes:
-        count *= len(way.passes[p].cases)
-    if count > MOST_CASES:
-        return [_apart_passes(way, passes, symbols)]
+        longer = []
+        for conditions, chosen in joint:
+            for case in way.passes[p].cases:
+                both = tuple(dict.fromkeys((*conditions, *case.conditions)))
+                if sampled and any(c.relation == "out" for c in case.conditions):
+                    continue
+                if not way.terms.empty(both):
+                    longer.append((both, (*chosen, case)))
+            if len(longer) > MOST_CASES:
+                return [_apart_passes(way, passes, symbols)]
+        joint = longer
     found = []
-    for chosen in itertools.product(*(way.passes[p].cases for p in passes)):
-        conditions = tuple(dict.fromkeys(c for case in chosen for c in case.conditions))
-        if way.terms.empty(conditions) or (sampled and any(c.relation == "out" for c in conditions)):
-            continue
-        adds = {
-            k: dict(zip(passes, chosen, strict=True))[k.passed].adds[k.place]
-            for k in sorted(symbols)
-        }
+    for conditions, chosen in joint:
+        cases = dict(zip(passes, chosen, strict=True))
+        adds = {k: cases[k.passed].adds[k.place] for k in sorted(symbols)}
         found.append(_added(way, conditions, adds))
     return found
 
@@ -668,6 +672,8 @@ def _stage_steps(way: Way, stage: Stage, q: Fraction) -> list[Step]:
 
 def _choice_step(way: Way, stage: Stage, q: Fraction) -> Step:
     """A choice; of a Poisson sample, as if all were in it."""
+    if _of_several_rows(way, stage):
+        raise Invalid("a step that is not known for people with several rows")
     worst = ZERO
     for move in moves(way, stage.symbols(), sampled=way.replace and q < 1):
         cost = choice_cost([form_range(e, move) for e in stage.exponents])
@@ -705,6 +711,11 @@ def _noise_steps(way: Way, stage: Stage, q: Fraction, sampled: bool = False) -> 
             kinds["whole"][n] = shift
         else:
             raise Invalid(f"noise of the family {noise.family}")
+    rows = _of_several_rows(way, stage)
+    if rows:
+        if kinds["truncated"] or kinds["whole"] or rows - stage.symbols():
+            raise Invalid("a step that is not known for people with several rows")
+        return _steps_of_people(way, kinds, rows, stage.symbols() - rows)
     listed = moves(way, stage.symbols(), sampled)
     several = sum(map(bool, kinds.values())) > 1
     if several or kinds["truncated"]:
@@ -748,6 +759,53 @@ def _is_whole(way: Way, k: Private) -> bool:
     if k.passed == -1:
         return way.terms.whole(Form(((k.place, ONE),), ZERO))
     return all(way.terms.whole(case.adds[k.place]) for case in way.passes[k.passed].cases)
+
+
+def _of_several_rows(way: Way, stage: Stage) -> set[Private]:
+    """The sums that one person may be in with several rows."""
+    found = atoms(way, stage.symbols())
+    return {p for p in found if p.passed >= 0 and way.passes[p.passed].times > 1}
+
+
+def _steps_of_people(
+    way: Way,
+    kinds: Mapping[str, Mapping[int, Shift]],
+    rows: set[Private],
+    once: set[Private],
+) -> list[Step]:
+    """A person with up to k rows comes, goes, or becomes another.
+
+    Its rows move the sums one after the other: each is replaced, comes or goes, k of them at most.
+    Costs are seminorms of what is moved, so that they add up: k times that of one row, and that of
+    what there is once for each person. (Samples of rows are not looked at.)
+    """
+    times = max(way.passes[p.passed].times for p in rows)
+    moved = list(moves(way, rows))
+    if way.replace:
+        moved += [
+            Move({k: size(r) for k, r in a.ranges.items()}, a.groups, a.ranges)
+            for a in _joint(way, rows, False)
+        ]
+    still: dict[Private, Fraction | None] = dict.fromkeys((*rows, *once), ZERO)
+    of_rows = [Move({**still, **m.sizes}, m.groups, m.ranges) for m in moved]
+    moved_once = moves(way, once) if once else []
+    alone = [Move({**still, **m.sizes}, m.groups, m.ranges) for m in moved_once]
+    steps = []
+    if kinds["gauss"]:
+        first, second = (
+            max((gaussian_cost(way, kinds["gauss"], m) for m in listed), default=ZERO)
+            for listed in (of_rows, alone)
+        )
+        both = times * sqrt_range(first)[1] + sqrt_range(second)[1]
+        exact = times**2 * first if not second else both**2
+        steps.append(Step("gauss", rounded(exact, True, 160)))
+    if kinds["laplace"]:
+        first, second = (
+            max((laplace_cost(way, kinds["laplace"], m) for m in listed), default=ZERO)
+            for listed in (of_rows, alone)
+        )
+        steps.append(Step("pure", times * first + second))
+    return steps
 
 
 def _gate_step(way: Way, gate: Gate) -> Step:

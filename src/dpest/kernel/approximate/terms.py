@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ..invalid import Invalid
 from .enclosures import exp_range, log_range, sqrt_range
@@ -83,6 +83,15 @@ class Symbol:
     that is 1-Lipschitz in its largest argument: abs, min, max, or one of several."""
 
 
+class Column(NamedTuple):
+    """Between which numbers a field is, whether it is whole, and which values its places name."""
+
+    low: End
+    high: End
+    whole: bool
+    values: tuple[str, ...] = ()
+
+
 def low_of(a: End, b: End) -> End:
     return None if a is None or b is None else min(a, b)
 
@@ -127,7 +136,7 @@ class Terms:
     """The symbols of one way, with the ranges of the fields of a record."""
 
     symbols: Sequence[Symbol]
-    fields: Mapping[str, tuple[End, End, bool]]
+    fields: Mapping[str, Column]
     _known: dict[object, Range] = field(default_factory=dict)
 
     # Ranges --------------------------------------------------------------------------------------
@@ -184,8 +193,7 @@ class Terms:
 
     def _range(self, s: Symbol, box: Mapping[int, Range]) -> Range:
         if s.op == "field":
-            low, high, _ = self.fields[s.name]
-            return low, high
+            return self.fields[s.name].low, self.fields[s.name].high
         if s.op in ("pub", "public"):
             return EVERYWHERE
         if s.op in ("sum", "noise") or s.private:

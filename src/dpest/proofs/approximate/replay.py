@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 
 from dpest.ask.declaration import Mechanism
+from dpest.ask.shapes import in_shape
 from dpest.errors import ReplayError
 from dpest.proofs.approximate.recorder import Recorder
 from dpest.proofs.conformance import call
 from dpest.reading.contributions.forms import Form, Raised
+from dpest.reading.contributions.groups import Labelled
+from dpest.reading.contributions.ledger import ONCE
 from dpest.reading.contributions.machine import PICK
 from dpest.reading.contributions.public import chosen
 from dpest.reading.contributions.reading import Data, Way
@@ -45,6 +48,7 @@ def replay(
 ) -> tuple[str, ...]:
     """Raises ReplayError where a run and the model differ; what is to be said comes back."""
     source = random.Random(17)
+    seen: dict[Any, str] = {}
     lengths = [data.length] if data.length is not None else _lengths(constants)
     namespaces = {id(n): n for way in ways for n in way.namespaces}
     function = mechanism.function
@@ -54,10 +58,10 @@ def replay(
         for trial in range(max(TRIALS, len(lengths))):
             length = lengths[trial % len(lengths)]
             records = _records(data, length, source, constants, trial)
-            _one(mechanism, ways, data, records, trial, stage, rng)
+            _one(mechanism, ways, data, records, trial, seen, stage, rng)
         if data.length is None and not data.replace:
             try:
-                _one(mechanism, ways, data, [], TRIALS, stage, rng)
+                _one(mechanism, ways, data, [], TRIALS, seen, stage, rng)
             except ReplayError:
                 return (
                     "the bound is for data sets of at least one record: none at all is special",
@@ -74,9 +78,12 @@ def _lengths(constants: Sequence[float]) -> list[int]:
 def _records(
     data: Data, length: int, source: random.Random, constants: Sequence[float], trial: int
 ) -> list[dict[Any, Any]]:
-    return [
-        {c.name: _value(c, source, constants, trial) for c in data.columns} for _ in range(length)
-    ]
+    found = []
+    for person in range(length):
+        for _ in range(source.randint(1, data.rows_each)):
+            row = {c.name: _value(c, source, constants, trial) for c in data.columns}
+            found.append(row if data.user is None else {data.user: person, **row})
+    return found
 
 
 def _value(column: Any, source: random.Random, constants: Sequence[float], trial: int) -> Any:
@@ -93,6 +100,10 @@ def _value(column: Any, source: random.Random, constants: Sequence[float], trial
     else:
         reach = 1e6 if trial % 5 == 4 else 10.0
         found = min(max(source.uniform(-reach, reach), low), high)
+    if column.values is not None:
+        return source.choice(column.values)
+    if column.missing and source.random() < 0.3:
+        return math.nan
     return int(min(max(round(found), math.ceil(low)), math.floor(high))) if column.whole else found
 
 
@@ -100,10 +111,13 @@ def _given(data: Data, records: Sequence[Mapping[Any, Any]]) -> Any:
     if None in (c.name for c in data.columns):
         values = [r[None] for r in records]
         return np.array(values) if data.form == "array" else values
-    if data.form == "matrix":
-        rows = [[float(v) for v in r.values()] for r in records]
-        return np.array(rows).reshape(len(rows), len(data.columns))
-    return [tuple(r.values()) if data.form == "tuples" else dict(r) for r in records]
+    form = "dicts" if data.form == "list" else data.form
+    return in_shape(form, records, data.kinds)
+
+
+def _coded(data: Data, record: Mapping[Any, Any]) -> dict[Any, float]:
+    """The numbers that the symbols of a record stand for."""
+    return {k: v for c in data.columns for k, v in c.codes(record[c.name]).items()}
 
 
 def _one(
@@ -112,9 +126,11 @@ def _one(
     data: Data,
     records: list[dict[Any, Any]],
     trial: int,
+    seen: dict[Any, str],
     stage: Any,
     generator: Any,
 ) -> None:
+    """One run; `seen` are the types of what the runs before it gave, which must not change."""
     rng = Recorder(1000 + trial)
     stage.script = rng
     given = _given(data, records)
@@ -130,9 +146,9 @@ def _one(
             ) from error
         output = Raised(error)
     fitting, other = 0, None
-    for way in ways:
+    for place, way in enumerate(ways):
         try:
-            run = _Run(way, records, rng)
+            run = _Run(way, data, records, rng)
         except _Different as reason:
             other = reason  # a way with other draws; this run's own must fit
             continue
@@ -142,6 +158,12 @@ def _one(
             fitting += 1
             run.finish()
             run.compare(way.output, output)
+            for path, kind in run.types.items():
+                if seen.setdefault((place, path), kind) != kind:
+                    raise _Different(
+                        f"the type of what it gives is {kind} here, and {seen[place, path]} on "
+                        "other data: a receiver sees that"
+                    )
         except _Different as reason:
             raise ReplayError(
                 f"the function is not what was read of it: {reason}, on {given!r}", _ADVICE
@@ -168,8 +190,16 @@ class _Different(Exception):
 class _Run:
     """The values of all symbols in one run."""
 
-    def __init__(self, way: Way, records: list[dict[Any, Any]], rng: Recorder) -> None:
-        self.way, self.records = way, records
+    def __init__(
+        self,
+        way: Way,
+        data: Data,
+        raw: list[dict[Any, Any]],
+        rng: Recorder,
+    ) -> None:
+        self.way, self.raw = way, raw
+        self.records = [_coded(data, r) for r in raw]
+        self.types: dict[str, str] = {}
         self.rows: dict[int, float] = {}
         self.sums: dict[int, list[float]] = {}
         self.coins: dict[Any, float] = {}
@@ -179,18 +209,40 @@ class _Run:
         self.all_uniforms = tuple(rng.uniforms)
         self.picks = list(rng.picks)
         self.made: dict[int, Any] = {}
+        self.told: dict[int, str] = {}
         self.noise_values: list[float] = []
         self.shown: dict[Any, float] = {}
+        self.people = self.records if data.user is None else self._people(data.user)
         self._draws()
         for p in range(len(way.ledger.passes)):
             self._sum(p)
+
+    def _people(self, user: str) -> list[dict[Any, float]]:
+        """One for each person: the first of its rows, with what is derived from all of them."""
+        rows: dict[Any, list[dict[Any, float]]] = {}
+        for raw, coded in zip(self.raw, self.records, strict=True):
+            rows.setdefault(raw[user], []).append(coded)
+        found = []
+        for mine in rows.values():
+            person = dict(mine[0])
+            for name, derived in self.way.derived.items():
+                values = [v for row in mine for v in self._of_row(derived.cases, row)]
+                person[name] = _DERIVED[derived.what](values)
+            found.append(person)
+        return found
+
+    def _of_row(self, cases: Any, row: dict[Any, float]) -> list[float]:
+        fits = [form for c, form in cases if all(self.holds(t, row) for t in c)]
+        if len(fits) != 1:
+            raise _Different(f"{len(fits)} cases fit a row")
+        return [] if fits[0] is None else [self.value(fits[0], row)]
 
     def _draws(self) -> None:
         """The noises in the order of the program; drawn again where they are too large."""
         gates = {g.noise: g for g in self.way.ledger.gates}
         for k, noise in enumerate(self.way.ledger.noises):
             if k in gates:
-                for key, count in Counter(r[None] for r in self.records).items():
+                for key, count in Counter(r[None] for r in self.raw).items():
                     value = count + self._take(noise.family, noise.scale)
                     if value >= gates[k].threshold:
                         self.shown[key] = value
@@ -244,7 +296,8 @@ class _Run:
     def _sum(self, p: int) -> None:
         cases = self.way.ledger.passes[p].cases
         totals = [0.0] * len(cases[0][1])
-        for i, record in enumerate(self.records):
+        once = all(ONCE in conditions for conditions, _ in cases)
+        for i, record in enumerate(self.people if once else self.records):
             fits = [adds for c, adds in cases if all(self.holds(t, record, i) for t in c)]
             if len(fits) != 1:
                 raise _Different(f"{len(fits)} cases fit a record")
@@ -256,7 +309,7 @@ class _Run:
         if truth.coin is not None:
             name, chance = truth.coin
             if name[0] == "subset":
-                drawn = np.asarray(self.picks[name[1]]) if name[1] < len(self.picks) else []
+                drawn: Any = np.asarray(self.picks[name[1]]) if name[1] < len(self.picks) else []
                 return bool(place in drawn) == (truth.relation == "in")
             return (self._coin(name, place) < chance) == (truth.relation == "heads")
         assert truth.form is not None
@@ -307,7 +360,7 @@ class _Run:
         if row is not None:
             return self.value(self.way.ledger.rows[row].form)
         if node[1] == self.way.length_symbol:
-            return float(len(self.records))
+            return float(len(self.people))
         if node[1] in self.way.uniform_symbols:
             return self._unit(self.way.uniform_symbols[node[1]])
         if node[1] in self.way.recipes:
@@ -387,7 +440,7 @@ class _Run:
 
     # Outputs -------------------------------------------------------------------------------------
 
-    def compare(self, expected: Any, actual: Any) -> None:
+    def compare(self, expected: Any, actual: Any, path: str = "") -> None:
         if isinstance(expected, Raised) or isinstance(actual, Raised):
             self._compare_errors(expected, actual)
             return
@@ -395,28 +448,34 @@ class _Run:
             value = self.native(expected)
             if not alike(value, actual):
                 raise _Different(f"it gives {actual!r}, not {value!r}")
+            told = f"{self._chosen(expected, value)}{self._told(expected)}"
+            self.types[f"{path}{told}"] = type(actual).__name__
+        elif isinstance(expected, Labelled):
+            self._compare_series(expected, actual, path)
         elif isinstance(expected, Array):
             found = np.asarray(actual)
             if found.shape != expected.shape:
                 raise _Different(f"it gives an array of shape {found.shape}, not {expected.shape}")
             for e, a in zip(expected.cells, found.ravel(), strict=True):
-                self.compare(e, a)
+                self.compare(e, a, path)
+            self.types[path] = f"{type(actual).__name__} of {found.dtype}"
         elif isinstance(expected, (Seq, tuple)):
             items = expected.items if isinstance(expected, Seq) else expected
             if not isinstance(actual, (list, tuple)) or len(actual) != len(items):
                 raise _Different(f"it gives {actual!r}, not {len(items)} values")
-            for e, a in zip(items, actual, strict=True):
-                self.compare(e, a)
+            for i, (e, a) in enumerate(zip(items, actual, strict=True)):
+                self.compare(e, a, f"{path}[{i}]")
         elif isinstance(expected, Map):
-            self._compare_dict(expected, actual)
+            self._compare_dict(expected, actual, path)
         elif isinstance(expected, Instance):
-            self._compare_object(expected, actual)
+            self._compare_object(expected, actual, path)
         elif isinstance(expected, PublicValue) and expected.recipe is None:
             self._compare_keys(actual)
         elif isinstance(expected, (PublicValue, Truth, Combined)):
             value = self.native(expected)
             if not alike(value, actual):
                 raise _Different(f"it gives {actual!r}, not {value!r}")
+            self.types[f"{path}{self._told(expected)}"] = _kinds(actual)
         elif isinstance(expected, (int, float, np.number)) and not isinstance(expected, bool):
             if not _close(float(expected), actual):
                 raise _Different(f"it gives {actual!r}, not {expected!r}")
@@ -430,7 +489,7 @@ class _Run:
         if type(error) is not type(actual.error) or not alike(str(error), str(actual.error)):
             raise _Different(f"it raises {actual.error!r}, not {error!r}")
 
-    def _compare_object(self, expected: Instance, actual: Any) -> None:
+    def _compare_object(self, expected: Instance, actual: Any, path: str) -> None:
         if type(actual) is not expected.kind:
             raise _Different(f"it gives {actual!r}, not a {expected.kind.__name__}")
         held = actual._asdict() if hasattr(actual, "_asdict") else vars(actual)
@@ -441,9 +500,46 @@ class _Run:
         if set(held) != set(expected.attributes):
             raise _Different(f"it gives an object with the attributes {list(held)}")
         for name, value in expected.attributes.items():
-            self.compare(value, held[name])
+            self.compare(value, held[name], f"{path}.{name}")
 
-    def _compare_dict(self, expected: Map, actual: Any) -> None:
+    def _chosen(self, form: Form, value: float) -> str:
+        """Which operand a minimum or maximum of public values is: it has the type of that one."""
+        if len(form.terms) != 1 or form.constant or form.terms[0][1] != 1:
+            return ""
+        node = self.way.terms.nodes[form.terms[0][0]]
+        if node[0] not in ("min", "max"):
+            return ""
+        equal = [k for k, a in enumerate(node[1:]) if self.value(a) == value]
+        return "".join(f" operand {k}{self._chosen(node[1 + k], value)}" for k in equal)
+
+    def _told(self, value: Any) -> str:
+        """What public values say of a type: which way was taken, and of what types they are."""
+        recipe = getattr(value, "recipe", None)
+        if isinstance(value, Form) and len(value.terms) == 1:
+            node = self.way.terms.nodes[value.terms[0][0]]
+            recipe = self.way.recipes.get(node[1]) if node[0] == "pub" else None
+        if recipe is None or recipe.function is PICK:
+            return ""
+        if recipe.function is chosen:
+            first = bool(self.native(recipe.arguments[0]))
+            return f" way {first}{self._told(recipe.arguments[1 if first else 2])}"
+        if id(recipe) not in self.told:
+            inner = "".join(self._told(a) for a in recipe.arguments)
+            self.told[id(recipe)] = f" {_kinds(self._prepared(recipe))}({inner})"
+        return self.told[id(recipe)]
+
+    def _compare_series(self, expected: Labelled, actual: Any, path: str) -> None:
+        labels = list(getattr(actual, "index", ()))
+        if labels != list(expected.labels) or not hasattr(actual, "dtype"):
+            raise _Different(f"it gives {actual!r}, not a Series by {list(expected.labels)}")
+        for label, e, a in zip(labels, expected.held, actual.tolist(), strict=True):
+            self.compare(e, a, f"{path}[{label!r}]")
+        self.types[path] = (
+            f"{type(actual).__name__} {actual.name!r} of {actual.dtype}, by "
+            f"{type(actual.index).__name__} {actual.index.name!r} of {actual.index.dtype}"
+        )
+
+    def _compare_dict(self, expected: Map, actual: Any, path: str) -> None:
         if not isinstance(actual, dict):
             raise _Different(f"it gives {actual!r}, not a dict")
         if expected.open:
@@ -452,7 +548,7 @@ class _Run:
         if list(actual) != list(expected.items):
             raise _Different(f"it gives a dict with the keys {list(actual)}")
         for key, value in expected.items.items():
-            self.compare(value, actual[key])
+            self.compare(value, actual[key], f"{path}[{key!r}]")
 
     def _compare_keys(self, actual: Any) -> None:
         if not self.way.ledger.gates:
@@ -462,6 +558,15 @@ class _Run:
         )
         if plain and set(actual) != set(self.shown):
             raise _Different(f"it shows the keys {actual!r}, not {sorted(self.shown)!r}")
+
+
+def _kinds(value: Any) -> str:
+    """The types of a value, and of what it holds."""
+    if isinstance(value, (list, tuple)):
+        return f"{type(value).__name__}[{','.join(dict.fromkeys(map(_kinds, value)))}]"
+    if isinstance(value, dict):
+        return f"{type(value).__name__}{{{','.join(dict.fromkeys(map(_kinds, value.values())))}}}"
+    return f"{type(value).__name__} {getattr(value, 'dtype', '')}".strip()
 
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -514,6 +619,13 @@ def _exp(x: float) -> float:
     return math.exp(x) if x < 700 else math.inf
 
 
+_DERIVED: dict[str, Any] = {
+    "sum": math.fsum,
+    "mean": lambda v: math.fsum(v) / len(v) if v else math.nan,
+    "max": max,
+    "min": min,
+    "count": len,
+}
 _FUNCTIONS: dict[str, Any] = {
     "mul": lambda _, a, b: a * b,
     "div": lambda _, a, b: a / b if b else math.nan,

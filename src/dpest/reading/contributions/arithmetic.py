@@ -19,6 +19,7 @@ from dpest.reading.contributions.values import (
     Combined,
     Instance,
     Map,
+    Object,
     Rows,
     Seq,
     Truth,
@@ -332,6 +333,8 @@ class Arithmetic(Choices):
     def binary(self, op: str, a: Any, b: Any) -> Any:
         if is_plain(a) and is_plain(b):
             return natively(BINARY[op], a, b)
+        if isinstance(a, Object) or isinstance(b, Object):
+            return (a if isinstance(a, Object) else b).operate(self, op, a, b)
         if isinstance(a, Rows) or isinstance(b, Rows):
             self.check_rows(a, b)
             return self.per_record(lambda x, y: self.binary(op, x, y), a, b)
@@ -433,6 +436,8 @@ class Arithmetic(Choices):
     def compare(self, op: str, a: Any, b: Any) -> Any:
         if is_plain(a) and is_plain(b):
             return natively(COMPARE[op], a, b)
+        if isinstance(a, Object) or isinstance(b, Object):
+            return (a if isinstance(a, Object) else b).compare(self, op, a, b)
         if isinstance(a, Rows) or isinstance(b, Rows):
             self.check_rows(a, b)
             return self.per_record(lambda x, y: self.compare(op, x, y), a, b)
@@ -448,6 +453,8 @@ class Arithmetic(Choices):
                 "-": operator.neg, "+": operator.pos, "~": operator.invert,
             }  # fmt: skip
             return natively(known[op], a)
+        if isinstance(a, Object):
+            return a.unary(self, op)
         if isinstance(a, Rows):
             return self.per_record(lambda x: self.unary(op, x), a)
         if isinstance(a, Array):

@@ -46,7 +46,7 @@ def over_places(m: Machine, frame: Frame, instruction: Instruction) -> bool:
     name = compare.uses[0]
     loop = CountedLoop(name, max(heads), instruction.jumps[0], (instruction.jumps[1],))
     rows = Rows((Case((), Place()),), False)
-    m.pass_over(frame, loop, RowsIterator(rows))  # type: ignore[arg-type]
+    m.pass_over(frame, loop, RowsIterator(rows))
     frame.registers[name] = length
     return True
 

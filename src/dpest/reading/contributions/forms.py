@@ -73,7 +73,8 @@ class Terms:
 
     A node is `(op, *arguments)`: ("field", record, name), ("pub", k), ("sum", pass, place),
     ("noise", k), ("uniform", k) (a draw), ("total", k) (what an accumulator holds when a record
-    comes), or a function of forms: "mul", "div", "min", "max", "abs", "sqrt", "exp", "tanh", "norm", and others.
+    comes), or a function of forms: "mul", "div", "min", "max", "abs", "sqrt", "exp", "tanh",
+    "norm", "pick" (one of several, at a public place), and others.
     """
 
     def __init__(self) -> None:

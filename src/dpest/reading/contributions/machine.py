@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import builtins
 import types
-from fractions import Fraction
 from typing import Any
 
-from dpest.reading.code.instructions import Code, Instruction
+from dpest.reading.code.instructions import Instruction
 from dpest.reading.code.refusal import NotLowered
 from dpest.reading.code.sources import lowered
+from dpest.reading.contributions.actions import ACTIONS, CARRYING
 from dpest.reading.contributions.arithmetic import (
     BINARY,
     is_number,
@@ -20,7 +20,7 @@ from dpest.reading.contributions.arithmetic import (
 )
 from dpest.reading.contributions.choices import Script
 from dpest.reading.contributions.counting import by_coins, over_places
-from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Form, Raised, Terms, Unread
+from dpest.reading.contributions.forms import NOISE, Form, Raised, Terms, Unread
 from dpest.reading.contributions.joining import joined
 from dpest.reading.contributions.objects import (
     Method,
@@ -32,14 +32,24 @@ from dpest.reading.contributions.objects import (
     field_names,
     has_special,
     is_class,
-    set_attribute,
     special,
 )
+from dpest.reading.contributions.pandas_functions import pandas_entry
 from dpest.reading.contributions.public import Native, Publics, Recipe, item_of, method_of
-from dpest.reading.contributions.selections import against_weights
-from dpest.reading.contributions.sources import draw
+from dpest.reading.contributions.purity import (
+    is_known,
+    is_library,
+    is_plain_list,
+    is_post_processing,
+    is_pure,
+    module_of,
+)
 from dpest.reading.contributions.python_functions import FUNCTIONS, METHODS
-from dpest.reading.contributions.table import PURE_MODULES
+from dpest.reading.contributions.selections import against_weights
+from dpest.reading.contributions.shapes import constructed, is_record_class
+from dpest.reading.contributions.sources import draw
+from dpest.reading.contributions.stack import Frame, Suspended, goes_over_rows, holds_data
+from dpest.reading.contributions.table import count_of
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -48,10 +58,10 @@ from dpest.reading.contributions.values import (
     Combined,
     Draw,
     Generator,
-    Held,
     Instance,
     KeyCounts,
     Map,
+    Object,
     Place,
     PlainIterator,
     PublicValue,
@@ -61,7 +71,6 @@ from dpest.reading.contributions.values import (
     Stepped,
     Transposed,
     Truth,
-    Uniforms,
 )
 
 MOST_STEPS = 400_000
@@ -102,36 +111,10 @@ def _may_raise(instruction: Instruction, uses: list[Any]) -> bool:
     if instruction.op == "call":
         function = uses[0]
         read = (types.FunctionType, Closure, Method, Draw, Partial, Instance)
-        if isinstance(function, read) and not _library(function):
+        if isinstance(function, read) and not is_library(function):
             return False  # its own instructions are looked at
         return not any(function is f for f in _NEVER_RAISE)
     return instruction.op == "item"
-
-
-class Frame:
-    """One call: its registers, and what a generator has handed out."""
-
-    def __init__(self, code: Code, registers: dict[str, Any], names: dict[str, Any]) -> None:
-        self.code = code
-        self.registers = registers
-        self.globals = names
-        self.pc = 0
-        self.yielded = Seq()
-        self.caught: Any = None
-        self.lazy = False  # a generator: `yield` stops it
-        self.handed: list[Any] = []
-
-
-class Suspended(Held):
-    """A generator: a call that was not begun, or stands at a yield."""
-
-    def __init__(self, frame: Frame, record: Any) -> None:
-        self.frame = frame
-        self.record = record
-        self.started = self.ended = False
-
-    def held(self) -> tuple[Any, ...]:
-        return tuple(self.frame.registers.values())
 
 
 class Machine(Publics):
@@ -206,11 +189,13 @@ class Machine(Publics):
         if op == "next":
             self.next(frame, instruction)
             return
-        action = _ACTIONS.get(op)
+        action = ACTIONS.get(op)
         if action is None:
             raise Unread(f"the instruction `{op}` is not read here")
         try:
             uses = [registers[name] for name in instruction.uses]
+            if op not in CARRYING:
+                uses = list(map(self.settled, uses))
         except KeyError:
             raise Unread("a variable that may not be set") from None
         if instruction.handler is None and not self.trying:
@@ -235,9 +220,7 @@ class Machine(Publics):
             registers[instruction.dst] = value
         frame.pc += 1
 
-    def guarded(
-        self, frame: Frame, instruction: Instruction, uses: list[Any], action: Any
-    ) -> Any:
+    def guarded(self, frame: Frame, instruction: Instruction, uses: list[Any], action: Any) -> Any:
         """An instruction whose exception would be caught: whether there is one must be public."""
         self.trying += instruction.handler is not None
         try:
@@ -278,8 +261,8 @@ class Machine(Publics):
     def extent(self) -> tuple[int, ...]:
         """How much was found so far: draws, sums, releases."""
         found = self.ledger
-        sizes = map(len, (found.rows, found.passes, found.noises, found.gates))
-        return (*sizes, self.picks, self.uniforms, len(self.script.answers))
+        parts: tuple[list[Any], ...] = (found.rows, found.passes, found.noises, found.gates)
+        return (*map(len, parts), self.picks, self.uniforms, len(self.script.answers))
 
     def branch(self, frame: Frame, value: Any) -> bool:
         about = value.form if isinstance(value, Truth) else None
@@ -301,7 +284,7 @@ class Machine(Publics):
         return adopted(self, value, what)
 
     def knows(self, function: Any) -> bool:
-        return _known(function)
+        return is_known(function)
 
     def attribute(self, owner: Any, name: str) -> Any:
         if isinstance(owner, Generator):
@@ -310,6 +293,8 @@ class Machine(Publics):
             return attribute(self, owner, name)
         if isinstance(owner, PublicValue):
             return Bound(owner, name)
+        if isinstance(owner, Object):
+            return owner.attribute(self, name)
         if isinstance(owner, types.ModuleType):
             if not hasattr(owner, name):
                 raise Unread(f"{owner.__name__} has no {name}")
@@ -320,7 +305,7 @@ class Machine(Publics):
             return Bound(owner, name)
         if isinstance(owner, type) or callable(owner):
             found = getattr(owner, name, None)
-            if found is not None and _known(found):
+            if found is not None and is_known(found):
                 return found
         raise Unread(f"the attribute `{name}` of {type(owner).__name__}")
 
@@ -329,6 +314,8 @@ class Machine(Publics):
     def call(self, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
         if isinstance(function, Draw):
             return draw(self, function.library, function.family, arguments, named)
+        if isinstance(function, Bound) and isinstance(function.owner, Object):
+            return function.owner.call(self, function.name, arguments, named)
         if isinstance(function, Bound):
             if isinstance(function.owner, PublicValue):
                 return self.publicly(method_of(function.name), function.owner, *arguments, **named)
@@ -342,7 +329,7 @@ class Machine(Publics):
         if isinstance(function, Instance):
             return special(self, function, "__call__", *arguments)
         try:
-            known = FUNCTIONS.get(function)
+            known = FUNCTIONS.get(function) or pandas_entry(function)
         except TypeError:
             known = None
         if known is not None or not isinstance(function, types.FunctionType):
@@ -353,24 +340,28 @@ class Machine(Publics):
         plain = all(map(is_plain, (*arguments, *named.values())))
         if self.on_public(function, arguments, named):
             return self.publicly(function, *arguments, **named)
+        if module_of(function) == "pandas" and not holds_data((*arguments, *named.values())):
+            return self.publicly(function, *arguments, **named)
         if known is not None:
             found = known(self, arguments, named)
             if found is not NotImplemented:
                 return found
-        if isinstance(function, types.FunctionType) and not _library(function):
+        if isinstance(function, types.FunctionType) and not is_library(function):
             return self.enter(self.closure_of(function), arguments, named)
         if is_class(function):
             return construct(self, function, arguments, named)
+        if is_record_class(function):
+            return constructed(self, function, arguments, named)
         if isinstance(function, type) and issubclass(function, Exception):
             return self.publicly(function, *arguments, **named)
-        if plain and _pure(function):
+        if plain and is_pure(function):
             return natively(function, *arguments, **named)
-        if plain or _pure(function):
+        if plain or is_pure(function):
             deep = [a for a in (*arguments, *named.values()) if not is_plain(a)]
-            if _pure(function) and all(_plain_list(a) for a in deep):
+            if is_pure(function) and all(is_plain_list(a) for a in deep):
                 return natively(function, *arguments, **named)
-        if _pure(function) or _post_processing(function):
-            if plain or all(_plain_list(a) or is_plain(a) for a in (*arguments, *named.values())):
+        if is_pure(function) or is_post_processing(function):
+            if plain or all(is_plain_list(a) or is_plain(a) for a in (*arguments, *named.values())):
                 return natively(function, *arguments, **named)
             return self.publicly(function, *arguments, **named)
         name = getattr(function, "__name__", type(function).__name__)
@@ -382,10 +373,13 @@ class Machine(Publics):
         if not any(isinstance(a, PublicValue) and a.recipe is not None for a in given):
             return False
         unknown_shape = (builtins.range, builtins.enumerate, builtins.zip, builtins.sorted)
-        if any(function is f for f in unknown_shape) or isinstance(function, types.FunctionType):
-            if not _library(function):
-                return False
-        return (_pure(function) or _post_processing(function)) and all(map(self.is_public, given))
+        read = any(function is f for f in unknown_shape)
+        read = read or isinstance(function, types.FunctionType)
+        if read and not is_library(function):
+            return False
+        return (is_pure(function) or is_post_processing(function)) and all(
+            map(self.is_public, given)
+        )
 
     def call_partial(self, partial: Partial, arguments: list[Any], named: dict[str, Any]) -> Any:
         if getattr(partial.function, "__module__", "").endswith("contributions.objects"):
@@ -466,7 +460,7 @@ class Machine(Publics):
         return True, frame.handed[0]
 
     def whole(self, generator: Suspended) -> Seq:
-        """All that a generator hands out, with one value for each record where it goes over them."""
+        """All that a generator hands out; one value for each record where it goes over them."""
         frame = generator.frame
         if generator.started or self.record is not generator.record:
             raise Unread("a generator that goes on in another place than it was made")
@@ -513,7 +507,16 @@ class Machine(Publics):
         return Frame(code, registers, closure.globals)
 
     def default(self, value: Any, name: str) -> Any:
-        known = (Form, Closure, Instance, Method, Partial, Generator, PublicValue, types.FunctionType)
+        known = (
+            Form,
+            Closure,
+            Instance,
+            Method,
+            Partial,
+            Generator,
+            PublicValue,
+            types.FunctionType,
+        )
         if is_plain(value) or isinstance(value, known):
             return value
         return adopted(self, value, f"the default of `{name}`")
@@ -533,6 +536,8 @@ class Machine(Publics):
         return super().binary(op, a, b)
 
     def item(self, owner: Any, index: Any) -> Any:
+        if isinstance(owner, Object):
+            return owner.item(self, index)
         if isinstance(index, Place):
             return self.at_place(owner)
         if not isinstance(owner, Rows):
@@ -548,11 +553,17 @@ class Machine(Publics):
         if isinstance(owner, Map):
             if owner.open or not is_plain(index):
                 raise Unread("a look-up in a mapping that is not known")
-            if index not in owner.items:
-                raise Unread(f"no key {index!r}")
+            if index not in owner.items and owner.default is not None:
+                unshared(owner)
+                owner.items[index] = owner.default
+                owner.partial.add(index)
+            if index not in owner.items or (index in owner.partial and owner.default is None):
+                raise Unread(f"no key {index!r}, or only if a record has it")
             return owner.items[index]
         if isinstance(owner, Array):
             return self.array_item(owner, index)
+        if isinstance(owner, KeyCounts):
+            return count_of(self, owner, index)
         if isinstance(owner, Seq):
             if owner.rows is not None:
                 return self.rows_item(owner.rows, index)
@@ -628,6 +639,9 @@ class Machine(Publics):
         raise Unread("a record in none of its cases")
 
     def set_item(self, owner: Any, index: Any, value: Any) -> None:
+        if isinstance(owner, Object):
+            owner.set_item(self, index, value)
+            return
         index = self.pinned(index)
         unshared(owner)
         if isinstance(owner, Map) and not owner.frozen and not owner.open:
@@ -673,6 +687,8 @@ class Machine(Publics):
                 return PlainIterator.over(value.attributes.values())
             if has_special(value, "__iter__"):
                 return self.iterate(special(self, value, "__iter__"))
+        if isinstance(value, Object):
+            return value.iterate(self)
         if isinstance(value, Rows):
             return RowsIterator(value)
         if isinstance(value, KeyCounts):
@@ -684,8 +700,8 @@ class Machine(Publics):
                 raise Unread("a loop over a list whose order is private")
             return PlainIterator.over(value.items)
         if isinstance(value, Map):
-            if value.open:
-                raise Unread("a loop over a mapping whose keys are not known")
+            if value.open or value.partial:
+                raise Unread("a loop over a mapping whose keys are those of the data")
             return PlainIterator.over(value.items)
         if isinstance(value, Array) and value.shape:
             return PlainIterator.over(value.rows())
@@ -697,7 +713,7 @@ class Machine(Publics):
         """All values of something that can be gone through one by one."""
         found = self.iterate(value)
         if isinstance(found, Suspended):
-            values = []
+            values: list[Any] = []
             while True:
                 more, one = self.advance(found)
                 if not more:
@@ -756,6 +772,8 @@ class Machine(Publics):
                     if not isinstance(v, Generator)
                 },
             )
+        if isinstance(value, Object):
+            return value.release(self)
         if isinstance(value, Array):
             return value.map(self.release)
         if isinstance(value, Seq):
@@ -769,6 +787,8 @@ class Machine(Publics):
         if isinstance(value, Map):
             if value.frozen:
                 raise Unread("a record is released")
+            if value.partial:
+                raise Unread("a dict is released whose keys are those of the data")
             if value.open:
                 self.ledger.notes.append(
                     "the released dict is taken as a mapping: its order is that of the private "
@@ -787,348 +807,4 @@ class Machine(Publics):
         raise Unread(f"{type(value).__name__} is released")
 
 
-# Instructions ------------------------------------------------------------------------------------
-
-
-def _build(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    parts: list[Any] = []
-    for value, star in zip(uses, i.extra.stars, strict=False):
-        parts += m.listed(value) if star else [value]
-    if i.extra.kind == "slice":
-        if not all(map(is_plain, parts)):
-            raise Unread("a slice whose ends are not plain")
-        return slice(*parts)
-    if i.extra.kind == "tuple":
-        return tuple(parts)
-    if i.extra.kind == "list":
-        return Seq(parts)
-    return m.publicly(_set_of, tuple(parts))
-
-
-def goes_over_rows(frame: Frame) -> bool:
-    """Whether a generator that was not begun may go over the data."""
-    seen: set[int] = set()
-    pending = list(frame.registers.values())
-    while pending:
-        value = pending.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, (Rows, RowsIterator)) or getattr(value, "rows", None) is not None:
-            if not isinstance(value, Array):
-                return True
-        if isinstance(value, Cell):
-            pending.append(value.value)
-        elif isinstance(value, Instance):
-            pending += value.attributes.values()
-        elif isinstance(value, Suspended):
-            pending += value.frame.registers.values()
-        elif isinstance(value, tuple):
-            pending += value
-    return False
-
-
-def _set_of(parts: Any) -> Any:
-    return set(parts)
-
-
-def _dict(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    found: dict[Any, Any] = {}
-    stars = i.extra or [False] * (len(uses) // 2)
-    for key, value, star in zip(uses[::2], uses[1::2], stars, strict=False):
-        if star:
-            if not isinstance(value, Map) or value.open:
-                raise Unread("a dict that is unpacked into another")
-            found.update(value.items)
-        elif is_plain(key):
-            found[key] = value
-        else:
-            raise Unread("a dict whose keys are not plain")
-    return Map(found)
-
-
-def _format(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    """A part of an f-string: of public values, text that is not known."""
-    spec = uses[1] if len(uses) > 1 else ""
-    conversion = {-1: None, ord("s"): str, ord("r"): repr, ord("a"): ascii}[i.extra]
-    if all(map(is_plain, uses)) and not isinstance(uses[0], Array):
-        value = uses[0] if conversion is None else conversion(uses[0])
-        return natively(format, value, spec)
-    if isinstance(uses[0], Instance):
-        raise Unread("the text of an object")
-    value = uses[0] if conversion is None else m.publicly(conversion, uses[0])
-    return m.publicly(format, value, spec)
-
-
-def _text(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    if all(isinstance(u, str) for u in uses):
-        return "".join(uses)
-    return m.publicly(lambda *parts: "".join(parts), *uses)
-
-
-def _special(owner: Any, name: str) -> Any:
-    found = getattr(owner.kind, name, None) if isinstance(owner, Instance) else None
-    if not isinstance(found, types.FunctionType):
-        raise Unread(f"{name} of {type(owner).__name__}")
-    return found
-
-
-def _set_attribute(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
-    set_attribute(m, uses[0], i.extra, uses[1])
-
-
-def _super(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    kind = uses[0].value if isinstance(uses[0], Cell) else uses[0]
-    if not isinstance(kind, type) or not isinstance(uses[1], Instance):
-        raise Unread("super() outside of a method")
-    return Super(kind, uses[1])
-
-
-def _caught(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    kinds = tuple(m.listed(uses[1])) if isinstance(uses[1], (tuple, Seq)) else (uses[1],)
-    if not all(isinstance(k, type) for k in kinds):
-        raise Unread("exceptions of a kind that is not known")
-    return m.publicly(lambda error, *kinds: isinstance(error, kinds), uses[0], *kinds)
-
-
-def _raise(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    error = uses[0]
-    if isinstance(error, type) and issubclass(error, Exception):
-        error = m.publicly(error)
-    if not isinstance(error, PublicValue):
-        raise Unread("an exception that is not known")
-    raise Raised(error)
-
-
-def _call(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    shape = i.extra
-    function, rest = uses[0], uses[1:]
-    arguments: list[Any] = []
-    for value, star in zip(rest[: len(shape.stars)], shape.stars, strict=True):
-        arguments += m.listed(value) if star else [value]
-    named: dict[str, Any] = {}
-    for name, value in zip(shape.keywords, rest[len(shape.stars) :], strict=True):
-        if name is not None:
-            named[name] = value
-        elif isinstance(value, Map) and not value.open:
-            named.update(value.items)
-        else:
-            raise Unread("keywords that are not plain")
-    return m.call(function, arguments, named)
-
-
-def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    a, b = uses
-    op = i.extra
-    if op in ("is", "is not"):
-        if a is None or b is None:
-            other = b if a is None else a
-            if isinstance(other, PublicValue):
-                found = m.publicly(lambda v: v is None, other)
-                return found if op == "is" else m.publicly(lambda v: not v, found)
-            return (a is b) == (op == "is")
-        if isinstance(a, bool) and isinstance(b, bool):
-            return (a is b) == (op == "is")
-        raise Unread("`is` of values other than None")
-    if op in ("in", "not in"):
-        if isinstance(b, Map) and not b.open and is_plain(a):
-            return (a in b.items) == (op == "in")
-        if is_plain(a) and is_plain(b) and isinstance(b, (tuple, str, range)):
-            return (a in b) == (op == "in")
-        if isinstance(b, Seq) and b.rows is None and is_plain(a) and all(map(is_plain, b.items)):
-            return (a in b.items) == (op == "in")
-        if not isinstance(b, (Map, Seq)) or not (getattr(b, "open", False)):
-            inside = (lambda x, y: x in y) if op == "in" else (lambda x, y: x not in y)
-            return m.publicly(inside, a, b)
-        raise Unread("`in` of values that are not plain")
-    return m.compare(op, a, b)
-
-
-def _inplace(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    a, b = uses
-    unshared(a)
-    if isinstance(a, Seq):
-        if i.extra != "+" or a.rows is not None or a.bag:
-            raise Unread("a list that is changed in place")
-        a.items.extend(m.listed(b))
-        return a
-    if isinstance(a, Rows):
-        raise Unread("data that are changed in place")
-    found = m.binary(i.extra, a, b)
-    if isinstance(a, Array):
-        if not isinstance(found, Array) or found.shape != a.shape:
-            raise Unread("an array that changes its shape in place")
-        integers = a.cells and all(isinstance(c, int) for c in a.cells)
-        if integers and not all(isinstance(c, int) for c in found.cells):
-            raise Unread("an array of integers that is changed to other numbers in place")
-        a.cells[:] = found.cells
-        return a
-    return found
-
-
-def _unpack(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    if i.extra.star is not None:
-        parts = tuple(m.listed(uses[0]))
-        rest = len(parts) - i.extra.size + 1
-        if rest < 0:
-            raise Unread("a value that is unpacked into too many names")
-        k = i.extra.star
-        return (*parts[:k], Seq(list(parts[k : k + rest])), *parts[k + rest :])
-    if isinstance(uses[0], PublicValue):
-        return tuple(m.items_of(uses[0], i.extra.size).items)
-    parts = tuple(m.listed(uses[0]))
-    if len(parts) != i.extra.size:
-        raise Unread("a value that is unpacked into the wrong number of names")
-    return parts
-
-
-def _append(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
-    m.append(uses[0], uses[1])
-
-
-def _put(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
-    m.set_item(uses[0], uses[1], uses[2])
-
-
-def _set_item(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
-    m.set_item(uses[0], uses[1], uses[2])
-
-
-def _closure(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    code = i.extra.code
-    count = len(code.free)
-    defaults = dict(zip(code.parameters.defaulted, uses[count:], strict=True))
-    return Closure(code, tuple(uses[:count]), defaults, frame.globals)
-
-
-def _cell(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    if not isinstance(uses[0], Cell) or not uses[0].full:
-        raise Unread("a variable that may not be set")
-    return uses[0].value
-
-
-def _set_cell(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
-    if m.record is not None:
-        raise Unread("a variable of several functions that changes for each record")
-    uses[0].value, uses[0].full = uses[1], True
-
-
-def _yield(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    m.append(frame.yielded, uses[0])
-
-
-def _import(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    import importlib
-
-    wanted = i.extra
-    if wanted.level or wanted.module.split(".")[0] not in PURE_MODULES:
-        raise Unread(f"the import of {wanted.module}")
-    module = importlib.import_module(wanted.module)
-    if wanted.name is not None:
-        return m.attribute(module, wanted.name)
-    return module if wanted.whole else importlib.import_module(wanted.module.split(".")[0])
-
-
-_ACTIONS: dict[str, Any] = {
-    "const": lambda m, f, i, u: i.extra,
-    "move": lambda m, f, i, u: u[0],
-    "global": lambda m, f, i, u: m.lookup(f, i.extra),
-    "cell": _cell,
-    "setcell": _set_cell,
-    "newcell": lambda m, f, i, u: Cell(),
-    "unary": lambda m, f, i, u: m.unary(i.extra, u[0]),
-    "binary": lambda m, f, i, u: m.binary(i.extra, u[0], u[1]),
-    "inplace": _inplace,
-    "compare": _compare,
-    "attr": lambda m, f, i, u: m.attribute(u[0], i.extra),
-    "item": lambda m, f, i, u: m.item(u[0], u[1]),
-    "setitem": _set_item,
-    "build": _build,
-    "dict": _dict,
-    "append": _append,
-    "put": _put,
-    "unpack": _unpack,
-    "part": lambda m, f, i, u: u[0][i.extra],
-    "iter": lambda m, f, i, u: m.iterate(u[0]),
-    "call": _call,
-    "format": _format,
-    "text": _text,
-    "setattr": _set_attribute,
-    "super": _super,
-    "raise": _raise,
-    "reraise": _raise,
-    "catch": lambda m, f, i, u: f.caught,
-    "caught": _caught,
-    "special": lambda m, f, i, u: Method(u[0], _special(u[0], i.extra)),
-    "closure": _closure,
-    "yield": _yield,
-    "import": _import,
-}
-
-
-def _module(function: Any) -> str:
-    return str(getattr(function, "__module__", None) or "").split(".")[0]
-
-
-def _library(function: Any) -> bool:
-    return _module(function) in PURE_MODULES
-
-
-_POST = frozenset({
-    "builtins", "json", "statistics", "decimal", "datetime", "heapq", "bisect", "copy", "string",
-    "textwrap", "re", "pandas", "types", "functools", "functional",
-})  # fmt: skip
-_NOT_PURE = frozenset({
-    "print", "open", "input", "exec", "eval", "compile", "globals", "locals", "vars", "setattr",
-    "delattr", "getattr", "id", "hash", "object", "super", "type", "iter", "next", "breakpoint",
-    "__import__", "memoryview", "map", "filter", "exit", "quit", "now", "today", "utcnow",
-    "read_csv", "read_pickle", "read_json",
-})  # fmt: skip
-
-
-def _post_processing(function: Any) -> bool:
-    """Functions that may be called on public values: they depend on these alone."""
-    name = getattr(function, "__name__", "")
-    if name in _NOT_PURE or not callable(function):
-        return False
-    module = str(getattr(function, "__module__", None) or "builtins")
-    if "random" in module or "secrets" in module:
-        return False
-    return module.split(".")[0] in _POST
-
-
-def _known(function: Any) -> bool:
-    try:
-        return function in FUNCTIONS or _pure(function) or _post_processing(function)
-    except TypeError:
-        return False
-
-
-def _pure(function: Any) -> bool:
-    """Functions of the mathematical libraries but for random ones, and a few builtins."""
-    module = str(getattr(function, "__module__", None) or "")
-    if isinstance(function, (types.BuiltinFunctionType, type)) and module in ("builtins", ""):
-        return function in (int, float, bool, abs, round, len, pow, divmod, str, tuple, complex)
-    if "random" in module or module.startswith("scipy.stats.qmc"):
-        return False
-    name = getattr(function, "__name__", "")
-    if type(function).__name__ == "ufunc":
-        return True
-    if module.startswith("scipy.stats") and name in ("rvs",):
-        return False
-    bound = getattr(function, "__self__", None)
-    if module.startswith("scipy.stats") and bound is not None and name == "rvs":
-        return False
-    return module.split(".")[0] in PURE_MODULES
-
-
-def _plain_list(value: Any) -> bool:
-    return (
-        isinstance(value, Seq)
-        and value.rows is None
-        and not value.bag
-        and all(is_plain(v) or _plain_list(v) for v in value.items)
-    )
-
-
-__all__ = ["RECORD", "SUM", "Fraction", "Frame", "Machine", "Uniforms"]
+__all__ = ["PICK", "Frame", "Machine"]

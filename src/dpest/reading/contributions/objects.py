@@ -76,7 +76,7 @@ def is_named_tuple(kind: Any) -> bool:
 
 
 def field_names(kind: type) -> tuple[str, ...]:
-    return tuple(kind._fields) if is_named_tuple(kind) else ()
+    return tuple(getattr(kind, "_fields", ())) if is_named_tuple(kind) else ()
 
 
 def adopted(m: Machine, value: Any, what: str) -> Any:
@@ -157,7 +157,7 @@ def attribute(m: Machine, owner: Any, name: str) -> Any:
             return owner.kind
         if name == "__dict__":
             raise Unread("the attributes of an object, as a dict")
-        found = _looked_up(owner.kind.__mro__, name)
+        found = looked_up(owner.kind.__mro__, name)
         if found is None and is_named_tuple(owner.kind) and name == "_asdict":
             return Partial(_asdict, (owner,), {})
         return _bound(m, found, owner, owner.kind, name)
@@ -166,11 +166,11 @@ def attribute(m: Machine, owner: Any, name: str) -> Any:
             owner.owner.kind.__mro__
         )  # fmt: skip
         behind = order[order.index(owner.after) + 1 :]
-        return _bound(m, _looked_up(behind, name), owner.owner, owner.after, name)
+        return _bound(m, looked_up(behind, name), owner.owner, owner.after, name)
     assert isinstance(owner, type)
     if issubclass(owner, enum.Enum) and name in owner.__members__:
         return adopted(m, owner.__members__[name], f"{owner.__name__}.{name}")
-    found = _looked_up(owner.__mro__, name)
+    found = looked_up(owner.__mro__, name)
     if isinstance(found, types.FunctionType):
         return found
     return _bound(m, found, None, owner, name)
@@ -180,7 +180,7 @@ def _asdict(m: Machine, owner: Instance) -> Map:
     return Map(dict(owner.attributes))
 
 
-def _looked_up(order: Any, name: str) -> Any:
+def looked_up(order: Any, name: str) -> Any:
     for base in order:
         if name in vars(base):
             return vars(base)[name]
@@ -212,7 +212,7 @@ def set_attribute(m: Machine, owner: Any, name: str, value: Any) -> None:
         raise Unread(f"an attribute of {type(owner).__name__} that is set")
     if owner.shared:
         raise Unread("a change of an object that others may see, or that outlives the call")
-    found = _looked_up(owner.kind.__mro__, name)
+    found = looked_up(owner.kind.__mro__, name)
     if isinstance(found, property) or hasattr(type(found), "__set__"):
         raise Unread("an attribute that is set by a property")
     parameters = getattr(owner.kind, "__dataclass_params__", None)
@@ -229,7 +229,7 @@ def construct(m: Machine, kind: type, arguments: list[Any], named: dict[str, Any
         defaults = dict(getattr(kind, "_field_defaults", {}))
         return Instance(kind, _by_name(list(field_names(kind)), defaults, arguments, named))
     made = Instance(kind)
-    start = _looked_up(kind.__mro__, "__init__")
+    start = looked_up(kind.__mro__, "__init__")
     if dataclasses.is_dataclass(kind) and _is_generated(kind, start):
         _fill(m, kind, made, arguments, named)
         return made
@@ -271,7 +271,7 @@ def _fill(
     for f in dataclasses.fields(kind):
         if not f.init and f.name in defaults:
             made.attributes[f.name] = defaults[f.name]
-    after = _looked_up(kind.__mro__, "__post_init__")
+    after = looked_up(kind.__mro__, "__post_init__")
     if after is not None:
         frozen, made_frozen = kind.__dataclass_params__.frozen, made  # type: ignore[attr-defined]
         if frozen:
@@ -300,7 +300,7 @@ def _by_name(
 def special(m: Machine, owner: Any, name: str, *arguments: Any) -> Any:
     """owner.__name__(…), as the language calls it."""
     if isinstance(owner, Instance):
-        found = _looked_up(owner.kind.__mro__, name)
+        found = looked_up(owner.kind.__mro__, name)
         if isinstance(found, types.FunctionType):
             return m.call(found, [owner, *arguments], {})
     raise Unread(f"{name} of {type(owner).__name__}")
@@ -309,4 +309,4 @@ def special(m: Machine, owner: Any, name: str, *arguments: Any) -> Any:
 def has_special(owner: Any, name: str) -> bool:
     if not isinstance(owner, Instance):
         return False
-    return isinstance(_looked_up(owner.kind.__mro__, name), types.FunctionType)
+    return isinstance(looked_up(owner.kind.__mro__, name), types.FunctionType)

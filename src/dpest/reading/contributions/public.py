@@ -163,7 +163,7 @@ class Publics(Loops):
             return value
         if is_plain(value) or isinstance(value, (PublicValue, Native, type)):
             return value
-        if isinstance(value, Instance) or isinstance(value, Key):
+        if isinstance(value, (Instance, Key)):
             raise Unread(f"a function of {type(value).__name__} that is not known here")
         raise Unread(f"a function of {type(value).__name__}")
 

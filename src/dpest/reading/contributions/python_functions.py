@@ -13,11 +13,12 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain, natively, unshared
+from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import NOISE, Form, Unread
 from dpest.reading.contributions.objects import Partial
 from dpest.reading.contributions.public import method_of
 from dpest.reading.contributions.selections import largest
-from dpest.reading.contributions.table import FUNCTIONS, METHODS, entry, given
+from dpest.reading.contributions.table import FUNCTIONS, METHODS, entry
 from dpest.reading.contributions.values import (
     Array,
     Case,
@@ -188,10 +189,14 @@ def _accumulate(m: Machine, arguments: _Arguments, named: _Named) -> Any:
     return PlainIterator.over(found)
 
 
+def _operator(op: str) -> Any:
+    return lambda m, arguments, named: m.binary(op, *arguments)
+
+
 for _function, _op in (
     (operator.add, "+"), (operator.sub, "-"), (operator.mul, "*"), (operator.truediv, "/"),
 ):  # fmt: skip
-    FUNCTIONS[_function] = lambda m, a, n, op=_op: m.binary(op, *a)
+    FUNCTIONS[_function] = _operator(_op)
 
 
 # Types -------------------------------------------------------------------------------------------
@@ -306,21 +311,20 @@ def _made(native: Any) -> Any:
         cells: list[Any] = []
 
         def placed(value: Any) -> Any:
-            if isinstance(value, (Seq, tuple)) and not is_plain(value):
-                rows = value.rows if isinstance(value, Seq) else None
-                if rows is not None or any(isinstance(v, (Array, Seq)) for v in m.listed(value)):
-                    return [placed(v) for v in m.listed(value)]
-                value = m.array(value)
+            if isinstance(value, (Seq, tuple, range)):
+                parts = m.listed(value)
+                if any(isinstance(v, (Array, Seq, tuple)) for v in parts):
+                    return [placed(v) for v in parts]
+                value = m.array(Seq(parts))
             if isinstance(value, Array):
+                value.shared = True  # the result may be a view of it
                 first = len(cells)
                 cells.extend(value.cells)
                 return np.arange(first, len(cells)).reshape(value.shape)
-            if isinstance(value, (Form, PublicValue)):
+            if isinstance(value, (Form, PublicValue)) or is_number(value):
                 cells.append(value)
                 return np.int64(len(cells) - 1)
-            if isinstance(value, Rows):
-                raise Unread(f"`{native.__name__}` of an array of the data")
-            return value
+            raise Unread(f"`{native.__name__}` of {type(value).__name__}")
 
         first, *rest = arguments
         if not all(map(is_plain, (*rest, *named.values()))):
@@ -331,16 +335,16 @@ def _made(native: Any) -> Any:
             raise
         except Exception as error:
             raise Unread(f"`{native.__name__}` raises {type(error).__name__}") from None
-        return Array(places.shape, [cells[i] for i in places.ravel().tolist()])
+        return Array(places.shape, [cells[i] for i in places.ravel().tolist()], shared=True)
 
     return handler
 
 
-for _native in (
+for _moves in (
     np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.ravel, np.reshape,
     np.transpose, np.flip, np.roll, np.repeat, np.tile, np.squeeze, np.expand_dims,
 ):  # fmt: skip
-    FUNCTIONS[_native] = _made(_native)
+    FUNCTIONS[_moves] = _made(_moves)
 
 
 @entry(np.diff)
@@ -434,9 +438,7 @@ def _dict_method(m: Machine, owner: Map, name: str, arguments: _Arguments, named
     raise Unread(f"the method `{name}` of a dict")
 
 
-def _array_method(
-    m: Machine, owner: Array, name: str, arguments: _Arguments, named: _Named
-) -> Any:
+def _array_method(m: Machine, owner: Array, name: str, arguments: _Arguments, named: _Named) -> Any:
     functions = {
         "argmax": np.argmax, "argmin": np.argmin, "max": np.max, "min": np.min, "ravel": np.ravel,
         "flatten": np.ravel, "cumsum": np.cumsum, "transpose": np.transpose,

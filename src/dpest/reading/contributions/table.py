@@ -7,7 +7,7 @@ import collections
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,12 @@ from dpest.reading.contributions.arithmetic import (
     to_native,
     unshared,
 )
+from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import Form, Unread, number
 from dpest.reading.contributions.objects import special
 from dpest.reading.contributions.public import method_of, ordered
 from dpest.reading.contributions.selections import largest
+from dpest.reading.contributions.shapes import structured
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -31,6 +33,8 @@ from dpest.reading.contributions.values import (
     Key,
     KeyCounts,
     Map,
+    Object,
+    Option,
     Place,
     PlainIterator,
     PublicValue,
@@ -60,35 +64,23 @@ def entry(*functions: Any) -> Callable[[Handler], Handler]:
     return declare
 
 
-def given(arguments: list[Any], named: dict[str, Any], *names: str, **defaults: Any) -> list[Any]:
-    """The arguments by name; what is left over is refused."""
-    found = dict(zip(names, arguments, strict=False))
-    if len(arguments) > len(names):
-        raise Unread("a call with arguments that are not known here")
-    for name, value in named.items():
-        if name not in names or name in found:
-            raise Unread(f"a call with the argument `{name}`")
-        found[name] = value
-    for name in names:
-        if name not in found:
-            if name not in defaults:
-                raise Unread(f"a call without `{name}`")
-            found[name] = defaults[name]
-    return [found[name] for name in names]
-
-
 def _plain(arguments: list[Any], named: dict[str, Any]) -> bool:
     return all(map(is_plain, (*arguments, *named.values())))
 
 
 def _rows(m: Machine, value: Any) -> Any:
     """The rows behind a list of the data."""
+    if isinstance(value, Object):
+        found = value.rows()
+        return value if found is None else found
     return value.rows if isinstance(value, Seq) and value.rows is not None else value
 
 
 def _array(m: Machine, value: Any) -> Any:
     """A list as NumPy's functions take it."""
     value = _rows(m, value)
+    if isinstance(value, Object) and (cells := value.cells()) is not None:
+        return cells
     return m.array(value) if isinstance(value, (Rows, Seq, tuple)) else value
 
 
@@ -97,12 +89,16 @@ def _array(m: Machine, value: Any) -> Any:
 
 @entry(builtins.len)
 def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if len(arguments) == 1 and isinstance(arguments[0], Object):
+        return arguments[0].length(m)
     value = _rows(m, *arguments)
     if isinstance(value, Rows):
         return m.length_of(value)
     if isinstance(value, Seq):
         return m.public() if value.bag else len(value.items)
     if isinstance(value, Map):
+        if value.partial or value.growing:
+            raise Unread("how many keys the data have")
         return m.public() if value.open else len(value.items)
     if isinstance(value, Array) and value.shape:
         return value.shape[0]
@@ -223,7 +219,7 @@ def _rounded(m: Machine, function: Any, value: Any, digits: list[Any]) -> Any:
     if not m.terms.kind(form):
         return m.publicly(function, form, *digits)
     places = digits[0] if digits else 0
-    if not isinstance(places, int) or function in (np.floor, np.ceil) and places:
+    if not isinstance(places, int) or (function in (np.floor, np.ceil) and places):
         raise Unread("rounding to a number of digits that is not known")
     kind = {math.floor: "floor", np.floor: "floor", math.ceil: "ceil", np.ceil: "ceil"}
     scale = number(Fraction(10) ** places)
@@ -231,8 +227,8 @@ def _rounded(m: Machine, function: Any, value: Any, digits: list[Any]) -> Any:
     return m.terms.of(kind.get(function, "rint"), inner).times(1 / scale.constant)
 
 
-for _function in (builtins.round, math.floor, math.ceil, np.round, np.rint, np.floor, np.ceil):
-    FUNCTIONS[_function] = _rounding(_function)
+for _rounds in (builtins.round, math.floor, math.ceil, np.round, np.rint, np.floor, np.ceil):
+    FUNCTIONS[_rounds] = _rounding(_rounds)
 
 
 @entry(builtins.range)
@@ -291,9 +287,7 @@ def _list(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 @entry(builtins.sorted)
 def _sorted(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, key, reverse = given(
-        arguments, named, "x", "key", "reverse", key=None, reverse=False
-    )
+    value, key, reverse = given(arguments, named, "x", "key", "reverse", key=None, reverse=False)
     if isinstance(value, (Seq, Map)) and (
         getattr(value, "bag", False) or getattr(value, "open", False)
     ):
@@ -327,8 +321,8 @@ def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments:
         return Map(dict(named))
     (value,) = arguments
-    if isinstance(value, Map) and not value.frozen:
-        return Map({**value.items, **named}, value.open)
+    if isinstance(value, Map) and not value.frozen and not value.growing:
+        return Map({**value.items, **named}, value.open, partial=set(value.partial))
     if isinstance(value, PublicValue):
         return m.publicly(builtins.dict, value, **named)
     found: dict[Any, Any] = {}
@@ -340,6 +334,14 @@ def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     return Map({**found, **named})
 
 
+@entry(collections.defaultdict)
+def _defaultdict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (factory,) = given(arguments, named, "default_factory")
+    if factory not in (int, float):
+        raise Unread("a defaultdict of other values than numbers")
+    return Map(default=factory())
+
+
 @entry(collections.Counter)
 def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "x")
@@ -347,9 +349,17 @@ def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not isinstance(value, Rows):
         raise Unread("a Counter of values other than the data")
     for case in value.cases:
-        if case.present and not isinstance(case.element, Form):
-            raise Unread("a Counter of values that are no numbers")
-    return KeyCounts()
+        known = isinstance(case.element, (Form, Option)) or is_plain(case.element)
+        if case.present and not known:
+            raise Unread("a Counter of values that are neither numbers nor one of a few")
+    return KeyCounts(rows=value)
+
+
+def count_of(m: Machine, counts: KeyCounts, key: Any) -> Any:
+    """counts[key], for a key that is public: how many records are that."""
+    if counts.rows is None or counts.items or not is_plain(key):
+        raise Unread("a look-up in the counts of the data")
+    return m.sum_rows(m.per_record(lambda e: int(m.decide(m.compare("==", e, key))), counts.rows))
 
 
 # Mathematics -------------------------------------------------------------------------------------
@@ -455,6 +465,8 @@ def _clipped(m: Machine, value: Any, low: Any, high: Any) -> Any:
 @entry(np.array)
 def _new_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, dtype, copied = given(arguments, named, "x", "dtype", "copy", dtype=None, copy=True)
+    if isinstance(dtype, Seq) and isinstance(_rows(m, value), Rows):
+        return structured(m, _rows(m, value), dtype)
     _float_type(dtype)
     if isinstance(value, Array):
         return m.array(value) if copied is True else value.view(value.shape, list(value.cells))
@@ -738,7 +750,7 @@ def uniform_draw(m: Machine, size: Any) -> Any:
 class _Methods:
     """Attributes and methods of values that are not plain."""
 
-    further: ClassVar[dict[type, Any]] = {}
+    further: dict[type, Any]
     """Methods that another file knows."""
 
     def attribute(self, m: Machine, owner: Any, name: str) -> Any:
@@ -775,6 +787,10 @@ class _Methods:
     ) -> Any:
         if isinstance(owner, Seq) and owner.rows is not None and name == "copy":
             return owner
+        if isinstance(_rows(m, owner), Rows) and name == "count" and len(arguments) == 1:
+            if isinstance(owner, Rows) and owner.array:
+                raise Unread("the method `count` of an array")
+            return count_of(m, KeyCounts(rows=_rows(m, owner)), arguments[0])
         if isinstance(owner, (Rows, Array)):
             return self._of_array(m, owner, name, arguments, named)
         if isinstance(owner, Seq):
@@ -782,7 +798,12 @@ class _Methods:
         if isinstance(owner, Map):
             return self._of_dict(m, owner, name, arguments, named)
         if isinstance(owner, KeyCounts) and name == "items" and not arguments:
-            return KeyCounts(items=True)
+            return KeyCounts(True, owner.rows)
+        if isinstance(owner, KeyCounts) and name == "get" and not named:
+            key, otherwise = given(arguments, named, "key", "default", default=None)
+            if otherwise != 0:
+                raise Unread("a look-up in the counts of the data that is not 0 for an absent key")
+            return count_of(m, owner, key)
         if isinstance(owner, Form) and name == "item" and not arguments:
             return owner
         if (is_number(owner) or isinstance(owner, str)) and _plain(arguments, named):
@@ -850,6 +871,17 @@ class _Methods:
     ) -> Any:
         if owner.open:
             raise Unread(f"`{name}` of a mapping whose keys are those of the data")
+        if name == "get" and len(arguments) == 2 and not named and arguments[0] in owner.partial:
+            if not is_number(arguments[1]) or arguments[1] != 0:
+                raise Unread("a key of the data that is absent and not 0")
+            return owner.items[arguments[0]]
+        if name == "setdefault" and not named and not owner.partial:
+            key, value = given(arguments, named, "key", "default")
+            if is_plain(key) and key not in owner.items:
+                m.set_item(owner, key, value)
+            return m.item(owner, key)
+        if (owner.partial or owner.growing) and name != "get":
+            raise Unread(f"`{name}` of a mapping whose keys are those of the data")
         if name == "items" and not arguments:
             return Seq([(k, v) for k, v in owner.items.items()])
         if name == "values" and not arguments:
@@ -862,5 +894,6 @@ class _Methods:
 
 
 METHODS = _Methods()
+METHODS.further = {}
 
 __all__ = ["FUNCTIONS", "METHODS", "Key", "RowsLength", "entry", "given", "number"]
