@@ -23,6 +23,7 @@ from dpest.errors import (
     UntraceableError,
 )
 from dpest.evidence import EPSILON, Measure
+from dpest.kernel.approximate.stages import MOVED
 from dpest.proofs import composition
 from dpest.proofs.approximate.proving import contributions, proof_of
 from dpest.proofs.each_entry import each_entry_proof
@@ -123,7 +124,8 @@ def _wanting(question: Question, proof: Proof) -> bool:
 def _by_contributions(question: Question, first: bool) -> Proof | None:
     """By what one record adds: last for claims of pure ε and of ρ, first for all others.
 
-    Those have proofs for every value of the unit, which say more than one for its value alone.
+    Those have proofs for every value of the unit, which say more than one for its value alone; so
+    have numbers that move.
     """
     try:
         claim = question.claim
@@ -131,7 +133,8 @@ def _by_contributions(question: Question, first: bool) -> Proof | None:
         measure, limit = measured(said)
     except (DpestError, KeyError, TypeError, ValueError):
         return None
-    if first == (measure == EPSILON or measure.kind == "zcdp"):
+    late = measure == EPSILON or measure.kind == "zcdp" or question.adjacency.name in MOVED
+    if first == late:
         return None
     tried = [measure] if limit is not None else [measure, Measure("gdp"), Measure(delta=_DELTA)]
     try:

@@ -696,8 +696,12 @@ def _subset_steps(way: Way, stage: Stage, q: Fraction) -> list[Step]:
     return _noise_steps(way, stage, ONE)
 
 
-def _noise_steps(way: Way, stage: Stage, q: Fraction, sampled: bool = False) -> list[Step]:
-    kinds: dict[str, dict[int, Shift]] = {"gauss": {}, "laplace": {}, "truncated": {}, "whole": {}}
+Kinds = dict[str, dict[int, Shift]]
+"""Of each kind of noise, which are moved, and by what."""
+
+
+def _kinds(way: Way, stage: Stage) -> Kinds:
+    kinds: Kinds = {"gauss": {}, "laplace": {}, "truncated": {}, "whole": {}}
     for n, shift in stage.shifts.items():
         noise = way.noises[n]
         if noise.most is not None:
@@ -711,7 +715,11 @@ def _noise_steps(way: Way, stage: Stage, q: Fraction, sampled: bool = False) -> 
             kinds["whole"][n] = shift
         else:
             raise Invalid(f"noise of the family {noise.family}")
-    rows = _of_several_rows(way, stage)
+    return kinds
+
+
+def _noise_steps(way: Way, stage: Stage, q: Fraction, sampled: bool = False) -> list[Step]:
+    kinds, rows = _kinds(way, stage), _of_several_rows(way, stage)
     if rows:
         if kinds["truncated"] or kinds["whole"] or rows - stage.symbols():
             raise Invalid("a step that is not known for people with several rows")

@@ -18,11 +18,11 @@ from dpest.ask.shapes import in_shape
 from dpest.errors import ReplayError
 from dpest.proofs.approximate.recorder import Recorder
 from dpest.proofs.conformance import call
+from dpest.reading.contributions.control.public import chosen
 from dpest.reading.contributions.forms import Form, Raised
 from dpest.reading.contributions.groups import Labelled
 from dpest.reading.contributions.ledger import ONCE
 from dpest.reading.contributions.machine import PICK
-from dpest.reading.contributions.public import chosen
 from dpest.reading.contributions.reading import Data, Way
 from dpest.reading.contributions.values import (
     Array,

@@ -9,7 +9,6 @@ from typing import Any
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.code.refusal import NotLowered
 from dpest.reading.code.sources import lowered
-from dpest.reading.contributions.actions import ACTIONS, CARRYING
 from dpest.reading.contributions.arithmetic import (
     BINARY,
     is_number,
@@ -19,11 +18,12 @@ from dpest.reading.contributions.arithmetic import (
     unshared,
 )
 from dpest.reading.contributions.choices import Script
-from dpest.reading.contributions.counting import by_coins, over_places
-from dpest.reading.contributions.forms import NOISE, Form, Raised, Terms, Unread
-from dpest.reading.contributions.joining import joined
-from dpest.reading.contributions.objects import (
+from dpest.reading.contributions.control.actions import ACTIONS, CARRYING
+from dpest.reading.contributions.control.counting import by_coins, over_places
+from dpest.reading.contributions.control.joining import joined
+from dpest.reading.contributions.control.objects import (
     Method,
+    Own,
     Partial,
     Super,
     adopted,
@@ -34,9 +34,10 @@ from dpest.reading.contributions.objects import (
     is_class,
     special,
 )
-from dpest.reading.contributions.pandas_functions import pandas_entry
-from dpest.reading.contributions.public import Native, Publics, Recipe, item_of, method_of
-from dpest.reading.contributions.purity import (
+from dpest.reading.contributions.control.public import Native, Publics, Recipe, item_of, method_of
+from dpest.reading.contributions.control.stack import Frame, Suspended, goes_over_rows, holds_data
+from dpest.reading.contributions.forms import NOISE, Form, Raised, Terms, Unread
+from dpest.reading.contributions.functions.purity import (
     is_known,
     is_library,
     is_plain_list,
@@ -44,11 +45,11 @@ from dpest.reading.contributions.purity import (
     is_pure,
     module_of,
 )
-from dpest.reading.contributions.python_functions import FUNCTIONS, METHODS
-from dpest.reading.contributions.selections import against_weights
+from dpest.reading.contributions.functions.python_functions import FUNCTIONS, METHODS
+from dpest.reading.contributions.functions.selections import against_weights
+from dpest.reading.contributions.functions.sources import draw
+from dpest.reading.contributions.pandas_functions import pandas_entry
 from dpest.reading.contributions.shapes import constructed, is_record_class
-from dpest.reading.contributions.sources import draw
-from dpest.reading.contributions.stack import Frame, Suspended, goes_over_rows, holds_data
 from dpest.reading.contributions.table import count_of
 from dpest.reading.contributions.values import (
     Array,
@@ -325,7 +326,10 @@ class Machine(Publics):
         if isinstance(function, Method):
             return self.call(function.function, [function.owner, *arguments], named)
         if isinstance(function, Partial):
-            return self.call_partial(function, arguments, named)
+            together = {**function.named, **named}
+            return self.call(function.function, [*function.arguments, *arguments], together)
+        if isinstance(function, Own):
+            return function.function(self, *function.arguments, *arguments)
         if isinstance(function, Instance):
             return special(self, function, "__call__", *arguments)
         try:
@@ -379,13 +383,6 @@ class Machine(Publics):
             return False
         return (is_pure(function) or is_post_processing(function)) and all(
             map(self.is_public, given)
-        )
-
-    def call_partial(self, partial: Partial, arguments: list[Any], named: dict[str, Any]) -> Any:
-        if getattr(partial.function, "__module__", "").endswith("contributions.objects"):
-            return partial.function(self, *partial.arguments, *arguments)
-        return self.call(
-            partial.function, [*partial.arguments, *arguments], {**partial.named, **named}
         )
 
     def picked(self, kind: str, size: Any) -> PublicValue:

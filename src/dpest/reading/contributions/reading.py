@@ -12,11 +12,11 @@ from typing import Any
 from dpest.ask.declaration import data_parameter
 from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.choices import Script, ways
+from dpest.reading.contributions.control.objects import Method, Partial, looked_up
 from dpest.reading.contributions.forms import Form, Raised, Terms, Unread
 from dpest.reading.contributions.frames import Frame, Labels
 from dpest.reading.contributions.ledger import Derived, Ledger
 from dpest.reading.contributions.machine import Machine
-from dpest.reading.contributions.objects import Method, Partial, looked_up
 from dpest.reading.contributions.persons import Person
 from dpest.reading.contributions.shapes import Record, Structured
 from dpest.reading.contributions.values import (

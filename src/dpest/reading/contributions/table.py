@@ -19,10 +19,10 @@ from dpest.reading.contributions.arithmetic import (
     unshared,
 )
 from dpest.reading.contributions.calling import given
+from dpest.reading.contributions.control.objects import special
+from dpest.reading.contributions.control.public import method_of, ordered
 from dpest.reading.contributions.forms import Form, Unread, number
-from dpest.reading.contributions.objects import special
-from dpest.reading.contributions.public import method_of, ordered
-from dpest.reading.contributions.selections import largest
+from dpest.reading.contributions.functions.selections import largest
 from dpest.reading.contributions.shapes import structured
 from dpest.reading.contributions.values import (
     Array,

@@ -14,10 +14,10 @@ from scipy.special import logsumexp, softmax
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain, natively, unshared
 from dpest.reading.contributions.calling import given
+from dpest.reading.contributions.control.objects import Partial
+from dpest.reading.contributions.control.public import method_of
 from dpest.reading.contributions.forms import NOISE, Form, Unread
-from dpest.reading.contributions.objects import Partial
-from dpest.reading.contributions.public import method_of
-from dpest.reading.contributions.selections import largest
+from dpest.reading.contributions.functions.selections import largest
 from dpest.reading.contributions.table import FUNCTIONS, METHODS, entry
 from dpest.reading.contributions.values import (
     Array,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.forms import Form, Unread
+from dpest.reading.contributions.ledger import Noise
 from dpest.reading.contributions.loops import Snapshot, same_value
 from dpest.reading.contributions.values import Case, Place, Rows, RowsIterator, Truth
 
@@ -74,17 +75,11 @@ def by_coins(m: Machine, frame: Frame, truth: Truth) -> bool:
     if grown is None or not same or not alike:
         return False
     before = frame.registers[grown]
-    m.ledger.noises.append(replace(_geometric(chance), coins=True))
+    m.ledger.noises.append(Noise("geometric", chance, coins=True))
     noise = m.terms.of("noise", len(m.ledger.noises) - 1)
     frame.registers[grown] = m.binary("+", before, noise)
     frame.pc = frame.code.instructions[here].jumps[1]
     return True
-
-
-def _geometric(chance: Fraction) -> Any:
-    from dpest.reading.contributions.ledger import Noise
-
-    return Noise("geometric", chance)
 
 
 def _chance(m: Machine, truth: Truth) -> Fraction | None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.reading.code.instructions import Code
 from dpest.reading.contributions.arithmetic import is_number
+from dpest.reading.contributions.control.public import chosen
 from dpest.reading.contributions.forms import Form, Raised, Unread
 from dpest.reading.contributions.loops import Left, Snapshot, same_value
-from dpest.reading.contributions.public import chosen
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import Frame, Machine

@@ -6,7 +6,7 @@ import types
 from typing import Any
 
 from dpest.reading.contributions.arithmetic import is_plain
-from dpest.reading.contributions.python_functions import FUNCTIONS
+from dpest.reading.contributions.functions.python_functions import FUNCTIONS
 from dpest.reading.contributions.table import PURE_MODULES
 from dpest.reading.contributions.values import Seq
 

@@ -64,6 +64,17 @@ class Partial(Held):
         return (self.function, *self.arguments, *self.named.values())
 
 
+@dataclass(frozen=True, eq=False)
+class Own(Held):
+    """A method that this reading has itself: it is given the machine first."""
+
+    function: Any
+    arguments: tuple[Any, ...] = ()
+
+    def held(self) -> tuple[Any, ...]:
+        return self.arguments
+
+
 def is_class(value: Any) -> bool:
     """A class whose objects are read: written in Python, with nothing hidden."""
     if not isinstance(value, type):
@@ -159,7 +170,7 @@ def attribute(m: Machine, owner: Any, name: str) -> Any:
             raise Unread("the attributes of an object, as a dict")
         found = looked_up(owner.kind.__mro__, name)
         if found is None and is_named_tuple(owner.kind) and name == "_asdict":
-            return Partial(_asdict, (owner,), {})
+            return Own(_asdict, (owner,))
         return _bound(m, found, owner, owner.kind, name)
     if isinstance(owner, Super):
         order = type(owner.owner).__mro__ if not isinstance(owner.owner, Instance) else (
@@ -199,7 +210,7 @@ def _bound(m: Machine, found: Any, owner: Any, kind: type, name: str) -> Any:
     if isinstance(found, property) and found.fget is not None and owner is not None:
         return m.call(found.fget, [owner], {})
     if name == "__init__" and found is object.__init__:
-        return Partial(_nothing, (), {})
+        return Own(_nothing)
     return adopted(m, found, f"{kind.__name__}.{name}")
 
 

@@ -14,7 +14,7 @@ from dpest.noise import discrete_laplace, two_sided_geometric
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import Form, Unread
-from dpest.reading.contributions.selections import choose, choose_weighted
+from dpest.reading.contributions.functions.selections import choose, choose_weighted
 from dpest.reading.contributions.table import FUNCTIONS, entry, noise_like, uniform_draw
 from dpest.reading.contributions.values import Generator, Rows, Seq
 

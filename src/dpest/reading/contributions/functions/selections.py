@@ -12,9 +12,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpest.reading.contributions.arithmetic import is_number
+from dpest.reading.contributions.control.public import item_of
 from dpest.reading.contributions.forms import NOISE, Form, Unread, form_of
 from dpest.reading.contributions.ledger import Row
-from dpest.reading.contributions.public import item_of
 from dpest.reading.contributions.values import (
     Array,
     Case,
