@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import bisect
 import functools
-import itertools
 import math
 import random
 import secrets
@@ -213,7 +211,8 @@ partial_mechanism = functools.partial(helper_over_records, epsilon=0.5)
 
 
 def global_numpy(x, epsilon=1.0):
-    return sum(min(max(v, 0), 1) for v in x) + np.random.laplace(0, 1 / epsilon)
+    noise = np.random.laplace(0, 1 / epsilon)  # noqa: NPY002
+    return sum(min(max(v, 0), 1) for v in x) + noise
 
 
 def own_generator(x, epsilon=1.0):
@@ -307,6 +306,21 @@ def matrix_queries(x, rng, *, epsilon=1.0):
     return np.linalg.lstsq(A, y, rcond=None)[0]
 
 
+def mean_of_known_length(x, rng, *, epsilon=1.0):
+    """The number of records is public where they are replaced."""
+    values = np.clip(np.asarray(x, dtype=float), 0.0, 2.0)
+    return float(np.mean(values) + rng.laplace(scale=2 / (len(values) * epsilon)))
+
+
+def two_means(x, rng, *, epsilon=1.0):
+    n = len(x)
+    first = sum(min(max(v, 0.0), 1.0) for v in x) / n
+    second = sum(min(max(v, 0.0), 1.0) ** 2 for v in x) / n
+    b = 2 / (n * epsilon)
+    a, q = first + rng.laplace(scale=b), second + rng.laplace(scale=b)
+    return a, max(0.0, q - a * a)
+
+
 # Selections --------------------------------------------------------------------------------------
 
 
@@ -384,4 +398,50 @@ def peeling(x, rng, *, epsilon=1.0, k=2):
     return out
 
 
-UNUSED = (bisect, itertools)
+# Numbers that move, subsets ----------------------------------------------------------------------
+
+
+class Tree:
+    """Nodes of a binary tree over a stream, each with noise of its own."""
+
+    def __init__(self, size, epsilon, rng):
+        self.levels = int(math.log2(size)) + 1
+        self.scale = self.levels / epsilon
+        self.rng = rng
+        self.nodes = {}
+
+    def build(self, xs):
+        for level in range(self.levels):
+            width = 2**level
+            for k in range(0, len(xs), width):
+                noise = self.rng.laplace(scale=self.scale)
+                self.nodes[level, k // width] = sum(xs[k : k + width]) + noise
+
+    def prefix(self, t):
+        total, pos = 0.0, 0
+        for level in reversed(range(self.levels)):
+            if pos + 2**level <= t:
+                total += self.nodes[level, pos // 2**level]
+                pos += 2**level
+        return total
+
+
+def tree(xs, rng, *, epsilon=1.0):
+    made = Tree(len(xs), epsilon, rng)
+    made.build(xs)
+    return [made.prefix(t) for t in range(1, len(xs) + 1)]
+
+
+def zip_with_weights(x, rng, *, epsilon=1.0):
+    weights = [1.0, 0.5, 0.25, 0.125]
+    return sum(w * v for w, v in zip(weights, x, strict=True)) + rng.laplace(scale=1 / epsilon)
+
+
+def softmax_of_scores(scores, rng, *, epsilon=1.0):
+    w = np.exp(epsilon * (np.array(scores) - max(scores)) / 2)
+    return int(rng.choice(len(scores), p=w / w.sum()))
+
+
+def subset(x, rng, *, epsilon=1.0, k=3):
+    chosen = rng.choice(len(x), size=k, replace=False)
+    return sum(min(max(x[i], 0.0), 1.0) for i in chosen) + rng.laplace(scale=1 / epsilon)

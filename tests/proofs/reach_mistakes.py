@@ -10,7 +10,6 @@ import numpy as np
 from scipy.special import softmax
 
 _SYSTEM = secrets.SystemRandom()
-SEEN = []
 CACHE = {"n": 0}
 
 
@@ -138,9 +137,9 @@ def chosen_then_exact(x, rng, *, epsilon=1.0):
 
 
 def softmax_of_the_sum(x, rng, *, epsilon=1.0):
-    """Unbounded records."""
+    """Records of [-5, 5] that are taken to be of [-1, 1]."""
     s = np.array([sum(x), -sum(x)])
-    return int(rng.choice(2, p=softmax(epsilon * s / 20)))
+    return int(rng.choice(2, p=softmax(epsilon * s / 2)))
 
 
 class Remembers:
@@ -347,6 +346,42 @@ def last_place(x, rng, *, epsilon=1.0):
 def gaussian_race(x, rng, *, epsilon=1.0):
     noisy = [c + rng.normal(0, 1 / epsilon) for c in _counts(x)]
     return int(np.argmax(noisy))
+
+
+def moved_twice(x, rng, *, epsilon=1.0):
+    """Numbers that move by 1 in all: a prefix sum moves in every place after."""
+    out, run = [], 0.0
+    for v in x:
+        run += v
+        out.append(run + rng.laplace(scale=1 / epsilon))
+    return out
+
+
+def squared_numbers(x, rng, *, epsilon=1.0):
+    """A square moves by more than its number."""
+    return sum(v * v for v in x) + rng.laplace(scale=1 / epsilon)
+
+
+def counted_numbers(x, rng, *, epsilon=1.0):
+    """Numbers that all move a little may all cross a threshold."""
+    return sum(1 for v in x if v > 0.5) + rng.laplace(scale=1 / epsilon)
+
+
+def scores_that_all_move(scores, rng, *, epsilon=1.0):
+    """Each score moves by 1, in any direction: without the half it is 2ε."""
+    w = np.exp(epsilon * (np.array(scores) - max(scores)))
+    return int(rng.choice(len(scores), p=w / w.sum()))
+
+
+def mean_with_the_noise_of_another(x, rng, *, epsilon=1.0):
+    """The noise is divided by the square of what the sum is divided by."""
+    n = len(x)
+    return sum(min(max(v, 0.0), 1.0) for v in x) / n + rng.laplace(scale=1 / (n * n * epsilon))
+
+
+def mean_with_less_noise(x, rng, *, epsilon=1.0):
+    n = len(x)
+    return sum(min(max(v, 0.0), 2.0) for v in x) / n + rng.laplace(scale=1 / (n * epsilon))
 
 
 def flips_in_a_fixed_order(x, rng, *, epsilon=1.0):

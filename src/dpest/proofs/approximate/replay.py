@@ -255,6 +255,11 @@ class _Run:
             if noise.coins:
                 self.noise_values.append(self._coins_below(noise.scale))
                 continue
+            if noise.over is not None:
+                divisor = self.value(noise.over)
+                drawn = self._take(noise.family, Fraction(float(noise.scale) / divisor))
+                self.noise_values.append(drawn * divisor)
+                continue
             value = self._take(noise.family, noise.scale)
             while noise.most is not None and abs(value) > noise.most:
                 value = self._take(noise.family, noise.scale)
@@ -628,6 +633,7 @@ _DERIVED: dict[str, Any] = {
 }
 _FUNCTIONS: dict[str, Any] = {
     "mul": lambda _, a, b: a * b,
+    "over": lambda _, a, b: a / b if b else math.nan,
     "div": lambda _, a, b: a / b if b else math.nan,
     "abs": lambda _, a: abs(a),
     "min": lambda _, *a: min(a),

@@ -222,6 +222,8 @@ class Arithmetic(Choices):
                 x, y = self.local(x), self.local(y)
             return self.tidy(self.terms.mul(x, y))
         if op == "/":
+            if self.is_over(x, y):
+                return self.over(x, y)
             if y.terms:
                 x, y = self.local(x), self.local(y)
             return self.tidy(self.terms.div(x, y))
@@ -233,6 +235,18 @@ class Arithmetic(Choices):
                 raise Unread(f"`{op}` of private values")
             return self.publicly(BINARY[op], x, y)
         raise Unread(f"`{op}` of values that are not plain")
+
+    def is_over(self, x: Form, y: Form) -> bool:
+        """Whether a private number is divided by a public one that is not known here."""
+        if self.in_pass or not y.terms or self.terms.kind(y):
+            return False
+        kind = self.terms.kind(x)
+        return bool(kind & SUM) and not kind & (NOISE | RECORD | TOTAL)
+
+    def over(self, x: Form, y: Form) -> Form:
+        """x/y, which a row can have: with noise that is divided by the same number."""
+        lead = y.terms[0][1]
+        return self.terms.of("over", x.times(1 / lead), y.times(1 / lead))
 
     def of_uniform(self, x: Form, y: Form) -> bool:
         """Whether one is a uniform draw, and the other a private number without noise."""

@@ -54,6 +54,7 @@ class Noise:
     """A draw around 0. `most`: it was drawn again until its size was at most that.
 
     `parts`: it is the difference of two one-sided draws. `coins`: it is a number of coins.
+    `over`: a public number that the draw is divided by.
     """
 
     family: str
@@ -61,6 +62,7 @@ class Noise:
     most: Fraction | None = None
     parts: tuple[int, int] | None = None
     coins: bool = False
+    over: Form | None = None
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,14 @@ class Recording(Arithmetic):
             return form
         if self.in_pass and any(kinds[s] & RECORD for s in private):
             raise Unread("a release for every record")
+        over = self._common_divisor(private)
+        if over is not None:
+            inner, rest = form_of({}), form
+            for s, c in form.terms:
+                if s in private:
+                    inner += self.terms.nodes[s][1].times(c)
+                    rest = rest - Form(((s, c),), Fraction(0))
+            return rest + self.terms.div(self.visible(inner), over)
         if private & self.spent:
             raise Unread("noise that decided which value is the largest, and is seen besides")
         part = form.part(private)
@@ -198,6 +208,14 @@ class Recording(Arithmetic):
             known = self.seen[scaled] = self.public()
             self.row_of[self.publics] = len(self.ledger.rows) - 1
         return (form - part) + known.times(lead)
+
+    def _common_divisor(self, private: set[int]) -> Form | None:
+        """The public number that all private parts of a form are divided by."""
+        nodes = [self.terms.nodes[s] for s in private]
+        divisors = {n[2] for n in nodes if n[0] == "over"}
+        if len(divisors) != 1 or not all(n[0] == "over" for n in nodes):
+            return None
+        return divisors.pop()
 
     # Sums ----------------------------------------------------------------------------------------
 
@@ -382,9 +400,9 @@ class Recording(Arithmetic):
         if self.joining:
             raise Unread("a draw, a sum or a release inside of a decision")
 
-    def noise(self, family: str, scale: Fraction) -> Form:
+    def noise(self, family: str, scale: Fraction, over: Form | None = None) -> Form:
         self.settled_ways()
-        self.ledger.noises.append(Noise(family, scale))
+        self.ledger.noises.append(Noise(family, scale, over=over))
         return self.terms.of("noise", len(self.ledger.noises) - 1)
 
     def folded(self, form: Form) -> Form:

@@ -684,7 +684,7 @@ def noise_like(m: Machine, family: str, loc: Any, scale: Any, size: Any) -> Any:
     if m.record is not None and m.key is None:
         raise Unread("noise for every record")
     loc, scale = _array(m, loc), _array(m, scale)
-    if not is_plain(scale):
+    if not m.is_public(scale):
         raise Unread("a scale of noise that is not known")
     if isinstance(loc, Rows) or m.is_length(size):
         raise Unread("noise for every record")
@@ -709,12 +709,32 @@ def _zero(value: Any) -> bool:
 
 
 def _one(m: Machine, family: str, scale: Any) -> Any:
+    if isinstance(scale, Form) and scale.terms:
+        return _divided(m, family, scale)
+    if not is_number(scale) and not isinstance(scale, Form):
+        raise Unread("a scale of noise that is not known")
+    if isinstance(scale, Form):
+        scale = scale.constant
     size = Fraction(scale.item() if hasattr(scale, "item") else scale)
     if family == "geometric":
         return m.noise(family, 1 - size) if size != 1 else 0
     if size < 0:
         raise Unread("a negative scale")
     return m.noise(family, size) if size else 0.0
+
+
+def _divided(m: Machine, family: str, scale: Form) -> Any:
+    """Noise of the scale c/d, d public and not known here: noise of the scale c, divided by d."""
+    ((symbol, c), *others) = scale.terms
+    node = m.terms.nodes[symbol]
+    if others or scale.constant or node[0] != "div" or node[1].terms or node[2].constant:
+        raise Unread("a scale of noise that is not known")
+    lead = node[2].terms[0][1]
+    size = c * node[1].constant / lead
+    if size <= 0 or family == "geometric":
+        raise Unread("a scale of noise that is not known")
+    divisor = node[2].times(1 / lead)
+    return m.terms.of("over", m.noise(family, size, divisor), divisor)
 
 
 def _shape(size: Any) -> tuple[int, ...] | None:
