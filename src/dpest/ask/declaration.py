@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import importlib
 import inspect
+import itertools
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -175,4 +178,41 @@ def as_mechanism(target: Callable[..., Any] | Mechanism) -> Mechanism:
         from dpest.errors import TargetError
 
         raise TargetError(f"a mechanism is a function f(x, rng, ...); got {target!r}")
-    return Mechanism(target, getattr(target, "__name__", type(target).__name__))
+    name = getattr(target, "__name__", type(target).__name__)
+    return Mechanism(_with_old_generator(target) if _draws_as_before(target) else target, name)
+
+
+def _draws_as_before(function: Callable[..., Any]) -> bool:
+    """Whether `rng` is asked for what only NumPy's older generator has: rng.rand, rng.randint."""
+    code = getattr(function, "__code__", None)
+    return code is not None and "rng" in parameters_of(function) and _has_old_names(code)
+
+
+def _has_old_names(code: types.CodeType) -> bool:
+    steps = list(dis.get_instructions(code))
+    here = any(
+        step.argval in _OLD_NAMES and before.argval == "rng"
+        for before, step in itertools.pairwise(steps)
+        if step.opname in ("LOAD_METHOD", "LOAD_ATTR")
+    )
+    inner = (c for c in code.co_consts if isinstance(c, types.CodeType))
+    return here or any(map(_has_old_names, inner))
+
+
+_OLD_NAMES = frozenset(
+    ("rand", "randn", "randint", "random_sample", "ranf", "sample", "random_integers", "tomaxint")
+)
+
+
+def _with_old_generator(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with NumPy's global RandomState as its `rng`: a black box that can be read."""
+    import numpy as np
+
+    @functools.wraps(function)
+    def drawing(x: Any, **params: Any) -> Any:
+        return function(x, rng=np.random, **params)
+
+    del drawing.__wrapped__
+    known = [p for p in parameters_of(function).values() if p.name != "rng"]
+    drawing.__signature__ = inspect.Signature(known)  # type: ignore[attr-defined]
+    return drawing
