@@ -112,10 +112,6 @@ def test_replacing_costs_more():
 
 COMES = ("add_remove_one", NUMBERS)
 REPLACED, OF_SIX = ("replace_one", NUMBERS), ("replace_one", SIX)
-    ("add_remove_one", NUMBERS),
-    ("replace_one", NUMBERS),
-    ("replace_one", SIX),
-)
 ALL = (COMES, REPLACED, OF_SIX)
 ONLY = {
     "weights_without_half": (REPLACED, OF_SIX),

@@ -113,7 +113,7 @@ def _other_contributions(certificate: Mapping[str, Any], mechanism: Mechanism) -
         domain = records(length, fields=known)
     question = asked(
         mechanism,
-        _adjacency(certificate["adjacency"]),
+        _adjacency(certificate),
         length,
         _parameters(certificate, mechanism),
         None,
@@ -126,12 +126,6 @@ def _other_contributions(certificate: Mapping[str, Any], mechanism: Mechanism) -
     again = {**found.model, "source": source, "assumptions": list(found.assumptions)}
     parts = ("source", "apart", "columns", "ways", "assumptions")
     return tuple(p for p in parts if _plain_json(certificate[p]) != _plain_json(again[p]))
-
-
-def _adjacency(found: Mapping[str, Any]) -> str:
-    """As people write it: with its radius, where it has one."""
-    name, radius = found["name"], found["radius"]
-    return str(name) if "inf" in radius else f"{name}:{float(Fraction(radius))!r}"
 
 
 def _end(text: str) -> float | int:
