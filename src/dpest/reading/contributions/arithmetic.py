@@ -310,7 +310,8 @@ class Arithmetic(Choices):
             if isinstance(value, (float, np.floating)) and math.isinf(value):
                 other = 0.0 if value is b else value
                 return bool(COMPARE[op](other, value if value is b else 0.0))
-        difference = self.form(a) - self.form(b)
+        a, b = self.apart_if_noisy(self.form(a), self.form(b))
+        difference = a - b
         if not difference.terms:
             return COMPARE[op](difference.constant, 0)
         found = self.special_comparison(op, difference)
@@ -321,6 +322,14 @@ class Arithmetic(Choices):
         if op in ("<", "<="):
             return Truth(">" if op == "<" else ">=", -difference)
         return Truth(op, difference)
+
+    def apart_if_noisy(self, a: Form, b: Form) -> tuple[Form, Form]:
+        """Two numbers with noise of their own, each made visible: each is then hidden by itself."""
+        drawn = [{s for s in f.symbols if self.terms.kinds[s] & NOISE} for f in (a, b)]
+        private = [self.terms.kind(f) & (SUM | RECORD) for f in (a, b)]
+        if self.in_pass or not all(drawn) or not all(private) or drawn[0] & drawn[1]:
+            return a, b
+        return self.visible(a), self.visible(b)
 
     def special_comparison(self, op: str, difference: Form) -> Any:
         """A comparison that decides a choice between public candidates, or None."""

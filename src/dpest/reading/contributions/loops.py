@@ -146,8 +146,10 @@ class Snapshot:
             owner.attributes[place[2]] = value
         elif isinstance(owner, Array):
             owner.cells[place[2]] = value
+        elif isinstance(owner, Cell):
+            owner.value, owner.full = value, True
         else:
-            raise Unread("a variable of several functions that changes for each record")
+            raise Unread("something that goes on from record to record")
 
 
 def _holds(value: Any) -> bool:

@@ -6,6 +6,8 @@ import builtins
 import types
 from typing import Any
 
+import numpy as np
+
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.code.refusal import NotLowered
 from dpest.reading.code.sources import lowered
@@ -103,6 +105,7 @@ def _error(*arguments: Any, call: Native) -> Exception | None:
 
 _NEVER_RAISE = (
     sum, len, abs, min, max, float, range, enumerate, zip, list, tuple, sorted, dict, bool, round,
+    np.sum, np.nansum, np.clip, np.abs, np.array, np.asarray, np.minimum, np.maximum, np.where,
 )  # fmt: skip
 
 
@@ -607,8 +610,6 @@ class Machine(Publics):
         return Seq(list(found)) if isinstance(index, slice) and isinstance(items, list) else found
 
     def array_item(self, owner: Array, index: Any) -> Any:
-        import numpy as np
-
         if not is_plain(index):
             raise Unread("an index that is not plain")
         places = np.arange(len(owner.cells)).reshape(owner.shape)
@@ -639,7 +640,7 @@ class Machine(Publics):
         if isinstance(owner, Object):
             owner.set_item(self, index, value)
             return
-        index = self.pinned(index)
+        index = self.pinned_public(self.pinned(index))
         unshared(owner)
         if isinstance(owner, Map) and not owner.frozen and not owner.open:
             if not is_plain(index):
@@ -652,8 +653,6 @@ class Machine(Publics):
             except (IndexError, TypeError):
                 raise Unread("an index out of range") from None
         elif isinstance(owner, Array) and is_plain(index):
-            import numpy as np
-
             places = np.arange(len(owner.cells)).reshape(owner.shape)
             try:
                 chosen = places[to_native(index)]

@@ -42,6 +42,7 @@ from dpest.reading.contributions.values import (
     RowsIterator,
     RowsLength,
     Seq,
+    Stepped,
     Transposed,
     Truth,
     Uniforms,
@@ -189,7 +190,7 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if isinstance(value, PublicValue):
         return m.publicly(int, value)
     if isinstance(value, (Truth, Combined)):
-        return m.form(value)
+        return int(m.form(value).constant)
     found = m.local(m.form(value))
     if m.terms.kind(found):
         node = m.terms.nodes[found.terms[0][0]]
@@ -248,9 +249,8 @@ def _enumerate(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, start = given(arguments, named, "iterable", "start", start=0)
     iterator = m.iterate(value)
     if isinstance(iterator, RowsIterator):
-        if start != 0:
-            raise Unread("places of records that are counted from another number")
-        return RowsIterator(m.per_record(lambda e: (Place(), e), iterator.rows))
+        place = Place() if is_number(start) and start == 0 else Stepped()
+        return RowsIterator(m.per_record(lambda e: (place, e), iterator.rows))
     if not isinstance(iterator, PlainIterator) or not is_number(start):
         raise Unread("enumerate of values that are not known")
     return PlainIterator.over(enumerate(iterator.items, start))
@@ -344,6 +344,8 @@ def _defaultdict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any
 
 @entry(collections.Counter)
 def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if not arguments and not named:
+        return Map(default=0)
     (value,) = given(arguments, named, "x")
     value = _rows(m, value)
     if not isinstance(value, Rows):

@@ -154,7 +154,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Stepped:
-    """The place behind that of a record."""
+    """The place behind that of a record, or its number counted from elsewhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +246,8 @@ class PublicValue:
 
     recipe: Any = None
     after: int = 0
+    options: tuple[Any, ...] = ()
+    """Plain values that it is one of, where they are known."""
 
 
 @dataclass(eq=False)
@@ -274,6 +276,12 @@ class Draw:
 
     family: str
     library: str = "generator"
+
+
+class Silence(Object):
+    """A context that does nothing to values: np.errstate and its like."""
+
+    words = "a context"
 
 
 class Held:

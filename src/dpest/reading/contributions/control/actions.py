@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_plain, natively, unshared
-from dpest.reading.contributions.control.objects import Method, Super, set_attribute
+from dpest.reading.contributions.control.objects import Method, Own, Super, set_attribute
 from dpest.reading.contributions.control.stack import Frame
 from dpest.reading.contributions.forms import Raised, Unread
+from dpest.reading.contributions.functions.purity import POST
 from dpest.reading.contributions.table import PURE_MODULES
 from dpest.reading.contributions.values import (
     Array,
@@ -22,6 +23,7 @@ from dpest.reading.contributions.values import (
     PublicValue,
     Rows,
     Seq,
+    Silence,
 )
 
 if TYPE_CHECKING:
@@ -82,10 +84,12 @@ def _text(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
 
 
 def _special(owner: Any, name: str) -> Any:
+    if isinstance(owner, Silence):
+        return Own(lambda m, *_: False if name == "__exit__" else None)
     found = getattr(owner.kind, name, None) if isinstance(owner, Instance) else None
     if not isinstance(found, types.FunctionType):
         raise Unread(f"{name} of {type(owner).__name__}")
-    return found
+    return Method(owner, found)
 
 
 def _set_attribute(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
@@ -209,6 +213,20 @@ def _put(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
     m.set_item(uses[0], uses[1], uses[2])
 
 
+def _unset_item(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
+    """del a[i]."""
+    owner, index = uses[0], m.pinned_public(uses[1])
+    unshared(owner)
+    known = isinstance(owner, Seq) and owner.rows is None and not owner.bag
+    known = known or (isinstance(owner, Map) and not (owner.open or owner.frozen or owner.partial))
+    if not known or not is_plain(index) or m.in_pass:
+        raise Unread("an item that is deleted, and not known")
+    try:
+        del owner.items[index]
+    except (KeyError, IndexError, TypeError):
+        raise Unread("an item that is deleted, and is not there") from None
+
+
 def _set_item(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
     m.set_item(uses[0], uses[1], uses[2])
 
@@ -227,8 +245,6 @@ def _cell(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
 
 
 def _set_cell(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
-    if m.record is not None:
-        raise Unread("a variable of several functions that changes for each record")
     uses[0].value, uses[0].full = uses[1], True
 
 
@@ -238,7 +254,8 @@ def _yield(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
 
 def _import(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     wanted = i.extra
-    if wanted.level or wanted.module.split(".")[0] not in PURE_MODULES:
+    known = (*PURE_MODULES, *POST, "random", "secrets")
+    if wanted.level or wanted.module.split(".")[0] not in known:
         raise Unread(f"the import of {wanted.module}")
     module = importlib.import_module(wanted.module)
     if wanted.name is not None:
@@ -262,6 +279,7 @@ ACTIONS: dict[str, Any] = {
     "attr": lambda m, f, i, u: m.attribute(u[0], i.extra),
     "item": lambda m, f, i, u: m.item(u[0], u[1]),
     "setitem": _set_item,
+    "unsetitem": _unset_item,
     "build": _build,
     "dict": _dict,
     "append": _append,
@@ -278,7 +296,7 @@ ACTIONS: dict[str, Any] = {
     "reraise": _raise,
     "catch": lambda m, f, i, u: f.caught,
     "caught": _caught,
-    "special": lambda m, f, i, u: Method(u[0], _special(u[0], i.extra)),
+    "special": lambda m, f, i, u: _special(u[0], i.extra),
     "closure": _closure,
     "yield": _yield,
     "import": _import,

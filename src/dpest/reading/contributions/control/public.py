@@ -103,7 +103,20 @@ class Publics(Loops):
         """A call of a pure function; noisy arguments are made visible, private ones refused."""
         given = tuple(self.shown(a) for a in arguments)
         options = {k: self.shown(v) for k, v in named.items()}
-        return PublicValue(Recipe(function, given, options), len(self.ledger.rows))
+        found: tuple[Any, ...] = ()
+        if function in (int, str) and len(given) == 1 and isinstance(given[0], PublicValue):
+            found = tuple(map(function, given[0].options))
+        return PublicValue(Recipe(function, given, options), len(self.ledger.rows), found)
+
+    def pinned_public(self, value: Any) -> Any:
+        """A public value as a plain one, on a way of its own for each that it may be."""
+        if not isinstance(value, PublicValue) or not value.options or self.in_pass:
+            return value
+        *others, last = value.options
+        for one in others:
+            if self.decide(self.compare("==", value, one)):
+                return one
+        return last
 
     def number_of(self, value: PublicValue) -> Form:
         """A public value as a number."""

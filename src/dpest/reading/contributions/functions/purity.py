@@ -16,10 +16,11 @@ def module_of(function: Any) -> str:
 
 
 def is_library(function: Any) -> bool:
-    return module_of(function) in PURE_MODULES
+    module = module_of(function)
+    return module in PURE_MODULES or (module in POST and module != "builtins")
 
 
-_POST = frozenset({
+POST = frozenset({
     "builtins", "json", "statistics", "decimal", "datetime", "heapq", "bisect", "copy", "string",
     "textwrap", "re", "pandas", "types", "functools", "functional",
 })  # fmt: skip
@@ -39,7 +40,7 @@ def is_post_processing(function: Any) -> bool:
     module = str(getattr(function, "__module__", None) or "builtins")
     if "random" in module or "secrets" in module:
         return False
-    return module.split(".")[0] in _POST
+    return module.split(".")[0] in POST
 
 
 def is_known(function: Any) -> bool:

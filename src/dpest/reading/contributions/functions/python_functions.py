@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
 import builtins
+import contextlib
 import functools
 import itertools
 import operator
+import warnings
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +33,7 @@ from dpest.reading.contributions.values import (
     Rows,
     RowsIterator,
     Seq,
+    Silence,
     Truth,
 )
 
@@ -253,6 +257,38 @@ def _logsumexp(m: Machine, arguments: _Arguments, named: _Named) -> Any:
     return m.call(np.log, [_exponentials(m, value)[1]], {})
 
 
+def _searched(side: str) -> Any:
+    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+        """The place of a uniform number among sums of weights: which of them is chosen."""
+        values, number = arguments[:2]
+        if named or len(arguments) != 2 or m.is_public(tuple(arguments)):
+            return NotImplemented if is_plain(tuple(arguments)) else m.publicly(
+                np.searchsorted, *arguments, **{"side": side, **named}
+            )  # fmt: skip
+        cells = values.cells if isinstance(values, Array) else m.listed(values)
+        for place, cell in enumerate(cells):
+            if m.decide(m.compare("<=" if side == "left" else "<", number, cell)):
+                return place
+        return len(cells)
+
+    return handler
+
+
+FUNCTIONS[np.searchsorted] = FUNCTIONS[bisect.bisect_left] = _searched("left")
+FUNCTIONS[bisect.bisect] = FUNCTIONS[bisect.bisect_right] = _searched("right")
+
+
+@entry(np.errstate, contextlib.nullcontext, warnings.catch_warnings)
+def _silence(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    return Silence()
+
+
+@entry(np.nansum)
+def _nansum(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    (value,) = given(arguments, named, "a")
+    return m.call(np.sum, [value], {})  # the domain has no NaN, or the sum refuses it
+
+
 # Where the largest is ----------------------------------------------------------------------------
 
 
@@ -385,6 +421,13 @@ FUNCTIONS[np.zeros_like], FUNCTIONS[np.ones_like] = _filled(0.0), _filled(1.0)
 def _list_method(m: Machine, owner: Seq, name: str, arguments: _Arguments, named: _Named) -> Any:
     if owner.rows is not None or owner.bag or m.record is not None or m.key is not None:
         raise Unread(f"the method `{name}` of a list")
+    arguments = list(map(m.pinned_public, arguments)) if name in ("pop", "remove") else arguments
+    if name == "remove" and is_plain(arguments[0]) and all(map(is_plain, owner.items)):
+        unshared(owner)
+        if arguments[0] not in owner.items:
+            raise Unread("a value that is removed, and is not there")
+        owner.items.remove(arguments[0])
+        return None
     if name == "pop" and len(arguments) <= 1 and all(isinstance(a, int) for a in arguments):
         unshared(owner)
         if not owner.items:
@@ -426,6 +469,7 @@ def _dict_method(m: Machine, owner: Map, name: str, arguments: _Arguments, named
         return None
     if name == "copy" and not arguments:
         return Map(dict(owner.items))
+    arguments = list(map(m.pinned_public, arguments)) if name == "pop" else arguments
     if name in ("setdefault", "pop") and arguments and is_plain(arguments[0]):
         unshared(owner)
         if arguments[0] in owner.items:

@@ -7,11 +7,12 @@ public. A part that all exponents share cancels (the maximum that is subtracted 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpest.reading.contributions.arithmetic import is_number
+from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.control.public import item_of
 from dpest.reading.contributions.forms import NOISE, Form, Unread, form_of
 from dpest.reading.contributions.ledger import Row
@@ -73,7 +74,8 @@ def choose_by(m: Machine, pool: Any, weights: Sequence[Weight]) -> PublicValue:
     if len(weights) != count:
         raise Unread("as many chances as there are to choose from are needed")
     selected(m, weights)
-    return m.publicly(_chosen, _pool(pool), m.picked("choice", None))
+    found = m.publicly(_chosen, _pool(pool), m.picked("choice", None))
+    return with_options(found, range(count) if is_number(pool) else m.listed(pool))
 
 
 def selected(m: Machine, weights: Sequence[Weight]) -> None:
@@ -262,9 +264,17 @@ def largest(m: Machine, values: Sequence[Any], items: Any, op: str = "max") -> A
     """The item whose value is the largest (or least)."""
     forms = [m.form(v) for v in values]
     if m.races and race(m, forms if op == "max" else [-f for f in forms]):
-        return m.publicly_followed(lambda v, i: i[_place(v, op)], tuple(forms), items)
-    shown = tuple(m.shown(f) for f in forms)
-    return m.publicly(lambda v, i: i[_place(v, op)], shown, items)
+        found = m.publicly_followed(lambda v, i: i[_place(v, op)], tuple(forms), items)
+    else:
+        shown = tuple(m.shown(f) for f in forms)
+        found = m.publicly(lambda v, i: i[_place(v, op)], shown, items)
+    return with_options(found, items)
+
+
+def with_options(value: PublicValue, items: Iterable[Any]) -> PublicValue:
+    """What was chosen, with what it was chosen from."""
+    known = tuple(items)
+    return replace(value, options=known) if all(map(is_plain, known)) else value
 
 
 def _place(values: Sequence[float], op: str) -> int:
