@@ -398,6 +398,37 @@ def peeling(x, rng, *, epsilon=1.0, k=2):
     return out
 
 
+def permute_and_flip(x, rng, *, epsilon=1.0):
+    scores = [sum(1 for v in x if g <= v < g + 1) for g in range(3)]
+    top = max(scores)
+    for i in rng.permutation(3):
+        if rng.random() < math.exp(epsilon * (scores[i] - top)):
+            return int(i)
+    return 0
+
+
+def permute_and_flip_by_popping(x, rng, *, epsilon=1.0):
+    scores = [sum(1 for v in x if g <= v < g + 1) for g in range(3)]
+    pool = list(range(len(scores)))
+    top = max(scores)
+    while pool:
+        c = pool.pop(int(rng.integers(len(pool))))
+        if rng.random() <= math.exp(epsilon * (scores[c] - top)):
+            return NAMES[c]
+    return None
+
+
+def peeling_with_removal(x, rng, *, epsilon=1.0):
+    left = {g: sum(1 for v in x if g <= v < g + 1) for g in range(3)}
+    out = []
+    for _ in range(2):
+        noisy = {g: c + rng.gumbel(scale=2 / epsilon) for g, c in left.items()}
+        best = max(noisy, key=noisy.get)
+        out.append(best)
+        del left[best]
+    return out
+
+
 # Numbers that move, subsets ----------------------------------------------------------------------
 
 

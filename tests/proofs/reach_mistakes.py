@@ -384,6 +384,75 @@ def mean_with_less_noise(x, rng, *, epsilon=1.0):
     return sum(min(max(v, 0.0), 2.0) for v in x) / n + rng.laplace(scale=1 / (n * epsilon))
 
 
+def flips_that_are_counted(x, rng, *, epsilon=1.0):
+    c = _counts(x)
+    top, tries = max(c), 0
+    for i in rng.permutation(3):
+        tries += 1  # noqa: SIM113
+        if rng.random() < math.exp(epsilon * (c[i] - top)):
+            return int(i), tries
+    return 0, 0
+
+
+def flips_and_what_is_left(x, rng, *, epsilon=1.0):
+    c = _counts(x)
+    pool, top = [0, 1, 2], max(c)
+    while True:
+        k = pool.pop(int(rng.integers(len(pool))))
+        if rng.random() <= math.exp(epsilon * (c[k] - top)):
+            return k, sorted(pool)
+
+
+def flips_and_how_many_are_left(x, rng, *, epsilon=1.0):
+    c = _counts(x)
+    pool, top = [0, 1, 2], max(c)
+    while pool:
+        k = pool.pop(int(rng.integers(len(pool))))
+        if rng.random() <= math.exp(epsilon * (c[k] - top)):
+            return k, len(pool), sum(1 for _ in pool)
+    return None
+
+
+def flips_with_the_coin_told(x, rng, *, epsilon=1.0):
+    c = _counts(x)
+    top = max(c)
+    for i in rng.permutation(3):
+        u = rng.random()
+        if u < math.exp(epsilon * (c[i] - top)):
+            return int(i), u
+    return 0, 0.0
+
+
+def flips_against_another_top(x, rng, *, epsilon=1.0):
+    c = _counts(x)
+    top = max(c[:2])
+    for i in rng.permutation(3):
+        if rng.random() < math.exp(epsilon * (c[i] - top)):
+            return int(i)
+    return 0
+
+
+def flips_of_a_part(x, rng, *, epsilon=1.0):
+    """The pool is drawn from without its last entry."""
+    c = _counts(x)
+    pool, top = [0, 1, 2], max(c)
+    while len(pool) > 1:
+        k = pool.pop(int(rng.integers(len(pool) - 1)))
+        if rng.random() <= math.exp(epsilon * (c[k] - top)):
+            return k
+    return pool[0]
+
+
+def flips_that_are_kept(x, rng, *, epsilon=1.0):
+    c = _counts(x)
+    top, tried = max(c), []
+    for i in rng.permutation(3):
+        if rng.random() < math.exp(epsilon * (c[i] - top)):
+            return int(i), tried
+        tried.append(int(i))
+    return 0, tried
+
+
 def flips_in_a_fixed_order(x, rng, *, epsilon=1.0):
     """Permute-and-flip without the permutation."""
     c = _counts(x)

@@ -37,7 +37,8 @@ def bound(function, adjacency="add_remove_one", domain=NUMBERS, measure=None, le
         m.top_two, m.clamped_histogram, m.text_of_it, m.caught, m.raises_on_noise, m.isotonic,
         m.matrix_queries, m.exponential_mechanism, m.by_softmax, m.by_logsumexp, m.by_choices,
         m.gumbel_trick, m.noisy_max, m.exponential_noise_max, m.cumulative, m.quantile,
-        m.choose_then_count, m.peeling,
+        m.choose_then_count, m.peeling, m.permute_and_flip, m.permute_and_flip_by_popping,
+        m.peeling_with_removal,
     ],
     ids=lambda f: getattr(f, "__name__", "derived"),
 )  # fmt: skip

@@ -13,7 +13,11 @@ others: i is chosen if Xᵢ is at least max over j ≠ i of (uⱼ + Xⱼ) − u�
 over j ≠ i of (dⱼ − dᵢ). So the chance of i falls by at most that factor: the same bound. Ties have
 chance 0. The draws may be used for nothing else.
 
-In both, what all exponents share cancels, and may be left out.
+**Permute and flip.** Candidates in a random order, the first of which is chosen whose coin of
+chance exp(uᵢ − max u) shows heads: that is the race of u with exponential noise of scale 1 (Ding et
+al. 2021), of which nothing but the winner is told. It stands in a certificate as weights do.
+
+In all, what all exponents share cancels, and may be left out.
 """
 
 from __future__ import annotations

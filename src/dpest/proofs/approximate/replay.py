@@ -20,6 +20,7 @@ from dpest.proofs.approximate.recorder import Recorder
 from dpest.proofs.conformance import call
 from dpest.reading.contributions.control.public import chosen
 from dpest.reading.contributions.forms import Form, Raised
+from dpest.reading.contributions.functions.flips import CANDIDATE
 from dpest.reading.contributions.groups import Labelled
 from dpest.reading.contributions.ledger import ONCE
 from dpest.reading.contributions.machine import PICK
@@ -156,8 +157,8 @@ def _one(
             if not all(run.holds(t) for t in way.decided):
                 continue
             fitting += 1
-            run.finish()
             run.compare(way.output, output)
+            run.finish()
             for path, kind in run.types.items():
                 if seen.setdefault((place, path), kind) != kind:
                     raise _Different(
@@ -424,6 +425,8 @@ class _Run:
             if recipe.arguments[0] >= len(self.picks):
                 raise _Different("it draws less whole numbers")
             return self.picks[recipe.arguments[0]]
+        if recipe.function is CANDIDATE:
+            return self._winner(recipe.arguments[0])
         if recipe.function is chosen:  # the other one may not be there
             truth, first, second = recipe.arguments
             return self.native(first if self.native(truth) else second)
@@ -436,6 +439,23 @@ class _Run:
             raise
         except Exception as error:
             raise _Different(f"a step of it raises {type(error).__name__}: {error}") from None
+
+    def _winner(self, drawing: Any) -> Any:
+        """Which candidate's coin is the first to show heads."""
+        scores = [self.value(e) for e in drawing.exponents]
+        left = list(range(len(scores)))
+        for turn in range(len(scores)):
+            if drawing.permuted:
+                place = int(self.picks[drawing.pick][turn])
+            else:
+                place = left.pop(int(self.picks[drawing.pick + turn]) if len(left) > 1 else 0)
+            if drawing.uniform + turn >= len(self.all_uniforms):
+                break
+            coin = self.all_uniforms[drawing.uniform + turn]
+            if coin <= math.exp(scores[place] - max(scores)):
+                self.uniforms = self.uniforms[turn + 1 :]
+                return drawing.items[place]
+        raise _Different("it throws other coins")
 
     def _number(self, value: Any) -> float:
         try:

@@ -82,6 +82,8 @@ class Choices:
         if isinstance(value, Truth):
             return self.decide_truth(value)
         if isinstance(value, Seq):
+            if value.drained and not self.flipping:
+                raise Unread("whether candidates are left")
             if value.rows is not None or value.bag:
                 raise Unread("whether a list of the data is empty")
             return bool(value.items)
@@ -131,3 +133,4 @@ class Choices:
         return self.script.decide(truth)
 
     joining: int = 0
+    flipping: bool = False

@@ -39,6 +39,13 @@ from dpest.reading.contributions.control.objects import (
 from dpest.reading.contributions.control.public import Native, Publics, Recipe, item_of, method_of
 from dpest.reading.contributions.control.stack import Frame, Suspended, goes_over_rows, holds_data
 from dpest.reading.contributions.forms import NOISE, Form, Raised, Terms, Unread
+from dpest.reading.contributions.functions.flips import (
+    CANDIDATE,
+    Flip,
+    Permuted,
+    flip_of,
+    settle,
+)
 from dpest.reading.contributions.functions.purity import (
     is_known,
     is_library,
@@ -130,6 +137,8 @@ class Machine(Publics):
         self.outside: dict[int, tuple[Any, Any]] = {}
         self.namespaces: dict[int, dict[str, Any]] = {}
         self.joining = 0
+        self.drained: dict[int, tuple[Seq, tuple[Any, ...]]] = {}
+        self.flipping = False  # another turn of a loop over candidates is looked at
         self.trying = 0  # calls and instructions in progress whose exceptions are caught
         self.terms = Terms()
         self.script = script
@@ -253,6 +262,9 @@ class Machine(Publics):
     def take(self, frame: Frame, instruction: Instruction, value: Any) -> None:
         """A branch: both ways as one where they meet again, or one of them by the script."""
         plain = is_plain(value) or isinstance(value, (Seq, Map))
+        if isinstance(value, Flip):
+            settle(self, frame, value)
+            return
         if isinstance(value, Truth) and over_places(self, frame, instruction):
             return
         if isinstance(value, Truth) and by_coins(self, frame, value):
@@ -388,11 +400,21 @@ class Machine(Publics):
             map(self.is_public, given)
         )
 
-    def picked(self, kind: str, size: Any) -> PublicValue:
+    def picked(self, kind: str, *about: Any) -> PublicValue:
         """A public draw: a whole number, a place, an order."""
         self.settled_ways()
         self.picks += 1
-        return PublicValue(Recipe(PICK, (self.picks - 1, kind)), len(self.ledger.rows))
+        return PublicValue(Recipe(PICK, (self.picks - 1, kind, *about)), len(self.ledger.rows))
+
+    def place_of(self, place: Form) -> PublicValue | None:
+        """The candidate whose place among others a public number is."""
+        only = place.terms[0][0] if len(place.terms) == 1 and not place.constant else None
+        node = ("",) if only is None else self.terms.nodes[only]
+        recipe = self.recipes.get(node[1]) if node[0] == "pub" else None
+        if recipe is None or recipe.function is not _place_in or recipe.arguments[0] is not None:
+            return None
+        found = recipe.arguments[1]
+        return found if found.recipe is not None and found.recipe.function is CANDIDATE else None
 
     def items_of(self, value: PublicValue, count: int) -> Seq:
         """The values of something public whose length is known."""
@@ -408,7 +430,8 @@ class Machine(Publics):
     def special_comparison(self, op: str, difference: Form) -> Any:
         if self.in_pass or op not in ("<", "<=", ">", ">="):
             return None
-        return against_weights(self, op, difference)
+        found = flip_of(self, op, difference)
+        return against_weights(self, op, difference) if found is None else found
 
     def closure_of(self, function: types.FunctionType) -> Closure:
         self.namespaces[id(function.__globals__)] = function.__globals__
@@ -690,6 +713,8 @@ class Machine(Publics):
         if isinstance(value, KeyCounts):
             return value
         if isinstance(value, Seq):
+            if value.drained:
+                raise Unread("a loop over what is left of candidates")
             if value.rows is not None:
                 return RowsIterator(value.rows)
             if value.bag:
@@ -731,6 +756,10 @@ class Machine(Publics):
             iterator.place += 1
             if instruction.dst is not None:
                 frame.registers[instruction.dst] = value
+            frame.pc += 1
+        elif isinstance(iterator, Permuted):
+            if instruction.dst is not None:
+                frame.registers[instruction.dst] = iterator.candidate(self)
             frame.pc += 1
         elif isinstance(iterator, Suspended):
             more, value = self.advance(iterator)

@@ -96,6 +96,8 @@ def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if isinstance(value, Rows):
         return m.length_of(value)
     if isinstance(value, Seq):
+        if value.drained and not m.flipping:
+            raise Unread("how many candidates are left")
         return m.public() if value.bag else len(value.items)
     if isinstance(value, Map):
         if value.partial or value.growing:

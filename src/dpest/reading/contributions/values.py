@@ -181,6 +181,10 @@ class Key:
     """A key of such a counter."""
 
 
+class Drained:
+    """An entry of a list that candidates were drawn from: which are left, nobody may know."""
+
+
 @dataclass(eq=False)
 class Seq:
     """A list. `rows`: one value per record; `bag`: public values in a private order."""
@@ -189,6 +193,10 @@ class Seq:
     rows: Rows | None = None
     bag: bool = False
     shared: bool = False  # held by every record's turn of a loop: not to be changed
+
+    @property
+    def drained(self) -> bool:
+        return any(isinstance(v, Drained) for v in self.items)
 
 
 @dataclass(eq=False)

@@ -20,6 +20,7 @@ from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.objects import Partial
 from dpest.reading.contributions.control.public import method_of
 from dpest.reading.contributions.forms import NOISE, Form, Unread
+from dpest.reading.contributions.functions.flips import drawn_from
 from dpest.reading.contributions.functions.selections import largest
 from dpest.reading.contributions.table import FUNCTIONS, METHODS, entry
 from dpest.reading.contributions.values import (
@@ -419,6 +420,10 @@ FUNCTIONS[np.zeros_like], FUNCTIONS[np.ones_like] = _filled(0.0), _filled(1.0)
 
 
 def _list_method(m: Machine, owner: Seq, name: str, arguments: _Arguments, named: _Named) -> Any:
+    if name == "pop" and len(arguments) == 1 and m.record is None and m.key is None:
+        candidate = drawn_from(m, owner, arguments[0])
+        if candidate is not None:
+            return candidate
     if owner.rows is not None or owner.bag or m.record is not None or m.key is not None:
         raise Unread(f"the method `{name}` of a list")
     arguments = list(map(m.pinned_public, arguments)) if name in ("pop", "remove") else arguments

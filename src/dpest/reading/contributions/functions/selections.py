@@ -46,7 +46,7 @@ def choose(m: Machine, pool: Any, size: Any, again: Any, p: Any) -> Any:
         if size is not None:
             raise Unread("several choices at once whose chances depend on the data")
         return choose_by(m, pool, normalised(m, m.listed(p)))
-    found = m.picked("choice", None)
+    found = m.picked("choice")
     if size is not None:
         return m.publicly(lambda a, i: [_chosen(a, j) for j in i], _pool(pool), found)
     return m.publicly(_chosen, _pool(pool), found)
@@ -65,7 +65,7 @@ def choose_weighted(m: Machine, pool: Any, weights: Any) -> Any:
     if m.in_pass or not m.is_public(pool):
         raise Unread("a choice from a list that is not public")
     if m.is_public(weights):
-        return m.publicly(_chosen, _pool(pool), m.picked("choice", None))
+        return m.publicly(_chosen, _pool(pool), m.picked("choice"))
     return choose_by(m, pool, [weight_of(m, w) for w in m.listed(weights)])
 
 
@@ -74,7 +74,7 @@ def choose_by(m: Machine, pool: Any, weights: Sequence[Weight]) -> PublicValue:
     if len(weights) != count:
         raise Unread("as many chances as there are to choose from are needed")
     selected(m, weights)
-    found = m.publicly(_chosen, _pool(pool), m.picked("choice", None))
+    found = m.publicly(_chosen, _pool(pool), m.picked("choice"))
     return with_options(found, range(count) if is_number(pool) else m.listed(pool))
 
 
@@ -292,7 +292,7 @@ def sample(m: Machine, rows: Any, size: Any, again: Any, p: Any) -> Rows:
         raise Unread("a sample of the data with replacement, or with chances")
     if not is_number(length) or not is_number(size) or not 0 < size <= length:
         raise Unread("a sample of the data whose size, or the number of records, is not known")
-    m.picked("choice", None)
+    m.picked("choice")
     coin = (("subset", m.picks - 1), Fraction(int(size), int(length)))
     element: Any = Place()
     if isinstance(rows, Rows):

@@ -14,6 +14,7 @@ from dpest.noise import discrete_laplace, two_sided_geometric
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import Form, Unread
+from dpest.reading.contributions.functions.flips import Permuted
 from dpest.reading.contributions.functions.selections import choose, choose_weighted
 from dpest.reading.contributions.table import FUNCTIONS, entry, noise_like, uniform_draw
 from dpest.reading.contributions.values import Generator, Rows, Seq
@@ -140,7 +141,7 @@ def _pick(m: Machine, low: Any, high: Any, size: Any, endpoint: Any = False) -> 
     last = high - (0 if endpoint else 1)
     if size is None and low == last:
         return low
-    return m.picked("integers", size)
+    return m.picked("integers", low, last - low + 1) if size is None else m.picked("integers")
 
 
 def _randint(m: Machine, arguments: _Arguments, named: _Named) -> Any:
@@ -195,8 +196,8 @@ def _permutation(m: Machine, arguments: _Arguments, named: _Named) -> Any:
     (x,) = given(arguments, named, "x")
     if isinstance(x, Rows) or m.in_pass or not is_number(x):
         raise Unread("a permutation of the data, or of values that are not known")
-    order = m.picked("permutation", None)
-    return m.items_of(order, int(x))
+    order = m.picked("permutation")
+    return Permuted(int(x), m.picks - 1) if m.races else m.items_of(order, int(x))
 
 
 def _seeded(m: Machine, arguments: _Arguments, named: _Named) -> Any:
