@@ -25,6 +25,7 @@ from dpest.reading.contributions.groups import Labelled
 from dpest.reading.contributions.ledger import ONCE
 from dpest.reading.contributions.machine import PICK
 from dpest.reading.contributions.reading import Data, Way
+from dpest.reading.contributions.sheets import Sheet
 from dpest.reading.contributions.values import (
     Array,
     Combined,
@@ -475,6 +476,8 @@ class _Run:
                 raise _Different(f"it gives {actual!r}, not {value!r}")
             told = f"{self._chosen(expected, value)}{self._told(expected)}"
             self.types[f"{path}{told}"] = type(actual).__name__
+        elif isinstance(expected, Sheet):
+            self._compare_sheet(expected, actual, path)
         elif isinstance(expected, Labelled):
             self._compare_series(expected, actual, path)
         elif isinstance(expected, Array):
@@ -552,6 +555,13 @@ class _Run:
             inner = "".join(self._told(a) for a in recipe.arguments)
             self.told[id(recipe)] = f" {_kinds(self._prepared(recipe))}({inner})"
         return self.told[id(recipe)]
+
+    def _compare_sheet(self, expected: Sheet, actual: Any, path: str) -> None:
+        if list(getattr(actual, "columns", ())) != list(expected.columns):
+            raise _Different(f"it gives {actual!r}, not a DataFrame of {list(expected.columns)}")
+        for name, cells in expected.columns.items():
+            self._compare_series(Labelled(expected.labels, cells), actual[name], f"{path}[{name}]")
+        self.types[path] = f"{type(actual).__name__} by {actual.columns.dtype}"
 
     def _compare_series(self, expected: Labelled, actual: Any, path: str) -> None:
         labels = list(getattr(actual, "index", ()))

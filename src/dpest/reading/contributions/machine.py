@@ -359,10 +359,13 @@ class Machine(Publics):
         plain = all(map(is_plain, (*arguments, *named.values())))
         if self.on_public(function, arguments, named):
             return self.publicly(function, *arguments, **named)
-        if module_of(function) == "pandas" and not holds_data((*arguments, *named.values())):
-            return self.publicly(function, *arguments, **named)
         if known is not None:
-            found = known(self, arguments, named)
+            try:
+                found = known(self, arguments, named)
+            except Unread:
+                if module_of(function) != "pandas" or holds_data((*arguments, *named.values())):
+                    raise
+                found = self.publicly(function, *arguments, **named)
             if found is not NotImplemented:
                 return found
         if isinstance(function, types.FunctionType) and not is_library(function):

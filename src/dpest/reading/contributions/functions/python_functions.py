@@ -284,12 +284,6 @@ def _silence(m: Machine, arguments: _Arguments, named: _Named) -> Any:
     return Silence()
 
 
-@entry(np.nansum)
-def _nansum(m: Machine, arguments: _Arguments, named: _Named) -> Any:
-    (value,) = given(arguments, named, "a")
-    return m.call(np.sum, [value], {})  # the domain has no NaN, or the sum refuses it
-
-
 # Where the largest is ----------------------------------------------------------------------------
 
 
