@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 
 import dpest
@@ -107,6 +108,19 @@ def test_replacing_costs_more():
     assert float(bound(m.exponential_mechanism, "replace_one").bound) == 2.0
     assert float(bound(m.noisy_max, "replace_one").bound) == 2.0
     assert float(bound(m.quantile, "replace_one").bound) == 2.0
+
+
+def test_weights_that_may_overflow():
+    """Proved under an assumption that is told, or refused where the domain shows that they do."""
+    assert any("overflow" in a for a in bound(m.by_choices).certificate["assumptions"])
+    assert not bound(m.exponential_mechanism).certificate["assumptions"]
+
+    def plain(x, rng):
+        w = np.exp(np.array(x) / 2)
+        return int(rng.choice(len(x), p=w / w.sum()))
+
+    with pytest.raises(DpestError):
+        bound(plain, "linf", dpest.reals(3, 0, 2000), length=3)
 
 
 # Mistakes ----------------------------------------------------------------------------------------

@@ -81,6 +81,8 @@ def contributions(question: Question) -> Found:
             first = first or reason
             continue
         special = replay(question.mechanism, found, data, _constants(question))
+        supposed = (a for way in found for a in way.ledger.assumptions)
+        special = tuple(dict.fromkeys((*special, *supposed)))
         notes = tuple(dict.fromkeys((*(n for w in found for n in w.ledger.notes), *special)))
         took = time.perf_counter() - started
         return Found(question, data, found, Account(ledger), model, notes, special, took)

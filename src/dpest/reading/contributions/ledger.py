@@ -94,6 +94,7 @@ class Ledger:
     rows: list[Row] = field(default_factory=list)
     gates: list[Gate] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    assumptions: list[str] = field(default_factory=list)
 
 
 class Recording(Arithmetic):

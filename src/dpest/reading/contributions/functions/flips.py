@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dpest.reading.contributions.arithmetic import is_plain, unshared
 from dpest.reading.contributions.control.public import Recipe
 from dpest.reading.contributions.forms import Form, Unread
-from dpest.reading.contributions.functions.selections import selected, with_options
+from dpest.reading.contributions.functions.selections import chosen_by, with_options
 from dpest.reading.contributions.loops import Snapshot, same_value
 from dpest.reading.contributions.values import Drained, Object, PublicValue, Seq
 
@@ -154,7 +154,7 @@ def settle(m: Machine, frame: Frame, flip: Flip) -> None:
         m.uniforms, m.picks = before
     if not alike or not same or turn != (1, 0 if flip.drawing.permuted else 1):
         raise Unread("a candidate that is not chosen leaves something behind")
-    selected(m, [(e, Fraction(1)) for e in flip.exponents])
+    chosen_by(m, flip.exponents)
     m.cumulative[flip.uniform, Form((), Fraction(0))] = []  # the number itself is never told
     flip.drawing.uniform = m.terms.nodes[flip.uniform][1]
     flip.drawing.exponents = flip.exponents

@@ -29,6 +29,8 @@ from dpest.reading.contributions.values import (
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import Machine
 
+OVERFLOW = "no weight of a choice overflows: its exponent stays below 700"
+_LARGEST = 700
 Weight = tuple[Form, Fraction]
 """An exponent, and the number that its exponential is multiplied by."""
 
@@ -81,7 +83,39 @@ def choose_by(m: Machine, pool: Any, weights: Sequence[Weight]) -> PublicValue:
 def selected(m: Machine, weights: Sequence[Weight]) -> None:
     """The choice, as a step that is visible from here on."""
     m.settled_ways()
-    m.ledger.rows.append(Row(Form((), Fraction(0)), without_common([e for e, _ in weights])))
+    _need_finite(m, [e for e, _ in weights])
+    chosen_by(m, [e for e, _ in weights])
+
+
+def chosen_by(m: Machine, exponents: Sequence[Form]) -> None:
+    m.settled_ways()
+    m.ledger.rows.append(Row(Form((), Fraction(0)), without_common(exponents)))
+
+
+def _need_finite(m: Machine, exponents: Sequence[Form]) -> None:
+    """e^710 is no double: scores that may be so large must have their largest subtracted."""
+    if any(m.terms.nodes[s][0] in ("max", "log") for s in _shared(exponents)):
+        return
+    for exponent in exponents:
+        most: Fraction | None = exponent.constant
+        for symbol, c in exponent.terms:
+            node = m.terms.nodes[symbol]
+            low, high, _ = m.fields[node[2]] if node[0] == "field" else (None, None, False)
+            end = high if c > 0 else low
+            most = None if most is None or end is None else most + c * end
+        if most is None:
+            if OVERFLOW not in m.ledger.assumptions:
+                m.ledger.assumptions.append(OVERFLOW)
+        elif most > _LARGEST:
+            raise Unread("weights that may overflow: subtract the largest score first")
+
+
+def _shared(exponents: Sequence[Form]) -> set[int]:
+    """The symbols that all have with the same slope."""
+    shared = set(exponents[0].terms)
+    for one in exponents[1:]:
+        shared &= set(one.terms)
+    return {s for s, _ in shared}
 
 
 def without_common(exponents: Sequence[Form]) -> tuple[Form, ...]:
