@@ -116,6 +116,8 @@ def _overflows(question: Question) -> str | None:
 
 def _wanting(question: Question, proof: Proof) -> bool:
     """Whether another proof may say more: there is no bound, or it doesn't give a claim of ρ."""
+    if proof.status == "refuted":
+        return False
     if proof.bound is None:
         return proof.exponential is None
     if proof.measure.kind != "zcdp" or question.claim is None:
