@@ -749,7 +749,7 @@ def _cumsum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 def noise_like(m: Machine, family: str, loc: Any, scale: Any, size: Any) -> Any:
     if m.record is not None and m.key is None:
         raise Unread("noise for every record")
-    loc, scale = _array(m, loc), _array(m, scale)
+    loc, scale = _array(m, loc), _array(m, m.pinned_public(scale))
     if not m.is_public(scale):
         raise Unread("a scale of noise that is not known")
     if isinstance(loc, Rows) or m.is_length(size):

@@ -7,10 +7,11 @@ So a program that tidies up many noisy numbers by `if` stays one way.
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpest.reading.code.instructions import Code
-from dpest.reading.contributions.arithmetic import is_number
+from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.control.public import chosen
 from dpest.reading.contributions.forms import Form, Raised, Unread
 from dpest.reading.contributions.loops import Left, Snapshot, same_value
@@ -106,6 +107,9 @@ def _merged(
             found[place] = Left()
         elif m.is_public(a) and m.is_public(b):
             value = m.publicly(chosen, truth, a, b)
+            if is_plain(a) and is_plain(b):  # one of two that are known
+                found[place] = replace(value, options=(a, b))
+                continue
             numeric = all(is_number(v) or isinstance(v, Form) for v in (a, b))
             found[place] = m.number_of(value) if numeric else value
         else:
