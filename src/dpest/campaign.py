@@ -159,7 +159,7 @@ class Campaign:
                         return self.verdict()
                 if not self.claim_proved():
                     self.prove((ANY,))
-                if not self.evidence and self.question.measure == Measure():
+                if self.question.measure == Measure() and self.verdict().upper is None:
                     self.prove_by_contributions()
             if exact and proof and not self.settled() and self.question.length >= LONG:
                 self.trust_every_length()
@@ -407,7 +407,7 @@ class Campaign:
     def prove_by_contributions(self) -> None:
         """A bound by what one record adds to sums, for every length where there is one."""
         question = self.question
-        if question.mechanism.black_box:
+        if question.mechanism.takes_size:
             return
         from dpest.proofs.approximate.proving import prove_contributions
         from dpest.proofs.question import asked
