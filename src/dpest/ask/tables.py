@@ -227,17 +227,27 @@ def records(
     length: Length = ANY,
     low: float = -math.inf,
     high: float = math.inf,
-    fields: Mapping[str, tuple[float, float]] | None = None,
+    fields: Mapping[str, Any] | None = None,
     box: tuple[float, float] = (-10.0, 10.0),
     values: Sequence[Any] | None = None,
 ) -> Domain:
-    """Datasets of numbers in [low, high], of dicts with bounded fields, or of the given values."""
+    """Datasets of numbers in [low, high], of dicts with bounded fields, or of the given values.
+
+    A field is a pair of bounds; other things that a column of a `table` may be serve, too.
+    """
     if values is not None:
         if not values:
             raise InputError("records of no value at all: give at least one")
         return Table(length, (Column("", values=tuple(values)),), form="list", nameless=True)
-    table = tuple((name, float(a), float(b)) for name, (a, b) in (fields or {}).items())
-    return Records(length, float(low), float(high), table, (float(box[0]), float(box[1])))
+    if fields and not all(map(_is_pair, fields.values())):
+        return table(length, **fields)
+    bounds = tuple((name, float(a), float(b)) for name, (a, b) in (fields or {}).items())
+    return Records(length, float(low), float(high), bounds, (float(box[0]), float(box[1])))
+
+
+def _is_pair(bounds: Any) -> bool:
+    numbers = isinstance(bounds, (tuple, list)) and all(isinstance(v, (int, float)) for v in bounds)
+    return numbers and len(bounds) == 2
 
 
 def table(
