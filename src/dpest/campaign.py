@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from dpest import attacking, measures
@@ -231,13 +232,16 @@ class Campaign:
             self._suspect_state()
         self._look_closely(found.types)
 
-    def _suspect_state(self) -> None:
-        """Code that changes what outlives a call, though no call so far did."""
+    def _guard(self) -> ModuleType:
         from dpest.reading import guard
 
+        return guard
+
+    def _suspect_state(self) -> None:
+        """Code that changes what outlives a call, though no call so far did."""
         if self.question.mechanism.black_box:
             return
-        suspect = guard.keeps_state(self.question.mechanism)
+        suspect = self._guard().keeps_state(self.question.mechanism)
         if suspect is not None:
             self.notes.append(
                 f"{suspect.where}: {suspect.operation}; no call that was tried did so, and runs "
@@ -246,8 +250,7 @@ class Campaign:
 
     def _look_closely(self, types: tuple[str, str] | None) -> None:
         """Whether runs must be made one by one, as plain calls."""
-        from dpest.reading import guard
-
+        guard = self._guard()
         mechanism, why = self.question.mechanism, ""
         if types is not None:
             self.notes.append(

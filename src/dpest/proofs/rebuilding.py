@@ -22,7 +22,8 @@ from typing import Any
 from dpest.ask.adjacency import Adjacency, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism, mechanism
 from dpest.ask.domains import ANY, Domain, finite, integers, reals
-from dpest.ask.tables import records, table
+from dpest.ask.people import table
+from dpest.ask.tables import records
 from dpest.errors import DpestError, RefusedError
 from dpest.proofs.approximate.proving import contributions, written
 from dpest.proofs.literals import read_literals

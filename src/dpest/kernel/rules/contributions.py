@@ -179,12 +179,13 @@ def _columns(fields: Fields) -> Columns:
         low = extended(column.take("low"), "columns.low")
         high = extended(column.take("high"), "columns.high")
         is_whole = column.truth("whole")
-        values = column.texts("values") if column.has("values") else ()
+        listed_values = column.has("values")
+        values = column.texts("values") if listed_values else ()
         if column.has("of_person"):  # a number that all rows of a person decide
             need(column.truth("of_person"), "columns.of_person: it is, or it is not said")
         column.done()
         need(name not in found and low <= high, f"columns: {name[:40]!r}")
-        if values:  # its number is the place among them
+        if listed_values:  # its number is the place among them
             places = is_whole and (low, high) == (0, len(values) - 1)
             need(places, f"columns: {name[:40]!r}: not the places of its values")
         found[name] = Column(_end(low), _end(high), is_whole, values)
