@@ -7,7 +7,7 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -36,9 +36,11 @@ from dpest.reading.contributions.values import (
     Truth,
 )
 from dpest.reading.scripted import Stage, on_stage
+from dpest.running.landmarks import places
 
 TRIALS = 30
 _MOST_RECORDS = 64
+_MOST_MARKS = 48
 _ADVICE = (
     "A mechanism must depend on its input, its parameters and `rng` alone, and treat numbers alike "
     "whatever their type"
@@ -60,6 +62,8 @@ def replay(
         for trial in range(max(TRIALS, len(lengths))):
             length = lengths[trial % len(lengths)]
             records = _records(data, length, source, constants, trial)
+            _one(mechanism, ways, data, records, trial, seen, stage, rng)
+        for trial, records in enumerate(_special(data, ways, source, constants)):
             _one(mechanism, ways, data, records, trial, seen, stage, rng)
         if data.length is None and not data.replace:
             try:
@@ -86,6 +90,54 @@ def _records(
             row = {c.name: _value(c, source, constants, trial) for c in data.columns}
             found.append(row if data.user is None else {data.user: person, **row})
     return found
+
+
+def _special(
+    data: Data, ways: Sequence[Way], source: random.Random, constants: Sequence[float]
+) -> Iterator[list[dict[Any, Any]]]:
+    """Data whose records all lie in one case of the code, and those with one such record alone.
+
+    Random records hardly ever fall between 0.61 and 0.611; a filter that leaves nothing, or one
+    record that changes what an array is, shows at such places only.
+    """
+    numbers = [*constants, *_thresholds(ways)]
+    lengths = (1, 3, 7) if data.length is None else (data.length,)
+    for column in data.columns:
+        for value in _marks(column, numbers)[:_MOST_MARKS]:
+            for length in lengths:
+                alike = _records(data, length, source, constants, 0)
+                for row in alike:
+                    row[column.name] = value
+                yield alike
+                alone = _records(data, length, source, constants, 0)
+                alone[-1][column.name] = value
+                yield alone
+
+
+def _marks(column: Any, numbers: Sequence[float]) -> list[Any]:
+    """One value of a column for each case that the numbers tell apart."""
+    if column.values is not None:
+        return list(column.values)
+    low = -math.inf if column.low is None else float(column.low)
+    high = math.inf if column.high is None else float(column.high)
+    found = places(numbers, low, high)
+    if column.whole:
+        near = {round(v) + d for v in found for d in (-1, 0, 1)}
+        return sorted(v for v in near if low <= v <= high)
+    return found
+
+
+def _thresholds(ways: Sequence[Way]) -> list[float]:
+    """The numbers at which what one field is decides about a record."""
+    found = set()
+    for way in ways:
+        for one in way.ledger.passes:
+            for conditions, _ in one.cases:
+                for truth in conditions:
+                    form = getattr(truth, "form", None)
+                    if form is not None and len(form.terms) == 1:
+                        found.add(float(-form.constant / form.terms[0][1]))
+    return sorted(found)
 
 
 def _value(column: Any, source: random.Random, constants: Sequence[float], trial: int) -> Any:

@@ -37,7 +37,8 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
-_NUMBERS = (bool, int, float, np.integer, np.floating, np.bool_)
+# Others wrap or round: what they do is not what numbers do.
+_NUMBERS = (bool, int, float, np.int64, np.float64, np.bool_)
 _DTYPES = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
 
 

@@ -518,20 +518,25 @@ class Loops(Recording):
                 changed = self._body(frame, instruction, element, start)
             except Raised:
                 raise Unread("an exception for some of the keys of the data") from None
+            # Of every way: what it made visible and drew, not of the last one alone.
+            if len(self.ledger.noises) != first_noise + 1 or len(self.key_rows) != 1:
+                raise Unread("a loop over the keys of the data that shows more than a noisy count")
+            seen.append(self.key_rows[0])
             return changed, dict(self.appended or {}), dict(self.puts)
 
+        seen: list[tuple[Form, Form]] = []
         try:
             found = list(ways(one))
         finally:
             self.record, self.key, self.appended = None, None, None
             start.restore()
+        if any(row != seen[0] for row in seen):
+            raise Unread("a loop over the keys of the data that shows one count or another")
         self._gate(frame, start, found, first_noise)
         self.puts = None
         frame.pc = instruction.jumps[0]
 
     def _gate(self, frame: Frame, start: Snapshot, found: list[Any], first: int) -> None:
-        if len(self.ledger.noises) != first + 1 or len(self.key_rows) != 1:
-            raise Unread("a loop over the keys of the data without noise for each")
         if len(found) != 2:
             raise Unread("a loop over the keys of the data that decides more than a threshold")
         ((noisy, shown),) = self.key_rows
