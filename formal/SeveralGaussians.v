@@ -54,6 +54,12 @@ Proof.
   transitivity (N i (fun _ => c)); [|apply (R_const _ _ _ (L i)); auto].
   f_equal. apply functional_extensionality; auto.
 Qed.
+Lemma renyi_scal ns c f : 0 <= c -> bounded f -> forall h, iterated N ns (fun k => c * f k) h = c * iterated N ns f h.
+Proof.
+  intros C F. induction ns as [|i ns IH]; simpl; auto. intros h. unfold integrate.
+  rewrite <- (R_scal _ _ _ (L i)) by (auto; apply (slice i); auto using renyi_bounded).
+  f_equal. apply functional_extensionality; auto.
+Qed.
 Lemma renyi_iterated ns alpha s f : 1 < alpha -> (forall i, ok i (s i)) -> bounded f -> forall h,
   power (iterated N ns f h) (dual alpha) <=
   exp (alpha * (u * squares rate ns s)) * iterated N ns (fun k => power (f (minus k s)) (dual alpha)) (plus h s).

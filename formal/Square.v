@@ -135,6 +135,16 @@ Proof.
       (fun i => gaussian_renyi_noise _ (RP i)) (fun _ s => s = 0) (fun i => gaussian_noise _ (RP i) _)) as [A B C].
     split; auto.
 Qed.
+Lemma gaussian_scal u : 0 < u -> forall c, 0 <= c -> forall f, bounded f ->
+  draw_gaussian K u (g_draws K) (fun h => c * f h) = c * draw_gaussian K u (g_draws K) f.
+Proof.
+  intros U c C f F. assert (RP : forall i, 0 < u * Q2R (grate K i)) by (intros; apply Rmult_lt_0_compat; auto using grate_pos).
+  unfold draw_gaussian, gaussian_law. destruct (g_discrete K).
+  - apply (renyi_scal u (grate K) (fun _ s => exists z, s = IZR z) (fun i => sum (gaussian_weight (u * Q2R (grate K i))))); auto.
+    intros i. apply discrete_gaussian_noise; auto.
+  - apply (joint_scal u (grate K) (fun _ s => s = 0) (fun i => expect (gaussian_density (u * Q2R (grate K i))))); auto.
+    intros i. apply gaussian_noise; auto.
+Qed.
 Lemma reach_ok F a d : NoDup (map fst F) -> in_box F d -> Rabs (aff_at a d) <= Q2R (reach F a).
 Proof.
   intros ND B. pose proof (least_ok F a d ND B) as L1. pose proof (least_ok F (aff_scal (-1) a) d ND B) as L2. rewrite neg_ok in L2.
