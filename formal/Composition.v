@@ -166,3 +166,55 @@ Proof.
   - intros k f K F. apply (E_scal _ _ _ _ L _ k (fun h => f (greatest (fun j => Q2R c * nth j a 0 + Q2R b * h j) (length a)))); auto.
     apply (bounded_comp f (fun h => greatest (fun j => Q2R c * nth j a 0 + Q2R b * h j) (length a))); auto.
 Qed.
+(** Loops. *)
+Section LoopOutcomes.
+Variables (u : R) (rt : nat -> Q) (al : vec -> Prop) (E : list nat -> (vec -> R) -> R).
+Hypothesis L : laws u rt al E.
+Variable prog : program.
+Lemma sem_between fuel : forall n v qs f M, (forall o, 0 <= f o <= M) -> 0 <= sem E prog fuel n v qs f <= M.
+Proof.
+  induction fuel as [|fuel IH]; intros n v qs f M B; simpl; [pose proof (B []); lra|].
+  assert (M0 : 0 <= 0 <= M) by (pose proof (B []); lra).
+  assert (GO : forall g q qs', 0 <= E (draws g) (fun h => let e := mkenv q h v in pick (branches g) e (fun l =>
+    sem E prog fuel (to l) (after l e) qs' (fun o => f (map (emit e) (outs l) ++ o)))) <= M).
+  { intros g q qs'. apply (E_range _ _ _ _ L). intros h. apply pick_range; [|lra]. intros l. apply IH. intros; apply B. }
+  destruct (nth n prog Halt) as [|rd si]; auto. destruct rd, qs; auto; destruct si; auto.
+Qed.
+Lemma sem_step_bounded fuel g q v qs (f : list out -> R) : bounded f -> bounded (fun h => let e := mkenv q h v in
+  pick (branches g) e (fun l => sem E prog fuel (to l) (after l e) qs (fun o => f (map (emit e) (outs l) ++ o)))).
+Proof.
+  intros [M B]. exists M. intros h. apply pick_range; [|pose proof (B []); lra]. intros l. apply sem_between. intros; apply B.
+Qed.
+Lemma sem_le fuel : forall n v qs f g, bounded f -> bounded g -> (forall o, f o <= g o) -> sem E prog fuel n v qs f <= sem E prog fuel n v qs g.
+Proof.
+  induction fuel as [|fuel IH]; intros n v qs f g F G I; simpl; [lra|].
+  assert (GO : forall gr q qs', E (draws gr) (fun h => let e := mkenv q h v in pick (branches gr) e (fun l =>
+      sem E prog fuel (to l) (after l e) qs' (fun o => f (map (emit e) (outs l) ++ o)))) <=
+    E (draws gr) (fun h => let e := mkenv q h v in pick (branches gr) e (fun l =>
+      sem E prog fuel (to l) (after l e) qs' (fun o => g (map (emit e) (outs l) ++ o))))).
+  { intros gr q qs'. apply (E_le _ _ _ _ L); auto using sem_step_bounded. intros h. apply pick_le. intros l. apply IH; auto.
+    - apply (bounded_comp f (fun o => map (emit (mkenv q h v)) (outs l) ++ o)); auto.
+    - apply (bounded_comp g (fun o => map (emit (mkenv q h v)) (outs l) ++ o)); auto. }
+  destruct (nth n prog Halt) as [|rd si]; auto. destruct rd, qs; auto; destruct si; auto; lra.
+Qed.
+Lemma sem_scal fuel : forall n v qs c f, 0 <= c -> bounded f -> sem E prog fuel n v qs (fun o => c * f o) = c * sem E prog fuel n v qs f.
+Proof.
+  induction fuel as [|fuel IH]; intros n v qs c f C F; simpl; [lra|].
+  assert (GO : forall gr q qs', E (draws gr) (fun h => let e := mkenv q h v in pick (branches gr) e (fun l =>
+      sem E prog fuel (to l) (after l e) qs' (fun o => c * f (map (emit e) (outs l) ++ o)))) =
+    c * E (draws gr) (fun h => let e := mkenv q h v in pick (branches gr) e (fun l =>
+      sem E prog fuel (to l) (after l e) qs' (fun o => f (map (emit e) (outs l) ++ o))))).
+  { intros gr q qs'. rewrite <- (E_scal _ _ _ _ L) by (auto using sem_step_bounded). f_equal. apply functional_extensionality. intros h. cbv zeta.
+    rewrite <- pick_scal. f_equal. apply functional_extensionality. intros l. apply (IH _ _ _ c (fun o => f (map (emit (mkenv q h v)) (outs l) ++ o))); auto.
+    apply (bounded_comp f (fun o => map (emit (mkenv q h v)) (outs l) ++ o)); auto. }
+  destruct (nth n prog Halt) as [|rd si]; auto. destruct rd, qs; auto; destruct si; auto; lra.
+Qed.
+End LoopOutcomes.
+Theorem loop_outcomes T prog ranks top : proper_table T = true -> check_total prog ranks top = true ->
+  forall u, 0 < u -> forall a, outcomes (run_loop T prog ranks top u a).
+Proof.
+  intros P OK u U a. pose proof (draw_laws T u P U) as L. split.
+  - intros c C. exact (loop_mass T prog ranks top P OK u U a c C).
+  - intros f g F G I. eapply sem_le; eauto.
+  - intros c f C F. eapply sem_scal; eauto.
+Qed.

@@ -252,3 +252,6 @@ Proof.
   apply functional_extensionality. intros h. apply (pick_complete (g_branches K) _ _ (fun x => x = c)); auto.
 Qed.
 End Correct.
+Lemma concentrated_or {A O} (n1 n2 : A -> A -> Prop) rho (M : A -> (O -> R) -> R) :
+  zero_concentrated n1 rho M -> zero_concentrated n2 rho M -> zero_concentrated (fun a b => n1 a b \/ n2 a b) rho M.
+Proof. intros P Q a b [N|N]; auto. Qed.

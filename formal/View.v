@@ -126,6 +126,19 @@ Proof.
   apply l1_spanned; auto; try (intros INT; unfold data_whole in *; congruence).
   rewrite <- Q2R_0. apply Qlt_Rlt, Qnot_le_lt. intros Y. apply Qle_bool_iff in Y. congruence.
 Qed.
+(** Nothing is clipped: the view is the list itself. *)
+Theorem entries_view K n near : covered_by K (of_length n K near) ->
+  view_covered K (map Entry (seq 0 n)) (of_length n K (fun a b => length a = length b /\ near a b)).
+Proof.
+  intros C a b (LEN & (LB & N) & A & B). destruct (C a b (conj LEN (conj N (conj A B)))) as (g & faces & NG & SP).
+  exists g, faces. split; auto.
+  assert (V : forall c, length c = n -> viewed (map Entry (seq 0 n)) (fields c) = fields c).
+  { intros c L. apply vec_ext. intros k. unfold viewed. destruct (Nat.lt_ge_cases k n) as [I|I].
+    - rewrite (map_nth_error Entry k (seq 0 n) (d := k)); auto. rewrite (nth_error_nth' _ O) by (rewrite seq_length; auto). rewrite seq_nth; auto.
+    - replace (nth_error (map Entry (seq 0 n)) k) with (@None view); [unfold fields; rewrite nth_overflow; auto; lia|].
+      symmetry. apply nth_error_None. rewrite map_length, seq_length. auto. }
+  rewrite !V by congruence. auto.
+Qed.
 (** One entry is replaced, by anything or within a radius. *)
 Definition one_entry (r : option R) (a b : list R) := length a = length b /\ exists j, (j < length a)%nat /\
   (forall i, i <> j -> nth i a 0 = nth i b 0) /\ match r with Some r => Rabs (nth j b 0 - nth j a 0) <= r | None => True end.
