@@ -2,7 +2,8 @@
 
     This is what is extracted to OCaml (see [checker/]); [accepts_private] says what its yes means. *)
 From Coq Require Import Reals Lra Lia List QArith Qreals Bool FunctionalExtensionality.
-From DP Require Import Noise Privacy Program NoiseTable Loop LoopChecker Draw Cells Adjacency Total Selection Certificate.
+From DP Require Import Noise Privacy Program NoiseTable Loop LoopChecker Draw Cells Adjacency Total Selection Certificate Sums
+  FiniteTable.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -157,3 +158,27 @@ Proof.
   - apply selection_mass_one; auto. unfold check_selection in CK. apply andb_true_iff in CK. destruct CK as [_ CK].
     exact (cells_table _ _ CK).
 Qed.
+
+(** ** Sums over records, and tables *)
+(** The moves of a sum are what the contributions of one record may change by. *)
+Definition accepts_sums (endless : bool) (C : cert) (start : nat) (eps : Q) : bool :=
+  c_one C && one_program [(C, start)] endless eps.
+Theorem sums_accepted endless C start eps : accepts_sums endless C start eps = true -> forall ranks top u, 0 < u ->
+  private (one_changed (hull C)) (u * Q2R eps) (run_sums (c_noises C) (c_prog C) ranks top u).
+Proof.
+  unfold accepts_sums, one_program. rewrite andb_true_iff. intros [ONE P] ranks top u U. simpl in P.
+  rewrite !andb_true_iff in P. destruct P as [[[CK _] _] _]. apply (sums_private C start eps); auto.
+Qed.
+(** Chances in units of exp (- eps / D), or numbers: then [factor] bounds e^eps. *)
+Definition accepts_table (inputs : list (list table)) (near : nat -> nat -> bool) (power : nat) : bool :=
+  check_finite (Finite inputs near (fun _ _ => [1%Q]) power 1).
+Theorem table_accepted inputs near power D : accepts_table inputs near power = true -> forall u, 0 < u ->
+  let C := Finite inputs near (fun _ _ => [1%Q]) power 1 in let run := run_table C (exp (- (u / IZR (Zpos D)))) in
+  private (near_inputs C) (u * Q2R (Z.of_nat power # D)) run /\ mass_one run.
+Proof. intros OK u U C run. apply (finite_private C D OK eq_refl u U). Qed.
+Definition accepts_numbers (inputs : list (list table)) (near : nat -> nat -> bool) (factor : Q) : bool :=
+  check_finite (Finite inputs near (worst_ratios inputs) 0 factor) && negb (Qle_bool factor 0).
+Theorem numbers_accepted inputs near factor : accepts_numbers inputs near factor = true ->
+  let C := Finite inputs near (worst_ratios inputs) 0 factor in
+  private (near_inputs C) (ln (Q2R factor)) (run_table C 1) /\ mass_one (run_table C 1).
+Proof. unfold accepts_numbers. rewrite andb_true_iff. intros [OK P]. apply (finite_private_number _ OK). simpl. auto. Qed.
