@@ -3,7 +3,7 @@
     This is what is extracted to OCaml (see [checker/]); [accepts_private] says what its yes means. *)
 From Coq Require Import Reals Lra Lia List QArith Qreals Bool FunctionalExtensionality.
 From DP Require Import Noise Privacy Program NoiseTable Loop LoopChecker Draw Cells Adjacency Total Selection Certificate Sums
-  FiniteTable.
+  FiniteTable ZeroConcentrated Square.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -182,3 +182,30 @@ Theorem numbers_accepted inputs near factor : accepts_numbers inputs near factor
   let C := Finite inputs near (worst_ratios inputs) 0 factor in
   private (near_inputs C) (ln (Q2R factor)) (run_table C 1) /\ mass_one (run_table C 1).
 Proof. unfold accepts_numbers. rewrite andb_true_iff. intros [OK P]. apply (finite_private_number _ OK). simpl. auto. Qed.
+
+(** ** Gaussian noise: a bound on rho *)
+Definition accepts_square (A : adjacency) (n : nat) (K : square) (rho : Q) : bool :=
+  check_square K rho && well_formed (g_branches K) && complete (g_branches K) && components_eqb (components_of A n) (g_components K) &&
+  match A with L1 r | ReplaceOne r => negb (Qle_bool r 0) && (negb (g_discrete K) || Qeq_bool r 1) | _ => true end.
+Theorem square_accepted A n K rho : accepts_square A n K rho = true -> forall u, 0 < u ->
+  zero_concentrated (of_length n (frame K) (near A)) (u * Q2R rho) (run_square K u) /\ mass_one (run_square K u).
+Proof.
+  unfold accepts_square. rewrite !andb_true_iff. intros [[[[CK _] CO] CE] EX] u U. split; [|eapply square_mass; eauto].
+  apply (square_sound K rho); auto. intros a b (LEN & N & WA & WB).
+  assert (GO : forall g f, nth_error (components_of A n) g = Some f -> spanned (frame K) f (minus (fields b) (fields a)) ->
+    exists g faces, nth_error (k_components (frame K)) g = Some faces /\ spanned (frame K) faces (minus (fields b) (fields a))).
+  { intros g f NG SP. destruct (components_ok _ _ g f CE NG) as (f' & NG' & BE). exists g, f'. split; auto.
+    eapply spanned_boxes; eauto. }
+  assert (L : forall r, (negb (Qle_bool r 0) = true /\ (negb (g_discrete K) || Qeq_bool r 1) = true) -> l1 (Q2R r) a b ->
+    spanned (frame K) (corners r n) (minus (fields b) (fields a))).
+  { intros r [P I] X. rewrite <- LEN. apply l1_spanned; auto.
+    - rewrite <- Q2R_0. apply Qlt_Rlt, Qnot_le_lt. intros Y. apply Qle_bool_iff in Y. rewrite Y in P. discriminate.
+    - intros INT. rewrite frame_integral in INT. rewrite INT in I. simpl in I. apply qeq_ok in I. rewrite I. apply Q2R_1. }
+  destruct A as [r|r|r|r]; simpl in N.
+  - apply (GO 0%nat [cube (- r) r n] eq_refl). apply (linf_spanned (frame K) r); auto. rewrite LEN. left; auto.
+  - destruct N as [N|N].
+    + apply (GO 0%nat [cube 0 r n] eq_refl). apply (between_spanned (frame K) 0 r); auto. rewrite LEN. left; auto.
+    + apply (GO 1%nat [cube (- r) 0 n] eq_refl). apply (between_spanned (frame K) (- r) 0); auto. rewrite LEN. left; auto.
+  - apply (GO 0%nat (corners r n) eq_refl). apply andb_true_iff in EX. auto.
+  - apply (GO 0%nat (corners r n) eq_refl). apply andb_true_iff in EX. apply L; auto. apply replace_l1; auto.
+Qed.

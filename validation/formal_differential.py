@@ -227,6 +227,21 @@ def table_parts(c: Certificate, rnd: random.Random) -> list[Callable[[], bool]]:
     return [one, widen, widen, shift_mass, shift_mass, swap, power, power, radius, drop_input]
 
 
+def square_parts(c: Certificate, rnd: random.Random) -> list[Callable[[], bool]]:
+    leaf, node = rnd.choice(c["leaves"]), rnd.choice(c["nodes"])
+    edges = [edge for n in c["nodes"] for edge in n["in"]]
+
+    def drop_shift() -> bool:
+        return c["common"].pop(rnd.choice(sorted(c["noises"])), None) is not None
+
+    return [
+        lambda: change(c["common"], rnd),
+        drop_shift,
+        lambda: change(leaf["real"], rnd),
+        lambda: bool(node["in"]) and change_question(edges, node["in"][0]["if"], rnd),
+    ]
+
+
 def mutate(c: Certificate, rnd: random.Random) -> None:
     kinds: dict[str, Callable[[Certificate, random.Random], list[Callable[[], bool]]]]
     kinds = {
@@ -234,6 +249,7 @@ def mutate(c: Certificate, rnd: random.Random) -> None:
         "cells": cell_parts,
         "selection": selection_parts,
         "sums": sum_parts,
+        "square": square_parts,
         "finite": table_parts,
     }
     kind = kind_of(c)

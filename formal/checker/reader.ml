@@ -198,12 +198,8 @@ let plan names leaf json =
   { p_leaf = leaf; p_component = Json.integer (Json.get "component" json); p_face = box names (Json.get "face" json);
     p_shift = shifts names (Json.get "shift" json); p_bound = shifts names (Json.get "bound" json) }
 
-let cells c =
-  let rows = noise_table c in
-  let n = Json.integer (Json.get "length" c) in
-  if integral rows && Json.get "kind" (Json.get "domain" c) <> Json.String "integers" then raise (Invalid "integers");
-  let names = { data = List.init n (fun j -> ("q" ^ string_of_int j, j)); noises = numbered (List.map fst rows);
-                slots = []; tokens = Hashtbl.create 8 } in
+(* The leaves of a tree of decisions, each with the answers on its way. *)
+let branches names c =
   let ways = Hashtbl.create 64 in
   let inner = Hashtbl.create 64 in
   let leaves = Json.items (Json.get "leaves" c) in
@@ -234,10 +230,46 @@ let cells c =
     (List.map (decision names) decisions,
      { id; to0 = 0; sets = [];
        outs = STok (token names (Json.text (Json.get "release" json))) :: List.map (fun t -> SNum (form names zero t)) reals }) in
+  List.map branch leaves
+
+let cells c =
+  let rows = noise_table c in
+  let n = Json.integer (Json.get "length" c) in
+  if integral rows && Json.get "kind" (Json.get "domain" c) <> Json.String "integers" then raise (Invalid "integers");
+  let names = { data = List.init n (fun j -> ("q" ^ string_of_int j, j)); noises = numbered (List.map fst rows);
+                slots = []; tokens = Hashtbl.create 8 } in
   let adj = adjacency c in
   let plans = List.map (fun a -> plan names (Json.integer (Json.get "leaf" a)) a) (Json.items (Json.get "alignments" c)) in
   (adj, CellsOf (n, { k_noises = List.map snd rows; k_draws = List.mapi (fun i _ -> i) rows;
-                      k_branches = List.map branch leaves; k_components = components_of adj n; k_plans = plans }))
+                      k_branches = branches names c; k_components = components_of adj n; k_plans = plans }))
+
+(* Gaussian noise: rates are 1 / (2 variance). *)
+let square c =
+  let rows = List.map (fun (name, row) -> match Json.items row with
+      | [Json.String ("gaussian" | "discrete_gaussian" as f); v] ->
+        let v = rational v in
+        need (name <> "" && name.[0] = 'h' && less zero v) ("noise " ^ name);
+        (name, (f = "discrete_gaussian", qred (qinv (add v v))))
+      | [_; _] -> raise (Unsupported "other noise beside Gaussian noise")
+      | _ -> raise (Invalid "a noise")) (Json.members (Json.get "noises" c)) in
+  let kinds = List.sort_uniq compare (List.map (fun (_, (d, _)) -> d) rows) in
+  let discrete = match kinds with [d] -> d | _ -> raise (Unsupported "continuous and discrete noise together") in
+  let n = Json.integer (Json.get "length" c) in
+  let names = { data = List.init n (fun j -> ("q" ^ string_of_int j, j)); noises = numbered (List.map fst rows);
+                slots = []; tokens = Hashtbl.create 8 } in
+  let power = Json.integer (Json.get "power" c) in
+  need (power >= -8 && power <= 8 && (power = 0 || Json.get "unit" c <> Json.Null)) "power";
+  need (Json.items (Json.get "alignments" c) = []) "alignments";
+  let adj = adjacency c in
+  let moved = List.sort compare (List.map (fun (h, t) -> (number names.noises h, values (number names.data) t)) (Json.members (Json.get "common" c))) in
+  if discrete then begin
+    let still = List.for_all (fun (_, t) -> List.for_all (fun (_, v) -> is_zero v) t) moved in
+    if still then raise (Unsupported "discrete noise that is not moved");
+    need (Json.get "kind" (Json.get "domain" c) = Json.String "integers") "integers";
+    match adj with L1 r | ReplaceOne r when not (qeq_bool r one) -> raise (Unsupported "integers by other steps than one") | _ -> ()
+  end;
+  (adj, n, { g_discrete = discrete; g_rates = List.map (fun (_, (_, r)) -> r) rows; g_draws = List.mapi (fun i _ -> i) rows;
+             g_branches = branches names c; g_components = components_of adj n; g_shift = moved })
 
 let selection c =
   let rows = noise_table c in
@@ -272,4 +304,5 @@ let accepted c =
   | "cells" -> decide (cells c)
   | "selection" -> decide (selection c)
   | "finite" -> Tables.accepted c
+  | "square" -> let adj, n, k = square c in accepts_square adj n k (epsilon ())
   | other -> raise (Unsupported ("certificates by " ^ other))
