@@ -3,7 +3,7 @@
     This is what is extracted to OCaml (see [checker/]); [accepts_private] says what its yes means. *)
 From Coq Require Import Reals Lra Lia List QArith Qreals Bool FunctionalExtensionality.
 From DP Require Import Noise Privacy Program NoiseTable Loop LoopChecker Draw Cells Adjacency Total Selection Certificate Sums
-  FiniteTable ZeroConcentrated Square.
+  FiniteTable ZeroConcentrated Square Gap.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -208,4 +208,30 @@ Proof.
     + apply (GO 1%nat [cube (- r) 0 n] eq_refl). apply (between_spanned (frame K) (- r) 0); auto. rewrite LEN. left; auto.
   - apply (GO 0%nat (corners r n) eq_refl). apply andb_true_iff in EX. auto.
   - apply (GO 0%nat (corners r n) eq_refl). apply andb_true_iff in EX. apply L; auto. apply replace_l1; auto.
+Qed.
+
+(** ** Selection with the gap *)
+Definition accepts_gap (A : adjacency) (q c b : Q) (plans : list plan) (eps : Q) : bool :=
+  match A with
+  | Linf r => check_cells (gap_cell (Laplace, q) c b [[selection_face c r]] plans) eps && negb (Qeq_bool b 0) && negb (Qle_bool r 0)
+  | _ => false
+  end.
+Theorem gap_accepted A q c b plans eps : accepts_gap A q c b plans eps = true -> forall u, 0 < u ->
+  private (near A) (u * Q2R eps) (run_gap (Laplace, q) c b u) /\ mass_one (run_gap (Laplace, q) c b u).
+Proof.
+  unfold accepts_gap. destruct A as [r|r|r|r]; try discriminate. rewrite andb_true_iff. intros [CK RP] u U. split.
+  - assert (P : 0 < Q2R r).
+    { rewrite <- Q2R_0. apply Qlt_Rlt, Qnot_le_lt. intros Y. apply Qle_bool_iff in Y. rewrite Y in RP. discriminate. }
+    unfold selection_face in CK.
+    apply (gap_private q c b r (if Qle_bool 0 c then c * - r else c * r)%Q (if Qle_bool 0 c then c * r else c * - r)%Q _ plans eps CK); auto;
+      [cbn [nth_error existsb]; rewrite box_eqb_refl; reflexivity|].
+    rewrite !andb_true_iff. destruct (Qle_bool 0 c) eqn:C.
+    + apply qle_ok in C. rewrite Q2R_0 in C. rewrite !Qle_bool_iff.
+      assert (X : (c * - r <= c * r)%Q) by (apply Rle_Qle; rewrite !Q2R_mult, Q2R_opp; nra).
+      repeat split; try apply Qle_refl; exact X.
+    + assert (C' : Q2R c < 0).
+      { rewrite <- Q2R_0. apply Qlt_Rlt, Qnot_le_lt. intros Y. apply Qle_bool_iff in Y. congruence. }
+      rewrite !Qle_bool_iff. assert (X : (c * r <= c * - r)%Q) by (apply Rle_Qle; rewrite !Q2R_mult, Q2R_opp; nra).
+      repeat split; try apply Qle_refl; exact X.
+  - apply gap_mass; auto. apply andb_true_iff in CK. destruct CK as [CK _]. exact (cells_table _ _ CK).
 Qed.

@@ -3,5 +3,5 @@
 From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt QArith.
 From DP Require Import Program NoiseTable Loop LoopChecker Cells Adjacency Total FiniteTable Square Checker.
 Extraction Language OCaml.
-Extraction "checker/extracted.ml" accepts accepts_sums accepts_table accepts_numbers accepts_square components_of
+Extraction "checker/extracted.ml" accepts accepts_sums accepts_table accepts_numbers accepts_square accepts_gap components_of
   well_formed complete Qplus Qmult Qred Qinv Qopp Qle_bool Qeq_bool integers_in.

@@ -271,9 +271,9 @@ let square c =
   (adj, n, { g_discrete = discrete; g_rates = List.map (fun (_, (_, r)) -> r) rows; g_draws = List.mapi (fun i _ -> i) rows;
              g_branches = branches names c; g_components = components_of adj n; g_shift = moved })
 
-let selection c =
+let selection epsilon c =
   let rows = noise_table c in
-  if Json.get "gap" c <> Json.Bool false then raise (Unsupported "a released gap");
+  let gap = Json.flag (Json.get "gap" c) in
   let element = List.filter (fun (_, q) -> not (is_zero q)) (List.map (fun (k, v) -> (k, rational v)) (Json.members (Json.get "element" c))) in
   match rows, Json.get "length" c with
   | [(h, row)], Json.String "any" ->
@@ -287,7 +287,11 @@ let selection c =
     need families "rule";
     let names = { data = [("q", 0); ("m", 1)]; noises = [(h, 0)]; slots = []; tokens = Hashtbl.create 1 } in
     let plans = List.map (plan names 0) (Json.items (Json.get "alignments" c)) in
-    (adjacency c, SelectionOf (row, List.assoc "q" element, List.assoc h element, plans))
+    let adj = adjacency c and a = List.assoc "q" element and b = List.assoc h element in
+    if gap then match row with
+      | Laplace, rate -> accepts_gap adj rate a b plans epsilon
+      | _ -> raise (Unsupported "a released gap of other noise than Laplace")
+    else accepts adj (SelectionOf (row, a, b, plans)) epsilon
   | _ -> raise (Unsupported "several noises a value")
 
 (* The one question that the certificate comes down to, put to the verified checker. *)
@@ -302,7 +306,7 @@ let accepted c =
       | Lists (adj, cert) -> decide (adj, cert)
       | Added (endless, cert, start) -> accepts_sums endless cert start (epsilon ()))
   | "cells" -> decide (cells c)
-  | "selection" -> decide (selection c)
+  | "selection" -> selection (epsilon ()) c
   | "finite" -> Tables.accepted c
   | "square" -> let adj, n, k = square c in accepts_square adj n k (epsilon ())
   | other -> raise (Unsupported ("certificates by " ^ other))

@@ -20,7 +20,8 @@ from dpest.proofs.coq.terms import comment, power_of
 
 HEADER = """From Coq Require Import Reals Lra List QArith Qreals.
 From DP Require Import Noise Privacy ZeroConcentrated Program NoiseTable Loop LoopChecker Draw Cells
-  Adjacency Total Selection Certificate FiniteTable Sums Square View Composition.
+  Adjacency Total Selection Certificate FiniteTable Sums Square View Composition
+  Gap.
 Import ListNotations.
 Open Scope nat_scope.
 """
