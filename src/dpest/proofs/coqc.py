@@ -90,6 +90,17 @@ def check(certificate: Mapping[str, Any]) -> Checked:
     return Checked(statement(certificate), assumptions(answer.stdout), time.monotonic() - started)
 
 
+def theorem_note(certificate: Mapping[str, Any]) -> str:
+    """What a report says of a certificate: that Coq has checked it, or why it has not."""
+    try:
+        found = check(certificate)
+    except DpestError as reason:
+        return f"not checked by Coq: {reason}"
+    if not found.only_standard:
+        return "not checked by Coq: the proof assumes more than the axioms of the reals"
+    return f"checked by Coq, on the axioms of its real numbers alone: {found.statement}"
+
+
 def batch_text(texts: Iterable[str]) -> str:
     """Several exported instances as one file, each in a module; it ends with what all assume."""
     bodies = [t.split(HEADER)[1].replace("Print Assumptions is_private.", "") for t in texts]

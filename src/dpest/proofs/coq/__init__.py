@@ -60,10 +60,11 @@ def statement(certificate: Mapping[str, Any]) -> str:
     unit = certificate["unit"]
     adjacency = certificate["adjacency"]
     every = f"for every {unit} > 0" if unit else "with its parameters"
+    tests = "orders of Rényi divergence" if composition.is_gaussian(certificate) else "events"
     return (
         f"{_subject(certificate)} is {_bound(certificate)} {every}: for all neighbours"
         f" ({adjacency['name']}, radius {adjacency['radius']}) among {_lists(certificate)} and all"
-        f" events of its release. sha256 of its source: {certificate['sha256']}"
+        f" {tests} of its release. sha256 of its source: {certificate['sha256']}"
     )
 
 
@@ -82,8 +83,8 @@ def _bound(certificate: Mapping[str, Any]) -> str:
     gaussian = composition.is_gaussian(certificate)
     power = power_of(certificate) if gaussian else 1
     factor = "" if not unit or power == 0 else f"*{unit}" + (f"^{power}" if power != 1 else "")
-    kind = "zero-concentrated" if gaussian else "differentially"
-    return f"{certificate['epsilon']}{factor}-{kind} private"
+    kind = "zCDP" if gaussian else "differentially private"
+    return f"{certificate['epsilon']}{factor}-{kind}"
 
 
 def _lists(certificate: Mapping[str, Any]) -> str:
