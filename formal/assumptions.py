@@ -64,7 +64,9 @@ def main(each: bool) -> int:
             more = sorted(axioms - STANDARD)
             print(f"{name}: {', '.join(more) or f'{len(axioms)} of the standard axioms'}")
     beyond = sorted(frozenset().union(*found) - STANDARD)
-    print(f"{len(names)} theorems; beyond the axioms of the reals: {', '.join(beyond) or 'nothing'}")
+    print(
+        f"{len(names)} theorems; beyond the axioms of the reals: {', '.join(beyond) or 'nothing'}"
+    )
     return 1 if beyond else 0
 
 

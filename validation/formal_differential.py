@@ -1,9 +1,10 @@
 """Mutants of certificates: the verified checker (formal/checker) against the kernel.
 
 Every certificate of the zoo that the verified checker knows is changed at random in one or two
-places: shifts, budgets, bounds, differences, conditions, releases, scales, faces, targets, what records
-add, chances. Both checkers decide about each mutant; they must agree. `python formal_differential.py [COUNT] [SEED]`
-prints a table and exits 1 on the first disagreement that it lists.
+places: shifts, budgets, bounds, differences, conditions, releases, scales, faces, targets, what
+records add, chances. Both checkers decide about each mutant; they must agree.
+`python formal_differential.py [COUNT] [SEED]` prints a table and exits 1 on the first disagreement
+that it lists.
 """
 
 from __future__ import annotations

@@ -57,9 +57,7 @@ def plan(given: Mapping[str, Any], leaf: int, names: Names) -> str:
     )
 
 
-def cell_neighbours(
-    certificate: Mapping[str, Any], mechanism: str
-) -> tuple[str, str, list[str]]:
+def cell_neighbours(certificate: Mapping[str, Any], mechanism: str) -> tuple[str, str, list[str]]:
     """Who is a neighbour, the faces of their differences, and the lemmas that connect the two."""
     name, r, n = certificate["adjacency"]["name"], radius_of(certificate), certificate["length"]
     q = rational(r)
@@ -131,7 +129,7 @@ def _branches(certificate: Mapping[str, Any], names: Names) -> list[str]:
 
 @dataclass(frozen=True)
 class _Node:
-    """All ways to a node, each with its answers; and what is known there (where ways meet: less)."""
+    """All ways to a node, each with its answers; and what is known there: less where ways meet."""
 
     ways: list[list[Any]]
     known: list[Any]
@@ -228,9 +226,7 @@ def _fine(certificate: Mapping[str, Any], names: Names) -> str:
     )
 
 
-def _view_neighbours(
-    certificate: Mapping[str, Any], clipped: bool
-) -> tuple[str, str, list[str]]:
+def _view_neighbours(certificate: Mapping[str, Any], clipped: bool) -> tuple[str, str, list[str]]:
     name, n = certificate["adjacency"]["name"], certificate["length"]
     if not clipped:
         return _entry_neighbours(certificate)

@@ -38,7 +38,10 @@ def selection(certificate: Mapping[str, Any]) -> str:
     low, high = sorted((-slope * r, slope * r))
     face = f"both {rational(-r)} {rational(r)} {rational(low)} {rational(high)}"
     plans = listed(plan(a, 0, names) for a in certificate["alignments"])
-    rate, slopes = rational(1 / Fraction(scale)), f"{rational(slope)} {rational(element[noises[0]])}"
+    rate, slopes = (
+        rational(1 / Fraction(scale)),
+        f"{rational(slope)} {rational(element[noises[0]])}",
+    )
     run, private, mass, first = "run_selection", "selection_linf", "selection_mass_one", "noise"
     if gap:
         run, private, mass, first = "run_gap", "gap_private", "gap_mass", rate
