@@ -19,7 +19,8 @@ import dpest
 from dpest import zoo
 from dpest.auditing import prove
 from dpest.errors import RefusedError
-from dpest.proofs import coq, coqc
+from dpest.proofs import coqc
+from dpest.proofs.coq import exporting as coq
 
 
 def certificates() -> dict[str, Any]:

@@ -18,7 +18,8 @@ from dpest import kernel, zoo
 from dpest.auditing import prove
 from dpest.cli.check import check as check_command
 from dpest.errors import RefusedError
-from dpest.proofs import coq, coqc
+from dpest.proofs import coqc
+from dpest.proofs.coq import exporting as coq
 
 FORMAL = Path(__file__).resolve().parents[2] / "formal"
 CHECKER = FORMAL / "checker" / "dpest-checker"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpest.errors import DpestError
-from dpest.proofs.coq import HEADER, export, module_name, statement
+from dpest.proofs.coq.exporting import HEADER, export, module_name, statement
 
 # What the real numbers of Coq's standard library rest on.
 STANDARD_AXIOMS = frozenset(
