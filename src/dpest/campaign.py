@@ -385,7 +385,7 @@ class Campaign:
         """The evidence with a note on what Coq makes of its certificate, where that was asked."""
         if not self.coq or evidence.side != "upper" or proof.certificate is None:
             return evidence
-        from dpest.proofs.coqc import theorem_note
+        from dpest.proofs import theorem_note
 
         self.tell("Coq")
         return evidence.with_(notes=(*evidence.notes, theorem_note(proof.certificate)))
