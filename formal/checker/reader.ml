@@ -139,6 +139,14 @@ let loop c =
         @ List.concat_map keys (Json.items (Json.get "real" e))
         @ List.concat_map (fun (_, t) -> keys t) (Json.members (Json.get "set" e)) in
       need (subset met known) "an edge speaks of something unknown") edges;
+  let asks json = match Json.items json with
+    | [Json.String "greatest"; vs; _] -> List.concat_map (fun v -> Records.terms (List.nth (Json.items v) 1)) (Json.items vs)
+    | [_; t; _] -> Records.terms t
+    | _ -> raise (Invalid "a decision") in
+  let uses e = List.mem_assoc "q" (List.concat_map asks (Json.items (Json.get "if" e))
+    @ List.concat_map Records.terms (Json.items (Json.get "real" e))
+    @ List.concat_map (fun (_, t) -> Records.terms t) (Json.members (Json.get "set" e))) in
+  if not summed && not (List.exists (fun (_, e) -> uses e) edges) then raise (Unsupported "a program that does not look at its data");
   let group node reads =
     match List.filter (fun (_, e) -> Json.integer (Json.get "from" e) = node && Json.flag (Json.get "reads" e) = reads) edges with
     | [] -> None

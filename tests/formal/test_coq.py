@@ -18,13 +18,16 @@ from dpest import kernel, zoo
 from dpest.auditing import prove
 from dpest.cli.check import check as check_command
 from dpest.errors import RefusedError
+from dpest.evidence import Measure
 from dpest.proofs import coqc
+from dpest.proofs.approximate.proving import prove_contributions
 from dpest.proofs.coq import exporting as coq
+from dpest.proofs.question import asked
 
 FORMAL = Path(__file__).resolve().parents[2] / "formal"
 CHECKER = FORMAL / "checker" / "dpest-checker"
 needs_coq = pytest.mark.skipif(
-    not (coqc.available() and (FORMAL / "Gap.vo").exists()),
+    not (coqc.available() and (FORMAL / "Stages.vo").exists()),
     reason="the formalisation is not built: make formal",
 )
 needs_checker = pytest.mark.skipif(not CHECKER.exists(), reason="make formal builds the checker")
@@ -50,8 +53,10 @@ def test_nothing_is_assumed_in_the_sources() -> None:
 
 
 def test_what_has_no_theorem_is_refused_with_the_reason() -> None:
-    with pytest.raises(RefusedError, match="by contributions"):
-        coq.export({**certificate("LaplaceMechanism"), "method": "contributions"})
+    with pytest.raises(RefusedError, match="accountant"):
+        coq.export({**certificate("LaplaceMechanism"), "method": "contributions", "delta": "1/9"})
+    with pytest.raises(RefusedError, match="by magic"):
+        coq.export({**certificate("LaplaceMechanism"), "method": "magic"})
     indicator = certificate("SalaryMean", 5)
     for rule in indicator["derived"].values():
         rule["kind"] = "indicator"
@@ -137,13 +142,38 @@ def test_coq_refuses_a_sum_of_costs_that_is_too_small() -> None:
         coqc.check(composed("GaussianMechanism", "5/4"))
 
 
+def clipped_twice(data: Any, rng: Any, *, scale: float = 2.0) -> Any:
+    first = sum(min(max(x, 0.0), 1.0) for x in data) + rng.laplace(scale=scale)
+    return first, sum(min(max(x, -1.0), 1.0) for x in data) + rng.laplace(scale=scale)
+
+
+def clipped_gaussian(data: Any, rng: Any, *, sigma: float = 2.0) -> Any:
+    return sum(min(max(x, -1.0), 1.0) for x in data) + rng.normal(scale=sigma)
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("function", "measure", "bound"),
+    [(clipped_twice, Measure(), "1"), (clipped_gaussian, Measure("zcdp"), "1/8")],
+)
+def test_stages_of_noise_are_a_theorem(function: Any, measure: Measure, bound: str) -> None:
+    domain = dpest.reals(dpest.ANY, -3, 3)
+    question = asked(function, "add_remove_one", dpest.ANY, None, None, domain, None, None)
+    found = json.loads(json.dumps(prove_contributions(question, measure, None).certificate))
+    assert (found["method"], found["epsilon"]) == ("contributions", bound)
+    assert coqc.check(found).statement.startswith("Every program whose stages of noise cost what")
+    found["epsilon"] = str(Fraction(bound) * Fraction(99, 100))
+    with pytest.raises(coqc.CoqError, match="refuses"):
+        coqc.check(found)
+
+
 @needs_coq
 def test_no_theorem_rests_on_more_than_the_axioms_of_the_reals() -> None:
-    asked = subprocess.run(
+    answer = subprocess.run(
         [sys.executable, str(FORMAL / "assumptions.py")], capture_output=True, text=True
     )
-    assert asked.returncode == 0, asked.stdout + asked.stderr
-    assert "beyond the axioms of the reals: nothing" in asked.stdout
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "beyond the axioms of the reals: nothing" in answer.stdout
 
 
 @needs_coq

@@ -23,7 +23,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
-from ..approximate.accountant import Account, Ledger, Plan, mu2_bound, pure_bound, rho_bound
+from ..approximate.accountant import (
+    Account,
+    Ledger,
+    Plan,
+    Step,
+    mu2_bound,
+    pure_bound,
+    rho_bound,
+)
 from ..approximate.stages import Case, Gate, Noise, Pass, Way, steps_of, together
 from ..approximate.terms import RELATIONS, Column, Condition, End, Form, Symbol, Terms
 from ..fields import Extended, Fields, extended, listed, rational, text, whole
@@ -96,6 +104,11 @@ def _need_bound(
 
 def ledger_of(model: object, adjacency: str, length: int | None) -> Ledger:
     """The steps of a model alone, before anything is claimed about it."""
+    return together(steps_of_ways(model, adjacency, length))
+
+
+def steps_of_ways(model: object, adjacency: str, length: int | None) -> list[list[Step]]:
+    """For each way through a model its steps, in the order in which they are seen."""
     fields = Fields(model, "model")
     apart, columns = fields.truth("apart"), _columns(fields)
     records = length if apart else None
@@ -103,7 +116,7 @@ def ledger_of(model: object, adjacency: str, length: int | None) -> Ledger:
     ways = [_way(one, columns, replace, records) for one in fields.each("ways")]
     _need_times(ways, _rows_each(fields))
     fields.done()
-    return together([steps_of(way) for way in ways])
+    return [steps_of(way) for way in ways]
 
 
 def _rows_each(fields: Fields) -> int:

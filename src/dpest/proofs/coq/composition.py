@@ -16,7 +16,7 @@ def is_gaussian(certificate: Mapping[str, Any]) -> bool:
     """Whether the bound is one of zCDP."""
     if certificate["method"] == "composition":
         return any(is_gaussian(part) for part in certificate["parts"])
-    return bool(certificate["method"] == "square")
+    return certificate["method"] == "square" or certificate.get("measure") == "rho"
 
 
 def composed(certificate: Mapping[str, Any], body: Callable[[Mapping[str, Any]], str]) -> str:

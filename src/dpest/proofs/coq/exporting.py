@@ -15,6 +15,7 @@ from dpest.proofs.coq import composition
 from dpest.proofs.coq.fixed import cells, square
 from dpest.proofs.coq.loops import loop
 from dpest.proofs.coq.selection import selection
+from dpest.proofs.coq.stages import costs, stages
 from dpest.proofs.coq.tables import finite
 from dpest.proofs.coq.terms import comment, power_of
 
@@ -32,13 +33,15 @@ EXPORTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "selection": selection,
     "finite": finite,
     "square": square,
+    "contributions": stages,
 }
 
 
 def export(certificate: Mapping[str, Any]) -> str:
     """The instance, as the text of a Coq file; its last theorem is `is_private`."""
+    text = body(certificate)  # first: it refuses what has no theorem
     words = f"(** {comment(statement(certificate))} *)\n"
-    return f"{words}{HEADER}\n{body(certificate)}\nPrint Assumptions is_private.\n"
+    return f"{words}{HEADER}\n{text}\nPrint Assumptions is_private.\n"
 
 
 def body(certificate: Mapping[str, Any]) -> str:
@@ -69,7 +72,10 @@ def statement(certificate: Mapping[str, Any]) -> str:
 
 
 def _subject(certificate: Mapping[str, Any]) -> str:
-    name = certificate["mechanism"]
+    name = str(certificate["mechanism"])
+    if certificate["method"] == "contributions":
+        told = " or ".join(" + ".join(map(str, way)) for way in costs(certificate))
+        return f"Every program whose stages of noise cost what those of {name} do ({told})"
     if certificate["method"] != "composition":
         return name
     parts = ", ".join(part["mechanism"] for part in certificate["parts"])
