@@ -33,7 +33,8 @@ def stages(certificate: Mapping[str, Any]) -> str:
     return (
         "From DP Require Import SeveralGaussians Stages.\n"
         f"Definition ways : list (list Q) := {listed(ways)}.\n"
-        "Theorem is_private : forall (A O : Type) (near : A -> A -> Prop) (t : Stages.program A O),\n"
+        "Theorem is_private : forall (A O : Type) (near : A -> A -> Prop)"
+        " (t : Stages.program A O),\n"
         f"  within_ways near {cost} ways t -> only_shown t ->\n"
         f"  {notion} near (Q2R {bound}) (run_program {noise} t).\n"
         f"Proof. intros A O near t. apply {lemma}. vm_compute; reflexivity. Qed.\n"
@@ -41,7 +42,7 @@ def stages(certificate: Mapping[str, Any]) -> str:
 
 
 def costs(certificate: Mapping[str, Any]) -> list[list[Fraction]]:
-    """For each way the costs of its stages, in ε or in ρ; refused where a stage is of another kind."""
+    """For each way the costs of its stages, in ε or in ρ; stages of another kind are refused."""
     model = {key: certificate[key] for key in _MODEL if key in certificate}
     length = None if certificate["length"] == "any" else certificate["length"]
     found = steps_of_ways(model, certificate["adjacency"]["name"], length)
