@@ -2,7 +2,8 @@
 
     This is what is extracted to OCaml (see [checker/]); [accepts_private] says what its yes means. *)
 From Coq Require Import Reals Lra Lia List QArith Qreals Bool FunctionalExtensionality.
-From DP Require Import Noise Privacy Program NoiseTable Loop LoopChecker Draw Cells Adjacency Total Selection Certificate.
+From DP Require Import Noise Privacy Program NoiseTable Loop LoopChecker Draw Cells Adjacency Total Selection Certificate Sums
+  FiniteTable ZeroConcentrated Square Gap.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -156,4 +157,81 @@ Proof.
       repeat split; try apply Qle_refl; exact X.
   - apply selection_mass_one; auto. unfold check_selection in CK. apply andb_true_iff in CK. destruct CK as [_ CK].
     exact (cells_table _ _ CK).
+Qed.
+
+(** ** Sums over records, and tables *)
+(** The moves of a sum are what the contributions of one record may change by. *)
+Definition accepts_sums (endless : bool) (C : cert) (start : nat) (eps : Q) : bool :=
+  c_one C && one_program [(C, start)] endless eps.
+Theorem sums_accepted endless C start eps : accepts_sums endless C start eps = true -> forall ranks top u, 0 < u ->
+  private (one_changed (hull C)) (u * Q2R eps) (run_sums (c_noises C) (c_prog C) ranks top u).
+Proof.
+  unfold accepts_sums, one_program. rewrite andb_true_iff. intros [ONE P] ranks top u U. simpl in P.
+  rewrite !andb_true_iff in P. destruct P as [[[CK _] _] _]. apply (sums_private C start eps); auto.
+Qed.
+(** Chances in units of exp (- eps / D), or numbers: then [factor] bounds e^eps. *)
+Definition accepts_table (inputs : list (list table)) (near : nat -> nat -> bool) (power : nat) : bool :=
+  check_finite (Finite inputs near (fun _ _ => [1%Q]) power 1).
+Theorem table_accepted inputs near power D : accepts_table inputs near power = true -> forall u, 0 < u ->
+  let C := Finite inputs near (fun _ _ => [1%Q]) power 1 in let run := run_table C (exp (- (u / IZR (Zpos D)))) in
+  private (near_inputs C) (u * Q2R (Z.of_nat power # D)) run /\ mass_one run.
+Proof. intros OK u U C run. apply (finite_private C D OK eq_refl u U). Qed.
+Definition accepts_numbers (inputs : list (list table)) (near : nat -> nat -> bool) (factor : Q) : bool :=
+  check_finite (Finite inputs near (worst_ratios inputs) 0 factor) && negb (Qle_bool factor 0).
+Theorem numbers_accepted inputs near factor : accepts_numbers inputs near factor = true ->
+  let C := Finite inputs near (worst_ratios inputs) 0 factor in
+  private (near_inputs C) (ln (Q2R factor)) (run_table C 1) /\ mass_one (run_table C 1).
+Proof. unfold accepts_numbers. rewrite andb_true_iff. intros [OK P]. apply (finite_private_number _ OK). simpl. auto. Qed.
+
+(** ** Gaussian noise: a bound on rho *)
+Definition accepts_square (A : adjacency) (n : nat) (K : square) (rho : Q) : bool :=
+  check_square K rho && well_formed (g_branches K) && complete (g_branches K) && components_eqb (components_of A n) (g_components K) &&
+  match A with L1 r | ReplaceOne r => negb (Qle_bool r 0) && (negb (g_discrete K) || Qeq_bool r 1) | _ => true end.
+Theorem square_accepted A n K rho : accepts_square A n K rho = true -> forall u, 0 < u ->
+  zero_concentrated (of_length n (frame K) (near A)) (u * Q2R rho) (run_square K u) /\ mass_one (run_square K u).
+Proof.
+  unfold accepts_square. rewrite !andb_true_iff. intros [[[[CK _] CO] CE] EX] u U. split; [|eapply square_mass; eauto].
+  apply (square_sound K rho); auto. intros a b (LEN & N & WA & WB).
+  assert (GO : forall g f, nth_error (components_of A n) g = Some f -> spanned (frame K) f (minus (fields b) (fields a)) ->
+    exists g faces, nth_error (k_components (frame K)) g = Some faces /\ spanned (frame K) faces (minus (fields b) (fields a))).
+  { intros g f NG SP. destruct (components_ok _ _ g f CE NG) as (f' & NG' & BE). exists g, f'. split; auto.
+    eapply spanned_boxes; eauto. }
+  assert (L : forall r, (negb (Qle_bool r 0) = true /\ (negb (g_discrete K) || Qeq_bool r 1) = true) -> l1 (Q2R r) a b ->
+    spanned (frame K) (corners r n) (minus (fields b) (fields a))).
+  { intros r [P I] X. rewrite <- LEN. apply l1_spanned; auto.
+    - rewrite <- Q2R_0. apply Qlt_Rlt, Qnot_le_lt. intros Y. apply Qle_bool_iff in Y. rewrite Y in P. discriminate.
+    - intros INT. rewrite frame_integral in INT. rewrite INT in I. simpl in I. apply qeq_ok in I. rewrite I. apply Q2R_1. }
+  destruct A as [r|r|r|r]; simpl in N.
+  - apply (GO 0%nat [cube (- r) r n] eq_refl). apply (linf_spanned (frame K) r); auto. rewrite LEN. left; auto.
+  - destruct N as [N|N].
+    + apply (GO 0%nat [cube 0 r n] eq_refl). apply (between_spanned (frame K) 0 r); auto. rewrite LEN. left; auto.
+    + apply (GO 1%nat [cube (- r) 0 n] eq_refl). apply (between_spanned (frame K) (- r) 0); auto. rewrite LEN. left; auto.
+  - apply (GO 0%nat (corners r n) eq_refl). apply andb_true_iff in EX. auto.
+  - apply (GO 0%nat (corners r n) eq_refl). apply andb_true_iff in EX. apply L; auto. apply replace_l1; auto.
+Qed.
+
+(** ** Selection with the gap *)
+Definition accepts_gap (A : adjacency) (q c b : Q) (plans : list plan) (eps : Q) : bool :=
+  match A with
+  | Linf r => check_cells (gap_cell (Laplace, q) c b [[selection_face c r]] plans) eps && negb (Qeq_bool b 0) && negb (Qle_bool r 0)
+  | _ => false
+  end.
+Theorem gap_accepted A q c b plans eps : accepts_gap A q c b plans eps = true -> forall u, 0 < u ->
+  private (near A) (u * Q2R eps) (run_gap (Laplace, q) c b u) /\ mass_one (run_gap (Laplace, q) c b u).
+Proof.
+  unfold accepts_gap. destruct A as [r|r|r|r]; try discriminate. rewrite andb_true_iff. intros [CK RP] u U. split.
+  - assert (P : 0 < Q2R r).
+    { rewrite <- Q2R_0. apply Qlt_Rlt, Qnot_le_lt. intros Y. apply Qle_bool_iff in Y. rewrite Y in RP. discriminate. }
+    unfold selection_face in CK.
+    apply (gap_private q c b r (if Qle_bool 0 c then c * - r else c * r)%Q (if Qle_bool 0 c then c * r else c * - r)%Q _ plans eps CK); auto;
+      [cbn [nth_error existsb]; rewrite box_eqb_refl; reflexivity|].
+    rewrite !andb_true_iff. destruct (Qle_bool 0 c) eqn:C.
+    + apply qle_ok in C. rewrite Q2R_0 in C. rewrite !Qle_bool_iff.
+      assert (X : (c * - r <= c * r)%Q) by (apply Rle_Qle; rewrite !Q2R_mult, Q2R_opp; nra).
+      repeat split; try apply Qle_refl; exact X.
+    + assert (C' : Q2R c < 0).
+      { rewrite <- Q2R_0. apply Qlt_Rlt, Qnot_le_lt. intros Y. apply Qle_bool_iff in Y. congruence. }
+      rewrite !Qle_bool_iff. assert (X : (c * r <= c * - r)%Q) by (apply Rle_Qle; rewrite !Q2R_mult, Q2R_opp; nra).
+      repeat split; try apply Qle_refl; exact X.
+  - apply gap_mass; auto. apply andb_true_iff in CK. destruct CK as [CK _]. exact (cells_table _ _ CK).
 Qed.

@@ -103,7 +103,7 @@ Proof.
   unfold laplace_density. rewrite <- exp_plus. apply exp_le. pose proof (Rabs_triang x s).
   assert (r * Rabs (x + s) <= r * (Rabs x + Rabs s)) by (apply Rmult_le_compat_l; lra). lra.
 Qed.
-Theorem laplace_noise : continuous_noise r false (expect (laplace_density r)).
+Theorem laplace_noise : continuous_noise r (fun _ => True) (expect (laplace_density r)).
 Proof. apply density_noise; auto using laplace_is_density. intros; apply laplace_shift. Qed.
 
 (** ** Exponential: one-sided, may only be shifted upwards *)
@@ -151,7 +151,7 @@ Proof.
   - rewrite <- exp_plus. apply exp_le. lra.
   - apply Rmult_le_pos; [lra | apply exp_nonneg].
 Qed.
-Theorem exponential_noise : continuous_noise r true (expect (exponential_density r)).
+Theorem exponential_noise : continuous_noise r (fun s => 0 <= s) (expect (exponential_density r)).
 Proof. apply density_noise; auto using exponential_is_density. intros; apply exponential_shift; auto. Qed.
 
 (** ** Gumbel *)
@@ -176,7 +176,7 @@ Proof.
   assert (exp (- (r * (x + s))) <= exp (- (r * x))); [|lra]. apply exp_le.
   pose proof (Rmult_le_pos r s). lra.
 Qed.
-Theorem gumbel_noise : continuous_noise r true (expect (gumbel_density r)).
+Theorem gumbel_noise : continuous_noise r (fun s => 0 <= s) (expect (gumbel_density r)).
 Proof. apply density_noise; auto using gumbel_is_density. intros; apply gumbel_shift; auto. Qed.
 
 (** ** Gaussian: a density, but shifts have no price in epsilon (see [ZeroConcentrated.v]) *)

@@ -26,10 +26,11 @@ Proof.
       assert (RP : 0 < u * Q2R (rate T i)) by (apply Rmult_lt_0_compat; auto).
       unfold law, rate in *. destruct (fst (entry T i)); try discriminate;
         [apply discrete_laplace_noise | apply geometric_noise]; auto.
-  - apply laws_weaken with (upwards (fun i => upward (fst (entry T i)))).
+  - apply laws_weaken with (shiftable (fun i s => upward (fst (entry T i)) = true -> 0 <= s)).
     + intros s [_ UP]. auto.
     + apply joint_laws. intros i. destruct (entry_proper T i P) as [R D]. rewrite I in D.
       assert (RP : 0 < u * Q2R (rate T i)) by (apply Rmult_lt_0_compat; auto).
       unfold law, rate in *. destruct (fst (entry T i)); try discriminate;
-        [apply laplace_noise | apply exponential_noise | apply gumbel_noise]; auto.
+        (eapply noise_weaken; [|(apply laplace_noise || apply exponential_noise || apply gumbel_noise); auto]);
+        intros s X; simpl in *; auto.
 Qed.

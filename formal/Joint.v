@@ -22,8 +22,9 @@ Definition regular (f : R -> R) :=
 Definition between (a b x : R) : R :=
   if Rle_dec (Rmin a b) x then if Rle_dec x (Rmax a b) then 1 else 0 else 0.
 
-(** One continuous noise of rate [r]: [len] says that it has a bounded density. *)
-Record continuous_noise (r : R) (up : bool) (N : (R -> R) -> R) : Prop := {
+(** One continuous noise of rate [r]: [len] says that it has a bounded density.  [ok]: which shifts
+    have a price (all, upward ones, or only 0). *)
+Record continuous_noise (r : R) (ok : R -> Prop) (N : (R -> R) -> R) : Prop := {
   N_const : forall c, 0 <= c -> N (fun _ => c) = c;
   N_le : forall f g, bounded f -> bounded g -> (forall x, f x <= g x) -> N f <= N g;
   N_scal : forall c f, 0 <= c -> bounded f -> N (fun x => c * f x) = c * N f;
@@ -31,8 +32,12 @@ Record continuous_noise (r : R) (up : bool) (N : (R -> R) -> R) : Prop := {
   N_add : forall f g, bounded f -> bounded g -> regular f -> regular g ->
     N (fun x => f x + g x) = N f + N g;
   N_len : exists B, 0 <= B /\ forall a b, N (between a b) <= B * Rabs (b - a);
-  N_shift : forall s f, (up = true -> 0 <= s) -> bounded f ->
+  N_shift : forall s f, ok s -> bounded f ->
     N f <= exp (r * Rabs s) * N (fun x => f (x - s)) }.
+
+Lemma noise_weaken r (ok ok' : R -> Prop) N :
+  (forall s, ok' s -> ok s) -> continuous_noise r ok N -> continuous_noise r ok' N.
+Proof. intros I [A B C D E F G]. split; auto. Qed.
 
 Lemma Rminus_same x : x - x = 0. Proof. lra. Qed.
 
@@ -191,8 +196,8 @@ Qed.
 
 (** ** Integrating one variable out *)
 Section One.
-Variables (r : R) (up : bool) (N : (R -> R) -> R) (i : nat).
-Hypothesis L : continuous_noise r up N.
+Variables (r : R) (ok : R -> Prop) (N : (R -> R) -> R) (i : nat).
+Hypothesis L : continuous_noise r ok N.
 Let NL := N_le _ _ _ L.
 
 Definition integrate (f : vec -> R) : vec -> R := fun h => N (fun x => f (upd h i x)).
@@ -438,8 +443,8 @@ End One.
 
 (** ** All noises of a step *)
 Section Joint.
-Variables (u : R) (rate : nat -> Q) (up : nat -> bool) (N : nat -> (R -> R) -> R).
-Hypothesis L : forall i, continuous_noise (u * Q2R (rate i)) (up i) (N i).
+Variables (u : R) (rate : nat -> Q) (ok : nat -> R -> Prop) (N : nat -> (R -> R) -> R).
+Hypothesis L : forall i, continuous_noise (u * Q2R (rate i)) (ok i) (N i).
 
 Fixpoint iterated (ns : list nat) (f : vec -> R) : vec -> R :=
   match ns with [] => f | i :: ns => integrate (N i) i (iterated ns f) end.
@@ -483,8 +488,8 @@ Proof.
   transitivity (N i (fun _ => c)); [|apply (N_const _ _ _ (L i)); auto].
   f_equal. apply functional_extensionality; auto.
 Qed.
-Definition upwards (s : vec) := forall i, up i = true -> 0 <= s i.
-Lemma iterated_shift ns s w : upwards s -> bounded w -> forall h,
+Definition shiftable (s : vec) := forall i, ok i (s i).
+Lemma iterated_shift ns s w : shiftable s -> bounded w -> forall h,
   iterated ns (fun k => w (plus k s)) h <= exp (u * cost rate ns s) * iterated ns w (plus h s).
 Proof.
   intros S W. induction ns as [|i ns IH]; intros h; simpl.
@@ -620,7 +625,7 @@ Proof.
       unfold plus at 1. lra. }
     unfold holds; simpl. rewrite E. reflexivity.
 Qed.
-Lemma joint_shift ns s f : upwards s -> (forall i, ~ In i ns -> s i = 0) -> bounded f ->
+Lemma joint_shift ns s f : shiftable s -> (forall i, ~ In i ns -> s i = 0) -> bounded f ->
   joint ns f <= exp (u * cost rate ns s) * joint ns (fun h => f (minus h s)).
 Proof.
   intros S Z F. set (k := exp (u * cost rate ns s)). assert (KP : 0 < k) by apply exp_pos.
@@ -641,7 +646,7 @@ Qed.
 Lemma iterated_0 ns h : iterated ns (fun _ => 0) h = 0.
 Proof. apply iterated_const; lra. Qed.
 
-Theorem joint_laws : laws u rate upwards joint.
+Theorem joint_laws : laws u rate shiftable joint.
 Proof.
   split.
   - intros; apply joint_const; auto.

@@ -245,8 +245,8 @@ Qed.
 Definition expect (f : R -> R) : R := upper f / upper (fun _ => 1).
 
 (** A density that falls by at most [exp (r |s|)] where it is shifted by [s] is a noise. *)
-Theorem density_noise r up : (forall s x, (up = true -> 0 <= s) -> e x <= exp (r * Rabs s) * e (x + s)) ->
-  continuous_noise r up expect.
+Theorem density_noise r (ok : R -> Prop) : (forall s x, ok s -> e x <= exp (r * Rabs s) * e (x + s)) ->
+  continuous_noise r ok expect.
 Proof.
   intros S. pose proof upper_1 as K. assert (IK : 0 < / upper (fun _ => 1)) by (apply Rinv_0_lt_compat; auto).
   split; unfold expect, Rdiv.

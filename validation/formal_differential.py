@@ -1,9 +1,10 @@
 """Mutants of certificates: the verified checker (formal/checker) against the kernel.
 
 Every certificate of the zoo that the verified checker knows is changed at random in one or two
-places: shifts, budgets, bounds, differences, conditions, releases, scales, faces, targets. Both
-checkers decide about each mutant; they must agree. `python formal_differential.py [COUNT] [SEED]`
-prints a table and exits 1 on the first disagreement that it lists.
+places: shifts, budgets, bounds, differences, conditions, releases, scales, faces, targets, what
+records add, chances. Both checkers decide about each mutant; they must agree.
+`python formal_differential.py [COUNT] [SEED]` prints a table and exits 1 on the first disagreement
+that it lists.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from dpest.auditing import prove
 
 PROGRAM = Path(__file__).resolve().parents[1] / "formal" / "checker" / "dpest-checker"
 Certificate = dict[str, Any]
+FACTORS = [Fraction(x) for x in ("1/2", "9/10", "99/100", "101/100", "2")]
 STEPS = [Fraction(x) for x in ("-2", "-1", "-1/2", "-1/12", "1/12", "1/4", "1/2", "1", "2")]
 
 
@@ -152,11 +154,108 @@ def cell_parts(c: Certificate, rnd: random.Random) -> list[Callable[[], bool]]:
     ]
 
 
+def sum_parts(c: Certificate, rnd: random.Random) -> list[Callable[[], bool]]:
+    """Sums over records: also what a record adds, where, and who it may be."""
+    case = rnd.choice(c["cases"])
+
+    def drop_case() -> bool:
+        if len(c["cases"]) > 1:
+            c["cases"].remove(case)
+        return len(c["cases"]) > 1
+
+    def less() -> bool:
+        return "value" in case and change(case["value"], rnd)
+
+    return [
+        *loop_parts(c, rnd),
+        less,
+        less,
+        lambda: "empty" in case and change(case["empty"], rnd),
+        lambda: change_question(c["cases"], case["if"], rnd),
+        lambda: change(c["domain"]["range"], rnd),
+        drop_case,
+    ]
+
+
+def table_parts(c: Certificate, rnd: random.Random) -> list[Callable[[], bool]]:
+    """Tables: chances, also such that still sum to one; which table belongs to which input."""
+    entry, other = rnd.choice(c["tables"]), rnd.choice(c["tables"])
+    part = rnd.choice(entry["parts"])
+
+    def widen() -> bool:
+        """The same chance, written with greater numbers."""
+        chance = rnd.choice(sorted(part))
+        factor = rnd.choice([Fraction(2), Fraction(3), Fraction(1, 7)])
+        part[chance] = [[str(Fraction(v) * factor) for v in p] for p in part[chance]]
+        return True
+
+    def shift_mass() -> bool:
+        """From one output to another of the same denominator."""
+        a, b = (part[rnd.choice(sorted(part))] for _ in range(2))
+        if a is b or list(map(Fraction, a[1])) != list(map(Fraction, b[1])):
+            return False
+        mass = Fraction(a[0][0]) / rnd.choice([4, 16, 64, -64])
+        a[0][0], b[0][0] = str(Fraction(a[0][0]) - mass), str(Fraction(b[0][0]) + mass)
+        return True
+
+    def swap() -> bool:
+        entry["parts"], other["parts"] = other["parts"], entry["parts"]
+        return entry is not other
+
+    def power() -> bool:
+        if c["unit"] is None:
+            c["exponential"] = str(Fraction(c["exponential"]) * rnd.choice(FACTORS))
+        else:
+            c["power"] = max(0, c["power"] + rnd.choice([-1, 1, 1, 2]))
+            c["epsilon"] = str(Fraction(c["power"], c["denominator"]))
+        return True
+
+    def radius() -> bool:
+        if c["adjacency"]["radius"] == "inf":
+            return False
+        c["adjacency"]["radius"] = rnd.choice(["1/2", "2", "3"])
+        return True
+
+    def drop_input() -> bool:
+        if len(c["tables"]) < 3 or entry not in c["tables"]:
+            return False
+        c["tables"].remove(entry)
+        if rnd.random() < 0.5 and entry["input"] in c["domain"]["values"]:
+            c["domain"]["values"].remove(entry["input"])
+        return True
+
+    one = lambda: change(part, rnd)  # noqa: E731
+    return [one, widen, widen, shift_mass, shift_mass, swap, power, power, radius, drop_input]
+
+
+def square_parts(c: Certificate, rnd: random.Random) -> list[Callable[[], bool]]:
+    leaf, node = rnd.choice(c["leaves"]), rnd.choice(c["nodes"])
+    edges = [edge for n in c["nodes"] for edge in n["in"]]
+
+    def drop_shift() -> bool:
+        return c["common"].pop(rnd.choice(sorted(c["noises"])), None) is not None
+
+    return [
+        lambda: change(c["common"], rnd),
+        drop_shift,
+        lambda: change(leaf["real"], rnd),
+        lambda: bool(node["in"]) and change_question(edges, node["in"][0]["if"], rnd),
+    ]
+
+
 def mutate(c: Certificate, rnd: random.Random) -> None:
+    kinds: dict[str, Callable[[Certificate, random.Random], list[Callable[[], bool]]]]
+    kinds = {
+        "loop": loop_parts,
+        "cells": cell_parts,
+        "selection": selection_parts,
+        "sums": sum_parts,
+        "square": square_parts,
+        "finite": table_parts,
+    }
+    kind = kind_of(c)
     for _ in range(rnd.choice([1, 1, 1, 2])):
-        kinds: dict[str, Callable[[Certificate, random.Random], list[Callable[[], bool]]]]
-        kinds = {"loop": loop_parts, "cells": cell_parts, "selection": selection_parts}
-        changes = [*kinds[c["method"]](c, rnd), *shared_parts(c, rnd)]
+        changes = [*kinds[kind](c, rnd), *([] if kind == "finite" else shared_parts(c, rnd))]
         for _ in range(20):
             if rnd.choice(changes)():
                 break
@@ -177,10 +276,16 @@ def shared_parts(c: Certificate, rnd: random.Random) -> list[Callable[[], bool]]
         return True
 
     def radius() -> bool:
+        if c["adjacency"]["radius"] == "inf":
+            return False
         c["adjacency"]["radius"] = rnd.choice(["1/2", "2"])
         return True
 
     return [epsilon, scale, radius]
+
+
+def kind_of(c: Certificate) -> str:
+    return "sums" if "cases" in c else str(c["method"])
 
 
 def kernel_says(c: Certificate) -> bool:
@@ -210,17 +315,25 @@ def ask(batch: list[Certificate]) -> list[str]:
     return answer.stdout.splitlines()
 
 
+def pick(originals: list[Certificate], rnd: random.Random) -> Certificate:
+    """Half by kind, so that kinds with few certificates are met as often as the others."""
+    if rnd.random() < 0.5:
+        kind = rnd.choice(sorted({kind_of(c) for c in originals}))
+        originals = [c for c in originals if kind_of(c) == kind]
+    return rnd.choice(originals)
+
+
 def main(count: int = 10_000, seed: int = 0) -> int:
     rnd, originals = random.Random(seed), certificates()
     table: Counter[tuple[str, bool, str]] = Counter()
     differ = 0
     for start in range(0, count, 500):
-        mutants = [copy.deepcopy(rnd.choice(originals)) for _ in range(min(500, count - start))]
+        mutants = [copy.deepcopy(pick(originals, rnd)) for _ in range(min(500, count - start))]
         for mutant in mutants:
             mutate(mutant, rnd)
         for mutant, answer in zip(mutants, ask(mutants), strict=True):
             python, word = kernel_says(mutant), answer.split(":")[0]
-            table[mutant["method"], python, word] += 1
+            table[kind_of(mutant), python, word] += 1
             if word != "out of scope" and (word == "accepted") != python:
                 differ += 1
                 if differ < 11:

@@ -1,6 +1,7 @@
 (** The verified checker as OCaml.  Booleans, lists and pairs are OCaml's; numbers that count or name
     are machine integers; rationals stay Coq's own. *)
 From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlNatInt QArith.
-From DP Require Import Program NoiseTable Loop LoopChecker Cells Adjacency Checker.
+From DP Require Import Program NoiseTable Loop LoopChecker Cells Adjacency Total FiniteTable Square Checker.
 Extraction Language OCaml.
-Extraction "checker/extracted.ml" accepts components_of Qred Qinv Qopp Qle_bool Qeq_bool integers_in.
+Extraction "checker/extracted.ml" accepts accepts_sums accepts_table accepts_numbers accepts_square accepts_gap components_of
+  well_formed complete Qplus Qmult Qred Qinv Qopp Qle_bool Qeq_bool integers_in.

@@ -2,11 +2,11 @@
    dpest-checker -: one certificate a line on standard input, one answer a line.
    Exit status: 0 all accepted, 1 one rejected, 2 one that is out of scope (and none rejected). *)
 let answer text =
-  match (let adj, cert, eps = Reader.certificate (Json.parse text) in Extracted.accepts adj cert eps) with
+  match Reader.accepted (Json.parse text) with
   | true -> (0, "accepted")
   | false -> (1, "rejected: the verified checker says no")
-  | exception Reader.Unsupported what -> (2, "out of scope: " ^ what)
-  | exception (Reader.Invalid what | Json.Malformed what) -> (1, "rejected: " ^ what)
+  | exception Numbers.Unsupported what -> (2, "out of scope: " ^ what)
+  | exception (Numbers.Invalid what | Json.Malformed what) -> (1, "rejected: " ^ what)
   | exception (Failure what | Invalid_argument what) -> (1, "rejected: " ^ what)
   | exception Not_found -> (1, "rejected: something is missing")
 

@@ -1,45 +1,7 @@
 (* A certificate of dpest as the term that the verified checker decides about. What is out of scope
    or malformed is told apart from what the checker rejects. *)
 open Extracted
-
-exception Unsupported of string
-exception Invalid of string
-
-let need holds message = if not holds then raise (Invalid message)
-
-(* --- numbers: decimal digits of any length *)
-let rec halve digits = (* decimal string -> quotient by 2, remainder *)
-  let carry = ref 0 in
-  let halves = String.map (fun c ->
-      let v = !carry * 10 + Char.code c - 48 in carry := v land 1; Char.chr (48 + v / 2)) digits in
-  let rec strip i = if i < String.length halves - 1 && halves.[i] = '0' then strip (i + 1) else i in
-  let start = strip 0 in
-  (String.sub halves start (String.length halves - start), !carry)
-and positive digits =
-  if digits = "1" then XH
-  else let rest, bit = halve digits in if bit = 1 then XI (positive rest) else XO (positive rest)
-
-let is_digits s = s <> "" && String.for_all (fun c -> c >= '0' && c <= '9') s
-let strip_zeros s =
-  let rec go i = if i < String.length s - 1 && s.[i] = '0' then go (i + 1) else i in
-  let i = go 0 in String.sub s i (String.length s - i)
-
-let rational_of_text s =
-  let negative = s <> "" && s.[0] = '-' in
-  let body = if negative then String.sub s 1 (String.length s - 1) else s in
-  let over, under = match String.index_opt body '/' with
-    | Some i -> String.sub body 0 i, String.sub body (i + 1) (String.length body - i - 1)
-    | None -> body, "1" in
-  need (is_digits over && is_digits under && under.[0] <> '0') ("not a rational: " ^ s);
-  let over = strip_zeros over in
-  let numerator = if over = "0" then Z0 else if negative then Zneg (positive over) else Zpos (positive over) in
-  qred { qnum = numerator; qden = positive under }
-let rational = function
-  | Json.String s -> rational_of_text s
-  | Json.Number s when is_digits (if s <> "" && s.[0] = '-' then String.sub s 1 (String.length s - 1) else s) -> rational_of_text s
-  | _ -> raise (Invalid "not a rational")
-let zero = { qnum = Z0; qden = XH }
-let is_zero q = qeq_bool q zero
+open Numbers
 
 (* --- symbols *)
 type names = { data : (string * int) list; noises : (string * int) list; slots : (string * int) list;
@@ -105,10 +67,10 @@ let same_set a b = List.sort_uniq compare a = List.sort_uniq compare b
 let subset a b = List.for_all (fun x -> List.mem x b) a
 let keys json = List.map fst (Json.members json)
 
-let scope edge slots =
+let scope edge data slots =
   (* Symbols that an edge may speak of: its own noises, the slots of its node, the datum it reads. *)
   let noises = List.map Json.text (Json.items (Json.get "noise" edge)) in
-  (if Json.flag (Json.get "reads" edge) then ["q"] else []) @ noises @ slots
+  (if Json.flag (Json.get "reads" edge) then data else []) @ noises @ slots
 let decision_keys json = match Json.items json with
   | [Json.String "greatest"; vs; _] -> List.concat_map (fun v -> keys (List.nth (Json.items v) 1)) (Json.items vs)
   | [_; t; _] -> keys t
@@ -127,24 +89,64 @@ let leaf names count i edge =
   { id = i; to0 = (if target = -1 then count else target); outs;
     sets = List.map (fun (slot, t) -> (number names.slots slot, form names zero t)) (Json.members (Json.get "set" edge)) }
 
+(* With cases, a turn only adds to sums, and nothing else sees data. *)
+let need_sums_only edge =
+  let nothing key = Json.items (Json.get key edge) = [] in
+  if Json.flag (Json.get "reads" edge) then begin
+    need (nothing "if" && nothing "noise" && nothing "real" && nothing "release") "a turn does more than to add";
+    need (Json.get "from" edge = Json.get "to" edge) "a turn does not only add";
+    List.iter (fun (slot, t) ->
+        let terms = Records.terms t in
+        need (match List.assoc_opt slot terms with Some q -> qeq_bool q one | None -> false) "a turn does not only add";
+        need (List.for_all (fun (k, _) -> k = slot || k.[0] = 't') terms) "a turn does not only add") (Json.members (Json.get "set" edge))
+  end else
+    let met = List.concat_map decision_keys (Json.items (Json.get "if" edge))
+      @ List.concat_map keys (Json.items (Json.get "real" edge))
+      @ List.concat_map (fun (_, t) -> keys t) (Json.members (Json.get "set" edge)) in
+    need (List.for_all (fun k -> k <> "" && not (List.mem k.[0] ['q'; 'c'; 'i'; 't'])) met) "a turn: data elsewhere"
+
+(* The cases cover all records, each in one way. *)
+let need_all_cases c =
+  let names = { data = numbered (List.map fst (Records.ranges c)); noises = []; slots = []; tokens = Hashtbl.create 1 } in
+  let nowhere = { id = 0; to0 = 0; outs = []; sets = [] } in
+  let branches = List.map (fun case -> (path names (Json.get "if" case), nowhere)) (Json.items (Json.get "cases" c)) in
+  need (well_formed branches && complete branches) "cases: branches overlap, or one is missing"
+
+type loops = Lists of adjacency * certificate | Added of bool * cert * int
+
 let loop c =
-  if Json.find "cases" c <> None then raise (Unsupported "sums over records");
+  let summed = Json.find "cases" c <> None in
+  let found = if summed then (need_all_cases c; Records.moves c) else [] in
   let rows = noise_table c in
+  if summed && integral rows then raise (Unsupported "one move of integers in a loop");
   let nodes = List.sort compare (List.map (fun n -> (Json.integer (Json.get "id" n),
     List.map Json.text (Json.items (Json.get "slots" n)))) (Json.items (Json.get "nodes" c))) in
   let count = List.length nodes in
   need (List.mapi (fun i _ -> i) nodes = List.map fst nodes) "nodes";
   let slots = List.sort_uniq compare (List.concat_map snd nodes) in
-  let names = { data = [("q", 0)]; noises = numbered (List.map fst rows); slots = numbered slots; tokens = Hashtbl.create 8 } in
+  let added e = List.filter (fun k -> k <> "" && k.[0] = 't') (List.concat_map (fun (_, t) -> keys t) (Json.members (Json.get "set" e))) in
+  let data = if summed
+    then List.sort_uniq compare (List.concat_map (List.map fst) found @ List.concat_map added (Json.items (Json.get "edges" c)))
+    else ["q"] in
+  let names = { data = numbered data; noises = numbered (List.map fst rows); slots = numbered slots; tokens = Hashtbl.create 8 } in
+  if summed then List.iter need_sums_only (Json.items (Json.get "edges" c));
   let edges = List.mapi (fun i e -> (i, e)) (Json.items (Json.get "edges" c)) in
   List.iter (fun (_, e) ->
       let from = Json.integer (Json.get "from" e) in
       need (from >= 0 && from < count) "an edge comes from nowhere";
-      let known = scope e (List.assoc from nodes) in
+      let known = scope e data (List.assoc from nodes) in
       let met = List.concat_map decision_keys (Json.items (Json.get "if" e))
         @ List.concat_map keys (Json.items (Json.get "real" e))
         @ List.concat_map (fun (_, t) -> keys t) (Json.members (Json.get "set" e)) in
       need (subset met known) "an edge speaks of something unknown") edges;
+  let asks json = match Json.items json with
+    | [Json.String "greatest"; vs; _] -> List.concat_map (fun v -> Records.terms (List.nth (Json.items v) 1)) (Json.items vs)
+    | [_; t; _] -> Records.terms t
+    | _ -> raise (Invalid "a decision") in
+  let uses e = List.mem_assoc "q" (List.concat_map asks (Json.items (Json.get "if" e))
+    @ List.concat_map Records.terms (Json.items (Json.get "real" e))
+    @ List.concat_map (fun (_, t) -> Records.terms t) (Json.members (Json.get "set" e))) in
+  if not summed && not (List.exists (fun (_, e) -> uses e) edges) then raise (Unsupported "a program that does not look at its data");
   let group node reads =
     match List.filter (fun (_, e) -> Json.integer (Json.get "from" e) = node && Json.flag (Json.get "reads" e) = reads) edges with
     | [] -> None
@@ -153,16 +155,17 @@ let loop c =
       Some { draws = List.sort_uniq compare drawn;
              branches = List.map (fun (i, e) -> (path names (Json.get "if" e), leaf names count i e)) mine } in
   let program = List.map (fun (n, _) -> Node (group n true, group n false)) nodes @ [Halt] in
-  let adj = adjacency c in
+  let adj = if summed then ReplaceOne one else adjacency c in
   let opp = qopp in
   let moves_of lo hi = if integral rows then integers_in lo hi else if qeq_bool lo hi then [lo] else [lo; hi] in
-  let moves = match adj with
-    | Linf r -> [moves_of (opp r) r]
-    | Monotone r -> [moves_of zero r; moves_of (opp r) zero]
-    | L1 r -> [[r; opp r]]
-    | ReplaceOne r -> [[opp r; r]] in
-  let one = match adj with L1 _ | ReplaceOne _ -> true | _ -> false in
-  if one && integral rows then raise (Unsupported "one move of integers in a loop");
+  let numbers l = List.map (fun m -> [(0, m)]) l in
+  let moves = if summed then [List.map (List.map (fun (t, v) -> (number names.data t, v))) found] else match adj with
+    | Linf r -> [numbers (moves_of (opp r) r)]
+    | Monotone r -> [numbers (moves_of zero r); numbers (moves_of (opp r) zero)]
+    | L1 r -> [numbers [r; opp r]]
+    | ReplaceOne r -> [numbers [opp r; r]] in
+  let one_moves = match adj with L1 _ | ReplaceOne _ -> true | _ -> false in
+  if one_moves && integral rows then raise (Unsupported "one move of integers in a loop");
   let parts = Json.items (Json.get "components" c) in
   need (List.length parts = List.length moves) "components";
   let part json moves =
@@ -184,11 +187,13 @@ let loop c =
       { s_state = index (Json.get "state" s); s_edge = edge; s_move = (if move < 0 then None else Some move);
         s_next = index (Json.get "next" s); s_shift = values (number names.noises) (Json.get "shift" s) } in
     ({ c_prog = program; c_slots = List.map (fun (_, s) -> List.map (number names.slots) s) nodes @ [[]];
-       c_noises = List.map snd rows; c_one = one; c_moves = List.map (fun m -> [(0, m)]) moves;
+       c_noises = List.map snd rows; c_one = one_moves; c_moves = moves;
        c_states = List.map state states; c_steps = List.rev_map step (Json.items (Json.get "steps" json)) },
      index (Json.get "start" json)) in
   let endless = Json.get "length" c = Json.String "any" in
-  (adj, LoopOf (endless, List.map2 part parts moves))
+  match List.map2 part parts moves with
+  | [(cert, start)] when summed -> Added (endless, cert, start)
+  | found -> Lists (adj, LoopOf (endless, found))
 
 (* --- fixed lengths and selection *)
 let affine names json = match Json.items json with
@@ -201,12 +206,8 @@ let plan names leaf json =
   { p_leaf = leaf; p_component = Json.integer (Json.get "component" json); p_face = box names (Json.get "face" json);
     p_shift = shifts names (Json.get "shift" json); p_bound = shifts names (Json.get "bound" json) }
 
-let cells c =
-  let rows = noise_table c in
-  let n = Json.integer (Json.get "length" c) in
-  if integral rows && Json.get "kind" (Json.get "domain" c) <> Json.String "integers" then raise (Invalid "integers");
-  let names = { data = List.init n (fun j -> ("q" ^ string_of_int j, j)); noises = numbered (List.map fst rows);
-                slots = []; tokens = Hashtbl.create 8 } in
+(* The leaves of a tree of decisions, each with the answers on its way. *)
+let branches names c =
   let ways = Hashtbl.create 64 in
   let inner = Hashtbl.create 64 in
   let leaves = Json.items (Json.get "leaves" c) in
@@ -237,14 +238,50 @@ let cells c =
     (List.map (decision names) decisions,
      { id; to0 = 0; sets = [];
        outs = STok (token names (Json.text (Json.get "release" json))) :: List.map (fun t -> SNum (form names zero t)) reals }) in
+  List.map branch leaves
+
+let cells c =
+  let rows = noise_table c in
+  let n = Json.integer (Json.get "length" c) in
+  if integral rows && Json.get "kind" (Json.get "domain" c) <> Json.String "integers" then raise (Invalid "integers");
+  let names = { data = List.init n (fun j -> ("q" ^ string_of_int j, j)); noises = numbered (List.map fst rows);
+                slots = []; tokens = Hashtbl.create 8 } in
   let adj = adjacency c in
   let plans = List.map (fun a -> plan names (Json.integer (Json.get "leaf" a)) a) (Json.items (Json.get "alignments" c)) in
   (adj, CellsOf (n, { k_noises = List.map snd rows; k_draws = List.mapi (fun i _ -> i) rows;
-                      k_branches = List.map branch leaves; k_components = components_of adj n; k_plans = plans }))
+                      k_branches = branches names c; k_components = components_of adj n; k_plans = plans }))
 
-let selection c =
+(* Gaussian noise: rates are 1 / (2 variance). *)
+let square c =
+  let rows = List.map (fun (name, row) -> match Json.items row with
+      | [Json.String ("gaussian" | "discrete_gaussian" as f); v] ->
+        let v = rational v in
+        need (name <> "" && name.[0] = 'h' && less zero v) ("noise " ^ name);
+        (name, (f = "discrete_gaussian", qred (qinv (add v v))))
+      | [_; _] -> raise (Unsupported "other noise beside Gaussian noise")
+      | _ -> raise (Invalid "a noise")) (Json.members (Json.get "noises" c)) in
+  let kinds = List.sort_uniq compare (List.map (fun (_, (d, _)) -> d) rows) in
+  let discrete = match kinds with [d] -> d | _ -> raise (Unsupported "continuous and discrete noise together") in
+  let n = Json.integer (Json.get "length" c) in
+  let names = { data = List.init n (fun j -> ("q" ^ string_of_int j, j)); noises = numbered (List.map fst rows);
+                slots = []; tokens = Hashtbl.create 8 } in
+  let power = Json.integer (Json.get "power" c) in
+  need (power >= -8 && power <= 8 && (power = 0 || Json.get "unit" c <> Json.Null)) "power";
+  need (Json.items (Json.get "alignments" c) = []) "alignments";
+  let adj = adjacency c in
+  let moved = List.sort compare (List.map (fun (h, t) -> (number names.noises h, values (number names.data) t)) (Json.members (Json.get "common" c))) in
+  if discrete then begin
+    let still = List.for_all (fun (_, t) -> List.for_all (fun (_, v) -> is_zero v) t) moved in
+    if still then raise (Unsupported "discrete noise that is not moved");
+    need (Json.get "kind" (Json.get "domain" c) = Json.String "integers") "integers";
+    match adj with L1 r | ReplaceOne r when not (qeq_bool r one) -> raise (Unsupported "integers by other steps than one") | _ -> ()
+  end;
+  (adj, n, { g_discrete = discrete; g_rates = List.map (fun (_, (_, r)) -> r) rows; g_draws = List.mapi (fun i _ -> i) rows;
+             g_branches = branches names c; g_components = components_of adj n; g_shift = moved })
+
+let selection epsilon c =
   let rows = noise_table c in
-  if Json.get "gap" c <> Json.Bool false then raise (Unsupported "a released gap");
+  let gap = Json.flag (Json.get "gap" c) in
   let element = List.filter (fun (_, q) -> not (is_zero q)) (List.map (fun (k, v) -> (k, rational v)) (Json.members (Json.get "element" c))) in
   match rows, Json.get "length" c with
   | [(h, row)], Json.String "any" ->
@@ -258,14 +295,26 @@ let selection c =
     need families "rule";
     let names = { data = [("q", 0); ("m", 1)]; noises = [(h, 0)]; slots = []; tokens = Hashtbl.create 1 } in
     let plans = List.map (plan names 0) (Json.items (Json.get "alignments" c)) in
-    (adjacency c, SelectionOf (row, List.assoc "q" element, List.assoc h element, plans))
+    let adj = adjacency c and a = List.assoc "q" element and b = List.assoc h element in
+    if gap then match row with
+      | Laplace, rate -> accepts_gap adj rate a b plans epsilon
+      | _ -> raise (Unsupported "a released gap of other noise than Laplace")
+    else accepts adj (SelectionOf (row, a, b, plans)) epsilon
   | _ -> raise (Unsupported "several noises a value")
 
-let certificate c =
+(* The one question that the certificate comes down to, put to the verified checker. *)
+let accepted c =
   need (Json.get "format" c = Json.String "dpest-certificate/1") "format";
   (match Json.find "derived" c with Some (Json.Object (_ :: _)) -> raise (Unsupported "derived data") | _ -> ());
   (match Json.find "dead" c with Some (Json.Array (_ :: _)) -> raise (Unsupported "branches that are never taken") | _ -> ());
-  let adj, cert = match Json.text (Json.get "method" c) with
-    | "loop" -> loop c | "cells" -> cells c | "selection" -> selection c
-    | other -> raise (Unsupported ("certificates by " ^ other)) in
-  (adj, cert, rational (Json.get "epsilon" c))
+  let epsilon () = rational (Json.get "epsilon" c) in
+  let decide (adj, cert) = accepts adj cert (epsilon ()) in
+  match Json.text (Json.get "method" c) with
+  | "loop" -> (match loop c with
+      | Lists (adj, cert) -> decide (adj, cert)
+      | Added (endless, cert, start) -> accepts_sums endless cert start (epsilon ()))
+  | "cells" -> decide (cells c)
+  | "selection" -> selection (epsilon ()) c
+  | "finite" -> Tables.accepted c
+  | "square" -> let adj, n, k = square c in accepts_square adj n k (epsilon ())
+  | other -> raise (Unsupported ("certificates by " ^ other))

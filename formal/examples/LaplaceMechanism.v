@@ -1,7 +1,8 @@
 (** LaplaceMechanism is 1*eps-differentially private for every eps > 0: for all neighbours (l1, radius 1) among lists of length 1 and all events of its release. sha256 of its source: cfc39cc2395e9733645ae2daf640b97ecae43161a0cb25e215b8fe03fc62a954 *)
 From Coq Require Import Reals Lra List QArith Qreals.
-From DP Require Import Noise Privacy Program NoiseTable Loop LoopChecker Draw Cells Adjacency
-  Total Selection Certificate FiniteTable Sums.
+From DP Require Import Noise Privacy ZeroConcentrated Program NoiseTable Loop LoopChecker Draw Cells
+  Adjacency Total Selection Certificate FiniteTable Sums Square View Composition
+  Gap.
 Import ListNotations.
 Open Scope nat_scope.
 

@@ -1,7 +1,8 @@
 (** ReportNoisyMax1 is 1*eps-differentially private for every eps > 0: for all neighbours (linf, radius 1) among lists of every length and all events of its release. sha256 of its source: 3a373d8326a121e12a85d83353507a1d449fbbf5708874ec1bbe4eb24802f15d *)
 From Coq Require Import Reals Lra List QArith Qreals.
-From DP Require Import Noise Privacy Program NoiseTable Loop LoopChecker Draw Cells Adjacency
-  Total Selection Certificate FiniteTable Sums.
+From DP Require Import Noise Privacy ZeroConcentrated Program NoiseTable Loop LoopChecker Draw Cells
+  Adjacency Total Selection Certificate FiniteTable Sums Square View Composition
+  Gap.
 Import ListNotations.
 Open Scope nat_scope.
 

@@ -1,7 +1,8 @@
 (** SVT1 is 1*eps-differentially private for every eps > 0: for all neighbours (linf, radius 1) among lists of every length and all events of its release. sha256 of its source: a72cce94af6db1627451975b9a05635b5364a6a4cbfb28da4cdf536b19494b74 *)
 From Coq Require Import Reals Lra List QArith Qreals.
-From DP Require Import Noise Privacy Program NoiseTable Loop LoopChecker Draw Cells Adjacency
-  Total Selection Certificate FiniteTable Sums.
+From DP Require Import Noise Privacy ZeroConcentrated Program NoiseTable Loop LoopChecker Draw Cells
+  Adjacency Total Selection Certificate FiniteTable Sums Square View Composition
+  Gap.
 Import ListNotations.
 Open Scope nat_scope.
 

@@ -57,6 +57,7 @@ def audit(
     device: str = "numpy",
     patience: float = 1.0,
     isolate: bool = False,
+    coq: bool = False,
 ) -> Verdict:
     """How private is `target`? Two bounds with all the evidence.
 
@@ -73,6 +74,7 @@ def audit(
     Engines give up on what takes them too long, in seconds of their own computing; the notes say
     so. With a `patience` of 10 they try ten times as long. With `isolate` all of it is done in a
     copy of this process, which the code can exit, hang or fill; the verdict then has no pictures.
+    With `coq` an upper bound by a certificate says whether Coq has checked it as a theorem.
     """
     given = {name: value for name, value in locals().items() if name != "target"}
     check_arguments(**given)
@@ -107,6 +109,7 @@ def audit(
             runner=runner,
             device=device,
             patience=patience,
+            coq=coq,
         )
 
     with (

@@ -103,6 +103,7 @@ class Campaign:
         runner: Runner | None = None,
         device: str = "numpy",
         patience: float = 1.0,
+        coq: bool = False,
     ) -> None:
         if not 0 < alpha < 1:
             raise DomainError(f"alpha is a probability between 0 and 1; got {alpha=}")
@@ -114,6 +115,7 @@ class Campaign:
         self.question = question
         self.alpha = self.alpha_left = alpha
         self.patience = patience
+        self.coq = coq
         self.given_budget = None if budget is None else Budget.of(budget)
         self.attack_budget = Budget.of(budget, Budget(RUNS, SECONDS * patience))
         self.seed = seed
@@ -405,7 +407,7 @@ class Campaign:
                 self.refuse(f"no proof for {where}", str(proof.reason))
             for evidence in proof.evidence(self.unit_value()):
                 told = replace(evidence.witness, event=words or evidence.witness.event)
-                self.add_guarantee(evidence.with_(witness=told))
+                self.add_guarantee(self.with_theorem(proof, evidence.with_(witness=told)))
 
     def prove_by_contributions(self) -> None:
         """A bound by what one record adds to sums, for every length where there is one."""
@@ -442,7 +444,16 @@ class Campaign:
         words = proof.explain()
         for evidence in proof.evidence():
             told = replace(evidence.witness, event=words)
-            self.add_guarantee(evidence.with_(witness=told))
+            self.add_guarantee(self.with_theorem(proof, evidence.with_(witness=told)))
+
+    def with_theorem(self, proof: Proof, evidence: Evidence) -> Evidence:
+        """The evidence with a note on what Coq makes of its certificate, where that was asked."""
+        if not self.coq or evidence.side != "upper" or proof.certificate is None:
+            return evidence
+        from dpest.proofs import theorem_note
+
+        self.tell("Coq")
+        return evidence.with_(notes=(*evidence.notes, theorem_note(proof.certificate)))
 
     def refuted_early(self) -> bool:
         """Whether a look at pairs, or at steps, refutes a claim with a δ: before long proofs."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import subprocess
+import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +14,20 @@ import pytest
 from click.testing import CliRunner
 
 import dpest
-from dpest import zoo
+from dpest import kernel, zoo
 from dpest.auditing import prove
 from dpest.cli.check import check as check_command
 from dpest.errors import RefusedError
-from dpest.proofs import coq, coqc
+from dpest.evidence import Measure
+from dpest.proofs import coqc
+from dpest.proofs.approximate.proving import prove_contributions
+from dpest.proofs.coq import exporting as coq
+from dpest.proofs.question import asked
 
 FORMAL = Path(__file__).resolve().parents[2] / "formal"
 CHECKER = FORMAL / "checker" / "dpest-checker"
 needs_coq = pytest.mark.skipif(
-    not (coqc.available() and (FORMAL / "FiniteTable.vo").exists()),
+    not (coqc.available() and (FORMAL / "Stages.vo").exists()),
     reason="the formalisation is not built: make formal",
 )
 needs_checker = pytest.mark.skipif(not CHECKER.exists(), reason="make formal builds the checker")
@@ -46,13 +52,29 @@ def test_nothing_is_assumed_in_the_sources() -> None:
             assert word not in text, f"{path.name} has {word}"
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [("GaussianMechanism", "square"), ("NoisyMaxGap", "gap"), ("SnappingLaplace", "clipped")],
-)
-def test_what_has_no_theorem_is_refused_with_the_reason(name: str, why: str) -> None:
-    with pytest.raises(RefusedError, match=why):
-        coq.export(certificate(name))
+def test_what_has_no_theorem_is_refused_with_the_reason() -> None:
+    with pytest.raises(RefusedError, match="accountant"):
+        coq.export({**certificate("LaplaceMechanism"), "method": "contributions", "delta": "1/9"})
+    with pytest.raises(RefusedError, match="by magic"):
+        coq.export({**certificate("LaplaceMechanism"), "method": "magic"})
+    indicator = certificate("SalaryMean", 5)
+    for rule in indicator["derived"].values():
+        rule["kind"] = "indicator"
+    with pytest.raises(RefusedError, match="indicators"):
+        coq.export(indicator)
+    gumbel = certificate("NoisyMaxGap")
+    gumbel["noises"] = {name: ["gumbel", scale] for name, (_, scale) in gumbel["noises"].items()}
+    with pytest.raises(RefusedError, match="gap of gumbel noise"):
+        coq.export(gumbel)
+
+
+def composed(name: str, bound: str) -> dict[str, Any]:
+    """Two calls of a mechanism, the second with half the unit."""
+    part = certificate(name, 1)
+    header = ("format", "version", "source", "sha256", "unit", "adjacency", "length", "parameters")
+    found = {key: part[key] for key in header} | {"mechanism": "Twice", "method": "composition"}
+    found |= {"epsilon": bound, "parts": [part, part], "paths": [[[0, "1"], [1, "1/2"]], []]}
+    return found | ({"power": part["power"]} if "power" in part else {})
 
 
 @needs_coq
@@ -64,9 +86,19 @@ def test_certificates_of_each_kind_are_theorems(tmp_path: Path) -> None:
         ("GeometricMechanism", 1),
         ("RandomizedResponse", 1),
         ("SalarySumAndCount", dpest.ANY),
+        ("SalaryMean", 5),
+        ("SnappingLaplace", 1),
+        ("GaussianMechanism", 1),
+        ("DiscreteGaussianMechanism", 1),
+        ("GaussianNoisyMax", 4),
+        ("NoisyMaxGap", dpest.ANY),
     ]
+    several = [composed("LaplaceMechanism", "3/2"), composed("GaussianMechanism", "3/2")]
+    for one in several:
+        kernel.check(one)
     path = tmp_path / "Batch.v"
-    path.write_text(coqc.batch_text(coq.export(certificate(*kind)) for kind in kinds))
+    every = [*(certificate(*kind) for kind in kinds), *several]
+    path.write_text(coqc.batch_text(map(coq.export, every)))
     answer = coqc.compile_file(path, FORMAL)
     assert answer.returncode == 0, answer.stderr
     assert set(coqc.assumptions(answer.stdout)) == coqc.STANDARD_AXIOMS
@@ -82,6 +114,81 @@ def test_coq_refuses_what_is_false() -> None:
     empty["components"][0]["steps"] = []
     with pytest.raises(coqc.CoqError, match="refuses"):
         coqc.check(empty)
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("name", "length"),
+    [
+        ("GaussianMechanism", 1),
+        ("DiscreteGaussianMechanism", 1),
+        ("NoisyMaxGap", dpest.ANY),
+        ("SnappingLaplace", 1),
+        ("SalaryMean", 5),
+    ],
+)
+def test_coq_refuses_a_bound_that_is_too_small(name: str, length: Any) -> None:
+    smaller = certificate(name, length)
+    smaller["epsilon"] = str(Fraction(smaller["epsilon"]) * Fraction(99, 100))
+    with pytest.raises(coqc.CoqError, match="refuses"):
+        coqc.check(smaller)
+
+
+@needs_coq
+def test_coq_refuses_a_sum_of_costs_that_is_too_small() -> None:
+    with pytest.raises(coqc.CoqError, match="refuses"):
+        coqc.check(composed("LaplaceMechanism", "5/4"))
+    with pytest.raises(coqc.CoqError, match="refuses"):
+        coqc.check(composed("GaussianMechanism", "5/4"))
+
+
+def clipped_twice(data: Any, rng: Any, *, scale: float = 2.0) -> Any:
+    first = sum(min(max(x, 0.0), 1.0) for x in data) + rng.laplace(scale=scale)
+    return first, sum(min(max(x, -1.0), 1.0) for x in data) + rng.laplace(scale=scale)
+
+
+def clipped_gaussian(data: Any, rng: Any, *, sigma: float = 2.0) -> Any:
+    return sum(min(max(x, -1.0), 1.0) for x in data) + rng.normal(scale=sigma)
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("function", "measure", "bound"),
+    [(clipped_twice, Measure(), "1"), (clipped_gaussian, Measure("zcdp"), "1/8")],
+)
+def test_stages_of_noise_are_a_theorem(function: Any, measure: Measure, bound: str) -> None:
+    domain = dpest.reals(dpest.ANY, -3, 3)
+    question = asked(function, "add_remove_one", dpest.ANY, None, None, domain, None, None)
+    found = json.loads(json.dumps(prove_contributions(question, measure, None).certificate))
+    assert (found["method"], found["epsilon"]) == ("contributions", bound)
+    assert coqc.check(found).statement.startswith("Every program whose stages of noise cost what")
+    found["epsilon"] = str(Fraction(bound) * Fraction(99, 100))
+    with pytest.raises(coqc.CoqError, match="refuses"):
+        coqc.check(found)
+
+
+@needs_coq
+def test_no_theorem_rests_on_more_than_the_axioms_of_the_reals() -> None:
+    answer = subprocess.run(
+        [sys.executable, str(FORMAL / "assumptions.py")], capture_output=True, text=True
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "beyond the axioms of the reals: nothing" in answer.stdout
+
+
+@needs_coq
+def test_an_audit_says_that_coq_has_checked_its_certificate() -> None:
+    verdict = dpest.audit(zoo.get("SVT1"), engines=("proof",), coq=True)
+    assert verdict.upper is not None
+    assert any(note.startswith("checked by Coq") for note in verdict.upper.notes)
+    assert "checked by Coq" in verdict.to_json()
+
+
+def test_an_audit_says_why_coq_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    verdict = dpest.audit(zoo.get("SVT1"), engines=("proof",), coq=True)
+    assert verdict.upper is not None
+    assert any("not checked by Coq: Coq is not here" in note for note in verdict.upper.notes)
 
 
 @needs_coq
@@ -117,13 +224,29 @@ def ask(batch: list[dict[str, Any]]) -> list[str]:
 
 @needs_checker
 def test_the_verified_checker_accepts_and_rejects() -> None:
-    good = [certificate("SVT1"), certificate("NoisyMax", 4), certificate("GumbelMax")]
-    assert ask(good) == ["accepted"] * 3
+    names = ["SVT1", "GumbelMax", "SalaryMean", "SalarySumAndCount", "NoisyMaxGap"]
+    fixed = [("NoisyMax", 4), ("GaussianMechanism", 1), ("DiscreteGaussianMechanism", 1)]
+    good = [*map(certificate, names), *(certificate(*one) for one in fixed)]
+    assert ask(good) == ["accepted"] * 8
     bad = copy.deepcopy(good)
     for one in bad:
         one["epsilon"] = "1/2"
     assert all(answer.startswith("rejected") for answer in ask(bad))
-    assert ask([certificate("GaussianMechanism")])[0].startswith("out of scope")
+    assert ask([certificate("SnappingLaplace")])[0].startswith("out of scope")
+
+
+@needs_checker
+def test_the_verified_checker_reads_tables() -> None:
+    with_unit, numbers = certificate("RandomizedResponse", 1), certificate("Rappor", 1)
+    assert ask([with_unit, numbers]) == ["accepted"] * 2
+    less = copy.deepcopy([with_unit, numbers])
+    less[0]["power"], less[0]["epsilon"] = 0, "0"
+    less[1]["exponential"] = str(Fraction(numbers["exponential"]) * Fraction(99, 100))
+    more = copy.deepcopy(with_unit)
+    more["tables"][0]["parts"][0]["0"][0][0] = "2"  # the chances sum to more than one
+    other = copy.deepcopy(with_unit)
+    other["domain"]["values"].append(2)  # an input without a table
+    assert all(answer.startswith("rejected") for answer in ask([*less, more, other]))
 
 
 @needs_checker

@@ -151,6 +151,7 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "method": _text,
     "certify": _flag,
     "isolate": _flag,
+    "coq": _flag,
     "false_alarm": _real("a probability between 0 and 1"),
     "catches": _real("an ε above the claim"),
     "missed": _real("a probability between 0 and 1"),

@@ -56,6 +56,7 @@ from dpest.verdict import Verdict
     default=None,
     help="Audit the machine's doubles; by default, briefly, of black boxes that release them.",
 )
+@click.option("--coq", is_flag=True, help="Let Coq check the certificate of a proof, as a theorem.")
 @running_options
 @click.option("--json", "json_path", metavar="F", help="Write the verdict as JSON; - for stdout.")
 @click.option("--html", "html_path", metavar="F", help="Write the report as one HTML page.")

@@ -104,7 +104,7 @@ def _prove(target: str, question: dict[str, Any], wanted: Wanted) -> int:
 
 
 def _write_theorem(certificate: Any, folder: Path, quiet: bool) -> None:
-    from dpest.proofs.coq import export, module_name
+    from dpest.proofs.coq.exporting import export, module_name
 
     text = export(certificate)
     folder.mkdir(parents=True, exist_ok=True)

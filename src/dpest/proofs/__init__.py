@@ -6,8 +6,9 @@ certificate that `dpest.kernel` (standard library only) accepts or refuses.
 
 from __future__ import annotations
 
+from dpest.proofs.coqc import theorem_note
 from dpest.proofs.proof import Lower, Proof, Ray
 from dpest.proofs.proving import prove
 from dpest.proofs.question import INTEGER_DATA
 
-__all__ = ["INTEGER_DATA", "Lower", "Proof", "Ray", "prove"]
+__all__ = ["INTEGER_DATA", "Lower", "Proof", "Ray", "prove", "theorem_note"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpest.errors import DpestError
-from dpest.proofs.coq import HEADER, export, module_name, statement
+from dpest.proofs.coq.exporting import HEADER, export, module_name, statement
 
 # What the real numbers of Coq's standard library rest on.
 STANDARD_AXIOMS = frozenset(
@@ -88,6 +88,17 @@ def check(certificate: Mapping[str, Any]) -> Checked:
     if answer.returncode:
         raise CoqError(f"Coq refuses the certificate: {answer.stderr.strip()[-600:]}")
     return Checked(statement(certificate), assumptions(answer.stdout), time.monotonic() - started)
+
+
+def theorem_note(certificate: Mapping[str, Any]) -> str:
+    """What a report says of a certificate: that Coq has checked it, or why it has not."""
+    try:
+        found = check(certificate)
+    except DpestError as reason:
+        return f"not checked by Coq: {reason}"
+    if not found.only_standard:
+        return "not checked by Coq: the proof assumes more than the axioms of the reals"
+    return f"checked by Coq, on the axioms of its real numbers alone: {found.statement}"
 
 
 def batch_text(texts: Iterable[str]) -> str:

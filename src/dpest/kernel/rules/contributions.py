@@ -29,7 +29,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from ..approximate.accountant import Account, Ledger, Plan, mu2_bound, pure_bound, rho_bound
+from ..approximate.accountant import (
+    Account,
+    Ledger,
+    Plan,
+    Step,
+    mu2_bound,
+    pure_bound,
+    rho_bound,
+)
 from ..approximate.choices import RACING
 from ..approximate.stages import (
     MOVED,
@@ -144,13 +152,20 @@ def _need_bound(
 
 def ledger_of(model: object, adjacency: str, radius: Extended, length: int | None) -> Ledger:
     """The steps of a model alone, before anything is claimed about it."""
+    return together(steps_of_ways(model, adjacency, radius, length))
+
+
+def steps_of_ways(
+    model: object, adjacency: str, radius: Extended, length: int | None
+) -> list[list[Step]]:
+    """For each way through a model its steps, in the order in which they are seen."""
     fields = Fields(model, "model")
     apart, columns = fields.truth("apart"), _columns(fields)
     setting = Setting(adjacency, radius, length, apart, columns)
     ways = [_way(one, setting) for one in fields.each("ways")]
     _need_times(ways, _rows_each(fields))
     fields.done()
-    return together([steps_of(way) for way in ways])
+    return [steps_of(way) for way in ways]
 
 
 def _rows_each(fields: Fields) -> int:

@@ -1,4 +1,4 @@
-"""Parts of a certificate as terms of the formalisation in `formal/`: numbers, forms, branches.
+"""Parts of a certificate as terms of the formalisation in `formal/`: numbers, forms, theorems.
 
 Nothing here is trusted for a proof: Coq checks what is written. It is trusted to write the graph
 that the certificate has; `formal/` builds a second reader of the same JSON, and tests compare them.
@@ -121,3 +121,41 @@ def is_integral(certificate: Mapping[str, Any]) -> bool:
 def comment(text: str) -> str:
     """Text for a comment: neither its end nor the start of another one."""
     return json.dumps(text, ensure_ascii=False)[1:-1].replace("(*", "( *").replace("*)", "* )")
+
+
+def radius_of(certificate: Mapping[str, Any]) -> Fraction:
+    radius = certificate["adjacency"]["radius"]
+    if radius == "inf":
+        raise RefusedError("the formalisation has no theorem for neighbours without a radius yet")
+    return Fraction(radius)
+
+
+def theorem(certificate: Mapping[str, Any], near: str, parts: Sequence[tuple[str, str]]) -> str:
+    """`is_private`: each part is a conjunct and the tactics that prove it; the first is privacy."""
+    quantified, start = (
+        "let eps := 1%R in",
+        "intros eps. assert (P : (0 < eps)%R) by (unfold eps; lra).",
+    )
+    if certificate["unit"]:
+        quantified, start = "forall eps : R, (0 < eps)%R ->", "intros eps P."
+    claims = [f"private {near} (eps * Q2R {rational(certificate['epsilon'])}) (run eps)"]
+    claims += [claim for claim, _ in parts[1:]]
+    several = len(parts) > 1
+    proofs = "\n".join(f"  {'-' if several else ''} {tactics}" for _, tactics in parts)
+    joined = " /\\\n  ".join(claims)
+    opening = start + (" split." if several else "")
+    return f"Theorem is_private : {quantified}\n  {joined}.\nProof.\n  {opening}\n{proofs}\nQed.\n"
+
+
+def either(relations: Iterable[str]) -> str:
+    return "(fun a b => " + " \\/ ".join(relations) + ")"
+
+
+def power_of(certificate: Mapping[str, Any]) -> int:
+    """The power of the unit that a bound on ρ is a multiple of; 1 where none is stated."""
+    return int(certificate.get("power", 1))
+
+
+def unit_text(power: int) -> str:
+    """The unit to a power."""
+    return "eps" if power == 1 else f"(powerRZ eps ({power}))"

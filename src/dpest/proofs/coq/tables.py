@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
-from dpest.proofs.coq_terms import listed, rational
+from dpest.proofs.coq.terms import listed, rational
 
 
 def finite(certificate: Mapping[str, Any]) -> str:

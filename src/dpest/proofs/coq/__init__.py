@@ -1,0 +1,1 @@
+"""Certificates as Coq files: instances of the theorems in `formal/`."""
