@@ -52,7 +52,7 @@ def _gaussian(distance: Fraction, sigma: Fraction, epsilon: Fraction, where: str
 def coin_delta(first: Noise, second: Noise, opposite: bool, epsilon: Fraction) -> Fraction:
     """The δ of the coupling in which both coins fall alike, or oppositely."""
     one = second.size if not opposite else ONE - second.size
-    low = exp_range(min(epsilon, Fraction(_LARGEST)))[0]
+    low = exp_range(min(epsilon, Fraction(_LARGEST)))[0] if epsilon else ONE
     pairs = ((first.size, one), (ONE - first.size, ONE - one))
     return sum((max(ZERO, p - low * q) for p, q in pairs), ZERO)
 
