@@ -62,15 +62,6 @@ def noisy_max(q, rng, *, eps=1.0):
     return arg
 
 
-def noisy_max_value(q, rng, *, eps=1.0):
-    """Wrong: releases the noisy value with noise for the index."""
-    best = q[0] + rng.laplace(scale=2 / eps)
-    for value in q[0:0]:
-        best = value
-    other = q[1] + rng.laplace(scale=2 / eps)
-    return max(best, other)
-
-
 def above_threshold(q, rng, *, eps=1.0, threshold=0.0):
     bar = threshold + rng.laplace(scale=2 / eps)
     for i, value in enumerate(q):

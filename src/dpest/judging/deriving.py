@@ -45,7 +45,7 @@ from dpest.kernel.judgments.programs import (
 )
 
 Node = dict[str, Any]
-MOST_STEPS = 60_000
+MOST_STEPS = 8_000
 
 
 class Exhausted(Exception):
@@ -131,6 +131,7 @@ class Search:
         self.loop = loop
         self._steps = 0
         self._symbols = itertools.count(1)
+        self._extents: dict[Any, tuple[Fraction | None, Fraction | None]] = {}
 
     def derive(self, pair: Pair) -> Node | None:
         self._steps += 1
@@ -286,26 +287,42 @@ class Search:
         apart = centres[1].plus(centres[0], -ONE)
         null = _on(two.centre, 2).plus(_on(one.centre, 1), -ONE)
         yield _shifted(null, apart, ZERO, FREE, is_move=False)
+        if not pair.moves:
+            return
+        low, high = self._extent(apart, pair.hand)
         for size in self.sizes:
-            for shift in (number(size), number(-size)) if size else (number(ZERO),):
-                yield from self._moved(pair, one, shift, shift, apart)
-        if apart.terms:
-            for size in self.sizes:
-                for sign in (size, -size) if size else ():
-                    by = number(sign)
-                    yield from self._moved(pair, one, null.plus(by), apart.plus(by), apart)
+            for sign in (size, -size) if size else (ZERO,):
+                if low is not None and high is not None:
+                    ends = sign - high, sign - low
+                    yield from self._moved(pair, one, number(sign), number(sign), ends)
+        for size in self.sizes if apart.terms else ():
+            for sign in (size, -size) if size else ():
+                by = number(sign)
+                yield from self._moved(pair, one, null.plus(by), apart.plus(by), (sign, sign))
         yield from self._reaching(pair, one, null, apart)
 
+    def _extent(self, form: Linear, hand: Hand) -> tuple[Fraction | None, Fraction | None]:
+        """The least and the largest value of a form, where it has them."""
+        key = (form.constant, tuple(sorted(form.terms.items())), hand.conditions)
+        if key not in self._extents:
+            high = largest(form, hand.conditions)
+            low = largest(number(ZERO).plus(form, -ONE), hand.conditions)
+            self._extents[key] = (None if low is None else -low, high)
+        return self._extents[key]
+
     def _moved(
-        self, pair: Pair, draw: Draw, shift: Linear, symbols: Linear, apart: Linear
+        self,
+        pair: Pair,
+        draw: Draw,
+        shift: Linear,
+        symbols: Linear,
+        ends: tuple[Fraction, Fraction],
     ) -> Iterator[Coupling]:
-        """x<2> = x<1> + shift, at the cost of how far that is from the null coupling."""
-        moved = symbols.plus(apart, -ONE)
-        high = largest(moved, pair.hand.conditions)
-        low = largest(number(ZERO).plus(moved, -ONE), pair.hand.conditions)
-        if high is None or low is None or (draw.noise.family == "exponential" and low > 0):
+        """x<2> = x<1> + shift, which moves the noise by something between the ends."""
+        low, high = ends
+        if draw.noise.family == "exponential" and low < 0:
             return
-        distance = max(high, low, ZERO)
+        distance = max(high, -low, ZERO)
         pure = distance / draw.noise.size
         if draw.noise.family != "gaussian" and pure <= pair.left.epsilon:
             yield _shifted(shift, symbols, distance, Cost(pure, ZERO))

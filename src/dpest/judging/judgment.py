@@ -29,6 +29,7 @@ from dpest.judging.refuting import Counterexample, refuted
 from dpest.judging.replaying import replayed
 from dpest.judging.showing import program_text, tree
 from dpest.judging.translation import Code, translated
+from dpest.judging.writing import program_json
 from dpest.kernel import Invalid
 from dpest.kernel.forms import ZERO, Condition
 from dpest.kernel.judgments import Judgment, check
@@ -193,9 +194,13 @@ def _question(codes: tuple[Code, Code], pre: str, post: str | None, cost: Cost) 
 
 
 def _sizes(pre: Assertion, post: Assertion, given: list[Fraction]) -> tuple[Fraction, ...]:
-    """Shifts worth trying: none, then the constants of both conditions, the small ones first."""
+    """Shifts worth trying: none, then the constants of both conditions and twice those of `pre`.
+
+    (A noise that has to make up for two differences, its own and another's, moves by twice one.)
+    """
     found = {abs(v) for v in (*_constants(pre), *_constants(post), *given)} - {ZERO}
-    return (ZERO, *sorted(found))
+    twice = {2 * abs(v) for v in _constants(pre)} - {ZERO}
+    return (ZERO, *sorted(found | twice))
 
 
 def _constants(assertion: Assertion) -> Iterator[Fraction]:
@@ -243,8 +248,6 @@ def _derived(
 
 
 def _side(code: Code) -> dict[str, Any]:
-    from dpest.judging.writing import program_json
-
     return {
         "function": code.function,
         "source": code.source,

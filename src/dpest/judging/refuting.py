@@ -7,6 +7,7 @@ Pr[A] > e^ε·Pr[Ψ(A)] + δ. Inputs are corners of Φ; outputs without reals ar
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ from dpest.reading.trace import trace
 from dpest.running.skeleton import flatten
 
 _CORNERS = 24
+_FEW = 8
 _BOX = 10
 _MARGIN = 1e-7
 _TYPES = {bool: 0, int: 1, float: 2, type(None): 3, np.int64: 4, np.float64: 5}
@@ -71,7 +73,8 @@ def refuted(
     seed: int,
 ) -> Counterexample | None:
     """A counterexample, if a corner of the precondition has one."""
-    for one, two in _corners(pre, codes, seed):
+    scalar = codes[0].outputs == codes[1].outputs == ("out",)
+    for one, two in itertools.islice(_corners(pre, codes, seed), _FEW if scalar else None):
         try:
             found = _at(mechanisms, codes, post, cost, (one, two))
         except DpestError:
@@ -226,8 +229,10 @@ def _by_half_lines(
 def _thresholds(inputs: Sequence[Any]) -> list[Fraction]:
     values = {Fraction(repr(float(v))) for x in inputs for v in np.ravel(x)}
     values |= {sum(values, ZERO) / max(1, len(values)), ZERO}
-    near = {v + step for v in values for step in (ZERO, ONE, -ONE, Fraction(3), -Fraction(3))}
-    return sorted(near)[:40]
+    steps = (ZERO, Fraction(1, 4), Fraction(1, 2), ONE, Fraction(3))
+    return list(
+        dict.fromkeys(v + sign * step for step in steps for v in values for sign in (1, -1))
+    )
 
 
 def _image(post: Assertion, t: Fraction, sign: int) -> tuple[float, float]:
