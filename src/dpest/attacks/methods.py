@@ -109,6 +109,7 @@ class Finder(_OfEpsilon):
             domain=question.domain,
             length=question.length,
             confirm=request.confirm(),
+            ratio=request.event_ratio,
             x=x,
             x2=x2,
             budget=request.given_budget,

@@ -49,6 +49,7 @@ class AttackRequest:
     confirm: Callable[[], Callable[..., Any]]
     run_all: Callable[..., Any] | None
     options: Mapping[str, Any] = field(default_factory=dict)
+    event_ratio: Callable[[Any, Any], float | None] | None = None
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -40,6 +40,29 @@ class AttackName(click.ParamType):
         return str(value)
 
 
+_OWN = {"refine": "finder"}
+"""Options of one method alone."""
+
+
+def method_options(command: Any) -> Any:
+    """What single methods can be told; the others refuse it."""
+    return click.option(
+        "--refine/--no-refine",
+        default=None,
+        help="finder: climb on exact values after the search, or report the search alone.",
+    )(command)
+
+
+def _of_method(question: dict[str, Any]) -> None:
+    """Leave out what was not given; refuse what the chosen method doesn't know."""
+    for name, method in _OWN.items():
+        if question[name] is None:
+            del question[name]
+        elif question["method"] != method:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option} is an option of --method {method}")
+
+
 @click.command()
 @click.argument("target")
 @click.option("--method", type=AttackName(), help="Default: sequential; with δ: scores.")
@@ -51,6 +74,7 @@ class AttackName(click.ParamType):
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance of error.")
 @click.option("--budget", metavar="30s|1e6runs", help="What it may spend.")
 @click.option("--seed", type=int, default=0, show_default=True)
+@method_options
 @running_options
 @click.option("--json", "json_path", metavar="F", help="Write the bound as JSON; - for stdout.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -75,6 +99,7 @@ def attack(
       dpest attack code.py:f --pair '[1,1,1]' '[2,1,1]' --epsilon 0.5 --method recorded
     """
     check_writable(json_path)
+    _of_method(question)
     question["params"] = parameters(params)
     question["state"] = absolute(question["state"])
     x, x2 = (input_of(text) for text in pair) if pair else (None, None)
@@ -146,12 +171,28 @@ def _say(evidence: Evidence, limit: float | None, violated: bool) -> None:
     )
     adjacency = evidence.details.get("adjacency")
     neighbours = [f"neighbours: {adjacency}"] if adjacency else []
-    for line in [*witness_lines(evidence), *neighbours, *evidence.notes]:
+    for line in [*witness_lines(evidence), *_steps(evidence), *neighbours, *evidence.notes]:
         echo(f"  {line}")
     if evidence.witness.replay:
         echo("\nTo see it again, in Python:")
         for line in evidence.witness.replay.rstrip().splitlines():
             echo(f"  {line}".rstrip())
+
+
+def _steps(evidence: Evidence) -> list[str]:
+    """DP-Finder: what the event shows by itself and what the pair does, search and refinement."""
+    from dpest.report.text import number
+
+    found = []
+    for step, words in (("search", "the search alone"), ("refined", "after refinement")):
+        parts = [
+            f"{what} {number(evidence.details[f'{step}_{what}'])}"
+            for what in ("event", "pair")
+            if f"{step}_{what}" in evidence.details
+        ]
+        if parts:
+            found.append(f"{words}, exactly: ε of the {', of the '.join(parts)}")
+    return found
 
 
 def _show_finding(evidence: Evidence, json_path: str | None) -> int:

@@ -26,9 +26,7 @@ from dpest.judging.entailing import proof_of
 from dpest.judging.loops import looped
 from dpest.judging.pointwise import pointwise
 from dpest.judging.refuting import Counterexample, refuted
-from dpest.judging.replaying import replayed
 from dpest.judging.showing import program_text, tree
-from dpest.judging.translation import Code, translated
 from dpest.judging.writing import program_json
 from dpest.kernel import Invalid
 from dpest.kernel.forms import ZERO, Condition
@@ -47,6 +45,8 @@ from dpest.kernel.judgments.assertions import (
 from dpest.kernel.judgments.checking import FORMAT
 from dpest.kernel.judgments.derivations import Derivations, Goal
 from dpest.kernel.judgments.entailments import Hand
+from dpest.reading.programs.replaying import replayed
+from dpest.reading.programs.translation import Code, translated
 
 Status = Literal["holds", "false", "unsettled"]
 _MOST_MOVES = 4

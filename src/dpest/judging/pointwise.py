@@ -8,7 +8,6 @@ from typing import Any
 
 from dpest.judging.deriving import Cost, Exhausted, Node, Pair, Search
 from dpest.judging.entailing import proof_of
-from dpest.judging.translation import Code
 from dpest.kernel.forms import ZERO
 from dpest.kernel.judgments.assertions import (
     FALSE,
@@ -23,6 +22,7 @@ from dpest.kernel.judgments.assertions import (
 )
 from dpest.kernel.judgments.entailments import Hand
 from dpest.kernel.judgments.programs import Assign, Draw, If, Program, has_loop
+from dpest.reading.programs.translation import Code
 
 _MOST_POINTS = 300
 Searched = Callable[[Any, Assertion, Assertion, Cost, tuple[Fraction, ...]], Node | None]

@@ -20,7 +20,6 @@ from dpest.ask.declaration import Mechanism
 from dpest.distributions.output import RELEASED, OutputDistribution, output_distribution
 from dpest.errors import DpestError
 from dpest.judging.entailing import holds, largest
-from dpest.judging.translation import Code
 from dpest.kernel.forms import ONE, ZERO, Condition
 from dpest.kernel.judgments.assertions import (
     All,
@@ -32,6 +31,7 @@ from dpest.kernel.judgments.assertions import (
 )
 from dpest.kernel.judgments.entailments import Hand
 from dpest.notions.relations import lifting
+from dpest.reading.programs.translation import Code
 from dpest.reading.trace import trace
 from dpest.running.skeleton import flatten
 

@@ -5,12 +5,16 @@ Everything that a receiver sees is part of the output: of a list its length, of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from dpest.errors import UntraceableError
-from dpest.judging.values import (
+from dpest.kernel.forms import ONE, ZERO
+from dpest.kernel.judgments.assertions import FALSE, TRUE, Linear, number
+from dpest.kernel.judgments.programs import Assign, If, Program, Statement
+from dpest.reading.programs.values import (
     BOOL,
     FLOAT,
     INT,
@@ -23,9 +27,6 @@ from dpest.judging.values import (
     Truth,
     Value,
 )
-from dpest.kernel.forms import ONE, ZERO
-from dpest.kernel.judgments.assertions import FALSE, TRUE, Linear, number
-from dpest.kernel.judgments.programs import Assign, If, Program, Statement
 
 OUT = "out"
 _KINDS = {BOOL: 0, INT: 1, FLOAT: 2, NONE: 3, NUMPY_INT: 4, NUMPY_FLOAT: 5}
@@ -40,28 +41,35 @@ class Return:
 
 
 @dataclass(frozen=True)
-class _Shape:
-    scalar: bool
+class Shape:
+    """What all returns have in common."""
+
+    container: str
     most: int
     lengths: bool
-    kinds: frozenset[int]
+    mixed: frozenset[int]
     """The places whose items have several types."""
+    types: tuple[str, ...]
+    """The type of each item that has one; empty where one has several."""
+
+    @property
+    def names(self) -> list[str]:
+        return [OUT] if self.container == "scalar" else [f"{OUT}.{i}" for i in range(self.most)]
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        names = self.names
+        kinds = [f"{names[i]}.type" for i in sorted(self.mixed)]
+        return (*names, *kinds, *([f"{OUT}.len"] if self.lengths else []))
 
 
-def finished(
-    code: tuple[Any, ...], function: str, inputs: set[str]
-) -> tuple[tuple[str, ...], Program]:
-    """The names of the outputs, and the program with every return as assignments to them."""
-    returns = list(_returns(code))
-    shape = _shape(returns, function)
-    names = [OUT] if shape.scalar else [f"{OUT}.{i}" for i in range(shape.most)]
-    outputs = [*names, *(f"{names[i]}.type" for i in sorted(shape.kinds))]
-    if shape.lengths:
-        outputs.append(f"{OUT}.len")
-    return tuple(outputs), _with_outputs(code, shape, names, function)
+def finished(code: tuple[Any, ...], function: str) -> tuple[Shape, Program]:
+    """The outputs, and the program with every return as assignments to them."""
+    shape = _shape(list(_returns(code)), function)
+    return shape, _with_outputs(code, shape, shape.names, function)
 
 
-def _returns(code: tuple[Any, ...]) -> Any:
+def _returns(code: tuple[Any, ...]) -> Iterator[Return]:
     for part in code:
         if isinstance(part, Return):
             yield part
@@ -70,20 +78,21 @@ def _returns(code: tuple[Any, ...]) -> Any:
             yield from _returns(part.other)
 
 
-def _shape(returns: list[Return], function: str) -> _Shape:
+def _shape(returns: list[Return], function: str) -> Shape:
     containers = {r.kind for r in returns}
     if len(containers) != 1:
         raise UntraceableError(
             f"{function} returns {' or '.join(sorted(containers))}", "Return one kind.", ""
         )
     most = max(len(r.items) for r in returns)
-    kinds = []
-    for i in range(most):
-        found = {_coded(r.items[i], function)[0] for r in returns if i < len(r.items)}
-        if len(found) > 1:
-            kinds.append(i)
+    found = [
+        {_coded(r.items[i], function)[0] for r in returns if i < len(r.items)} for i in range(most)
+    ]
+    mixed = frozenset(i for i, kinds in enumerate(found) if len(kinds) > 1)
+    names = {code: kind for kind, code in _KINDS.items()}
+    types = () if mixed else tuple(names[next(iter(kinds))] for kinds in found)
     lengths = {len(r.items) for r in returns}
-    return _Shape(containers == {"scalar"}, most, len(lengths) > 1, frozenset(kinds))
+    return Shape(containers.pop(), most, len(lengths) > 1, mixed, types)
 
 
 def _coded(item: Value, function: str) -> tuple[int, Linear]:
@@ -100,7 +109,7 @@ def _coded(item: Value, function: str) -> tuple[int, Linear]:
     raise UntraceableError(f"{function} returns {what}", "Return numbers, or a list of them.", "")
 
 
-def _with_outputs(code: tuple[Any, ...], shape: _Shape, names: list[str], function: str) -> Program:
+def _with_outputs(code: tuple[Any, ...], shape: Shape, names: list[str], function: str) -> Program:
     found: list[Statement] = []
     for part in code:
         if isinstance(part, Return):
@@ -114,7 +123,7 @@ def _with_outputs(code: tuple[Any, ...], shape: _Shape, names: list[str], functi
     return tuple(found)
 
 
-def _assignments(part: Return, shape: _Shape, names: list[str], function: str) -> list[Statement]:
+def _assignments(part: Return, shape: Shape, names: list[str], function: str) -> list[Statement]:
     found: list[Statement] = []
     for i, name in enumerate(names):
         if i >= len(part.items):
@@ -128,7 +137,7 @@ def _assignments(part: Return, shape: _Shape, names: list[str], function: str) -
                 found.append(If(item.test, (one,), (zero,)))
             else:
                 found.append(Assign(name, form))
-        if i in shape.kinds:
+        if i in shape.mixed:
             found.append(Assign(f"{name}.type", number(Fraction(kind))))
     if shape.lengths:
         found.append(Assign(f"{OUT}.len", number(Fraction(len(part.items)))))

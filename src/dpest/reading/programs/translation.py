@@ -21,9 +21,11 @@ from typing import Any
 from dpest.ask.declaration import Mechanism
 from dpest.errors import UntraceableError
 from dpest.geometry.linear import rational
-from dpest.judging.expressions import Expressions
-from dpest.judging.outputs import Return, finished
-from dpest.judging.values import (
+from dpest.kernel.judgments.assertions import FALSE, TRUE, number, variable
+from dpest.kernel.judgments.programs import Assign, Draw, If, Program, Statement, While
+from dpest.reading.programs.expressions import Expressions
+from dpest.reading.programs.outputs import Return, finished
+from dpest.reading.programs.values import (
     BOOL,
     FLOAT,
     Constant,
@@ -36,8 +38,6 @@ from dpest.judging.values import (
     Value,
     of_variable,
 )
-from dpest.kernel.judgments.assertions import FALSE, TRUE, number, variable
-from dpest.kernel.judgments.programs import Assign, Draw, If, Program, Statement, While, assigned
 
 _MOST = 20_000
 _DEEPEST = 12
@@ -53,12 +53,18 @@ class Code:
     outputs: tuple[str, ...]
     program: Program
     source: str
+    kinds: tuple[str, ...] = ()
+    """The Python type of each output, where it has one."""
+    container: str = "scalar"
 
 
-def translated(mechanism: Mechanism, length: int | None) -> Code:
-    """The program of a function of one number (`length` None), or of a list of `length` numbers."""
+def translated(mechanism: Mechanism, length: int | None, *, products: bool = False) -> Code:
+    """The program of a function of one number (`length` None), or of a list of `length` numbers.
+
+    With `products`, numbers may be multiplied, by statements that the kernel doesn't know.
+    """
     function = mechanism.function
-    reader = Translator()
+    reader = Translator(products)
     with reader.place(function):
         node, source = reader.definition(function)
         argument = node.args.args[0].arg
@@ -81,8 +87,17 @@ def translated(mechanism: Mechanism, length: int | None) -> Code:
                 reader.refuse(node, f"the parameter {parameter.arg} has no value", "Give params=.")
         state = State(names, "", {**inspect.getclosurevars(function).builtins, **_names(function)})
         program = reader.body(node, state)
-    outputs, code = finished(program, function.__name__, set(inputs))
-    return Code(function.__name__, argument, inputs, outputs, code, source)
+    shape, code = finished(program, function.__name__)
+    return Code(
+        function.__name__,
+        argument,
+        inputs,
+        shape.outputs,
+        code,
+        source,
+        shape.types,
+        shape.container,
+    )
 
 
 def _names(function: Callable[..., Any]) -> dict[str, Any]:
@@ -93,8 +108,8 @@ def _names(function: Callable[..., Any]) -> dict[str, Any]:
 class Translator(Expressions):
     """Walks statements; `Expressions` walks expressions. One object for one function."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, products: bool = False) -> None:
+        super().__init__(products)
         self._files: list[str] = []
         self._size = 0
 
@@ -322,15 +337,19 @@ class Translator(Expressions):
         if test in (TRUE, FALSE):
             chosen = head.body if test == TRUE else head.orelse
             return (*before, *self.block(chosen, state, go_on, leave, again))
-        if _is_local(head):
-            merged, then, other = self._merged(head, state)
+        joined_ways = self._merged(head, state) if _stays(head) else None
+        if joined_ways is not None:
+            merged, then, other = joined_ways
             return (*before, If(test, then, other), *go_on(merged))
         then = self.block(head.body, state, go_on, leave, again)
         other = self.block(head.orelse, state, go_on, leave, again)
         return (*before, If(test, then, other))
 
-    def _merged(self, head: ast.If, state: State) -> tuple[State, Program, Program]:
-        """Both branches, and the names after them: numbers are in the memory."""
+    def _merged(self, head: ast.If, state: State) -> tuple[State, Program, Program] | None:
+        """Both branches, and the names after them: what differs is in the memory.
+
+        None if they leave lists of different lengths or values of different types behind.
+        """
         ends: list[State] = []
 
         def end(after: State) -> tuple[Any, ...]:
@@ -338,31 +357,53 @@ class Translator(Expressions):
             return ()
 
         then = self.block(head.body, state, end, None, None)
+        between = len(ends)
         other = self.block(head.orelse, state, end, None, None)
+        if between != 1 or len(ends) != 2:
+            return None
         one, two = ends
-        merged = state
-        for name in {*one.names, *two.names}:
-            left, right = one.names.get(name), two.names.get(name)
-            if left == right and left is not None:
-                merged = merged.with_(name, left)
-            elif left is None or right is None:
-                merged = State(
-                    {k: v for k, v in merged.names.items() if k != name},
-                    merged.prefix,
-                    merged.globals,
-                )
-            elif isinstance(left, Number) and isinstance(right, Number):
-                if left.kind != right.kind:
-                    self.refuse(head, f"{name} is {left.kind} or {right.kind}", "Use one type.")
-                memory = state.memory(name)
-                if left.form != variable(memory) and memory not in assigned(then):
-                    then = (*then, Assign(memory, left.form))
-                if right.form != variable(memory) and memory not in assigned(other):
-                    other = (*other, Assign(memory, right.form))
-                merged = merged.with_(name, of_variable(memory, left.kind))
-            else:
-                self.refuse(head, f"{name} differs between the branches")
+        merged = State(
+            {k: v for k, v in state.names.items() if k in one.names and k in two.names},
+            state.prefix,
+            state.globals,
+        )
+        for name in one.names.keys() & two.names.keys():
+            found = self._joined(name, one.names[name], two.names[name], state)
+            if found is None:
+                return None
+            value, left, right = found
+            merged, then, other = merged.with_(name, value), (*then, *left), (*other, *right)
         return merged, then, other
+
+    def _joined(
+        self, name: str, left: Value, right: Value, state: State
+    ) -> tuple[Value, tuple[Statement, ...], tuple[Statement, ...]] | None:
+        """One value for two, and what each branch has to store for it."""
+        if left == right:
+            return left, (), ()
+        memory = state.memory(name)
+        if isinstance(left, Sequence_) and isinstance(right, Sequence_):
+            if len(left.items) != len(right.items) or left.kind != right.kind:
+                return None
+            items: list[Value] = []
+            stores: tuple[list[Statement], list[Statement]] = ([], [])
+            for i, (a, b) in enumerate(zip(left.items, right.items, strict=True)):
+                found = self._joined(f"{name}.{i}", a, b, state)
+                if found is None:
+                    return None
+                items.append(found[0])
+                stores[0].extend(found[1])
+                stores[1].extend(found[2])
+            both = Sequence_(tuple(items), left.kind, left.mutable and right.mutable)
+            return both, tuple(stores[0]), tuple(stores[1])
+        one, two = _plain(left), _plain(right)
+        if one is None or two is None or one.kind != two.kind:
+            return None
+        ways = (
+            () if value.form == variable(memory) else (Assign(memory, value.form),)
+            for value in (one, two)
+        )
+        return of_variable(memory, one.kind), next(ways), next(ways)
 
     def _for(self, head: ast.For, state: State, go_on: Continue) -> tuple[Any, ...]:
         if head.orelse:
@@ -407,7 +448,7 @@ class Translator(Expressions):
         return self.refuse(target, "an unknown loop variable")
 
     def _while(self, head: ast.While, state: State, go_on: Continue) -> tuple[Any, ...]:
-        if head.orelse or not _is_local(head):
+        if head.orelse or not _stays(head) or _grows(head):
             self.refuse(head, "a while loop with break, continue, return, else or a list")
         inside = state
         entry: list[Statement] = []
@@ -467,16 +508,27 @@ def _depends(value: Number | Truth) -> bool:
     return isinstance(value, Truth) or value.constant is None
 
 
-def _is_local(node: ast.stmt) -> bool:
-    """Nothing inside leaves, and no list is changed: what follows can be read once."""
+def _stays(node: ast.stmt) -> bool:
+    """Nothing inside leaves the statement, so that what follows may be read once."""
+    leaves = (ast.Return, ast.Break, ast.Continue, ast.For)
+    return not any(isinstance(inner, leaves) for inner in ast.walk(node))
+
+
+def _grows(node: ast.stmt) -> bool:
+    """Whether a list is made or changed inside."""
     for inner in ast.walk(node):
-        if isinstance(inner, (ast.Return, ast.Break, ast.Continue, ast.For)):
-            return False
         if isinstance(inner, ast.Attribute) and inner.attr == "append":
-            return False
+            return True
         if isinstance(inner, ast.Assign) and isinstance(inner.value, (ast.List, ast.Tuple)):
-            return False
-    return True
+            return True
+    return False
+
+
+def _plain(value: Value) -> Number | None:
+    """A number, or a bool that is known, as one."""
+    if isinstance(value, Truth) and value.test in (TRUE, FALSE):
+        return Number(number(Fraction(int(value.test == TRUE))), BOOL)
+    return value if isinstance(value, Number) else None
 
 
 def _assigned(node: ast.stmt) -> list[str]:

@@ -10,25 +10,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dpest.judging.values import (
-    BOOL,
-    FLOAT,
-    INT,
-    NUMPY_FLOAT,
-    NUMPY_INT,
-    Constant,
-    Generator,
-    Number,
-    Sequence_,
-    State,
-    Truth,
-    Value,
-    integer,
-    joined,
-    of_variable,
-    plus,
-    scaled,
-)
 from dpest.kernel.forms import ONE, ZERO
 from dpest.kernel.judgments.assertions import (
     FALSE,
@@ -44,6 +25,26 @@ from dpest.kernel.judgments.assertions import (
     variable,
 )
 from dpest.kernel.judgments.programs import Assign, Draw, Family, If, Noise, Statement
+from dpest.reading.programs.values import (
+    BOOL,
+    FLOAT,
+    INT,
+    NUMPY_FLOAT,
+    NUMPY_INT,
+    Constant,
+    Generator,
+    Number,
+    Product,
+    Sequence_,
+    State,
+    Truth,
+    Value,
+    integer,
+    joined,
+    of_variable,
+    plus,
+    scaled,
+)
 
 _DRAWS: dict[str, tuple[Family, tuple[str, ...]]] = {
     "laplace": ("laplace", ("loc", "scale", "size")),
@@ -56,9 +57,10 @@ _COINS = ("random", "uniform")
 class Expressions:
     """Reads expressions; draws and choices inside of them become statements before."""
 
-    def __init__(self) -> None:
+    def __init__(self, products: bool = False) -> None:
         self._count = itertools.count(1)
         self._first = 1
+        self._products = products
 
     def refuse(self, node: ast.AST, what: str, advice: str = "") -> Any:
         raise NotImplementedError
@@ -167,11 +169,24 @@ class Expressions:
             return scaled(right, left.constant, kind)
         if isinstance(node.op, ast.Div) and right.constant:
             return scaled(left, 1 / right.constant, joined(kind, FLOAT))
+        if self._products and isinstance(node.op, ast.Mult):
+            return self._product(left, right, before)
+        if self._products and isinstance(node.op, ast.Pow) and right.constant in (2, 3, 4):
+            found = left
+            for _ in range(int(right.constant) - 1):
+                found = self._product(found, left, before)
+            return found
         if isinstance(node.op, (ast.FloorDiv, ast.Mod, ast.Pow)):
             return self._of_constants(node, left, right)
         return self.refuse(
             node, f"`{ast.unparse(node)}` is not linear", "One factor must be known."
         )
+
+    def _product(self, left: Number, right: Number, before: list[Statement]) -> Number:
+        name = f"_{next(self._count)}"
+        statements: list[Any] = before
+        statements.append(Product(name, left.form, right.form))
+        return of_variable(name, joined(left.kind, right.kind))
 
     def _of_constants(self, node: ast.BinOp, left: Number, right: Number) -> Number:
         one, two = left.constant, right.constant

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dpest.ask.declaration import Mechanism
 from dpest.errors import ReplayError
-from dpest.judging.translation import Code
 from dpest.kernel.judgments.assertions import All, Assertion, Linear, Some
-from dpest.kernel.judgments.programs import Assign, Draw, If, Noise, Program
+from dpest.kernel.judgments.programs import Assign, Draw, If, Noise
+from dpest.reading.programs.translation import Code
+from dpest.reading.programs.values import Product
 
 _RUNS = 40
 _MOST_TURNS = 10_000
@@ -81,10 +82,13 @@ def replayed(mechanism: Mechanism, code: Code, length: int | None, seed: int = 0
             ) from None
 
 
-def _executed(program: Program, memory: dict[str, float], tape: Any) -> dict[str, float]:
+def _executed(program: Sequence[Any], memory: dict[str, float], tape: Any) -> dict[str, float]:
     for statement in program:
         if isinstance(statement, Assign):
             memory[statement.name] = _value(statement.value, memory)
+        elif isinstance(statement, Product):
+            left, right = _value(statement.left, memory), _value(statement.right, memory)
+            memory[statement.name] = left * right
         elif isinstance(statement, Draw):
             centre = _value(statement.centre, memory)
             memory[statement.name] = centre + _noise(statement.noise, next(tape))

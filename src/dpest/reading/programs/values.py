@@ -49,6 +49,15 @@ class Constant:
     value: Any
 
 
+@dataclass(frozen=True)
+class Product:
+    """name := left·right, a statement beyond the while language: for those who can use it."""
+
+    name: str
+    left: Linear
+    right: Linear
+
+
 class Generator:
     """Stands for `rng`."""
 
