@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -31,10 +32,12 @@ from dpest.reading.programs.values import (
     INT,
     NUMPY_FLOAT,
     NUMPY_INT,
+    Apply,
     Constant,
     Generator,
     Number,
     Product,
+    Quotient,
     Sequence_,
     State,
     Truth,
@@ -57,10 +60,11 @@ _COINS = ("random", "uniform")
 class Expressions:
     """Reads expressions; draws and choices inside of them become statements before."""
 
-    def __init__(self, products: bool = False) -> None:
+    def __init__(self, products: bool = False, curves: bool = False) -> None:
         self._count = itertools.count(1)
         self._first = 1
         self._products = products
+        self._curves = curves
 
     def refuse(self, node: ast.AST, what: str, advice: str = "") -> Any:
         raise NotImplementedError
@@ -95,8 +99,8 @@ class Expressions:
             return self._item(node, state, before)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             owner = self._name(node.value, state)
-            if isinstance(owner, Constant) and owner.value is np:
-                return Constant(getattr(np, node.attr, None))
+            if isinstance(owner, Constant) and owner.value in (np, math):
+                return Constant(getattr(owner.value, node.attr, None))
         if isinstance(node, ast.IfExp):
             return self._choice(node, state, before)
         if isinstance(node, ast.Call):
@@ -169,6 +173,10 @@ class Expressions:
             return scaled(right, left.constant, kind)
         if isinstance(node.op, ast.Div) and right.constant:
             return scaled(left, 1 / right.constant, joined(kind, FLOAT))
+        if (self._curves and left.constant is None) or right.constant is None:
+            found_curve = self._curved(node.op, left, right, before)
+            if found_curve is not None:
+                return found_curve
         if self._products and isinstance(node.op, ast.Mult):
             return self._product(left, right, before)
         if self._products and isinstance(node.op, ast.Pow) and right.constant in (2, 3, 4):
@@ -181,6 +189,33 @@ class Expressions:
         return self.refuse(
             node, f"`{ast.unparse(node)}` is not linear", "One factor must be known."
         )
+
+    def _curved(
+        self, op: ast.operator, left: Number, right: Number, before: list[Statement]
+    ) -> Number | None:
+        """Quotients and powers, which are not linear."""
+        name = f"_{next(self._count)}"
+        statements: list[Any] = before
+        if not self._curves:
+            return None
+        if isinstance(op, ast.Div) and right.constant is None:
+            statements.append(Quotient(name, left.form, right.form))
+        elif isinstance(op, ast.Pow) and right.constant is not None and left.constant is None:
+            statements.append(Apply(name, "power", left.form, right.constant))
+        else:
+            return None
+        return of_variable(name, joined(joined(left.kind, right.kind), FLOAT))
+
+    def applied(self, function: str, found: Number, before: list[Statement]) -> Number | None:
+        """exp, log or sqrt of a number, where curves may be read."""
+        if not self._curves or found.constant is not None:
+            return None
+        name = f"_{next(self._count)}"
+        statements: list[Any] = before
+        exponent = Fraction(1, 2) if function == "sqrt" else None
+        kind = "power" if function == "sqrt" else function
+        statements.append(Apply(name, kind, found.form, exponent))
+        return of_variable(name, joined(found.kind, FLOAT))
 
     def _product(self, left: Number, right: Number, before: list[Statement]) -> Number:
         name = f"_{next(self._count)}"
@@ -510,7 +545,29 @@ def _argmax(
     return of_variable(place, NUMPY_INT)
 
 
+def _curve(function: str, numpy: bool = False) -> _Rule:
+    def rule(
+        reader: Expressions,
+        node: ast.Call,
+        given: list[Value],
+        before: list[Statement],
+        state: State,
+    ) -> Value | None:
+        if len(given) != 1 or not isinstance(given[0], Number):
+            return None
+        found = reader.applied(function, given[0], before)
+        return None if found is None else Number(found.form, NUMPY_FLOAT if numpy else FLOAT)
+
+    return rule
+
+
 _FUNCTIONS: dict[Any, _Rule] = {
+    math.exp: _curve("exp"),
+    math.log: _curve("log"),
+    math.sqrt: _curve("sqrt"),
+    np.exp: _curve("exp", True),
+    np.log: _curve("log", True),
+    np.sqrt: _curve("sqrt", True),
     len: _len,
     range: _range,
     enumerate: _enumerate,

@@ -58,13 +58,16 @@ class Code:
     container: str = "scalar"
 
 
-def translated(mechanism: Mechanism, length: int | None, *, products: bool = False) -> Code:
+def translated(
+    mechanism: Mechanism, length: int | None, *, products: bool = False, curves: bool = False
+) -> Code:
     """The program of a function of one number (`length` None), or of a list of `length` numbers.
 
-    With `products`, numbers may be multiplied, by statements that the kernel doesn't know.
+    With `products`, numbers may be multiplied, and with `curves` divided, raised to powers and
+    handed to exp, log and sqrt, by statements that the kernel doesn't know.
     """
     function = mechanism.function
-    reader = Translator(products)
+    reader = Translator(products, curves)
     with reader.place(function):
         node, source = reader.definition(function)
         argument = node.args.args[0].arg
@@ -108,8 +111,8 @@ def _names(function: Callable[..., Any]) -> dict[str, Any]:
 class Translator(Expressions):
     """Walks statements; `Expressions` walks expressions. One object for one function."""
 
-    def __init__(self, products: bool = False) -> None:
-        super().__init__(products)
+    def __init__(self, products: bool = False, curves: bool = False) -> None:
+        super().__init__(products, curves)
         self._files: list[str] = []
         self._size = 0
 

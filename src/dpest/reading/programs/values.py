@@ -58,6 +58,25 @@ class Product:
     right: Linear
 
 
+@dataclass(frozen=True)
+class Quotient:
+    """name := left/right"""
+
+    name: str
+    left: Linear
+    right: Linear
+
+
+@dataclass(frozen=True)
+class Apply:
+    """name := function(argument): exp, log, or a power with a known exponent."""
+
+    name: str
+    function: str
+    argument: Linear
+    exponent: Fraction | None = None
+
+
 class Generator:
     """Stands for `rng`."""
 
