@@ -42,7 +42,7 @@ DEFAULT_SAMPLES = 8192
 _LEAST_STARTS = 16
 # With more paths than this a function is smoothed as a program.
 _MOST_LISTED = 128
-_MOST_READING = 60.0
+_MOST_READING = 10.0
 # Candidates are ranked on this many samples; only the winner is measured to the half-width.
 _RANKING_SAMPLES = 50_000
 _WINNER_SAMPLES = 1_000_000
@@ -368,11 +368,15 @@ class _Attack:
                     f"test it, which fit into {DEFAULT_SECONDS:g} s (a budget of more seconds or "
                     "runs goes further)"
                 )
+        limit = self.limit
+        if limit.seconds is not None:  # what the reading has left of it
+            left = limit.seconds - (time.perf_counter() - self.started)
+            limit = replace(limit, seconds=max(left, limit.seconds / 4))
         found = statdp_detection(
             self.mechanism,
             cases=cases,
             alpha=self.alpha,
-            budget=self.limit,
+            budget=limit,
             selection_runs=selection,
             test_runs=test,
             seed=self.seed,
