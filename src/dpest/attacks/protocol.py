@@ -84,6 +84,7 @@ _HOMES: dict[str, str] = {
     "finder": "dpest.attacks.methods:Finder",
     "scores": "dpest.attacks.methods:Scores",
     "recorded": "dpest.attacks.methods:Recorded",
+    "histogram": "dpest.attacks.histogram:Histogram",
 }
 _ADDED: dict[str, Attack] = {}
 _plugins_loaded = False

@@ -212,6 +212,8 @@ def _attack(
         from dpest.report.curve_page import curve_page
 
         write(curve_path, curve_page(mechanism.name, evidence.details["curve"]))
+    if not evidence.standing.is_bound and "recorded" not in evidence.details:
+        return _show_estimate(evidence, json_path)
     if not evidence.standing.is_bound:
         return _show_finding(evidence, json_path)
     limit = evidence.details.get("limit")
@@ -240,6 +242,20 @@ def _say(evidence: Evidence, limit: float | None, violated: bool) -> None:
         echo("\nTo see it again, in Python:")
         for line in evidence.witness.replay.rstrip().splitlines():
             echo(f"  {line}".rstrip())
+
+
+def _show_estimate(evidence: Evidence, json_path: str | None) -> int:
+    """An estimate bounds nothing, so that the exit status is "not answered"."""
+    from dpest.report.text import cost, number, witness_lines
+
+    if json_path != "-":
+        echo(
+            f"ESTIMATE: {evidence.measure} ≈ {number(evidence.value)} ± {evidence.error:.2g} "
+            f"(no bound; {evidence.method}, {cost(evidence)}, seed {evidence.seed})"
+        )
+        for line in [*witness_lines(evidence), *evidence.notes[1:]]:
+            echo(f"  {line}")
+    return EXIT_UNANSWERED
 
 
 def _steps(evidence: Evidence) -> list[str]:
