@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpest import attacking, measures
+from dpest.ask.declaration import data_first
 from dpest.ask.domains import ANY, Reals, integers
 from dpest.ask.entries import short
 from dpest.ask.patterns import Pattern, patterns
@@ -107,6 +108,7 @@ class Campaign:
         self.refusals: dict[str, list[str]] = {}  # a reason, and what it stood in the way of
         self.details: dict[str, Any] = {}
         self.proofs: list[Proof] = []
+        self.by_records_alone = False  # outputs of several types: only that proof looks at them
         self.tried: set[Any] = set()  # lengths for which a proof was looked for
         self.curves: Callable[[], Mapping[str, Any]] | None = None
         self.complete = True  # whether the value of every pair so far was more than a lower bound
@@ -126,6 +128,8 @@ class Campaign:
     def _run(self) -> Verdict:
         self.first_look()
         try:
+            if self.by_records_alone:
+                self.prove_by_contributions()
             proof, exact = "proof" in self.engines, "exact" in self.engines
             pure = self.question.measure == Measure()
             if proof:
@@ -214,10 +218,13 @@ class Campaign:
         if types is not None:
             self.notes.append(
                 f"outputs differ in their types alone ({types[0]} against {types[1]}), which "
-                "whoever gets them sees: no proof and no exact answer, only runs"
+                "whoever gets them sees: no exact answer, only runs, and proofs that look at types"
             )
+            self.by_records_alone = "proof" in self.engines
             self.engines = tuple(e for e in self.engines if e == "attack")
             why = "returns numbers of several types"
+        elif not data_first(mechanism.function):
+            why = "takes rng before its data"
         elif not mechanism.black_box:
             form = guard.form_of(self.question.domain.as_input([0.0]))
             finding = guard.refused(mechanism, form=form, symbols=("noise",))

@@ -100,16 +100,17 @@ class Table(Domain):
     def names(self) -> list[str]:
         return [c.name for c in self.columns]
 
+    @property
+    def kinds(self) -> dict[str, type]:
+        """What the columns hold, in their order."""
+        return {c.name: c.kind for c in self.columns}
+
     def as_input(self, x: Any) -> Any:
         if not isinstance(x, list) or (x and not self.nameless and not isinstance(x[0], dict)):
             return x
         if self.nameless:
             return np.array(x) if self.form == "array" else list(x)
-        return (
-            x
-            if self.form == "list"
-            else in_shape(self.form, x, {c.name: c.kind for c in self.columns})
-        )
+        return x if self.form == "list" else in_shape(self.form, x, self.kinds)
 
     def rows(self, x: Any) -> list[Any]:
         return list(x) if self.nameless else as_rows(x, self.names)
@@ -216,29 +217,57 @@ def records(
     length: Length = ANY,
     low: float = -math.inf,
     high: float = math.inf,
-    fields: Mapping[str, tuple[float, float]] | None = None,
+    fields: Mapping[str, Any] | None = None,
     box: tuple[float, float] = (-10.0, 10.0),
     values: Sequence[Any] | None = None,
 ) -> Domain:
-    """Datasets of numbers in [low, high], of dicts with bounded fields, or of the given values."""
+    """Datasets of numbers in [low, high], of dicts with bounded fields, or of the given values.
+
+    A field is a pair of bounds; other things that a column of a `table` may be serve, too.
+    """
     if values is not None:
         if not values:
             raise InputError("records of no value at all: give at least one")
         return Table(length, (Column("", values=tuple(values)),), form="list", nameless=True)
-    table = tuple((name, float(a), float(b)) for name, (a, b) in (fields or {}).items())
-    return Records(length, float(low), float(high), table, (float(box[0]), float(box[1])))
+    if fields and not all(map(_is_pair, fields.values())):
+        return table(length, **fields)
+    bounds = tuple((name, float(a), float(b)) for name, (a, b) in (fields or {}).items())
+    return Records(length, float(low), float(high), bounds, (float(box[0]), float(box[1])))
 
 
-def table(length: Length = ANY, /, *, as_: str | None = None, **columns: Any) -> Domain:
+def _is_pair(bounds: Any) -> bool:
+    numbers = isinstance(bounds, (tuple, list)) and all(isinstance(v, (int, float)) for v in bounds)
+    return numbers and len(bounds) == 2
+
+
+def table(
+    length: Length = ANY,
+    /,
+    *,
+    as_: str | None = None,
+    user: str | None = None,
+    rows_each: int | None = None,
+    **columns: Any,
+) -> Domain:
     """Datasets of `length` records (or ANY number of them) with named fields.
 
     `as_` is the shape in which the function takes them (see `ask.shapes`); where it isn't said, it
     is found by trying. A table of real numbers alone is the same as `records(fields=…)`.
 
+    With `user="id"` a record is a person, with up to `rows_each` rows that have the same number in
+    the field `id`: neighbours differ in all rows of one person.
+
     >>> print(table(8, age=(0, 120), city=["Berlin", "Paris"]))
     table(8, age=(0, 120), city=['Berlin', 'Paris'])
     """
     made = tuple(column(name, what) for name, what in columns.items())
+    if (user is None) != (rows_each is None):
+        raise InputError('people with several rows: give both, user="id" and rows_each=3')
+    if user is not None and rows_each is not None:
+        from dpest.ask.people import People
+
+        form = check_shape(as_) if as_ else "list"
+        return People(length, made, form=form, user=user, rows_each=rows_each)
     if made and all(c.values is None and not c.integral for c in made):
         fields = tuple((c.name, c.low, c.high) for c in made)
         return Records(length, fields=fields, form=check_shape(as_) if as_ else "list")
