@@ -297,9 +297,10 @@ class _Attack:
         if interrupted:
             self.notes.append("interrupted: only what was confirmed before is reported")
         if self.confirmation.undone:
-            seconds = self.limit.seconds or DEFAULT_SECONDS
+            seconds = self.limit.seconds
+            when = "the usual work" if seconds is None else f"{seconds:g} s"
             self.notes.append(
-                f"stopped after {seconds:g} s (a budget of more seconds goes on); not done: "
+                f"stopped after {when} (a budget of more seconds goes on); not done: "
                 + ", ".join(self.confirmation.undone)
             )
         self._split_note(searcher.cost)

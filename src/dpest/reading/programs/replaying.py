@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from dpest.ask.declaration import Mechanism
-from dpest.errors import ReplayError
+from dpest.errors import ReadingError, ReplayError
 from dpest.kernel.judgments.assertions import All, Assertion, Linear, Some
 from dpest.kernel.judgments.programs import Assign, Draw, If, Noise
 from dpest.reading.programs.translation import Code
 from dpest.reading.programs.values import Apply, Product, Quotient
+from dpest.running.time_limit import DEFAULT_SECONDS, limited
 
 _RUNS = 40
 _LEAST = 4
@@ -72,14 +73,19 @@ def replayed(mechanism: Mechanism, code: Code, length: int | None, seed: int = 0
         tape = Tape(np.random.default_rng([seed, turn]))
         given = data[0] if length is None else list(data)
         try:
-            output = mechanism.function(given, tape, **mechanism.params)
-        except (ValueError, ZeroDivisionError, OverflowError, FloatingPointError):
-            continue  # an input or a noise outside of its domain
+            with limited(DEFAULT_SECONDS, mechanism.name) as clock:
+                clock.start()
+                output = mechanism.function(given, tape, **mechanism.params)
+                clock.stop()
+        except ReadingError:
+            raise
+        except Exception:
+            continue  # an input or a noise outside of its domain, or a use of rng that is unknown
         memory = dict(zip(code.inputs, data, strict=True))
         try:
             found = _executed(code.program, memory, iter(tape.drawn))
             _need_same(output, found, code)
-        except (_Different, StopIteration) as reason:
+        except (_Different, StopIteration, KeyError, ArithmeticError) as reason:
             raise ReplayError(
                 f"{code.function} does not do on {given} what was read in its source ({reason})",
                 "Write it plainly, or report this as a bug of dpest.",

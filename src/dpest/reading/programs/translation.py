@@ -66,8 +66,19 @@ def translated(
     With `products`, numbers may be multiplied, and with `curves` divided, raised to powers and
     handed to exp, log and sqrt, by statements that the kernel doesn't know.
     """
+    try:
+        return _translated(mechanism, length, Translator(products, curves))
+    except (SyntaxError, RecursionError, TypeError, ValueError, AttributeError) as error:
+        # Something about the function that nobody has thought of: it is refused.
+        raise UntraceableError(
+            f"{mechanism.name} can't be read as a program ({type(error).__name__})",
+            "Write it as a plain def.",
+            "",
+        ) from None
+
+
+def _translated(mechanism: Mechanism, length: int | None, reader: Translator) -> Code:
     function = mechanism.function
-    reader = Translator(products, curves)
     with reader.place(function):
         node, source = reader.definition(function)
         argument = node.args.args[0].arg
