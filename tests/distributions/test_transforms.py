@@ -52,9 +52,13 @@ def branched(x, rng):
     return noisy if x > 0 else 2 * noisy
 
 
-def test_a_density_integrates_to_one_and_fits_samples():
+def test_a_density_integrates_to_one():
+    assert dpest.distribution(exponential, 0.5).probability(0.0, math.inf) == pytest.approx(1)
+
+
+@pytest.mark.slow
+def test_a_density_of_a_product_fits_samples():
     found = dpest.distribution(product, 0.5)
-    assert found.probability(-math.inf, math.inf) == pytest.approx(1, rel=1e-7)
     rng = np.random.default_rng(0)
     drawn = np.array([product(0.5, rng) for _ in range(20_000)])
     share = np.mean((drawn > 0.5) & (drawn < 2))

@@ -218,6 +218,9 @@ def integrated(
     points: Sequence[float],
     support: tuple[float, float],
     scale: float,
+    *,
+    steps: int = 17,
+    relative: float = _RELATIVE,
 ) -> float:
     """∫ function over the support, cut where it is not smooth and at powers of its scale."""
     from scipy.integrate import quad
@@ -226,7 +229,7 @@ def integrated(
     size = max(scale, 1e-6)
     cuts = {p for p in points if low < p < high and math.isfinite(p)}
     for anchor in tuple(cuts) or (0.0,):
-        for k in range(-10, 7):
+        for k in range(-10, 7, 17 // steps):
             step = size * 4.0**k
             cuts |= {anchor - step, anchor + step}
     ends = sorted(p for p in cuts if low < p < high)
@@ -234,7 +237,7 @@ def integrated(
     ends.append(high if math.isfinite(high) else math.inf)
     parts = []
     for a, b in itertools.pairwise(ends):
-        found = quad(function, a, b, epsabs=0.0, epsrel=_RELATIVE, limit=200, full_output=1)
+        found = quad(function, a, b, epsabs=0.0, epsrel=relative, limit=200, full_output=1)
         parts.append(found[0])
     return math.fsum(parts)
 
@@ -259,7 +262,42 @@ class TransformedDistribution:
         ends = max(low, start), min(high, end)
         if ends[0] >= ends[1]:
             return 0.0
-        return integrated(self.density, [*self.term.kinks(), 0.0], ends, self.term.scale())
+        return chance(self.term, *ends)
+
+
+def chance(term: Term, low: float, high: float) -> float:
+    """P(low < term < high): by distribution functions where there are some, else by integrals."""
+    if not low < high:
+        return 0.0
+    if isinstance(term, Multiple):
+        ends = sorted(((low - term.centre) / term.factor, (high - term.centre) / term.factor))
+        return chance(term.inner, *ends)
+    if isinstance(term, Affine):
+        ends = sorted(((low - term.centre) / term.factor, (high - term.centre) / term.factor))
+        if ends[0] > 0:  # the upper tail, without cancellation
+            return float(term.noise.sf(ends[0])) - float(term.noise.sf(ends[1]))
+        return float(term.noise.cdf(ends[1])) - float(term.noise.cdf(ends[0]))
+    if isinstance(term, Curve) and (term.function != "power" or term.exponent > 0):
+        return _chance_of_curve(term, low, high)
+    # Every density is an integral itself: fewer cuts, and eight digits.
+    size, points = term.scale(), [*term.kinks(), 0.0]
+    return integrated(term.density, points, (low, high), size, steps=4, relative=1e-8)
+
+
+def _chance_of_curve(term: Curve, low: float, high: float) -> float:
+    if term.function == "exp":
+        first = math.log(low) if low > 0 else -math.inf
+        return chance(term.inner, first, math.log(high)) if high > 0 else 0.0
+    if term.function == "log":
+        ends = (curved("exp", 1.0, low), curved("exp", 1.0, high))
+        return chance(term.inner, *ends)
+    root = 1 / term.exponent
+    if term.exponent == int(term.exponent) and int(term.exponent) % 2:
+        ends = (math.copysign(abs(low) ** root, low), math.copysign(abs(high) ** root, high))
+        return chance(term.inner, *ends)
+    first, last = max(low, 0.0) ** root, max(high, 0.0) ** root
+    other = chance(term.inner, -last, -first) if term.exponent == int(term.exponent) else 0.0
+    return chance(term.inner, first, last) + other
 
 
 def transformed(mechanism: Mechanism, x: Any) -> TransformedDistribution:

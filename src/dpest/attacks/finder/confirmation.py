@@ -29,7 +29,7 @@ Ratio = Callable[[Any, Any], float | None]
 
 DEFAULT_SECONDS = 15.0
 # About as much as a core does in that time: operations on arrays times their lengths.
-DEFAULT_WORK = 3e9
+DEFAULT_WORK = 6e9
 _WORK_OF_A_PATH = 1e6
 _TEST_RUNS = 500_000
 # How far a confirmed candidate is pushed on along the way that the search took.
@@ -231,6 +231,8 @@ class Confirmation:
         free = [i for i in range(objective.size) if i not in fixed]
         if not free or math.isinf(best.value):
             return best
+        best = self._other_answers(searcher, best)
+        objective = best.candidate.objective
         # A large ratio comes from a support that is about to end, at the scale of the differences;
         # a small one from the noise's tails.
         spans = np.abs(pair.bounds[list(fixed)])
@@ -254,6 +256,31 @@ class Confirmation:
             else:
                 idle += 1
                 steps[i] *= -1 if steps[i] > 0 else -0.25
+        return best
+
+    def _other_answers(self, searcher: Searcher, best: Confirmed) -> Confirmed:
+        """One answer turned into its opposite, with its entry and difference mirrored.
+
+        Where each entry has an answer of its own, how many of them are True decides how far out the
+        event shows most; the smooth search can't pass from one pattern to another.
+        """
+        pair = best.candidate.objective.neighbourhood
+        fixed = list(pair.differences)
+        free = [i for i in range(pair.size) if i not in set(fixed)]
+        count = len(best.candidate.x)
+        if not searcher.by_program or len(free) != count or len(fixed) != count:
+            return best
+        for i in range(count):
+            pattern = best.candidate.event.pattern
+            if len(pattern) != count or not isinstance(pattern[i], bool) or self.spent():
+                return best
+            turned = (*pattern[:i], not pattern[i], *pattern[i + 1 :])
+            point = best.candidate.variables.copy()
+            point[free[i]] = -point[free[i]]
+            point[fixed[i]] = pair.bounds[fixed[i]].sum() - point[fixed[i]]
+            checked = self.exact(searcher, searcher.with_pattern(best.candidate, turned, point))
+            if checked is not None and checked.value > best.value * (1 + _WORTHWHILE):
+                best = checked
         return best
 
     def exact(self, searcher: Searcher, candidate: Candidate) -> Confirmed | None:

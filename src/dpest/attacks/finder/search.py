@@ -385,6 +385,34 @@ class Searcher:
             counts=None,
         )
 
+    def with_pattern(
+        self, candidate: Candidate, pattern: tuple[Any, ...], variables: Floats
+    ) -> Candidate:
+        """Another output in the place of a candidate's, at other variables."""
+        old: Objective = candidate.objective
+        objective = Objective(
+            old.sides,
+            old.neighbourhood,
+            pattern,
+            old.ends,
+            self.noises,
+            self.noise.symbols,
+            old.steepness,
+        )
+        self._freeze(objective)
+        x, x2 = objective.neighbourhood.pair(variables)
+        if old.neighbourhood.pair(candidate.variables)[0] != candidate.x:
+            x, x2 = x2, x
+        return replace(
+            candidate,
+            x=x,
+            x2=x2,
+            event=objective.event(variables),
+            variables=variables,
+            objective=objective,
+            counts=None,
+        )
+
     def measure(
         self, candidate: Candidate, half_width: float = DEFAULT_HALF_WIDTH, most: int = 1_000_000
     ) -> Candidate:
