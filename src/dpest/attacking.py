@@ -98,7 +98,7 @@ def request_of(
 
 def event_ratio(first: Trace, second: Trace) -> float | None:
     """|log P/P'| of an event from the paths into it on both inputs; None where that is refused."""
-    from dpest.distributions.loss import privacy_loss
+    from dpest.distributions.engine import privacy_loss
 
     if not first.paths and not second.paths:
         return None

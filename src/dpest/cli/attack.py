@@ -25,6 +25,7 @@ from dpest.cli.statuses import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_UNANSWERED, EX
 from dpest.cli.targets import audited
 from dpest.evidence import Evidence
 from dpest.execution.supervision import Limits
+from dpest.report.curve_page import curve_page
 
 
 class AttackName(click.ParamType):
@@ -209,8 +210,6 @@ def _attack(
         }
         write(json_path, encoded(answer))
     if curve_path and "curve" in evidence.details:
-        from dpest.report.curve_page import curve_page
-
         write(curve_path, curve_page(mechanism.name, evidence.details["curve"]))
     if not evidence.standing.is_bound and "recorded" not in evidence.details:
         return _show_estimate(evidence, json_path)

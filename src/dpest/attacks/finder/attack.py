@@ -14,6 +14,7 @@ from dpest.ask.adjacency import LInf, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.ask.domain_text import parse_domain
 from dpest.ask.domains import Domain, reals
+from dpest.ask.patterns import patterns
 from dpest.attacks.budget import Budget, Progress, Report
 from dpest.attacks.finder.confirmation import (
     DEFAULT_SECONDS,
@@ -498,8 +499,6 @@ def random_cases(
     """Random neighbours; where the domain isn't one of vectors, the literature's patterns."""
     found = neighbourhoods(rule, space, length, reach=math.inf)
     if found is None:
-        from dpest.ask.patterns import patterns
-
         return [
             Case(a, b, {}, name)
             for name, a, b in patterns(rule, space, length, both_orders=False)[:count]
