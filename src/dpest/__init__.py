@@ -20,6 +20,7 @@ _HOMES = {
     "prove": "dpest.auditing",
     "calibrate": "dpest.calibration",
     "assert_private": "dpest.auditing",
+    "judge": "dpest.judging.judgment",
     "audit_scores": "dpest.scoring",
     "one_run": "dpest.scoring",
     "Verdict": "dpest.verdict",

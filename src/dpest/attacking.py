@@ -23,6 +23,7 @@ from dpest.verdict import exceeds
 
 if TYPE_CHECKING:
     from dpest.campaign import Campaign
+    from dpest.reading.paths import Trace
     from dpest.running.samples import Samples
 
 # Enough to see bits that give the input away; one at a time, some 10 µs each.
@@ -91,7 +92,20 @@ def request_of(
         confirm=lambda: confirmer(campaign),
         run_all=run_all_of(campaign),
         options=options,
+        event_ratio=event_ratio,
     )
+
+
+def event_ratio(first: Trace, second: Trace) -> float | None:
+    """|log P/P'| of an event from the paths into it on both inputs; None where that is refused."""
+    from dpest.distributions.engine import privacy_loss
+
+    if not first.paths and not second.paths:
+        return None
+    try:
+        return float(privacy_loss(first, second).epsilon)
+    except DpestError:
+        return None
 
 
 def _judged(evidence: Evidence, limit: float | None) -> Evidence:

@@ -28,6 +28,7 @@ from dpest.verdict import Verdict
 if TYPE_CHECKING:
     from dpest.distributions.loss import ExactLoss
     from dpest.distributions.output import OutputDistribution
+    from dpest.distributions.transforms import TransformedDistribution
     from dpest.execution.runner import Runner
     from dpest.proofs.proof import Proof
 
@@ -208,12 +209,15 @@ def exact(
 
 def distribution(
     target: Target, x: Any, *, params: Mapping[str, Any] | None = None
-) -> OutputDistribution:
-    """The whole output distribution on one input: to look at, evaluate, plot and sample."""
-    from dpest.distributions.output import output_distribution
-    from dpest.reading.trace import trace
+) -> OutputDistribution | TransformedDistribution:
+    """The whole output distribution on one input: to look at, evaluate, plot and sample.
 
-    return output_distribution(trace(as_mechanism(target).with_params(params), x))
+    Where the output is a product, a quotient, a power, a logarithm or an exponential of noises, it
+    is a density by closed forms and quadrature (`distributions.transforms`).
+    """
+    from dpest.distributions.transforms import distribution_of
+
+    return distribution_of(as_mechanism(target).with_params(params), x)
 
 
 def attack(

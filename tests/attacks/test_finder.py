@@ -496,7 +496,7 @@ def test_inputs_of_other_forms(function, form):
 
 
 def test_a_search_without_a_budget_ends_and_says_what_it_left_out(monkeypatch):
-    monkeypatch.setattr(confirmation, "DEFAULT_SECONDS", 0.0)
+    monkeypatch.setattr(confirmation, "DEFAULT_WORK", 0.0)
     evidence = finder_attack(above, "linf", reals(4), confirm=confirm_above, seed=0)
     (note,) = [note for note in evidence.notes if "not done" in note]
     assert "restarts" in note or "confirmations" in note or "tails" in note

@@ -10,9 +10,11 @@ from scipy.optimize import brentq
 from scipy.stats import binom, norm
 
 from attacks import fakes
+from dpest.ask.declaration import Mechanism
 from dpest.attacks.classifiers import AdditiveTrainer, ProbabilityTrainer, VectorFeatures
 from dpest.attacks.features import Bins, Coder, Family, Splitter
 from dpest.attacks.networks import PaperLogistic, PaperNetwork
+from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sniper import Plan, guideline_size, paper_threshold, sniper_attack
 from dpest.attacks.thresholds import Attack, Counts, best_threshold
 from dpest.errors import InputError
@@ -314,3 +316,66 @@ def test_outputs_of_many_numbers_are_fitted_with_few_weights():
     scorer = trainer.finish()[0]
     assert scorer.model.weights.size < 2000
     assert np.mean(scorer.scores(first)) > np.mean(scorer.scores(second))
+
+
+def test_dd_search_checks_attacks_on_runs_of_their_own():
+    """Every stage draws anew: what compares the attacks neither trained nor chose them."""
+    seeds: list[int] = []
+    stages: list[str] = []
+
+    class Watched(MechanismSampler):
+        def draw(self, x, size, seed):
+            seeds.append(seed)
+            return super().draw(x, size, seed)
+
+    plan = Plan(0, 200, 200, 400, check=300)
+    sniper_attack(
+        Watched(Mechanism(_noisy, "noisy")),
+        [(0.0, 1.0), (0.0, 2.0)],
+        plan=plan,
+        paper=True,
+        c=0.1,
+        seed=0,
+        progress=lambda p: stages.append(p.stage),
+    )
+    assert len(set(seeds)) == len(seeds)
+    assert stages.count("checking attacks") == 4
+    assert plan.total(2) == 2 * (4 * 700 + 400)
+
+
+def _noisy(x, rng):
+    return x + rng.laplace(scale=1.0)
+
+
+def test_the_papers_plan():
+    plan = Plan.paper()
+    assert plan.train == plan.choose == plan.check == guideline_size(0.01)
+    assert plan.final == 200_000_000
+
+
+def test_paper_and_classifier_are_options_of_sniper_alone():
+    from click.testing import CliRunner
+
+    from dpest.cli.attack import attack as command
+
+    found = CliRunner().invoke(command, ["AT1", "--method", "finder", "--paper"])
+    assert found.exit_code == 2
+    assert "--method sniper" in found.output
+
+
+def test_the_bound_of_dd_search_is_valid_on_nulls():
+    """Randomized response at its own ε; 40 runs at level 0.1: 12 above have a chance of 1e-3."""
+    sampler = MechanismSampler(Mechanism(_response, "response"))
+    plan = Plan(0, 200, 200, 1000, check=200)
+    above = sum(
+        sniper_attack(sampler, [(0, 1)], plan=plan, paper=True, alpha=0.1, c=0.1, seed=s).value
+        > math.log(3)
+        for s in range(40)
+    )
+    assert above < 12
+
+
+def _response(bit, rng):
+    if rng.random() < 0.75:
+        return bit
+    return 1 - bit

@@ -116,3 +116,20 @@ def test_whole_numbers_read_as_such_whatever_their_type():
     found = dpest.attack(count, [1, 1], [2, 1], method="statdp", budget="100000 runs", seed=0)
     assert "lies in" not in found.witness.event
     assert found.witness.event.startswith("the output is ")
+
+
+def test_a_curve_lengths_and_patterns_from_the_command_line(tmp_path):
+    import subprocess
+    import sys
+
+    page = tmp_path / "curve.html"
+    words = ["attack", "SVT5", "--method", "statdp", "--lengths", "3", "--pattern", "one above"]
+    words += ["--curve", str(page), "--budget", "20000runs", "--quiet"]
+    found = subprocess.run(
+        [sys.executable, "-m", "dpest", *words], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 1, found.stderr
+    assert "[2, 1, 1]" in found.stdout
+    text = page.read_text(encoding="utf-8")
+    assert "<svg" in text
+    assert "test ε" in text

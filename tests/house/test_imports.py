@@ -16,7 +16,7 @@ FLOORS = (
     ("distributions", "proofs", "attacks", "execution"),
     ("report", "verdict", "measures", "pictures", "adapters", "scoring"),
     ("attacking", "picturing", "campaign"),
-    ("growth", "calibration", "assertions", "auditing", "libraries"),
+    ("growth", "calibration", "assertions", "auditing", "libraries", "judging"),
     ("zoo", "cli", "__main__"),
 )
 LEVEL = {name: number for number, floor in enumerate(FLOORS) for name in floor}

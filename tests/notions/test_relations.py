@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpest.errors import DomainError
-from dpest.notions import FinitePair, blackwell, lifting
+from dpest.notions import FinitePair, blackwell, divergence_lifting, lifting
 from notions.strategies import channels, distributions
 
 relations = st.lists(st.booleans(), min_size=16, max_size=16).map(
@@ -83,3 +83,53 @@ def test_blackwell_is_the_order_of_tradeoff_functions(p0, p1, q0, q1):
         assert found.error < found.other_error
     elif gap >= -1e-12:
         assert found.garbled
+
+
+def _closest(p, q, relation, divergence):
+    """The least divergence of witnesses, by a general optimiser: slow, and another way."""
+    from scipy.optimize import minimize
+
+    edges = list(zip(*np.nonzero(relation), strict=True))
+    n = len(edges)
+    start = np.concatenate([np.full(n, 1.0 / n), np.full(n, 1.0 / n)])
+    rows = np.array([[float(i == r) for i, _ in edges] + [0.0] * n for r in range(len(p))])
+    columns = np.array([[0.0] * n + [float(j == c) for _, j in edges] for c in range(len(q))])
+    found = minimize(
+        lambda v: divergence(np.maximum(v[:n], 1e-12), np.maximum(v[n:], 1e-12)),
+        start,
+        bounds=[(1e-12, 1)] * (2 * n),
+        constraints=[
+            {"type": "eq", "fun": lambda v: rows @ v - p},
+            {"type": "eq", "fun": lambda v: columns @ v - q},
+        ],
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
+    return found.fun
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_liftings_for_other_divergences_against_an_optimiser(seed):
+    rng = np.random.default_rng(seed)
+    p, q = rng.dirichlet(np.ones(4)), rng.dirichlet(np.ones(4))
+    relation = rng.random((4, 4)) < 0.5
+    relation |= np.eye(4, dtype=bool)
+    lifted = divergence_lifting(p, q, relation)
+    assert lifted.check(p, q, relation)
+    square = _closest(p, q, relation, lambda a, b: (a**2 / b).sum())
+    # The optimiser comes near from above: it must find nothing closer than the witnesses.
+    assert lifted.renyi(2) <= math.log(square) + 1e-6
+    kl = _closest(p, q, relation, lambda a, b: (a * np.log(a / b)).sum())
+    assert lifted.pair.kl() <= kl + 1e-6
+
+
+@given(distributions(), distributions(), relations, st.floats(0, 2))
+@settings(max_examples=30)
+def test_one_pair_of_witnesses_is_the_closest_at_every_epsilon(p, q, relation, epsilon):
+    p, q = [float(x) for x in p], [float(x) for x in q]
+    lifted = divergence_lifting(p, q, relation)
+    one = lifting(p, q, relation, epsilon)
+    assert (lifted is None) == math.isinf(one.delta)
+    if lifted is not None:
+        assert lifted.check(p, q, relation)
+        assert lifted.pair.delta(epsilon) == pytest.approx(one.delta, abs=1e-7)

@@ -63,7 +63,9 @@ class Sniper(_OfEpsilon):
         from dpest.attacks.sniper import sniper_attack
 
         sampler, pairs = request.sampler(), request.chosen_pairs()
-        budget, delta = request.in_runs(sampler, pairs[0]), request.question.measure.delta
+        delta = request.question.measure.delta
+        own_plan = request.given_budget is None and request.options.get("paper")
+        budget = None if own_plan else request.in_runs(sampler, pairs[0])
         return sniper_attack(sampler, pairs, budget=budget, delta=delta, **request.settings)
 
 
@@ -109,6 +111,7 @@ class Finder(_OfEpsilon):
             domain=question.domain,
             length=question.length,
             confirm=request.confirm(),
+            ratio=request.event_ratio,
             x=x,
             x2=x2,
             budget=request.given_budget,

@@ -49,6 +49,7 @@ class AttackRequest:
     confirm: Callable[[], Callable[..., Any]]
     run_all: Callable[..., Any] | None
     options: Mapping[str, Any] = field(default_factory=dict)
+    event_ratio: Callable[[Any, Any], float | None] | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -83,6 +84,7 @@ _HOMES: dict[str, str] = {
     "finder": "dpest.attacks.methods:Finder",
     "scores": "dpest.attacks.methods:Scores",
     "recorded": "dpest.attacks.methods:Recorded",
+    "histogram": "dpest.attacks.histogram:Histogram",
 }
 _ADDED: dict[str, Attack] = {}
 _plugins_loaded = False

@@ -71,6 +71,8 @@ class Plan:
     choose: int
     final: int
     portion: int = 1 << 18
+    check: int = 0
+    """DD-Search: runs on each input that compare the attacks of all pairs, and do nothing else."""
 
     @staticmethod
     def for_runs(runs: int, pairs: int) -> Plan:
@@ -85,10 +87,13 @@ class Plan:
 
     @staticmethod
     def paper(c: float = 0.01) -> Plan:
+        """Algorithm 2 with N of the guideline to train, to set thresholds and to check them."""
         size = guideline_size(c)
-        return Plan(screen=size, train=size, choose=size, final=200_000_000)
+        return Plan(0, size, size, 200_000_000, check=size)
 
     def total(self, pairs: int) -> int:
+        if self.check:
+            return 2 * (2 * pairs * (self.train + self.choose + self.check) + self.final)
         return 2 * (
             self.screen * (pairs if pairs > 1 else 0) + self.train + self.choose + self.final
         )
@@ -215,13 +220,16 @@ def sniper_attack(
     pair: Pair = pairs[0]
     stopped = False
     try:
-        for candidate in _best_pairs(run, pairs, options):
-            if attack is not None and run.left(_LEARNING) == 0.0:
-                break
-            found = _find(run, candidate, plan.train, plan.choose, options)
-            if attack is None or found.expected > attack.expected:
-                attack = found
-                pair = candidate[::-1] if found.flipped else candidate
+        if plan.check:
+            pair, attack = _dd_search(run, pairs, plan.train, plan.choose, plan.check, options)
+        else:
+            for candidate in _best_pairs(run, pairs, options):
+                if attack is not None and run.left(_LEARNING) == 0.0:
+                    break
+                found = _find(run, candidate, plan.train, plan.choose, options)
+                if attack is None or found.expected > attack.expected:
+                    attack = found
+                    pair = candidate[::-1] if found.flipped else candidate
         assert attack is not None
         rng = np.random.default_rng(run.seed())
         coin = attack.two_sided
@@ -276,9 +284,8 @@ def _best_pairs(run: _Run, pairs: Sequence[Pair], options: _Options) -> list[Pai
     if (len(pairs) == 1 and not options.paper) or screen == 0:
         return list(pairs[:1])
     if options.paper:
-        ordered = [p for pair in pairs for p in (pair, pair[::-1])]
-        half = max(screen // 2, 50)
-        return [max(ordered, key=lambda p: _find(run, p, half, half, options, quick=True).expected)]
+        size = max(screen // 3, 50)
+        return [_dd_search(run, pairs, size, size, size, options, quick=True)[0]]
     left = list(pairs)
     rounds = math.ceil(math.log(len(left), 3))
     each_round = screen * len(left) // rounds
@@ -300,6 +307,37 @@ def _best_pairs(run: _Run, pairs: Sequence[Pair], options: _Options) -> list[Pai
             if place == 0 or last or promises[i] > best - _NEARLY * abs(best)
         ]
     return left
+
+
+def _dd_search(
+    run: _Run,
+    pairs: Sequence[Pair],
+    train: int,
+    choose: int,
+    check: int,
+    options: _Options,
+    *,
+    quick: bool = False,
+) -> tuple[Pair, Attack]:
+    """The paper's Algorithm 2: an attack on each pair in both orders, and the one of most power.
+
+    The powers are estimated on `check` runs of each input that neither trained nor chose anything;
+    so no attack is preferred for what it has overfitted.
+    """
+    best: tuple[float, Pair, Attack] | None = None
+    for pair in [ordered for both in pairs for ordered in (both, both[::-1])]:
+        attack = _find(run, pair, train, choose, options, quick=quick)
+        rng = np.random.default_rng(run.seed())
+        counts = Counts()
+        for first, second in run.draw(pair, check, "checking attacks"):
+            counts = counts.plus(attack, first, second, rng)
+        c = options.c
+        p, q = counts.above1 / counts.n1, counts.above2 / counts.n2
+        power = math.log(max(p, c) / max(q, c))
+        if best is None or power > best[0]:
+            best = power, pair, replace(attack, expected=power)
+    assert best is not None
+    return best[1], best[2]
 
 
 def _quick(run: _Run, pairs: Sequence[Pair], size: int, options: _Options) -> Iterator[Attack]:

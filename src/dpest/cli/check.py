@@ -57,6 +57,9 @@ def check(
     found = []
     for path in certificates:
         certificate, text = _read(path)
+        if certificate["method"] == "judgment":
+            found.append(_judgment(kernel, path, text, proof_only))
+            continue
         try:
             statement = kernel.check_text(text)
         except kernel.Invalid as reason:
@@ -71,6 +74,23 @@ def check(
         if coq:
             found.append(_theorem(path, certificate))
     return _REFUSED if _REFUSED in found else max(found)
+
+
+def _judgment(kernel: Any, path: str, text: str, proof_only: bool) -> int:
+    """A judgment of two programs, which stand in the certificate themselves."""
+    try:
+        shown = kernel.judgments.check_text(text)
+    except kernel.Invalid as reason:
+        click.echo(f"REFUSED  {path}  {reason}")
+        return _REFUSED
+    click.echo(f"model    {path}  {shown}")
+    if proof_only:
+        return _VALID
+    click.echo(
+        f"open     {path}  the programs were compared with no function: ask dpest.judge again, "
+        "or give --proof-only"
+    )
+    return _UNANSWERED
 
 
 def _theorem(path: str, certificate: Any) -> int:

@@ -10,6 +10,8 @@ from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.distributions.loss import ExactLoss, privacy_loss
 from dpest.distributions.products import agree, independent_results
 from dpest.distributions.templates import Template, independent_parts, shape_key
+from dpest.distributions.transforms import loss_of_linear_part
+from dpest.errors import UntraceableError
 from dpest.reading.conforming import check_generator
 from dpest.reading.paths import Trace
 from dpest.reading.tracing.patches import Overlay
@@ -35,6 +37,16 @@ def exact_loss(
     Raises UntraceableError or RefusedError, with the reason, where the answer can't be exact.
     """
     target = as_mechanism(mechanism).with_params(params)
+    try:
+        return _of_paths(target, x, x2, certify)
+    except UntraceableError as error:
+        found = loss_of_linear_part(target, x, x2)
+        if found is None:
+            raise error from None
+        return found
+
+
+def _of_paths(target: Mechanism, x: Any, x2: Any, certify: bool) -> ExactLoss:
     results = independent_results(target, x, x2)
     first, second = _traced(results, x), _traced(results, x2)
     if len(first) != len(second):

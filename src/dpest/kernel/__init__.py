@@ -8,8 +8,9 @@ reason. It trusts the lemmas in its docstrings, Python's integers, and nothing e
     python -m dpest.kernel FILE...
 """
 
+from . import judgments
 from .checking import check, check_text, digest
 from .invalid import Invalid
 from .statement import Statement
 
-__all__ = ["Invalid", "Statement", "check", "check_text", "digest"]
+__all__ = ["Invalid", "Statement", "check", "check_text", "digest", "judgments"]

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import sys
 
+from . import judgments
 from .checking import check_text
+from .fields import loads
 from .invalid import Invalid
 
 
@@ -19,11 +21,17 @@ def verdict(path: str) -> int:
         print(f"UNREAD   {path}  {error}")
         return 2
     try:
-        print(f"valid    {path}  {check_text(text)}")
+        print(f"valid    {path}  {_shown(text)}")
     except Invalid as reason:
         print(f"REFUSED  {path}  {reason}")
         return 1
     return 0
+
+
+def _shown(text: str) -> str:
+    found = loads(text)
+    is_judgment = isinstance(found, dict) and found.get("method") == "judgment"
+    return str(judgments.check_text(text) if is_judgment else check_text(text))
 
 
 if __name__ == "__main__":

@@ -63,6 +63,7 @@ _HOMES = {
     ),
     "accounting": ("LossDistribution",),
     "relations": ("lifting", "blackwell"),
+    "divergence_liftings": ("divergence_lifting",),
 }
 _WHERE = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = list(_WHERE)

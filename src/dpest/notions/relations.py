@@ -59,7 +59,7 @@ class Lifting:
         return bool(marginals and signs and excess <= self.delta + tolerance)
 
 
-def _matrix(relation: Relation, n: int, m: int) -> npt.NDArray[np.bool_]:
+def relation_matrix(relation: Relation, n: int, m: int) -> npt.NDArray[np.bool_]:
     if callable(relation):
         return np.array([[bool(relation(i, j)) for j in range(m)] for i in range(n)])
     if isinstance(relation, np.ndarray):
@@ -93,8 +93,8 @@ def lifting(
     if eps > 500:
         raise DomainError(f"the linear program needs an epsilon of at most 500, got {eps}")
     a, b = FinitePair(p, p).p, FinitePair(q, q).p
-    allowed = _matrix(relation, len(a), len(b))
-    event, event_delta = _worst_event(a, b, allowed, eps)
+    allowed = relation_matrix(relation, len(a), len(b))
+    event, event_delta = worst_event(a, b, allowed, eps)
     if star:
         # The extra element: its row matches q's surplus, its column takes p's.
         allowed = np.pad(allowed, ((0, 1), (0, 1)), constant_values=True)
@@ -145,7 +145,7 @@ def lifting(
     return Lifting(eps, max(0.0, float(solved.fun)), left, right, event, event_delta)
 
 
-def _worst_event(
+def worst_event(
     p: Array, q: Array, allowed: npt.NDArray[np.bool_], eps: float
 ) -> tuple[frozenset[int], float]:
     """The set A with the largest p(A) − e^ε q(R[A]): a maximum closure, as a linear program.

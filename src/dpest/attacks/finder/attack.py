@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,19 @@ from dpest.ask.adjacency import LInf, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.ask.domain_text import parse_domain
 from dpest.ask.domains import Domain, reals
+from dpest.ask.patterns import patterns
 from dpest.attacks.budget import Budget, Progress, Report
 from dpest.attacks.finder.confirmation import (
     DEFAULT_SECONDS,
     Confirm,
     Confirmation,
     Confirmed,
+    Ratio,
 )
 from dpest.attacks.finder.estimate import DEFAULT_HALF_WIDTH
 from dpest.attacks.finder.neighbourhood import Neighbourhood, neighbourhoods
+from dpest.attacks.finder.objective import ProgramSide
+from dpest.attacks.finder.program import ProgramReading
 from dpest.attacks.finder.search import Candidate, Cost, Searcher, Side
 from dpest.attacks.finder.smooth import DEFAULT_STEEPNESS, Linear, NotSmoothError
 from dpest.attacks.statdp.attack import spread, statdp_detection
@@ -32,10 +36,14 @@ from dpest.attacks.statdp.replay import replay_code
 from dpest.errors import InputError, ReadingError
 from dpest.evidence import Evidence, Witness, confidence
 from dpest.geometry.linear import Symbol
+from dpest.reading.trace import trace
 
 DEFAULT_RESTARTS = 5
 DEFAULT_SAMPLES = 8192
 _LEAST_STARTS = 16
+# With more paths than this a function is smoothed as a program.
+_MOST_LISTED = 128
+_MOST_READING = 10.0
 # Candidates are ranked on this many samples; only the winner is measured to the half-width.
 _RANKING_SAMPLES = 50_000
 _WINNER_SAMPLES = 1_000_000
@@ -54,6 +62,8 @@ class Finding:
     notes: tuple[str, ...] = ()
     fallback: Evidence | None = None
     searcher: Searcher | None = None
+    values: Mapping[str, float] = field(default_factory=dict)
+    """The exact ε of the event and of the pair, from the search alone and after refinement."""
 
 
 def finder_attack(
@@ -72,6 +82,8 @@ def finder_attack(
     samples: int = DEFAULT_SAMPLES,
     steepness: float = DEFAULT_STEEPNESS,
     half_width: float = DEFAULT_HALF_WIDTH,
+    refine: bool = True,
+    ratio: Ratio | None = None,
     seed: int = 0,
     progress: Report | None = None,
 ) -> Evidence:
@@ -80,7 +92,9 @@ def finder_attack(
     `confirm(x, x2, event)` gives the true ε of a candidate, or None if it can't; then a rigorous
     bound on fresh samples at level `alpha` takes its place. Only confirmed values are reported.
     Without a budget the search ends after some seconds at the latest, and the notes say what it
-    left out.
+    left out. The search is DP-Finder's; with `refine` its best candidates are climbed further on
+    exact values, and the details tell what each step has found. `ratio` gives an event's own ratio
+    from the paths into it: where a function has too many paths to list, it is all that is asked.
     A mechanism that can't be made smooth is searched at random, and the notes say so.
     """
     return finder_search(
@@ -98,6 +112,8 @@ def finder_attack(
         samples=samples,
         steepness=steepness,
         half_width=half_width,
+        refine=refine,
+        ratio=ratio,
         seed=seed,
         progress=progress,
     )[1]
@@ -119,6 +135,8 @@ def finder_search(
     samples: int = DEFAULT_SAMPLES,
     steepness: float = DEFAULT_STEEPNESS,
     half_width: float = DEFAULT_HALF_WIDTH,
+    refine: bool = True,
+    ratio: Ratio | None = None,
     seed: int = 0,
     progress: Report | None = None,
 ) -> tuple[Finding, Evidence]:
@@ -135,10 +153,14 @@ def finder_search(
         length = len(x) if x is not None and np.ndim(x) == 1 else space.default_length()
     space = space.with_length(length)
     limit = Budget.of(budget)
-    search = _Attack(mechanism, space, confirm, alpha, limit, seed, progress, started)
+    search = _Attack(
+        mechanism, space, confirm, alpha, limit, seed, progress, started, ratio, refine
+    )
     try:
         pairs = search.pairs(rule, space, length, x, x2)
         searcher = search.prepare(pairs, samples, steepness)
+    except RecursionError:
+        return search.fall_back(rule, space, length, x, x2, "its reading is too deeply nested")
     except (NotSmoothError, ReadingError) as error:
         return search.fall_back(rule, space, length, x, x2, str(error))
     return search.run(searcher, restarts, half_width)
@@ -155,9 +177,13 @@ class _Attack:
         seed: int,
         progress: Report | None,
         started: float,
+        ratio: Ratio | None,
+        refine: bool,
     ) -> None:
         self.mechanism, self.domain, self.alpha = mechanism, domain, alpha
-        self.confirmation = Confirmation(mechanism, domain, confirm, alpha, limit, seed, started)
+        self.confirmation = Confirmation(
+            mechanism, domain, confirm, alpha, limit, seed, started, ratio, refine
+        )
         self.limit, self.seed, self.progress, self.started = limit, seed, progress, started
         self.notes: list[str] = []
 
@@ -172,9 +198,7 @@ class _Attack:
         return found
 
     def prepare(self, pairs: Sequence[Neighbourhood], samples: int, steepness: float) -> Searcher:
-        """Trace every length with symbolic inputs, share the noise, freeze it."""
-        from dpest.reading.trace import trace
-
+        """Read every length with symbolic inputs, share the noise, freeze it."""
         sides: dict[int, Side] = {}
         noises: dict[Symbol, Any] = {}
         for pair in pairs:
@@ -182,16 +206,13 @@ class _Attack:
                 n = len(maps)
                 if n in sides:
                     continue
-                found = trace(self.mechanism, self.domain.as_input([0.0] * n), symbolic=True)
-                if found.leftover:
-                    raise NotSmoothError("a loop without a bound")
-                number = self.domain.form == "number"
-                symbols = [Symbol("input", "x" if number else f"x{i}") for i in range(n)]
-                sides[n] = Side(found, symbols)
-                for symbol, noise in found.noises.items():
+                sides[n], found = self._side(n)
+                for symbol, noise in found.items():
                     if noises.setdefault(symbol, noise) != noise:
                         raise NotSmoothError("the two inputs draw different noises")
-        return Searcher(
+        if len({type(side) for side in sides.values()}) > 1:
+            raise NotSmoothError("the two inputs were read in different ways")
+        searcher = Searcher(
             sides,
             pairs,
             noises,
@@ -200,6 +221,46 @@ class _Attack:
             seed=named_seed(self.seed, "finder"),
             spent=self.confirmation.spent,
         )
+        self.confirmation.cost = searcher.cost
+        return searcher
+
+    def _side(self, n: int) -> tuple[Side, dict[Symbol, Any]]:
+        """One length: as a program where it has many paths, else by its paths."""
+        number = self.domain.form == "number"
+        symbols = [Symbol("input", "x" if number else f"x{i}") for i in range(n)]
+        program = self._program(n, number)
+        if program is not None and program.ways > _MOST_LISTED:
+            self.notes.append(f"smoothed as a program: it has up to {program.ways:.3g} paths")
+            return ProgramSide(program, symbols), program.noises
+        try:
+            found = trace(
+                self.mechanism,
+                self.domain.as_input([0.0] * n),
+                symbolic=True,
+                seconds=self._reading_time(),
+            )
+            if found.leftover:
+                raise NotSmoothError("a loop without a bound")
+        except (NotSmoothError, ReadingError):
+            if program is None:
+                raise
+            self.notes.append("smoothed as a program: its paths are not linear")
+            return ProgramSide(program, symbols), program.noises
+        return Side(found, symbols), dict(found.noises)
+
+    def _program(self, n: int, number: bool) -> ProgramReading | None:
+        if self.domain.form not in ("list", "number"):
+            return None
+        try:
+            return ProgramReading(self.mechanism, None if number else n)
+        except NotSmoothError:
+            return None
+
+    def _reading_time(self) -> float:
+        """A part of the budget's seconds, where it has some."""
+        if self.limit.seconds is None:
+            return _MOST_READING
+        return max(0.5, min(_MOST_READING, self.limit.seconds / 3))
 
     # --- the search ---------------------------------------------------------------------------
 
@@ -222,10 +283,13 @@ class _Attack:
                     found.append(candidate)
             self._report("estimating on fresh noise", best)
             most, last = self._samples(len(found))
-            found = [searcher.measure(c, half_width, most) for c in found]
+            # What is integrated needs no counting, and lies where counts would be zero.
+            found = [
+                c if c.objective.sharp else searcher.measure(c, half_width, most) for c in found
+            ]
             self._report("confirming", best)
             best = self.confirmation.confirmed(searcher, found, others)
-            if best is not None:
+            if best is not None and not best.candidate.objective.sharp:
                 self._report("measuring the winner", best)
                 candidate = searcher.measure(best.candidate, half_width, last)
                 best = replace(best, candidate=candidate)
@@ -234,9 +298,10 @@ class _Attack:
         if interrupted:
             self.notes.append("interrupted: only what was confirmed before is reported")
         if self.confirmation.undone:
-            seconds = self.limit.seconds or DEFAULT_SECONDS
+            seconds = self.limit.seconds
+            when = "the usual work" if seconds is None else f"{seconds:g} s"
             self.notes.append(
-                f"stopped after {seconds:g} s (a budget of more seconds goes on); not done: "
+                f"stopped after {when} (a budget of more seconds goes on); not done: "
                 + ", ".join(self.confirmation.undone)
             )
         self._split_note(searcher.cost)
@@ -249,8 +314,29 @@ class _Attack:
             self.seed,
             tuple(self.notes),
             searcher=searcher,
+            values=self._values(searcher, best),
         )
         return finding, self.evidence(finding)
+
+    def _values(self, searcher: Searcher, best: Confirmed | None) -> dict[str, float]:
+        """What the event shows by itself and what the pair does, before and after refinement."""
+        found: dict[str, float] = {}
+        kinds = {"search": self.confirmation.alone}
+        if self.confirmation.refining:
+            kinds["refined"] = best
+        for name, known in kinds.items():
+            if known is None or known.standing.name == "confidence":
+                continue
+            if not known.of_event:
+                found[f"{name}_pair"] = known.value
+            own = (
+                known.value
+                if known.of_event
+                else self.confirmation.of_event(searcher, known.candidate)
+            )
+            if own is not None:
+                found[f"{name}_event"] = own
+        return found
 
     def _samples(self, candidates: int) -> tuple[int, int]:
         """How many samples each candidate gets, and the winner: half of a budget for all of them.
@@ -284,11 +370,15 @@ class _Attack:
                     f"test it, which fit into {DEFAULT_SECONDS:g} s (a budget of more seconds or "
                     "runs goes further)"
                 )
+        limit = self.limit
+        if limit.seconds is not None:  # what the reading has left of it
+            left = limit.seconds - (time.perf_counter() - self.started)
+            limit = replace(limit, seconds=max(left, limit.seconds / 4))
         found = statdp_detection(
             self.mechanism,
             cases=cases,
             alpha=self.alpha,
-            budget=self.limit,
+            budget=limit,
             selection_runs=selection,
             test_runs=test,
             seed=self.seed,
@@ -307,6 +397,7 @@ class _Attack:
     def evidence(self, finding: Finding) -> Evidence:
         best = finding.best
         details: dict[str, Any] = {
+            **finding.values,
             "evaluations": finding.cost.evaluations,
             "samples": finding.cost.samples,
             "shares": shares(finding.cost),
@@ -408,8 +499,6 @@ def random_cases(
     """Random neighbours; where the domain isn't one of vectors, the literature's patterns."""
     found = neighbourhoods(rule, space, length, reach=math.inf)
     if found is None:
-        from dpest.ask.patterns import patterns
-
         return [
             Case(a, b, {}, name)
             for name, a, b in patterns(rule, space, length, both_orders=False)[:count]

@@ -14,7 +14,8 @@ from dpest.ask.declaration import Mechanism
 from dpest.ask.domains import Domain
 from dpest.attacks.budget import Budget
 from dpest.attacks.finder.event import PatternEvent
-from dpest.attacks.finder.search import Candidate, Searcher, shape_name
+from dpest.attacks.finder.search import Candidate, Cost, Searcher, shape_name
+from dpest.attacks.finder.smooth import NotSmoothError
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.statdp.hypothesis_test import coin_label_bound
 from dpest.attacks.statdp.laboratory import named_seed
@@ -23,8 +24,13 @@ from dpest.evidence import EXACT, Evidence, Standing, Witness, confidence
 # Handed in by whoever can compute exactly: a number, an Evidence, or an exact loss (an object with
 # `epsilon`, `witness` and `error`); None where there is no exact answer.
 Confirm = Callable[[Any, Any, PatternEvent], Any]
+# Handed in as well: |log P/P'| for two traces that hold nothing but the paths into one event.
+Ratio = Callable[[Any, Any], float | None]
 
 DEFAULT_SECONDS = 15.0
+# About as much as a core does in that time: operations on arrays times their lengths.
+DEFAULT_WORK = 6e9
+_WORK_OF_A_PATH = 1e6
 _TEST_RUNS = 500_000
 # How far a confirmed candidate is pushed on along the way that the search took.
 _STRETCHES = (3.0, 10.0, 30.0, 100.0)
@@ -51,6 +57,8 @@ class Confirmed:
     evidence: Evidence | None = None
     p: float | None = None
     q: float | None = None
+    of_event: bool = False
+    """Whether the value is the event's own ratio; otherwise it is the pair's ε."""
 
 
 class Confirmation:
@@ -65,24 +73,28 @@ class Confirmation:
         limit: Budget,
         seed: int,
         started: float,
+        ratio: Ratio | None = None,
+        refine: bool = True,
     ) -> None:
         self.mechanism, self.domain, self.confirm, self.alpha = mechanism, domain, confirm, alpha
+        self.ratio, self.refining = ratio, refine
+        self.alone: Confirmed | None = None
         self.limit, self.seed, self.started = limit, seed, started
         self.runs = 0
         self.tests = 0
         self.undone: list[str] = []
         self._known: dict[str, Any] = {}
-        # Without any budget a search ends by itself, but it may take long. Processor time, so that
-        # answers don't depend on what else the machine does.
-        unlimited = limit.seconds is None and limit.runs is None
-        self._processor = time.process_time() + DEFAULT_SECONDS if unlimited else math.inf
+        # Without any budget a search ends by itself, but it may take long. Its work is counted, so
+        # that the answer depends neither on the machine nor on what else it does.
+        self._unlimited = limit.seconds is None and limit.runs is None
+        self.cost: Cost | None = None
 
     def spent(self) -> bool:
-        """Is the time over, the budget's or the usual one?"""
+        """Is the budget's time over or, where there is no budget, the usual amount of work done?"""
         seconds = self.limit.seconds
         if seconds is not None and time.perf_counter() - self.started > seconds:
             return True
-        return time.process_time() > self._processor
+        return self._unlimited and self.cost is not None and self.cost.work > DEFAULT_WORK
 
     def confirmed(
         self, searcher: Searcher, found: Sequence[Candidate], others: Sequence[Candidate] = ()
@@ -105,7 +117,9 @@ class Confirmation:
                 checked.append(answer)
         if not checked:
             return None
-        best = max(checked, key=lambda c: c.value)
+        best = self.alone = max(checked, key=lambda c: c.value)
+        if not self.refining:
+            return best
         if best.standing.name == "confidence" or math.isinf(best.value):
             return best
         exact = [c for c in checked if c.standing.name != "confidence"]
@@ -217,6 +231,8 @@ class Confirmation:
         free = [i for i in range(objective.size) if i not in fixed]
         if not free or math.isinf(best.value):
             return best
+        best = self._other_answers(searcher, best)
+        objective = best.candidate.objective
         # A large ratio comes from a support that is about to end, at the scale of the differences;
         # a small one from the noise's tails.
         spans = np.abs(pair.bounds[list(fixed)])
@@ -242,6 +258,31 @@ class Confirmation:
                 steps[i] *= -1 if steps[i] > 0 else -0.25
         return best
 
+    def _other_answers(self, searcher: Searcher, best: Confirmed) -> Confirmed:
+        """One answer turned into its opposite, with its entry and difference mirrored.
+
+        Where each entry has an answer of its own, how many of them are True decides how far out the
+        event shows most; the smooth search can't pass from one pattern to another.
+        """
+        pair = best.candidate.objective.neighbourhood
+        fixed = list(pair.differences)
+        free = [i for i in range(pair.size) if i not in set(fixed)]
+        count = len(best.candidate.x)
+        if not searcher.by_program or len(free) != count or len(fixed) != count:
+            return best
+        for i in range(count):
+            pattern = best.candidate.event.pattern
+            if len(pattern) != count or not isinstance(pattern[i], bool) or self.spent():
+                return best
+            turned = (*pattern[:i], not pattern[i], *pattern[i + 1 :])
+            point = best.candidate.variables.copy()
+            point[free[i]] = -point[free[i]]
+            point[fixed[i]] = pair.bounds[fixed[i]].sum() - point[fixed[i]]
+            checked = self.exact(searcher, searcher.with_pattern(best.candidate, turned, point))
+            if checked is not None and checked.value > best.value * (1 + _WORTHWHILE):
+                best = checked
+        return best
+
     def exact(self, searcher: Searcher, candidate: Candidate) -> Confirmed | None:
         """As `check`, without a bound on samples where there is no exact answer."""
         checked = self.check(searcher, candidate, sampled=False)
@@ -254,6 +295,12 @@ class Confirmation:
         started = time.perf_counter()
         try:
             searcher.cost.confirmations += 1
+            searcher.cost.work += _WORK_OF_A_PATH * (10 + searcher.paths)
+            if searcher.by_program:
+                own = self.of_event(searcher, candidate)
+                if own is not None:
+                    return Confirmed(candidate, own, EXACT, of_event=True)
+                return self.test(candidate) if sampled else None
             answer = self._answer(candidate)
             if isinstance(answer, Evidence) and answer.standing.is_bound:
                 return Confirmed(candidate, answer.value, answer.standing, answer)
@@ -265,6 +312,15 @@ class Confirmation:
             return self.test(candidate) if sampled else None
         finally:
             searcher.cost.confirmation += time.perf_counter() - started
+
+    def of_event(self, searcher: Searcher, candidate: Candidate) -> float | None:
+        """The event's own |log ratio|, exactly; None where there is no exact answer."""
+        if self.ratio is None:
+            return None
+        try:
+            return self.ratio(*searcher.event_traces(candidate))
+        except NotSmoothError:
+            return None
 
     def _answer(self, candidate: Candidate) -> Any:
         """What `confirm` says; the loss of a pair does not depend on the event."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,21 @@ from numpy.typing import NDArray
 from dpest.attacks.finder.event import PatternEvent
 from dpest.attacks.finder.frozen import FrozenNoise, draw
 from dpest.attacks.finder.neighbourhood import Neighbourhood
+from dpest.attacks.finder.program import ProgramCheck, ProgramReading
 from dpest.attacks.finder.smooth import DEFAULT_STEEPNESS, EventShape, Linear, SmoothCheck
 from dpest.attacks.statdp.events import Range
 from dpest.geometry.linear import Symbol
 from dpest.noise.family import Noise
-from dpest.reading.paths import Trace
+from dpest.reading.instances import expand_indicators, instantiate
+from dpest.reading.paths import Path, Trace
+from dpest.running.skeleton import Leaf
 
 Floats = NDArray[np.float64]
 
 # Probabilities below this are beyond the frozen noise: adding it to both keeps the search away.
 _FLOOR = 5.0
+# Chances that are integrated are known far below one over the number of samples.
+_SHARP = 1e-9
 
 
 class Side:
@@ -30,12 +36,71 @@ class Side:
     def __init__(self, trace: Trace, symbols: Sequence[Symbol]) -> None:
         self.trace = trace
         self.symbols = tuple(symbols)
+        self._forms: Trace | None = None
 
     def inputs(self, maps: Sequence[Linear], size: int) -> dict[Symbol, Linear]:
         return {
             symbol: Linear(_padded(linear.coefficients, size), linear.constant)
             for symbol, linear in zip(self.symbols, maps, strict=True)
         }
+
+    def check(
+        self,
+        shape: EventShape,
+        inputs: Mapping[Symbol, Linear],
+        symbols: Sequence[Symbol],
+        noises: Mapping[Symbol, Noise],
+        steepness: float,
+    ) -> SmoothCheck | ProgramCheck:
+        """The smooth probability of an event on this side."""
+        return SmoothCheck(self.trace, shape, inputs, symbols, noises, steepness)
+
+    @property
+    def paths(self) -> int:
+        return len(self.trace.paths)
+
+    @property
+    def forms(self) -> Trace:
+        """The trace without indicators, made once."""
+        if self._forms is None:
+            self._forms = expand_indicators(self.trace)
+        return self._forms
+
+    def event_trace(self, x: Sequence[float], event: PatternEvent) -> Trace:
+        """The paths at an input that end in an event, as a trace that holds nothing else."""
+        found = instantiate(self.forms, x, check=False)
+        paths = []
+        for path in found.paths:
+            more = event.conditions_on(path)
+            if more is not None:
+                paths.append(Path((*path.conditions, *more), Leaf("bool"), (True,), path.choices))
+        return replace(found, paths=tuple(paths))
+
+
+class ProgramSide(Side):
+    """One side whose function was read as a program: its paths are not listed."""
+
+    def __init__(self, reading: ProgramReading, symbols: Sequence[Symbol]) -> None:
+        self.reading = reading
+        self.symbols = tuple(symbols)
+
+    def check(
+        self,
+        shape: EventShape,
+        inputs: Mapping[Symbol, Linear],
+        symbols: Sequence[Symbol],
+        noises: Mapping[Symbol, Noise],
+        steepness: float,
+    ) -> SmoothCheck | ProgramCheck:
+        return ProgramCheck(self.reading, shape, inputs, symbols, steepness)
+
+    @property
+    def paths(self) -> int:
+        """An exact value costs as much as for a trace of one path."""
+        return 1
+
+    def event_trace(self, x: Sequence[float], event: PatternEvent) -> Trace:
+        return self.reading.event_trace(x, event)
 
 
 def _padded(coefficients: Floats, size: int) -> Floats:
@@ -68,7 +133,7 @@ class Objective:
         shape = EventShape(pattern, {leaf: (at.get((leaf, 0)), at.get((leaf, 1))) for leaf in ends})
         maps = (neighbourhood.first, neighbourhood.second)
         self.checks = tuple(
-            SmoothCheck(side.trace, shape, side.inputs(m, self.size), symbols, noises, steepness)
+            side.check(shape, side.inputs(m, self.size), symbols, noises, steepness)
             for side, m in zip(sides, maps, strict=True)
         )
         self.floor = 0.0
@@ -77,6 +142,18 @@ class Objective:
         for check in self.checks:
             check.freeze(noise.values, noise.weights)
         self.floor = _FLOOR * float(np.sum(noise.weights**2))
+        if self.sharp:
+            self.floor *= _SHARP
+
+    @property
+    def sharp(self) -> bool:
+        """Whether both probabilities are integrals over the shared noise alone."""
+        return all(check.sharp for check in self.checks)
+
+    @property
+    def work(self) -> float:
+        """What one evaluation takes: operations on arrays, times their lengths."""
+        return float(sum(check.size * len(check._weights) for check in self.checks))
 
     def with_steepness(self, steepness: float) -> None:
         for check in self.checks:

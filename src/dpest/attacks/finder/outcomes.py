@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.attacks.finder.event import pattern_of
-from dpest.attacks.finder.objective import Side
+from dpest.attacks.finder.objective import ProgramSide, Side
 from dpest.attacks.statdp.discrete import NUMBER
 from dpest.geometry.linear import Form, Symbol
 from dpest.reading.paths import Path
@@ -115,3 +115,23 @@ class Outcomes:
         if relation == ">=":
             return value >= 0
         return (value == 0) == (relation == "==")
+
+
+class ProgramOutcomes:
+    """What a program returns: its patterns turn up as it is run."""
+
+    def __init__(self, side: ProgramSide, symbols: Sequence[Symbol]) -> None:
+        self.reading = side.reading
+        self.index = {s: i for i, s in enumerate(symbols)}
+
+    @property
+    def patterns(self) -> int:
+        return _MOST_PATTERNS // 4
+
+    def next(
+        self, x: Sequence[Any], noise: Floats, rng: np.random.Generator
+    ) -> tuple[tuple[Any, ...], dict[int, float]] | None:
+        """The output at these inputs and this noise."""
+        drawn = {symbol: float(noise[self.index[symbol]]) for symbol in self.reading.noises}
+        memory = self.reading.run(np.array(x, dtype=np.float64), drawn)
+        return self.reading.pattern(memory)

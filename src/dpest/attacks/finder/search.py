@@ -16,8 +16,8 @@ from dpest.attacks.finder.estimate import DEFAULT_HALF_WIDTH, PairedCounts, esti
 from dpest.attacks.finder.event import PatternEvent
 from dpest.attacks.finder.frozen import freeze
 from dpest.attacks.finder.neighbourhood import Neighbourhood
-from dpest.attacks.finder.objective import Objective, Side
-from dpest.attacks.finder.outcomes import Outcomes
+from dpest.attacks.finder.objective import Objective, ProgramSide, Side
+from dpest.attacks.finder.outcomes import Outcomes, ProgramOutcomes
 from dpest.attacks.finder.smooth import NotSmoothError
 from dpest.geometry.linear import Symbol
 from dpest.noise.family import Noise
@@ -60,6 +60,8 @@ class Cost:
     evaluations: int = 0
     samples: int = 0
     confirmations: int = 0
+    work: float = 0.0
+    """Counted, not timed: operations on arrays times their lengths, and exact values."""
 
 
 class Searcher:
@@ -86,7 +88,12 @@ class Searcher:
         self.noise = freeze(noises, samples, self.rng)
         self.cost.sampling += time.perf_counter() - started
         self._chances = np.cumsum(self.noise.weights)
-        self._outcomes = {n: Outcomes(side, self.noise.symbols) for n, side in sides.items()}
+        self._outcomes = {
+            n: ProgramOutcomes(side, self.noise.symbols)
+            if isinstance(side, ProgramSide)
+            else Outcomes(side, self.noise.symbols)
+            for n, side in sides.items()
+        }
         self._built: OrderedDict[tuple[int, str], Objective] = OrderedDict()
         self._kinds: dict[str, list[int]] = {}
 
@@ -125,12 +132,16 @@ class Searcher:
                 self.noise.symbols,
                 self.steepness,
             )
-            objective.freeze(self.noise)
+            self._freeze(objective)
             self._built[key] = objective
             if len(self._built) > _KEPT_OBJECTIVES:
                 self._built.popitem(last=False)
         self._built.move_to_end(key)
         return self._built[key]
+
+    def _freeze(self, objective: Objective) -> None:
+        """All of the frozen noise; where most noises are integrated, a part will do."""
+        objective.freeze(self.noise.part(_SCREENED) if objective.sharp else self.noise)
 
     def _random_row(self) -> Floats:
         place = int(np.searchsorted(self._chances, self.rng.random() * self._chances[-1]))
@@ -139,7 +150,19 @@ class Searcher:
     @property
     def paths(self) -> int:
         """How many paths the longest trace has."""
-        return max(len(side.trace.paths) for side in self.sides.values())
+        return max(side.paths for side in self.sides.values())
+
+    @property
+    def by_program(self) -> bool:
+        """Whether the function was read as a program, whose paths are not listed."""
+        return any(isinstance(side, ProgramSide) for side in self.sides.values())
+
+    def event_traces(self, candidate: Candidate) -> tuple[Any, Any]:
+        """Both inputs' paths into the event of a candidate, and no others."""
+        return (
+            self.sides[len(candidate.x)].event_trace(candidate.x, candidate.event),
+            self.sides[len(candidate.x2)].event_trace(candidate.x2, candidate.event),
+        )
 
     @property
     def patterns(self) -> int:
@@ -159,7 +182,7 @@ class Searcher:
             objective, point = self.start()
             objective.freeze(part)
             found = self.climb(objective, point, iterations=12)
-            objective.freeze(self.noise)
+            self._freeze(objective)
             if found is not None:
                 ranked.append((abs(found.smooth), i, found))
         ranked.sort(key=lambda entry: (-entry[0], entry[1]))
@@ -236,6 +259,7 @@ class Searcher:
             if self.spent():
                 raise _SpentError
             self.cost.evaluations += 1
+            self.cost.work += objective.work
             value, gradient = objective.value_and_gradient(u * unit)
             return -value, -gradient * unit
 
@@ -245,7 +269,8 @@ class Searcher:
             point = self._mirrored(objective, point)
         bounds = list(zip(low / unit, high / unit, strict=True))
         lasting, floor = None, objective.floor
-        for steepness in (self.steepness / 8, self.steepness, 8 * self.steepness):
+        stages = (self.steepness / 8, self.steepness, 8 * self.steepness)
+        for steepness in stages[1:2] if objective.sharp else stages:
             if steepness > self.steepness:
                 here = abs(objective.hard_value(point))
                 if here < _LARGE or math.isinf(here):
@@ -338,7 +363,7 @@ class Searcher:
             self.noise.symbols,
             old.steepness,
         )
-        objective.freeze(self.noise)
+        self._freeze(objective)
         size = old.neighbourhood.size
         known = dict(zip(old.places, candidate.variables[size:], strict=True))
         start = dict(zip(old.places, candidate.start[size:], strict=True))
@@ -356,6 +381,34 @@ class Searcher:
             event=objective.event(point),
             variables=point,
             start=np.concatenate([candidate.start[:size], ends(start)]),
+            objective=objective,
+            counts=None,
+        )
+
+    def with_pattern(
+        self, candidate: Candidate, pattern: tuple[Any, ...], variables: Floats
+    ) -> Candidate:
+        """Another output in the place of a candidate's, at other variables."""
+        old: Objective = candidate.objective
+        objective = Objective(
+            old.sides,
+            old.neighbourhood,
+            pattern,
+            old.ends,
+            self.noises,
+            self.noise.symbols,
+            old.steepness,
+        )
+        self._freeze(objective)
+        x, x2 = objective.neighbourhood.pair(variables)
+        if old.neighbourhood.pair(candidate.variables)[0] != candidate.x:
+            x, x2 = x2, x
+        return replace(
+            candidate,
+            x=x,
+            x2=x2,
+            event=objective.event(variables),
+            variables=variables,
             objective=objective,
             counts=None,
         )
@@ -409,7 +462,7 @@ class Searcher:
                     yield found
         finally:
             for objective in on_part.values():
-                objective.freeze(self.noise)
+                self._freeze(objective)
 
 
 class _SpentError(Exception):

@@ -81,6 +81,15 @@ class SmoothCheck:
         self._frozen: Floats = np.zeros((count, 0))  # a row a condition, a column a sample
         self._weights: Floats = np.zeros(0)
 
+    @property
+    def size(self) -> int:
+        return len(self._nodes)
+
+    @property
+    def sharp(self) -> bool:
+        """Comparisons are sigmoids here."""
+        return False
+
     # --- building -----------------------------------------------------------------------------
 
     def _node(self, kind: str, content: Any) -> int:
@@ -292,7 +301,7 @@ class SmoothCheck:
             elif kind == "not":
                 _add(slopes, content, -slope)
             elif kind == "product":
-                _spread(slopes, slope, content, values)
+                spread(slopes, slope, content, values)
             elif kind == "sum":
                 for part in content[1]:
                     _add(slopes, part, slope)
@@ -303,7 +312,7 @@ def _add(slopes: list[Any], node: int, slope: Any) -> None:
     slopes[node] = slope if slopes[node] is None else slopes[node] + slope
 
 
-def _spread(slopes: list[Any], slope: Any, parts: Sequence[int], values: Sequence[Any]) -> None:
+def spread(slopes: list[Any], slope: Any, parts: Sequence[int], values: Sequence[Any]) -> None:
     """The slopes of a product's factors, by the products before and after each: zeros are fine."""
     if not parts:
         return

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dpest.attacks.budget import Budget, Report
+from dpest.attacks.statdp.curve import p_value_curve
 from dpest.attacks.statdp.detection import (
     FINALISTS,
     MOST_FINALISTS,
@@ -24,6 +26,8 @@ from dpest.running.samples import Samples
 
 # Shares of a budget: the test gets this much of the runs, the search the rest.
 _TEST_SHARE = 0.6
+_CURVE_RUNS = 100_000
+_CURVE_POINTS = 12
 
 
 def statdp_attack(
@@ -45,6 +49,9 @@ def statdp_attack(
     seed: int = 0,
     progress: Report | None = None,
     run_all: Callable[..., list[Samples]] | None = None,
+    lengths: Sequence[int] = (),
+    patterns: Sequence[str] = (),
+    curve: bool = False,
 ) -> Evidence:
     """A lower bound on ε from the event that tells two inputs apart best.
 
@@ -54,10 +61,27 @@ def statdp_attack(
     down different branches. A required parameter that nobody gave is free too. `run_all` draws in
     other processes: `Runner.batches`.
 
+    `lengths` are tried in the place of `length`; `patterns` leaves out all pairs but those of
+    these names. With `curve` the details hold the paper's figure: p-values against the tested ε.
+
     Guarantees that the value exceeds the true ε, over the pairs and arguments tried, with
     probability at most `alpha`. Interrupted with Ctrl-C before the test, the bound is 0.
     """
-    return statdp_detection(
+    if lengths:
+        length = tuple(lengths)
+    if cases is None and (patterns or curve):
+        found = generate_cases(
+            target,
+            x,
+            x2,
+            adjacency=adjacency,
+            domain=domain,
+            length=length,
+            params=params,
+            free=free,
+        )
+        cases = _named(found, patterns)
+    evidence = statdp_detection(
         target,
         x,
         x2,
@@ -76,6 +100,37 @@ def statdp_attack(
         progress=progress,
         run_all=run_all,
     ).evidence()
+    if not curve or cases is None:
+        return evidence
+    drawn = p_value_curve(
+        target,
+        cases,
+        _grid(epsilon, evidence.value),
+        claim=epsilon,
+        params=params,
+        selection_runs=min(selection_runs, _CURVE_RUNS),
+        test_runs=min(test_runs, _CURVE_RUNS),
+        most_runs=_CURVE_RUNS,
+        seed=seed,
+        run_all=run_all,
+    )
+    found_curve = {"claim": epsilon, "rises": drawn.rise(), "points": drawn.rows()}
+    return evidence.with_(details={**evidence.details, "curve": found_curve})
+
+
+def _named(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
+    """The cases of the patterns asked for."""
+    known = list(dict.fromkeys(case.pattern for case in cases))
+    unknown = [name for name in patterns if name not in known]
+    if unknown:
+        raise InputError(f"no pattern {unknown[0]!r} here; there are: {', '.join(known)}")
+    return [case for case in cases if not patterns or case.pattern in patterns]
+
+
+def _grid(claim: float | None, bound: float) -> list[float]:
+    """ε's to test: around the claim and the bound, twelve of them."""
+    top = 1.6 * max(claim or 0.0, bound if math.isfinite(bound) else 0.0, 0.05)
+    return [top * (i + 1) / _CURVE_POINTS for i in range(_CURVE_POINTS)]
 
 
 def statdp_detection(

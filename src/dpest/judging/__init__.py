@@ -1,0 +1,1 @@
+"""Judgments of apRHL about Python functions: read, derived, checked by the kernel, or refuted."""

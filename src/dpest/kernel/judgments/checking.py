@@ -1,0 +1,108 @@
+"""From the certificate of a judgment to the judgment that it shows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..fields import Fields, loads, mapping
+from ..invalid import Invalid, need
+from .assertions import SIDED, Assertion, assertion_text, read_assertion, variables
+from .derivations import Derivations, Goal
+from .entailments import need_entailed
+from .programs import Program, read_program
+
+FORMAT = "dpest judgment 1"
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """{pre} first ~(epsilon, delta) second {post}, shown for the programs of a certificate.
+
+    `functions` are the names of the functions that the programs were read from, and `sources` the
+    digests of their sources; whether the programs are theirs is for those to say who can read them.
+    """
+
+    functions: tuple[str, str]
+    sources: tuple[str, str]
+    pre: Assertion
+    post: Assertion
+    epsilon: Fraction
+    delta: Fraction
+
+    def __str__(self) -> str:
+        one, two = self.functions
+        cost = f"({self.epsilon}, {self.delta})"
+        return f"{{{assertion_text(self.pre)}}} {one} ~{cost} {two} {{{assertion_text(self.post)}}}"
+
+
+@dataclass(frozen=True)
+class _Side:
+    function: str
+    source: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    code: Program
+
+
+def check(certificate: object) -> Judgment:
+    """The judgment that a certificate shows about its programs, or `Invalid`."""
+    try:
+        return _check(certificate)
+    except RecursionError:
+        raise Invalid("too deeply nested to be checked") from None
+
+
+def check_text(text: str) -> Judgment:
+    """The same for the text of a file, whose digest must be right."""
+    certificate = mapping(loads(text), "certificate")
+    need("digest" in certificate, "certificate: digest is missing")
+    need(certificate["digest"] == _digest(certificate), "digest: the certificate was changed")
+    return check(certificate)
+
+
+def _digest(certificate: dict[str, object]) -> str:
+    body = {k: v for k, v in certificate.items() if k != "digest"}
+    text = json.dumps(body, sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _check(certificate: object) -> Judgment:
+    fields = Fields(certificate, "judgment")
+    fields.optional("digest")
+    need(fields.text("format") == FORMAT, "judgment: another format")
+    need(fields.text("method") == "judgment", "judgment: another method")
+    one, two = _side(fields.inner("first")), _side(fields.inner("second"))
+    pre = read_assertion(fields.take("pre"), SIDED, "pre")
+    post = read_assertion(fields.take("post"), SIDED, "post")
+    _need_of(pre, one.inputs, two.inputs, "pre")
+    _need_of(post, one.outputs, two.outputs, "post")
+    epsilon, delta = fields.number("epsilon"), fields.number("delta")
+    goal = Goal(one.code, two.code, post)
+    shown = Derivations().check(fields.take("derivation"), goal, "derivation")
+    need_entailed(pre, shown.pre, fields.take("proof"), "proof")
+    fields.done()
+    need(shown.epsilon <= epsilon, f"epsilon: the derivation costs {shown.epsilon}")
+    need(shown.delta <= delta, f"delta: the derivation costs {shown.delta}")
+    names, sources = (one.function, two.function), (one.source, two.source)
+    return Judgment(names, sources, pre, post, epsilon, delta)
+
+
+def _side(fields: Fields) -> _Side:
+    function, source = fields.text("function"), fields.text("source")
+    inputs, outputs = fields.texts("inputs"), fields.texts("outputs")
+    code = read_program(fields.take("code"), fields.where)
+    fields.done()
+    digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
+    return _Side(function, digest, inputs, outputs, code)
+
+
+def _need_of(
+    assertion: Assertion, first: tuple[str, ...], second: tuple[str, ...], where: str
+) -> None:
+    """A precondition speaks of inputs, a postcondition of outputs; of nothing else."""
+    known = {f"{name}<1>" for name in first} | {f"{name}<2>" for name in second}
+    for name in sorted(variables(assertion) - known):
+        raise Invalid(f"{where}: {name[:40]} is neither")
