@@ -6,6 +6,7 @@ An array of the run is a NumPy array of objects whose numbers are all of one kin
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -220,7 +221,7 @@ class Arrays(Arithmetic):
     def in_range(self, index: Number, size: int, error: BaseException) -> Number:
         """An index from 0 to below `size`; others raise."""
         if index.kind == "f":
-            raise Thrown(error_of(lambda: [0][1.0]))  # type: ignore[call-overload]
+            raise Thrown(error_of(lambda: operator.getitem([0], 1.0)))
         if index.kind == "b":
             index = self.cast(index, "i")
         if index.low is None or index.low < 0:
@@ -232,8 +233,10 @@ class Arrays(Arithmetic):
         high = size - 1 if index.high is None else min(index.high, size - 1)
         return Number("i", index.register, max(index.low or 0, 0), high, index.numpy)
 
-    def element(self, thing: Any, index: Number) -> Any:
+    def element(self, thing: Any, index: Any) -> Any:
         """thing[index] of a sequence, for an index of the run."""
+        if not isinstance(index, Number):
+            return thing[index]
         size = len(thing)
         sample: Any = np.zeros(size) if is_array(thing) else thing
         error = error_of(lambda: sample[size])

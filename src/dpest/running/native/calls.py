@@ -48,6 +48,9 @@ _PURE = frozenset(
         *("enum", "abc", "numbers", "decimal", "_decimal", "scipy", "_statistics"),
     }
 )
+_LIBRARIES = frozenset(
+    {"pandas", "torch", "sklearn", "random", "secrets", "polars", "jax", "time", "datetime", "os"}
+)
 _IMPURE: frozenset[Any] = frozenset(
     {print, input, open, id, hash, eval, exec, compile, vars, globals, locals, setattr, delattr}
     | {np.put, np.copyto, np.place, np.putmask, np.fill_diagonal, np.save, np.load, np.loadtxt}
@@ -196,14 +199,14 @@ class Calls(Drawing):
             return self._with_items(self._method(owner, f.__name__), args, words)
 
         def called(*plain: Any, **named: Any) -> Any:
+            if isinstance(f, type) and _of_program(f):
+                return self._made(f, plain, named)
             if not self.holds_run(plain) and not self.holds_run(named):
                 return self._native(f, plain, named)
             if entry is not None:
                 return self._by_table(f, entry, plain, named)
             if owner is not None and not isinstance(owner, types.ModuleType):
                 return self._method(owner, f.__name__)(*plain, **named)
-            if isinstance(f, type):
-                return self._made(f, plain, named)
             raise NotCompiled(f"{_name(f)} of values of the run")
 
         return self._with_items(called, args, words)
@@ -254,8 +257,6 @@ class Calls(Drawing):
         pure = root in _PURE or module == "dpest.noise" or module.startswith("dpest.noise.")
         if impure or not pure or "random" in module.split(".") or "out" in words:
             raise NotCompiled(f"{_name(f)} may do something else at each call")
-        if isinstance(f, type) and is_instance(object.__new__(f) if _plain_class(f) else 0):
-            return self._made(f, args, words)
         return self.plain(lambda: f(*args, **words))
 
     def _unchanging_method(self, owner: Any, name: str) -> None:
@@ -284,11 +285,18 @@ class Calls(Drawing):
         if hasattr(cls, "_fields") and issubclass(cls, tuple):
             return self.plain(lambda: cls(*args, **words))
         if issubclass(cls, BaseException):
-            raise NotCompiled("an exception with values of the run in it")
+            own = cls.__init__ is not BaseException.__init__ and "__init__" in vars(cls)
+            if own or self.holds_run(args) or self.holds_run(words):
+                raise NotCompiled("an exception with values of the run in it")
+            return self.plain(lambda: cls(*args, **words))
         init = cls.__init__  # type: ignore[misc]
-        if not _plain_class(cls) or not isinstance(init, types.FunctionType):
+        if not _plain_class(cls):
             raise NotCompiled(f"an object of the class {cls.__name__}")
         made = object.__new__(cls)
+        if init is object.__init__ and not args and not words:
+            return made
+        if not isinstance(init, types.FunctionType):
+            raise NotCompiled(f"an object of the class {cls.__name__}")
         if hasattr(cls, "__dataclass_fields__") and not hasattr(cls, "__post_init__"):
             self.plain(lambda: init(made, *args, **words))
             return made
@@ -299,14 +307,21 @@ def _plain_class(cls: type) -> bool:
     return (
         cls.__new__ is object.__new__
         and type(cls) is type
-        and cls.__module__.split(".")[0] not in _PURE
-        and "__slots__" not in vars(cls)
+        and not any("__slots__" in vars(base) for base in cls.__mro__)
+    )
+
+
+def _of_program(cls: type) -> bool:
+    """Whether a class is the program's own, whose methods are read like its functions."""
+    module = cls.__module__ or ""
+    return module.split(".")[0] not in (*_PURE, *_LIBRARIES) and not module.startswith(
+        "dpest.noise"
     )
 
 
 def _of_library(f: types.FunctionType) -> bool:
     root = (f.__module__ or "").split(".")[0]
-    return root in _PURE or root in ("pandas", "torch", "sklearn", "random", "secrets")
+    return root in _PURE or root in _LIBRARIES
 
 
 def _name(f: Any) -> str:

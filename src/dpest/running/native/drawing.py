@@ -158,8 +158,7 @@ class Drawing(Arrays):
             return self.below(len(values)) if p is None else self.place_by(chances)
 
         def one() -> Any:
-            place = index()
-            return self.element(values, place) if isinstance(place, Number) else values[place]
+            return self.element(values, index())
 
         if size is None:
             return one()

@@ -16,6 +16,7 @@ import numpy as np
 
 from dpest.ask.declaration import Mechanism, parameters_of
 from dpest.errors import OpaqueError
+from dpest.reading.machine import prelude
 from dpest.running.native.instructions import Instructions
 from dpest.running.native.ir import TYPES, Line
 from dpest.running.native.signals import Fork, NotCompiled, Thrown
@@ -34,7 +35,7 @@ from dpest.running.native.state import (
 )
 from dpest.running.native.values import Choice, Number, RunValue, kind_of, same
 from dpest.running.native.walking import Walk
-from dpest.running.skeleton import flatten, raised_output
+from dpest.running.skeleton import Generated, flatten, raised_output
 
 _MOST_BLOCKS = 4000
 _MOST_STEPS = 60_000
@@ -104,6 +105,17 @@ class Slot(NamedTuple):
         return Slot("choice", tuple(options), None, None, numpy)
 
 
+def data_parameter(mechanism: Mechanism) -> str:
+    """The parameter that the data are given by."""
+    names = list(parameters_of(mechanism.function))
+    if "rng" not in names:
+        raise NotCompiled("the function takes no generator")
+    for name in names:
+        if name != "rng" and name not in mechanism.params:
+            return name
+    raise NotCompiled("the function takes no data")
+
+
 def _same_option(a: Any, b: Any) -> bool:
     if isinstance(a, tuple) and isinstance(b, tuple):
         return same(a[0], b[0])
@@ -136,17 +148,18 @@ class Specialiser(Instructions):
         self._pending: list[Any] = []
         self._waiting: list[tuple[State, Segment]] = []
         self._executed = 0
+        self._generates = False
 
     def explore(self) -> Specialiser:
         state = State([Frame(ENTRY, {}, {})])
         self.state = state
         self.begin([], [], [])
-        names = list(parameters_of(self.mechanism.function))
-        if "rng" not in names:
-            raise NotCompiled("the function takes no generator")
         given = {k: self.adopted(v) for k, v in self.mechanism.params.items()}
-        data = next(name for name in names if name != "rng" and name not in given)
-        self.call(self.mechanism.function, (), {**given, data: self.x, "rng": RNG})
+        words = {**given, data_parameter(self.mechanism): self.x, "rng": RNG}
+        found = self.call(self.adopted(self.mechanism.function), (), words)
+        if isinstance(found, GeneratorObject):  # whoever gets it goes through it
+            self._generates = True
+            self.by_prelude(prelude.list_, found)
         if len(state.frames) != 2:
             raise NotCompiled("the function is no function of the program")
         self.start_leaves = self.walk.collect(state.frames)[1]
@@ -267,14 +280,16 @@ class Specialiser(Instructions):
             if handler is not None:
                 frames[-1].pc, frames[-1].error = handler, error
                 return True
-            if frames[-1].back.kind == "generator":
-                raise NotCompiled("an exception that leaves a generator")
+            if frames[-1].back.kind == "generator" and isinstance(error, StopIteration):
+                raise NotCompiled("StopIteration leaves a generator")
             frames.pop()
         return False
 
     def _output(self, value: Any, raised: BaseException | None) -> Output:
         if isinstance(value, (GeneratorObject, Iterator)):
             raise NotCompiled("a generator is returned")
+        if self._generates and raised is None:
+            value = Generated(value)
         try:
             skeleton, leaves = flatten(value)
         except OpaqueError as error:
