@@ -74,6 +74,15 @@ ENTERED = Entered()
 class Calls(Drawing):
     state: State
     outside: Outside
+    lookups: list[tuple[Any, str, Any]]
+    """What was looked up outside of the function: where, under which name, what was found."""
+
+    def unchanged(self) -> bool:
+        """Whether all that was looked up is still the same."""
+        return all(
+            (where.get(name) if isinstance(where, dict) else where.cell_contents) is found
+            for where, name, found in self.lookups
+        )
 
     def binary(self, op: str, a: Any, b: Any) -> Any:
         """An operator on anything (see `instructions`)."""
@@ -112,6 +121,7 @@ class Calls(Drawing):
         ):
             try:
                 cells[name] = Cell(self.adopted(held.cell_contents), False)
+                self.lookups.append((held, name, held.cell_contents))
             except ValueError:
                 cells[name] = Cell()
         return Closure(code, function.__globals__, cells, self._defaults(function))

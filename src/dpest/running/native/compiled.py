@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import pickle
 from collections import OrderedDict
 from typing import Any
 
@@ -79,7 +80,15 @@ def shape_of(x: Any) -> str:
         return f"dict({', '.join(f'{k!r}: {shape_of(v)}' for k, v in x.items())})"
     if type(x) is np.ndarray and x.dtype in (np.float64, np.int64) and x.ndim == 1:
         return f"array({x.dtype}, {x.shape})"
-    return repr(x)
+    return repr(x) if isinstance(x, (str, bool, type(None))) else repr(contents(x))
+
+
+def contents(x: Any) -> bytes:
+    """All of an input, to tell it from others: its text may leave something out."""
+    try:
+        return pickle.dumps(x, 5)
+    except Exception:
+        raise NotCompiled("data that can't be told from other data") from None
 
 
 def program_of(mechanism: Mechanism, x: Any) -> tuple[Program, bool]:
@@ -147,6 +156,12 @@ class Compiled:
         other._buffers = np.empty_like(self._buffers)
         return other
 
+    def again(self) -> Compiled:
+        """The same kernels on the same input, with buffers of its own."""
+        other = copy.copy(self)
+        other._buffers = np.empty_like(self._buffers)
+        return other
+
     def kernel(self, sink: str) -> Any:
         if sink not in self._kernels:
             text = CoreKernel(self.program, sink).text()
@@ -161,10 +176,13 @@ class Compiled:
         words = (ctypes.c_int64, *[ctypes.c_void_p] * pointers)
         return ctypes.CFUNCTYPE(ctypes.c_int64, *words)(library.address("kernel"))
 
-    def _run(self, sink: str, size: int, seed: np.random.SeedSequence, *places: Any) -> None:
+    def launch(
+        self, kernel: Any, size: int, seed: np.random.SeedSequence, *places: Any
+    ) -> None:
+        """One block of runs; `places` are codes, columns, the stride of those, and counts."""
         codes, columns, stride, counts = places
         keys = block_keys(seed)
-        done = self.kernel(sink)(
+        done = kernel(
             size,
             keys.ctypes.data,
             self._buffers.ctypes.data,
@@ -184,9 +202,8 @@ class Compiled:
         """The codes and columns of a block of runs."""
         codes = np.zeros(size, dtype=self.layout.code_type)
         columns = np.empty((self.layout.width, size))
-        self._run(
-            "columns", size, seed, codes.ctypes.data, columns.ctypes.data, size, None
-        )
+        places = (codes.ctypes.data, columns.ctypes.data, size, None)
+        self.launch(self.kernel("columns"), size, seed, *places)
         return codes, columns
 
     def samples(self, size: int, seed: np.random.SeedSequence) -> Samples:
@@ -199,7 +216,7 @@ class Compiled:
         if not self.layout.countable:
             raise NotCompiled("the outputs are not discrete, or too many")
         fresh = np.zeros(self.layout.codes, dtype=np.int64) if table is None else table
-        self._run("counts", size, seed, None, None, 0, fresh.ctypes.data)
+        self.launch(self.kernel("counts"), size, seed, None, None, 0, fresh.ctypes.data)
         return fresh
 
 

@@ -86,6 +86,7 @@ class Instructions(Calls):
 
     def do_global(self, frame: Frame, i: Instruction) -> int | None:
         if i.extra in frame.names:
+            self.lookups.append((frame.names, i.extra, frame.names[i.extra]))
             return self.put(frame, i, self.adopted(frame.names[i.extra]))
         if not hasattr(builtins, i.extra):
             raise Thrown(NameError(f"name '{i.extra}' is not defined"))

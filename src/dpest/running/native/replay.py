@@ -23,6 +23,7 @@ from dpest.running.native.streams import BUFFER, block_keys
 from dpest.running.samples import Samples
 from dpest.running.seeds import block_seed, generator_of
 from dpest.running.skeleton import consumed, flatten, raised_output
+from dpest.running.time_limit import Clock
 
 #: Runs that are compared one by one, at first and on each further input of the shape.
 REPLAYED, REPLAYED_AGAIN = 200, 40
@@ -108,17 +109,29 @@ for _name in dir(np.random.Generator):
         setattr(Given, _name, _given_method(_name))
 
 
-def _plain_output(mechanism: Mechanism, x: Any, rng: Any) -> Any:
+def _plain_output(mechanism: Mechanism, x: Any, rng: Any, clock: Clock | None) -> Any:
+    given = {data_parameter(mechanism): copy.deepcopy(x), "rng": rng}
     try:
         with np.errstate(all="ignore"):
-            return consumed(mechanism(**{data_parameter(mechanism): copy.deepcopy(x)}, rng=rng))
+            if clock is not None:
+                clock.start()
+            return consumed(mechanism(**given))
     except NotCompiled:
         raise
     except Exception as error:
         return raised_output(error)
+    finally:
+        if clock is not None:
+            clock.stop()
 
 
-def check_runs(compiled: Compiled, mechanism: Mechanism, x: Any, runs: int = REPLAYED) -> None:
+def check_runs(
+    compiled: Compiled,
+    mechanism: Mechanism,
+    x: Any,
+    runs: int = REPLAYED,
+    clock: Clock | None = None,
+) -> None:
     """Raises NotCompiled unless the function gives what the kernel gave, run by run."""
     seed = block_seed(_SEED, 0)
     samples = compiled.samples(runs, seed)
@@ -127,8 +140,10 @@ def check_runs(compiled: Compiled, mechanism: Mechanism, x: Any, runs: int = REP
     outputs = []
     for _ in range(runs):
         draws.next_run()
-        outputs.append(_plain_output(mechanism, x, rng))
+        outputs.append(_plain_output(mechanism, x, rng, clock))
     plain = Samples.from_outputs(outputs)
+    if len(Samples.from_outputs(outputs, typed=True).groups) != len(plain.groups):
+        raise NotCompiled("replay: outputs that differ in the types of their numbers alone")
     mine = {group.skeleton: group for group in samples.groups}
     for group in plain.groups:
         other = mine.get(group.skeleton)
@@ -149,12 +164,16 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def check_distribution(
-    compiled: Compiled, mechanism: Mechanism, x: Any, runs: int = COMPARED
+    compiled: Compiled,
+    mechanism: Mechanism,
+    x: Any,
+    runs: int = COMPARED,
+    clock: Clock | None = None,
 ) -> None:
     """Raises NotCompiled where runs of the kernel and plain runs differ in distribution."""
     mine = compiled.samples(runs, block_seed(_SEED, 1))
     rng = generator_of(block_seed(_SEED, 2))
-    plain = Samples.from_outputs([_plain_output(mechanism, x, rng) for _ in range(runs)])
+    plain = Samples.from_outputs([_plain_output(mechanism, x, rng, clock) for _ in range(runs)])
     tests = list(_tests(mine, plain))
     for distance in tests:
         # Hoeffding and Dvoretzky-Kiefer-Wolfowitz: each sample strays by at most this.

@@ -140,6 +140,7 @@ class Specialiser(Instructions):
     def __init__(self, mechanism: Mechanism, x: Any, outside: Outside, fixed: bool) -> None:
         super().__init__()
         self.outside = outside
+        self.lookups = []
         self.walk = Walk(outside, fixed)
         self.mechanism = mechanism
         self.x = x
