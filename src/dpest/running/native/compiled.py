@@ -31,7 +31,7 @@ class Lifted:
 
     def __init__(self, x: Any) -> None:
         self.numbers: list[float | int] = []
-        self.loads: list[str] = []
+        self.kinds: list[str] = []
         self.value = self._lifted(x)
 
     def _lifted(self, value: Any) -> Any:
@@ -50,12 +50,8 @@ class Lifted:
     def _number(self, value: float | int) -> Number:
         place = len(self.numbers)
         self.numbers.append(value)
-        kind, text = ("f", "double") if isinstance(value, float) else ("i", "i64")
-        self.loads += [
-            f"  %data_at{place} = getelementptr double, ptr %data, i64 {place}",
-            f"  %datum{place} = load {text}, ptr %data_at{place}",
-        ]
-        if kind == "f":
+        self.kinds.append("f" if isinstance(value, float) else "i")
+        if isinstance(value, float):
             return Number("f", f"%datum{place}")
         if abs(value) > _LARGEST_DATUM:
             raise NotCompiled("a large integer in the data")
@@ -103,13 +99,27 @@ def program_of(mechanism: Mechanism, x: Any) -> tuple[Program, bool]:
         if lift and _count_numbers(x) > _MOST_DATA:
             continue
         try:
-            return _program(mechanism, x, lift, fixed, shared), lift
+            program = _program(mechanism, x, lift, fixed, shared)
+            if lift and any(program.layout.whole_columns()):
+                # With the data as arguments nobody knows how large an integer may be: compiled in
+                # they are digits of a code.
+                return _plainer(program, mechanism, x)
+            return program, lift
         except NotCompiled as refusal:
             first = first or refusal
         except RecursionError:
             first = first or NotCompiled("too deep a structure")
     assert first is not None
     raise first
+
+
+def _plainer(program: Program, mechanism: Mechanism, x: Any) -> tuple[Program, bool]:
+    try:
+        other = _program(mechanism, x, False, False, True)
+    except (NotCompiled, RecursionError):
+        return program, True
+    fewer = len(list(other.layout.whole_columns())) < len(list(program.layout.whole_columns()))
+    return (other, False) if fewer else (program, True)
 
 
 def _program(mechanism: Mechanism, x: Any, lift: bool, fixed: bool, shared: bool) -> Program:
@@ -120,7 +130,7 @@ def _program(mechanism: Mechanism, x: Any, lift: bool, fixed: bool, shared: bool
     if shared:
         outside.adopt(given)
     specialiser = Specialiser(mechanism, given, outside, fixed)
-    return Program(specialiser.explore(), lifted.loads if lifted is not None else [])
+    return Program(specialiser.explore(), lifted.kinds if lifted is not None else [])
 
 
 class Compiled:

@@ -90,10 +90,7 @@ class Drawing(Arrays):
 
     def below(self, n: int) -> Any:
         """0 to n-1: the upper half of the product of n with 64 random bits."""
-        wide = self.emit("zext i64 {0} to i128", self.draw("bits"))
-        product = self.emit("mul i128 {0}, {1}", wide, Constant("i", n))
-        upper = self.emit("lshr i128 {0}, 64", product)
-        return Number("i", self.emit("trunc i128 {0} to i64", upper), 0, n - 1)
+        return Number("i", self.upper_half(self.draw("bits"), Constant("i", n)), 0, n - 1)
 
     def geometric(self, p: Any) -> Any:
         if isinstance(p, RunValue):

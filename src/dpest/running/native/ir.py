@@ -55,6 +55,14 @@ class FromBits(NamedTuple):
     operand: Operand
 
 
+class UpperHalf(NamedTuple):
+    """`result` = the upper 64 bits of the product of two words without signs."""
+
+    result: str
+    first: Operand
+    second: Operand
+
+
 class Trap(NamedTuple):
     """Where this truth holds, the block's runs are not to be believed (see `Builder.trap`)."""
 
@@ -62,7 +70,7 @@ class Trap(NamedTuple):
     operand: Operand
 
 
-Step = Line | Draw | ToBits | FromBits | Trap
+Step = Line | Draw | ToBits | FromBits | UpperHalf | Trap
 
 
 @dataclass(frozen=True)
@@ -141,6 +149,9 @@ class Builder:
 
     def draw(self, family: str) -> str:
         return self._add(lambda register: Draw(register, family))
+
+    def upper_half(self, first: Operand, second: Operand) -> str:
+        return self._add(lambda register: UpperHalf(register, first, second))
 
     def to_bits(self, operand: Operand) -> str:
         return self._add(lambda register: ToBits(register, operand))

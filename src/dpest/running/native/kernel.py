@@ -21,6 +21,7 @@ from dpest.running.native.ir import (
     RealType,
     ToBits,
     Trap,
+    UpperHalf,
 )
 from dpest.running.native.outputs import Ending, Layout, Pack, Real
 from dpest.running.native.signals import NotCompiled
@@ -36,9 +37,10 @@ FUEL = 1 << 28
 class Program:
     """The blocks that runs can reach, their outputs, and how many draws a run makes at most."""
 
-    def __init__(self, specialiser: Specialiser, loads: Sequence[str]) -> None:
+    def __init__(self, specialiser: Specialiser, data: Sequence[str] = ()) -> None:
         self.specialiser = specialiser
-        self.loads = list(loads)
+        self.data = list(data)
+        """The kinds of the numbers of the data, where those are arguments."""
         self.blocks = _reached(specialiser.blocks)
         outputs = [
             segment.end
@@ -155,6 +157,8 @@ class KernelText:
             self.do("store i1 {0}, ptr %trap", self.emit("or i1 {0}, {1}", old, step.operand))
         elif isinstance(step, ToBits):
             self.lines.append(f"  {step.result} = {self._bits(step.operand)}")
+        elif isinstance(step, UpperHalf):
+            self.upper_half(step)
         elif isinstance(step, FromBits):
             self._from_bits(step)
 
@@ -175,6 +179,28 @@ class KernelText:
 
     def draw(self, step: Draw) -> None:
         raise NotImplementedError
+
+    def upper_half(self, step: UpperHalf) -> None:
+        first, second = (
+            self.emit("zext i64 {0} to i128", operand) for operand in (step.first, step.second)
+        )
+        product = self.emit("mul i128 {0}, {1}", first, second)
+        upper = self.emit("lshr i128 {0}, 64", product)
+        self.lines.append(f"  {step.result} = trunc i128 {upper} to i64")
+
+    def loads(self) -> list[str]:
+        """The numbers of the data, read before the first run."""
+        lines = []
+        for place, kind in enumerate(self.program.data):
+            lines.append(f"  %data_at{place} = getelementptr double, ptr %data, i64 {place}")
+            if kind == "i" or self.real.name == "double":
+                text = "i64" if kind == "i" else "double"
+                lines.append(f"  %datum{place} = load {text}, ptr %data_at{place}")
+            else:
+                lines.append(f"  %wide_datum{place} = load double, ptr %data_at{place}")
+                small = f"fptrunc double %wide_datum{place} to {self.real.name}"
+                lines.append(f"  %datum{place} = {small}")
+        return lines
 
     def sink(self, ending: Ending, leaves: Sequence[Any]) -> None:
         raise NotImplementedError
@@ -412,7 +438,7 @@ class CoreKernel(KernelText):
                 "ptr noalias %codes, ptr noalias %columns, i64 %stride, ptr noalias %counts, "
                 "ptr noalias readonly %data) {",
                 "entry:",
-                *self.program.loads,
+                *self.loads(),
                 *setup,
                 *self.allocations(),
                 "  %run_at = alloca i64",

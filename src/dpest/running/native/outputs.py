@@ -121,6 +121,15 @@ class Layout:
             return np.uint8
         return np.int32 if self.codes < 1 << 31 else np.int64
 
+    def whole_columns(self) -> Iterator[Real]:
+        """Columns that hold integers, since nobody knows how large they may be."""
+        for ending in self.endings.values():
+            for column in ending.columns:
+                if isinstance(column, Real):
+                    value = ending.leaves[column.leaf]
+                    if isinstance(value, Number) and value.kind == "i":
+                        yield column
+
     # Decoding
 
     def samples(self, codes: NDArray[Any], columns: NDArray[np.float64]) -> Samples:
