@@ -427,7 +427,7 @@ class CoreKernel(KernelText):
             else:
                 functions.append(_next_function(family))
             functions.append(
-                f"declare void @fill_{family}(ptr noalias nocapture, i64, i64, i64, i64)"
+                f"declare void @fill_{family}(ptr noalias, i64, i64, i64)"
             )
         exhausted = "exhausted:\n  ret i64 -2\n" if self.program.most_draws is None else ""
         return "\n".join(
@@ -486,8 +486,8 @@ def _refill(family: str, most: int) -> str:
   br i1 %short_{family}, label %refill_{family}, label %full_{family}, !prof !0
 refill_{family}:
   %times_{family} = load i64, ptr %filled_{family}
-  call void @fill_{family}(ptr %buffer_{family}, i64 {BUFFER // 2}, i64 %key_{family}, i64 %second_{family}, i64 %times_{family})
-  %again_{family} = add i64 %times_{family}, {BUFFER // 2}
+  call void @fill_{family}(ptr %buffer_{family}, i64 %key_{family}, i64 %second_{family}, i64 %times_{family})
+  %again_{family} = add i64 %times_{family}, 1
   store i64 %again_{family}, ptr %filled_{family}
   store i64 0, ptr %at_{family}
   br label %full_{family}
@@ -502,8 +502,8 @@ def _next_function(family: str) -> str:
   br i1 %empty, label %refill, label %go, !prof !0
 refill:
   %times = load i64, ptr %filled
-  call void @fill_{family}(ptr %buffer, i64 {BUFFER // 2}, i64 %key, i64 %second, i64 %times)
-  %again = add i64 %times, {BUFFER // 2}
+  call void @fill_{family}(ptr %buffer, i64 %key, i64 %second, i64 %times)
+  %again = add i64 %times, 1
   store i64 %again, ptr %filled
   br label %go
 go:

@@ -26,7 +26,7 @@ _LANES = 32
 #: Draws that a run may make where loops have no bound; more are trapped.
 _MOST_DRAWS = 1 << 12
 # What the card has no instruction for, and this module no text.
-_MISSING = ("@llvm.exp.", "@llvm.pow.", "@llvm.sin.", "@llvm.cos.", "@llvm.log2.", "frem ")
+_MISSING = ("@llvm.pow.", "@llvm.sin.", "@llvm.cos.", "@llvm.log2.", "frem ")
 _MISSING_LIBRARY = ("@log1p(", "@expm1(", "@tanh(", "@log10(", "@atan(", "@erf(")
 _REGISTERS = "\n".join(
     f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in ("tid", "ctaid", "ntid", "nctaid")
@@ -35,6 +35,7 @@ _INTRINSICS = """
 declare void @llvm.nvvm.barrier0()
 declare i64 @llvm.nvvm.mulhi.ull(i64, i64)
 declare float @llvm.nvvm.lg2.approx.f(float)
+declare float @llvm.nvvm.ex2.approx.f(float)
 declare float @llvm.nvvm.sqrt.approx.f(float)
 declare float @llvm.nvvm.cos.approx.f(float)
 """
@@ -58,7 +59,10 @@ class SingleDrawText(DrawText):
         """Near 0 in steps of 2^-32, so that tails reach as far as 32 bits allow."""
         whole = self(f"uitofp i32 {self.upper(word)} to float")
         scaled = self(f"fmul float {whole}, {self.constant(2.0**-32)}")
-        return self(f"fadd float {scaled}, {self.constant(2.0**-33)}")
+        middle = self(f"fadd float {scaled}, {self.constant(2.0**-33)}")
+        most = self.constant(1.0 - 2.0**-24)
+        over = self(f"fcmp ogt float {middle}, {most}")  # rounded up to 1
+        return self(f"select i1 {over}, float {most}, float {middle}")
 
     def minus_log(self, u: str) -> str:
         binary = self(f"call float @llvm.nvvm.lg2.approx.f(float {u})")
@@ -77,6 +81,10 @@ class SingleDrawText(DrawText):
         cosine = self(f"call float @llvm.nvvm.cos.approx.f(float {angle})")
         value = self(f"fmul float {radius}, {cosine}")
         return value, value
+
+    def exponential(self, x: str) -> str:
+        binary = self(f"fmul float {x}, {self.constant(1.4426950408889634)}")
+        return self(f"call float @llvm.nvvm.ex2.approx.f(float {binary})")
 
 
 def _draw_function(family: str, real: RealType) -> str:
@@ -97,13 +105,16 @@ def _draw_function(family: str, real: RealType) -> str:
     )
 
 
-def _log_function(real: RealType) -> str:
-    """`dpest_log(x)` of a positive x."""
+def _function(name: str, real: RealType) -> str:
+    """`dpest_log(x)` of a positive x, and `dpest_exp(x)` of an x below 709."""
     text = DrawText(real) if real is DOUBLE else SingleDrawText(real)
-    found = text(f"fneg {real.name} {text.minus_log('%x')}")
+    if name == "log":
+        found = text(f"fneg {real.name} {text.minus_log('%x')}")
+    else:
+        found = text.exponential("%x")
     body = "\n".join(text.lines)
     return (
-        f"define internal {real.name} @dpest_log({real.name} %x) alwaysinline "
+        f"define internal {real.name} @dpest_{name}({real.name} %x) alwaysinline "
         f"{{\n{body}\n  ret {real.name} {found}\n}}"
     )
 
@@ -141,6 +152,10 @@ class GpuKernel(KernelText):
                 positive = self.emit(f"fcmp ogt {{F}} {{0}}, {zero}", x)
                 self._trap_unless(positive)
                 step = Line(step.result, "call {F} @dpest_log({F} {0})", step.operands)
+            elif "@llvm.exp." in step.form:
+                most = self.real.constant(709.0 if self.real is DOUBLE else 88.0)
+                self._trap_unless(self.emit(f"fcmp ole {{F}} {{0}}, {most}", step.operands[0]))
+                step = Line(step.result, "call {F} @dpest_exp({F} {0})", step.operands)
         super().step(step)
 
     def _trap_unless(self, condition: str) -> None:
@@ -205,7 +220,8 @@ class GpuKernel(KernelText):
                 _REGISTERS + _INTRINSICS,
                 bins if self.copies else "",
                 *(_draw_function(family, self.real) for family in self.program.families),
-                _log_function(self.real),
+                _function("log", self.real),
+                _function("exp", self.real),
                 "define ptx_kernel void @kernel(i64 %first, i64 %n, ptr noalias readonly %keys, "
                 "ptr noalias readonly %data, ptr noalias readonly %table, ptr noalias %counts, "
                 "ptr noalias %status) {",

@@ -5,12 +5,14 @@ Flood, 2014) with a second key between its two multiplications, so that the stre
 not parts of one sequence. A block of runs has keys of its own for each family, by SeedSequence; what
 is drawn there does not depend on other blocks, on who runs it, or when.
 
-A core draws into buffers, in loops that its vector units take; a GPU draws where it needs to.
+A core draws into buffers, in loops that its vector units take, from a faster sequence that words
+by counters begin; a GPU draws where it needs to.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +27,10 @@ BUFFER = 2048
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _ONE = 0x3FF0000000000000  # the bits of 1.0
 _ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of √½
+_TWO_TO_52 = 0x4330000000000000  # the bits of 2^52
+_ROUND = 1.5 * 2.0**52  # added, it leaves the nearest integer in the last bits
+_LOG_TWO = math.log(2.0)
+_LANES = 8
 # log((1+s)/(1-s)) = 2s + s·R(s²), as in FreeBSD's e_log.c
 _LOG = (
     6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01,
@@ -53,102 +59,134 @@ def block_keys(seed: np.random.SeedSequence) -> NDArray[np.uint64]:
 
 
 class DrawText:
-    """Instructions that make draws, as text; `real` is the type that they are handed out in."""
+    """Instructions that make draws, as text; with `lanes` > 1 on vectors of so many words."""
 
-    def __init__(self, real: RealType = DOUBLE, prefix: str = "d") -> None:
+    def __init__(self, real: RealType = DOUBLE, lanes: int = 1) -> None:
         self.lines: list[str] = []
         self.real = real
-        self._prefix = prefix
+        self.lanes = lanes
+        self.i64, self.double = (
+            kind if lanes == 1 else f"<{lanes} x {kind}>" for kind in ("i64", "double")
+        )
+        self._suffix = "f64" if lanes == 1 else f"v{lanes}f64"
 
     def __call__(self, text: str) -> str:
-        register = f"%{self._prefix}{len(self.lines)}"
+        register = f"%d{len(self.lines)}"
         self.lines.append(f"  {register} = {text}")
         return register
 
     def constant(self, value: float) -> str:
-        return DOUBLE.constant(value)
+        text = DOUBLE.constant(value)
+        return text if self.lanes == 1 else f"splat (double {text})"
+
+    def whole(self, value: int) -> str:
+        text = str(_signed(value % (1 << 64)))
+        return text if self.lanes == 1 else f"splat (i64 {text})"
+
+    def words_op(self, op: str, a: str, b: str | int) -> str:
+        return self(f"{op} {self.i64} {a}, {self.whole(b) if isinstance(b, int) else b}")
+
+    def reals_op(self, op: str, a: str, b: str | float) -> str:
+        other = self.constant(b) if isinstance(b, float) else b
+        return self(f"{op} {self.double} {a}, {other}")
+
+    def as_words(self, value: str) -> str:
+        return self(f"bitcast {self.double} {value} to {self.i64}")
+
+    def as_reals(self, value: str) -> str:
+        return self(f"bitcast {self.i64} {value} to {self.double}")
+
+    def shifted(self, a: str, by: int, b: str) -> str:
+        return self.words_op("xor", a, self.words_op("lshr", b, by))
 
     def word(self, key: str, second: str, counter: str) -> str:
-        z = self(f"mul i64 {counter}, {_signed(_GOLDEN)}")
-        z = self(f"add i64 {z}, {key}")
-        z = self(f"xor i64 {z}, {self(f'lshr i64 {z}, 30')}")
-        z = self(f"mul i64 {z}, {_signed(_FIRST)}")
-        z = self(f"add i64 {z}, {second}")
-        z = self(f"xor i64 {z}, {self(f'lshr i64 {z}, 27')}")
-        z = self(f"mul i64 {z}, {_signed(_SECOND)}")
-        return self(f"xor i64 {z}, {self(f'lshr i64 {z}, 31')}")
+        z = self.words_op("add", self.words_op("mul", counter, _GOLDEN), key)
+        z = self.words_op("mul", self.shifted(z, 30, z), _FIRST)
+        z = self.words_op("add", z, second)
+        z = self.words_op("mul", self.shifted(z, 27, z), _SECOND)
+        return self.shifted(z, 31, z)
 
     def unit(self, word: str) -> str:
         """[0, 1) in steps of 2^-52."""
-        bits = self(f"or i64 {self(f'lshr i64 {word}, 12')}, {_ONE}")
-        double = self(f"bitcast i64 {bits} to double")
-        return self(f"fadd double {double}, {self.constant(-1.0)}")
+        bits = self.words_op("or", self.words_op("lshr", word, 12), _ONE)
+        return self.reals_op("fadd", self.as_reals(bits), -1.0)
 
     def open_unit(self, word: str) -> str:
         """(0, 1): the middles of those steps."""
-        return self(f"fadd double {self.unit(word)}, {self.constant(2.0**-53)}")
+        return self.reals_op("fadd", self.unit(word), 2.0**-53)
 
     def polynomial(self, x: str, coefficients: Sequence[float]) -> str:
-        result = self.constant(coefficients[-1])
+        result, kind = self.constant(coefficients[-1]), self.double
         for c in reversed(coefficients[:-1]):
             result = self(
-                f"call double @llvm.fmuladd.f64(double {result}, double {x}, "
-                f"double {self.constant(c)})"
+                f"call {kind} @llvm.fmuladd.{self._suffix}({kind} {result}, {kind} {x}, "
+                f"{kind} {self.constant(c)})"
             )
         return result
 
     def minus_log(self, u: str) -> str:
-        """-log u of 0 < u < 1: u = 2^k·m with √½ ≤ m < √2, and log m by its series in m-1."""
-        bits = self(f"bitcast double {u} to i64")
-        shifted = self(f"add i64 {bits}, {_ONE - _ROOT_HALF}")
-        k = self(f"sub i64 {self(f'lshr i64 {shifted}, 52')}, 1023")
-        mantissa = self(f"add i64 {self(f'and i64 {shifted}, {(1 << 52) - 1}')}, {_ROOT_HALF}")
-        m = self(f"bitcast i64 {mantissa} to double")
-        f = self(f"fadd double {m}, {self.constant(-1.0)}")
-        s = self(f"fdiv double {f}, {self(f'fadd double {f}, {self.constant(2.0)}')}")
-        z = self(f"fmul double {s}, {s}")
-        rest = self(f"fmul double {self.polynomial(z, _LOG)}, {z}")
-        half = self(f"fmul double {self(f'fmul double {f}, {f}')}, {self.constant(0.5)}")
-        part = self(f"fmul double {s}, {self(f'fadd double {half}, {rest}')}")
-        log_m = self(f"fsub double {self(f'fsub double {half}, {part}')}, {f}")
-        exponent = self(f"sitofp i64 {k} to double")
-        scaled = self(f"fmul double {exponent}, {self.constant(-0.6931471805599453)}")
-        return self(f"fadd double {scaled}, {log_m}")
+        """-log u of u > 0: u = 2^k·m with √½ ≤ m < √2, and log m by its series in m-1."""
+        bits = self.words_op("add", self.as_words(u), _ONE - _ROOT_HALF)
+        # An exponent e as a double: the bits of 2^52 + e, less 2^52.
+        biased = self.words_op("or", self.words_op("lshr", bits, 52), _TWO_TO_52)
+        exponent = self.reals_op("fadd", self.as_reals(biased), -(2.0**52 + 1023.0))
+        mantissa = self.words_op("add", self.words_op("and", bits, (1 << 52) - 1), _ROOT_HALF)
+        f = self.reals_op("fadd", self.as_reals(mantissa), -1.0)
+        s = self.reals_op("fdiv", f, self.reals_op("fadd", f, 2.0))
+        z = self.reals_op("fmul", s, s)
+        rest = self.reals_op("fmul", self.polynomial(z, _LOG), z)
+        half = self.reals_op("fmul", self.reals_op("fmul", f, f), 0.5)
+        part = self.reals_op("fmul", s, self.reals_op("fadd", half, rest))
+        log_m = self.reals_op("fsub", self.reals_op("fsub", half, part), f)
+        return self.reals_op("fadd", self.reals_op("fmul", exponent, -_LOG_TWO), log_m)
+
+    def exponential(self, x: str) -> str:
+        """e^x: x = k·log 2 + r with |r| ≤ log 2 / 2, and e^r by its series; 0 below -708."""
+        low = self(f"fcmp olt {self.double} {x}, {self.constant(-708.0)}")
+        cut = (f"i1 {low}, {self.double} {self.constant(-708.0)}", f"{self.double} {x}")
+        inside = self(f"select {cut[0]}, {cut[1]}")
+        shifted = self.reals_op("fadd", self.reals_op("fmul", inside, 1 / _LOG_TWO), _ROUND)
+        k = self.reals_op("fsub", shifted, _ROUND)
+        r = self.reals_op("fsub", inside, self.reals_op("fmul", k, 0.6931471803691238))
+        r = self.reals_op("fsub", r, self.reals_op("fmul", k, 1.9082149292705877e-10))
+        series = self.polynomial(r, [1 / math.factorial(n) for n in range(14)])
+        power = self.words_op("shl", self.words_op("add", self.as_words(shifted), 1023), 52)
+        made = self.reals_op("fmul", series, self.as_reals(power))
+        zero = f"{self.double} {self.constant(0.0)}"
+        return self(f"select i1 {low}, {zero}, {self.double} {made}")
 
     def signed(self, value: str, word: str) -> str:
         """With the sign of the last bit of a word, which `unit` does not use."""
-        bits = self(f"bitcast double {value} to i64")
-        flipped = self(f"xor i64 {bits}, {self(f'shl i64 {word}, 63')}")
-        return self(f"bitcast i64 {flipped} to double")
+        sign = self.words_op("shl", word, 63)
+        return self.as_reals(self.words_op("xor", self.as_words(value), sign))
 
     def normals(self, first: str, second: str) -> tuple[str, str]:
         """Two normal draws of two words (Box and Muller), by quarters of the circle."""
-        twice = self(f"fmul double {self.minus_log(self.open_unit(first))}, {self.constant(2.0)}")
-        radius = self(f"call double @llvm.sqrt.f64(double {twice})")
-        four = self(f"fmul double {self.unit(second)}, {self.constant(4.0)}")
-        quarter = self(f"call double @llvm.rint.f64(double {four})")
-        angle = self(f"fsub double {four}, {quarter}")
-        angle = self(f"fmul double {angle}, {self.constant(1.5707963267948966)}")
-        square = self(f"fmul double {angle}, {angle}")
-        sine = self(f"fmul double {self.polynomial(square, _SIN)}, {angle}")
+        twice = self.reals_op("fmul", self.minus_log(self.open_unit(first)), 2.0)
+        radius = self(f"call {self.double} @llvm.sqrt.{self._suffix}({self.double} {twice})")
+        four = self.reals_op("fmul", self.unit(second), 4.0)
+        shifted = self.reals_op("fadd", four, _ROUND)  # the nearest integer is in its last bits
+        quarter = self.reals_op("fsub", shifted, _ROUND)
+        number = self.as_words(shifted)
+        angle = self.reals_op("fmul", self.reals_op("fsub", four, quarter), 1.5707963267948966)
+        square = self.reals_op("fmul", angle, angle)
+        sine = self.reals_op("fmul", self.polynomial(square, _SIN), angle)
         cosine = self.polynomial(square, _COS)
-        number = self(f"fptosi double {quarter} to i64")
-        odd = self(f"trunc i64 {number} to i1")
-        one = self(f"select i1 {odd}, double {sine}, double {cosine}")
-        two = self(f"select i1 {odd}, double {cosine}, double {sine}")
-        # cos and sin of the whole angle: signs by the quarter.
-        later = self(f"add i64 {number}, 1")
-        one_sign = self(f"shl i64 {self(f'and i64 {later}, 2')}, 62")
-        two_sign = self(f"shl i64 {self(f'and i64 {number}, 2')}, 62")
+        bit = "i1" if self.lanes == 1 else f"<{self.lanes} x i1>"
+        odd = self(f"trunc {self.i64} {number} to {bit}")
+        kind = self.double
+        one = self(f"select {bit} {odd}, {kind} {sine}, {kind} {cosine}")
+        two = self(f"select {bit} {odd}, {kind} {cosine}, {kind} {sine}")
+        # Cosine and sine of the whole angle have signs by the quarter.
         values = []
-        for value, sign in ((one, one_sign), (two, two_sign)):
-            bits = self(f"bitcast double {value} to i64")
-            turned = self(f"bitcast i64 {self(f'xor i64 {bits}, {sign}')} to double")
-            values.append(self(f"fmul double {turned}, {radius}"))
+        for value, turn in ((one, self.words_op("add", number, 1)), (two, number)):
+            sign = self.words_op("shl", self.words_op("and", turn, 2), 62)
+            turned = self.as_reals(self.words_op("xor", self.as_words(value), sign))
+            values.append(self.reals_op("fmul", turned, radius))
         return values[0], values[1]
 
     def draws(self, family: str, words: Sequence[str]) -> list[str]:
-        """One draw of a family from each of two words."""
+        """One draw of a family from each word; of normal draws there are two from two."""
         if family == "uniform":
             return [self.unit(w) for w in words]
         if family == "exponential":
@@ -157,40 +195,77 @@ class DrawText:
             return [self.signed(self.minus_log(self.open_unit(w)), w) for w in words]
         if family == "normal":
             return list(self.normals(words[0], words[1]))
-        return [self(f"bitcast i64 {w} to double") for w in words]
+        return [self.as_reals(w) for w in words]
+
+    # A fast sequence for a core
+
+    def rotated(self, value: str, by: int) -> str:
+        left = self.words_op("shl", value, by)
+        return self.words_op("or", left, self.words_op("lshr", value, 64 - by))
+
+    def next_word(self, state: list[str]) -> tuple[str, list[str]]:
+        """A word of xoshiro256++ (Blackman and Vigna, 2019), and the state after it."""
+        a, b, c, d = state
+        total = self.rotated(self.words_op("add", a, d), 23)
+        word = self.words_op("add", total, a)
+        later = self.words_op("shl", b, 17)
+        c, d = self.words_op("xor", c, a), self.words_op("xor", d, b)
+        b, a = self.words_op("xor", b, c), self.words_op("xor", a, d)
+        return word, [a, b, self.words_op("xor", c, later), self.rotated(d, 45)]
 
 
 def fill_text(family: str) -> str:
-    """`fill_family(buffer, half, key, second, counter)`: 2·half draws of the words from 2·counter.
+    """`fill_family(buffer, key, second, counter)`: the buffer for the counter-th time.
 
-    The two draws of a step go to the two halves of the buffer.
+    Eight sequences of xoshiro256++ side by side, whose states are words of the key and of counters
+    that no other buffer has: multiplications of 64 bits are slow in vectors.
     """
-    text = DrawText()
-    at = text("add i64 %i, %counter")
-    even = text(f"shl i64 {at}, 1")
-    odd = text(f"or i64 {even}, 1")
-    words = [text.word("%key", "%second", w) for w in (even, odd)]
-    first, second = text.draws(family, words)
-    body = "\n".join(text.lines)
-    return f"""
-define void @fill_{family}(ptr noalias %buffer, i64 %half, i64 %key, i64 %second, i64 %counter) noinline {{
-entry:
-  %upper = getelementptr double, ptr %buffer, i64 %half
-  br label %loop
-loop:
-  %i = phi i64 [0, %entry], [%next, %loop]
-{body}
-  %p = getelementptr double, ptr %buffer, i64 %i
-  store double {first}, ptr %p
-  %q = getelementptr double, ptr %upper, i64 %i
-  store double {second}, ptr %q
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %half
-  br i1 %more, label %loop, label %end
-end:
-  ret void
-}}
-"""
+    seeding = DrawText(lanes=_LANES)
+    seeding.lines = []
+    splats = []
+    for name in ("key", "second", "counter"):
+        one = f"insertelement <{_LANES} x i64> poison, i64 %{name}, i64 0"
+        zero = f"<{_LANES} x i32> zeroinitializer"
+        alone = seeding(one)
+        vector = f"<{_LANES} x i64>"
+        splats.append(seeding(f"shufflevector {vector} {alone}, {vector} poison, {zero}"))
+    key, second, counter = splats
+    lanes = "<" + ", ".join(f"i64 {i}" for i in range(_LANES)) + ">"
+    base = seeding.words_op("add", seeding.words_op("shl", counter, 5), lanes)
+    state = [
+        seeding.word(key, second, seeding.words_op("add", base, _LANES * k)) for k in range(4)
+    ]
+    body = DrawText(lanes=_LANES)
+    body.lines = [""] * len(seeding.lines)  # numbers of registers go on
+    first, now = body.next_word(["%s0", "%s1", "%s2", "%s3"])
+    other, now = body.next_word(now)
+    values = body.draws(family, [first, other])
+    vector, kind = body.i64, body.double
+    phis = "\n".join(
+        f"  %s{k} = phi {vector} [{state[k]}, %entry], [{now[k]}, %loop]" for k in range(4)
+    )
+    return "\n".join(
+        [
+            f"define void @fill_{family}(ptr noalias %buffer, i64 %key, i64 %second, "
+            "i64 %counter) noinline {",
+            "entry:",
+            *seeding.lines,
+            "  br label %loop",
+            "loop:",
+            f"  %i = phi i64 [0, %entry], [%next, %loop]\n{phis}",
+            *(line for line in body.lines if line),
+            "  %p = getelementptr double, ptr %buffer, i64 %i",
+            f"  store {kind} {values[0]}, ptr %p, align 8",
+            f"  %q = getelementptr double, ptr %p, i64 {_LANES}",
+            f"  store {kind} {values[1]}, ptr %q, align 8",
+            f"  %next = add i64 %i, {2 * _LANES}",
+            f"  %more = icmp ult i64 %next, {BUFFER}",
+            "  br i1 %more, label %loop, label %end",
+            "end:",
+            "  ret void",
+            "}\n",
+        ]
+    )
 
 
 _UNARY = ("log", "exp", "sqrt", "rint", "floor", "ceil", "fabs", "trunc", "log2", "sin", "cos")
@@ -209,6 +284,9 @@ def declarations(real: RealType) -> str:
         for name in ("sadd", "ssub", "smul")
     ]
     lines.append("declare double @llvm.fmuladd.f64(double, double, double)")
+    vector = f"<{_LANES} x double>"
+    lines.append(f"declare {vector} @llvm.fmuladd.v{_LANES}f64({vector}, {vector}, {vector})")
+    lines.append(f"declare {vector} @llvm.sqrt.v{_LANES}f64({vector})")
     if real.name != "double":
         lines += [f"declare double @llvm.{name}.f64(double)" for name in ("sqrt", "rint")]
     return "\n".join(lines) + "\n"
@@ -222,14 +300,13 @@ class Fills:
     """The compiled fills, called from Python: what replay hands to the untouched function."""
 
     def __init__(self, address: Any) -> None:
-        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_uint64] * 4)
+        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_uint64] * 3)
         self._fills = {family: kind(address(f"fill_{family}")) for family in FAMILIES}
 
     def buffer(self, family: str, keys: NDArray[np.uint64], number: int) -> NDArray[np.float64]:
         """The buffer of a family that a block fills for the `number`-th time."""
         buffer = np.empty(BUFFER)
         place = 2 * FAMILIES.index(family)
-        half = BUFFER // 2
         key, second = int(keys[place]), int(keys[place + 1])
-        self._fills[family](buffer.ctypes.data, half, key, second, number * half)
+        self._fills[family](buffer.ctypes.data, key, second, number)
         return buffer
