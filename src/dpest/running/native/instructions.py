@@ -580,7 +580,7 @@ class Instructions(Calls):
 
     def do_setattr(self, frame: Frame, i: Instruction) -> None:
         thing, value = self.values(frame, i)
-        if not is_instance(thing) or hasattr(type(thing), i.extra):
+        if not is_instance(thing) or hasattr(getattr(type(thing), i.extra, None), "__set__"):
             raise NotCompiled("an attribute is set")
         if type(thing).__setattr__ is not object.__setattr__:
             raise NotCompiled("an attribute of a frozen object is set")
