@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpest import attacking, measures
+from dpest.ask.declaration import data_first
 from dpest.ask.domains import ANY, Reals, integers
 from dpest.ask.entries import short
 from dpest.ask.patterns import Pattern, patterns
@@ -62,7 +63,7 @@ SCALES = (1.0, 1024.0, 32768.0, 1048576.0)
 # another length, must show for that.
 SCOUT_SECONDS, MANY, STARTS, PROMISING, CLEARLY = 0.6, 64, 24, 8, 2.0
 # The demonstration of a violation: seconds of computing, and pairs that are tried for it.
-DEMONSTRATION_SECONDS, DEMONSTRATED = 15.0, 24
+DEMONSTRATION_SECONDS, DEMONSTRATED = 25.0, 24
 # What sampling may spend by default.
 RUNS, SECONDS = 400_000, 4.0
 
@@ -107,9 +108,11 @@ class Campaign:
         self.refusals: dict[str, list[str]] = {}  # a reason, and what it stood in the way of
         self.details: dict[str, Any] = {}
         self.proofs: list[Proof] = []
+        self.by_records_alone = False  # outputs of several types: only that proof looks at them
         self.tried: set[Any] = set()  # lengths for which a proof was looked for
         self.curves: Callable[[], Mapping[str, Any]] | None = None
         self.complete = True  # whether the value of every pair so far was more than a lower bound
+        self.unread_pairs = False  # whether the exact engine refused some pairs and took others
         self.pair_seconds = PAIR_SECONDS
         # Where one pair took more than so many seconds, and the reason: no other is tried for less.
         self.late: tuple[float, str] | None = None
@@ -125,6 +128,8 @@ class Campaign:
     def _run(self) -> Verdict:
         self.first_look()
         try:
+            if self.by_records_alone:
+                self.prove_by_contributions()
             proof, exact = "proof" in self.engines, "exact" in self.engines
             pure = self.question.measure == Measure()
             if proof:
@@ -213,10 +218,13 @@ class Campaign:
         if types is not None:
             self.notes.append(
                 f"outputs differ in their types alone ({types[0]} against {types[1]}), which "
-                "whoever gets them sees: no proof and no exact answer, only runs"
+                "whoever gets them sees: no exact answer, only runs, and proofs that look at types"
             )
+            self.by_records_alone = "proof" in self.engines
             self.engines = tuple(e for e in self.engines if e == "attack")
             why = "returns numbers of several types"
+        elif not data_first(mechanism.function):
+            why = "takes rng before its data"
         elif not mechanism.black_box:
             form = guard.form_of(self.question.domain.as_input([0.0]))
             finding = guard.refused(mechanism, form=form, symbols=("noise",))
@@ -247,9 +255,8 @@ class Campaign:
 
         lower = self.verdict().lower
         witness = [] if lower is None else [(lower.witness.x, lower.witness.x2)]
-        half, whole = (Deadline(DEMONSTRATION_SECONDS * share) for share in (0.2, 1.0))
         try:
-            with watched(whole):
+            with watched(Deadline(DEMONSTRATION_SECONDS)):
                 return demonstrate(
                     question.mechanism,
                     [
@@ -259,10 +266,9 @@ class Campaign:
                     question.limit,
                     question.measure.delta,
                     seed=self.seed,
-                    late=half.passed,
                     run_all=attacking.run_all_of(self),
                 )
-        except (DpestError, TimeUp):
+        except DpestError:
             return None  # the bounds stand without it
 
     def refuse(self, what: str, reason: str) -> None:
@@ -579,6 +585,7 @@ class Campaign:
             if not look:  # the search that follows will say it
                 self.refuse("no exact answer", str(reason))
         if refused and found is not None and not look:
+            self.unread_pairs = True  # the worst pair may be one of them
             self.refuse("no exact answer on some pairs", str(refused[0]))
         if found is not None and found.value > -math.inf:
             # A value that is a lower bound for its pair says nothing from above.
@@ -696,7 +703,7 @@ class Campaign:
             return False
         if self.question.measure.delta and self.claim_proved():
             return False  # runs bound ε at a δ from far below: they would not close the gap
-        return lower is None or lower.standing.name == "confidence"
+        return lower is None or lower.standing.name == "confidence" or self.unread_pairs
 
     def enough(self) -> float:
         """A value that no pair can exceed, less what counts as meeting it."""

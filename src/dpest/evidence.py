@@ -149,6 +149,8 @@ class Demonstration:
             "event": self.event,
             "p": self.p,
             "q": self.q,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
             "runs": self.runs,
             "level": LEVEL,
             "standing": "estimate",

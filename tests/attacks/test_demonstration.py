@@ -9,13 +9,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dpest
 from dpest import l1
 from dpest.ask.declaration import as_mechanism
-from dpest.attacks.demonstration.choosing import demonstrate, runs_to_refute
+from dpest.attacks.demonstration.choosing import demonstrate, middle_of, runs_to_refute
 from dpest.report.sentence import certainty, sentence
+from dpest.stats import binomial
 
 CODE = """
 import numpy as np
@@ -75,7 +77,7 @@ def test_nothing_is_shown_of_what_holds():
         return sum(x) + rng.laplace(scale=1.0)
 
     assert dpest.audit(fine, epsilon=1, adjacency=l1(1), length=2).demonstration is None
-    plan = demonstrate(as_mechanism(fine), [([0.0], [1.0])], 1.05, late=lambda: True)
+    plan = demonstrate(as_mechanism(fine), [([0.0], [1.0])], 1.05)
     assert plan is None or plan.runs > 100_000
 
 
@@ -99,3 +101,26 @@ def test_the_sentence_names_both_certainties():
     said = sentence(dpest.audit(f, epsilon=1, adjacency=l1(1), length=1))
     assert "88 %" in said
     assert "73 %" in said
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "epsilon", "delta"),
+    [
+        (0.6, 0.1, 1.0, 0.0),
+        (0.03, 0.003, 0.5, 0.01),
+        (0.9, 0.5, 0.1, 0.2),
+        (0.002, 1e-7, 3.0, 1e-3),
+    ],
+)
+def test_the_stated_runs_are_enough(p, q, epsilon, delta):
+    """Of 20,000 scripts at most 2 in 10,000 may miss; 12 misses would have a chance below 1e-3."""
+    runs = int(runs_to_refute(p, q, epsilon, delta))
+    rng = np.random.default_rng(5)
+    c1, c2 = rng.binomial(runs, p, 20_000), rng.binomial(runs, q, 20_000)
+    if delta:
+        middle = middle_of(p, q, epsilon, delta, runs)
+        first = binomial.upper_tail(c1, runs, math.exp(epsilon) * middle + delta)
+        p_values = np.maximum(first, binomial.lower_tail(c2, runs, middle))
+    else:
+        p_values = binomial.upper_tail(c1, c1 + c2, math.exp(epsilon) / (1 + math.exp(epsilon)))
+    assert (p_values >= 1e-3).sum() < 12

@@ -128,3 +128,36 @@ def test_a_private_count_is_not_accused():
     verdict = dpest.audit(count, epsilon=1, adjacency=replace_one(), length=4)
     assert not verdict.violated
     assert verdict.lower.value <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("least", [3, 10, 40])
+def test_withheld_small_counts_are_found_where_the_length_crosses(least):
+    """The output is text: that it is always the same on one side is what tells the inputs apart."""
+
+    def withheld(x, rng, *, epsilon=1.0):
+        if len(x) < least:
+            return "few"
+        return f"{len(x) + rng.laplace(scale=1 / epsilon):.0f}"
+
+    verdict = dpest.audit(
+        withheld, epsilon=1, adjacency="add_remove_one", domain="integers(any, 0, 1)", seed=1
+    )
+    assert verdict.status == "violated"
+    assert sorted(map(len, (verdict.lower.witness.x, verdict.lower.witness.x2))) == [
+        least - 1,
+        least,
+    ]
+
+
+def test_pairs_that_exact_values_leave_out_are_run():
+    """The exact engine reads one branch only: the pairs of the other are left to runs."""
+
+    def text_of_many(x, rng, *, epsilon=1.0):
+        if sum(x) < 12:
+            return "few"
+        return str(round(sum(x) + rng.laplace(scale=1 / epsilon)))
+
+    verdict = dpest.audit(
+        text_of_many, epsilon=1, adjacency="add_remove_one", domain="integers(any, 0, 1)", seed=1
+    )
+    assert verdict.status == "violated"

@@ -10,13 +10,14 @@ from scipy.optimize import brentq
 from scipy.stats import binom, norm
 
 from attacks import fakes
-from dpest.attacks.classifiers import ProbabilityTrainer, VectorFeatures
+from dpest.attacks.classifiers import AdditiveTrainer, ProbabilityTrainer, VectorFeatures
 from dpest.attacks.features import Bins, Coder, Family, Splitter
 from dpest.attacks.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.sniper import Plan, guideline_size, paper_threshold, sniper_attack
 from dpest.attacks.thresholds import Attack, Counts, best_threshold
 from dpest.errors import InputError
-from dpest.running.samples import Samples
+from dpest.running.samples import Group, Samples
+from dpest.running.skeleton import flatten
 
 
 def test_guideline_one():
@@ -296,3 +297,20 @@ def test_parts_of_a_nested_output_are_told_apart_one_by_one():
     assert len(coder.codes_of(splitter.parts(Samples.from_outputs([3.0, 4.0])))) == len(
         coder.features
     )
+
+
+def test_outputs_of_many_numbers_are_fitted_with_few_weights():
+    """A fit takes the cube of the number of weights: a thousand numbers share a thousand bins."""
+    rng = np.random.default_rng(3)
+    shape = flatten(np.zeros(1000))[0]
+
+    def samples(shift):
+        columns = rng.normal(shift, 1.0, size=(1000, 400))
+        return Samples(400, [Group(shape, np.arange(400), tuple(columns))])
+
+    trainer = AdditiveTrainer(steps=(0.1,), families=[Family(), Family(differences=True)])
+    first, second = samples(0.0), samples(1.0)
+    trainer.add(first, second)
+    scorer = trainer.finish()[0]
+    assert scorer.model.weights.size < 2000
+    assert np.mean(scorer.scores(first)) > np.mean(scorer.scores(second))

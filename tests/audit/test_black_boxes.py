@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -73,3 +75,22 @@ def test_doubles_are_audited_at_a_delta():
     # The bound exceeds the truth with chance 0.05 at most; the seed is fixed.
     found = audit_doubles(rounded, 0.0, 1.0, budget=40_000, seed=1, delta=1e-3)
     assert found.value <= dpest.GaussianDP(0.1).epsilon_at(1e-3)
+
+
+def test_the_names_of_the_older_generator():
+    """`rng.rand` and `rng.randint` are those of NumPy's RandomState: it is handed in."""
+
+    def flipped(x, rng, p=0.75):
+        return [v if rng.rand() < p else 1 - v for v in x]
+
+    verdict = dpest.audit(
+        flipped, epsilon=math.log(3), adjacency="replace_one", domain="integers(2, 0, 1)"
+    )
+    assert verdict.status in ("exact", "proved")
+
+    def few(x, rng):
+        return sum(x) + rng.randint(0, 3)
+
+    verdict = dpest.audit(few, epsilon=1, adjacency="replace_one", domain="integers(2, 0, 1)")
+    assert verdict.status == "violated"
+    assert math.isinf(verdict.lower.value)

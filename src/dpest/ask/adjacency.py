@@ -76,6 +76,7 @@ class Adjacency:
         if domain is not None:
             domain.check(x, any_length=self.changes_length)
             domain.check(x2, any_length=self.changes_length)
+            x, x2 = domain.check_pair(x, x2)
         self._check(x, x2)
 
     def _check(self, x: Any, x2: Any) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import importlib
 import inspect
+import itertools
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -29,6 +32,9 @@ class Mechanism:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not data_first(self.function):
+            kwargs[data_parameter(self.function)] = args[0]
+            args = ()
         return self.function(*args, **{**self.params, **kwargs})
 
     @property
@@ -43,10 +49,9 @@ class Mechanism:
     @property
     def all_params(self) -> dict[str, Any]:
         """The defaults of the function's own signature, overridden by `params`."""
-        signature = parameters_of(self.function)
         defaults = {
             name: p.default
-            for name, p in list(signature.items())[1:]
+            for name, p in other_parameters(self.function).items()
             if p.default is not inspect.Parameter.empty and name not in ("rng", "size")
         }
         return {**defaults, **self.params}
@@ -74,7 +79,7 @@ class Mechanism:
             if name not in known and not open_ended:
                 from dpest.errors import InputError
 
-                takes = ", ".join(list(known)[1:]) or "none"
+                takes = ", ".join(other_parameters(self.function)) or "none"
                 raise InputError(f"{self.name} has no parameter {name!r}; it takes: {takes}")
         return replace(self, params={**self.params, **params})
 
@@ -95,6 +100,39 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Paramete
         return inspect.signature(function).parameters
     except (TypeError, ValueError):  # builtins and extension types may have no signature
         return {}
+
+
+def data_first(function: Callable[..., Any]) -> bool:
+    """Whether the first parameter is for the data; `f(rng, data, …)` has it second."""
+    names = list(parameters_of(function).items())
+    second = names[1][1] if len(names) > 1 else None
+    by_name = second is not None and second.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return not (names and names[0][0] == "rng" and by_name)
+
+
+def data_parameter(function: Callable[..., Any]) -> str:
+    """The name of the parameter for the data."""
+    return list(parameters_of(function))[0 if data_first(function) else 1]
+
+
+def other_parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """All parameters but the one for the data."""
+    found = dict(parameters_of(function))
+    if found:
+        del found[data_parameter(function)]
+    return found
+
+
+def in_order(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As a function of the data, then rng, and parameters by name: `f` itself where it is that."""
+    if data_first(function):
+        return function
+    name = data_parameter(function)
+
+    def called(x: Any, rng: Any, **params: Any) -> Any:
+        return function(**{name: x, "rng": rng, **params})
+
+    return called
 
 
 def mechanism(
@@ -140,4 +178,41 @@ def as_mechanism(target: Callable[..., Any] | Mechanism) -> Mechanism:
         from dpest.errors import TargetError
 
         raise TargetError(f"a mechanism is a function f(x, rng, ...); got {target!r}")
-    return Mechanism(target, getattr(target, "__name__", type(target).__name__))
+    name = getattr(target, "__name__", type(target).__name__)
+    return Mechanism(_with_old_generator(target) if _draws_as_before(target) else target, name)
+
+
+def _draws_as_before(function: Callable[..., Any]) -> bool:
+    """Whether `rng` is asked for what only NumPy's older generator has: rng.rand, rng.randint."""
+    code = getattr(function, "__code__", None)
+    return code is not None and "rng" in parameters_of(function) and _has_old_names(code)
+
+
+def _has_old_names(code: types.CodeType) -> bool:
+    steps = list(dis.get_instructions(code))
+    here = any(
+        step.argval in _OLD_NAMES and before.argval == "rng"
+        for before, step in itertools.pairwise(steps)
+        if step.opname in ("LOAD_METHOD", "LOAD_ATTR")
+    )
+    inner = (c for c in code.co_consts if isinstance(c, types.CodeType))
+    return here or any(map(_has_old_names, inner))
+
+
+_OLD_NAMES = frozenset(
+    ("rand", "randn", "randint", "random_sample", "ranf", "sample", "random_integers", "tomaxint")
+)
+
+
+def _with_old_generator(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with NumPy's global RandomState as its `rng`: a black box that can be read."""
+    import numpy as np
+
+    @functools.wraps(function)
+    def drawing(x: Any, **params: Any) -> Any:
+        return function(x, rng=np.random, **params)
+
+    del drawing.__wrapped__
+    known = [p for p in parameters_of(function).values() if p.name != "rng"]
+    drawing.__signature__ = inspect.Signature(known)  # type: ignore[attr-defined]
+    return drawing

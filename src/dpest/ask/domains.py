@@ -77,6 +77,10 @@ class Domain:
         """Raise InputError, saying why, unless x lies in the domain."""
         raise NotImplementedError
 
+    def check_pair(self, x: Any, x2: Any) -> tuple[Any, Any]:
+        """Two inputs as an adjacency compares them; raise InputError if it may not."""
+        return x, x2
+
     def contains(self, x: Any, *, any_length: bool = False) -> bool:
         try:
             self.check(x, any_length=any_length)

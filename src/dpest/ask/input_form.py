@@ -14,10 +14,16 @@ from typing import Any
 import numpy as np
 
 from dpest.ask.adjacency import Adjacency
-from dpest.ask.declaration import Mechanism, parameters_of
+from dpest.ask.declaration import (
+    Mechanism,
+    data_parameter,
+    other_parameters,
+    parameters_of,
+)
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.entries import is_real, short
 from dpest.ask.patterns import patterns
+from dpest.ask.people import People
 from dpest.ask.shapes import TRIED
 from dpest.ask.tables import Table
 from dpest.errors import InputError
@@ -111,7 +117,8 @@ def _with_shape(
     best: tuple[int, str] | None = None
     deadline = Deadline(_SECONDS)
     for shape in TRIED:
-        candidate = domain if shape == "dicts" else replace(domain, form=shape)
+        plain = shape == "dicts" and not isinstance(domain, People)
+        candidate = domain if plain else replace(domain, form=shape)
         try:
             with watched(deadline):
                 found = _failures(filled, adjacency, candidate, length)
@@ -136,7 +143,7 @@ def _with_shape(
             f"the other shapes: {', '.join(TRIED[1:])}. Say with --as (as_=…) what it takes"
         )
     if best[1] == "dicts":
-        return domain, None
+        return replace(domain, form="dicts") if isinstance(domain, People) else domain, None
     shaped = replace(domain, form=best[1])
     return shaped, f"{mechanism.name} takes its records as {best[1]}, found by trying"
 
@@ -148,7 +155,7 @@ _NOT_DATA = {"rng", "generator", "eps", "epsilon", "delta", "rho", "sigma", "sca
 def check_call(mechanism: Mechanism, unit: str | None) -> None:
     """Raise InputError where `f(data, rng=…)` can't be what the function wants."""
     known = parameters_of(mechanism.function)
-    first = next(iter(known), None)
+    first = data_parameter(mechanism.function) if known else None
     if first is None and known is not None and _takes_nothing(mechanism):
         raise InputError(f"{mechanism.name} takes no data: its first parameter must be the data")
     if first in _NOT_DATA:
@@ -158,7 +165,7 @@ def check_call(mechanism: Mechanism, unit: str | None) -> None:
         )
     missing = [
         name
-        for name, p in list(known.items())[1:]
+        for name, p in other_parameters(mechanism.function).items()
         if p.default is p.empty
         and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
         and name not in ("rng", "size", unit)
@@ -210,7 +217,7 @@ def _with_values(mechanism: Mechanism) -> Mechanism:
     known = mechanism.all_params
     missing = [
         name
-        for name, parameter in list(parameters_of(mechanism.function).items())[1:]
+        for name, parameter in other_parameters(mechanism.function).items()
         if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
         and name not in ("rng", "size")
         and name not in known

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.patterns import typical_entries
+from dpest.ask.people import People
 from dpest.ask.search import Ledger
 from dpest.ask.tables import Table
 
@@ -83,7 +84,8 @@ def _mixtures(ledger: Ledger, n: int) -> None:
 
 def _neighbours(ledger: Ledger, base: list[Any], entry: Any) -> list[list[Any]]:
     if ledger.adjacency.changes_length:
-        return [[*base, entry], [entry, *base]]
+        ends = [[*base, entry], [entry, *base]]
+        return ends[:1] if isinstance(ledger.domain, People) else ends
     if not base:
         return []
     return [[entry, *base[1:]], [*base[:-1], entry]]

@@ -100,16 +100,17 @@ class Table(Domain):
     def names(self) -> list[str]:
         return [c.name for c in self.columns]
 
+    @property
+    def kinds(self) -> dict[str, type]:
+        """What the columns hold, in their order."""
+        return {c.name: c.kind for c in self.columns}
+
     def as_input(self, x: Any) -> Any:
         if not isinstance(x, list) or (x and not self.nameless and not isinstance(x[0], dict)):
             return x
         if self.nameless:
             return np.array(x) if self.form == "array" else list(x)
-        return (
-            x
-            if self.form == "list"
-            else in_shape(self.form, x, {c.name: c.kind for c in self.columns})
-        )
+        return x if self.form == "list" else in_shape(self.form, x, self.kinds)
 
     def rows(self, x: Any) -> list[Any]:
         return list(x) if self.nameless else as_rows(x, self.names)
@@ -229,16 +230,34 @@ def records(
     return Records(length, float(low), float(high), table, (float(box[0]), float(box[1])))
 
 
-def table(length: Length = ANY, /, *, as_: str | None = None, **columns: Any) -> Domain:
+def table(
+    length: Length = ANY,
+    /,
+    *,
+    as_: str | None = None,
+    user: str | None = None,
+    rows_each: int | None = None,
+    **columns: Any,
+) -> Domain:
     """Datasets of `length` records (or ANY number of them) with named fields.
 
     `as_` is the shape in which the function takes them (see `ask.shapes`); where it isn't said, it
     is found by trying. A table of real numbers alone is the same as `records(fields=…)`.
 
+    With `user="id"` a record is a person, with up to `rows_each` rows that have the same number in
+    the field `id`: neighbours differ in all rows of one person.
+
     >>> print(table(8, age=(0, 120), city=["Berlin", "Paris"]))
     table(8, age=(0, 120), city=['Berlin', 'Paris'])
     """
     made = tuple(column(name, what) for name, what in columns.items())
+    if (user is None) != (rows_each is None):
+        raise InputError('people with several rows: give both, user="id" and rows_each=3')
+    if user is not None and rows_each is not None:
+        from dpest.ask.people import People
+
+        form = check_shape(as_) if as_ else "list"
+        return People(length, made, form=form, user=user, rows_each=rows_each)
     if made and all(c.values is None and not c.integral for c in made):
         fields = tuple((c.name, c.low, c.high) for c in made)
         return Records(length, fields=fields, form=check_shape(as_) if as_ else "list")

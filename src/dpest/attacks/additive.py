@@ -8,6 +8,7 @@ bins of an ordered feature are tied to each other, other codes to zero.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -154,7 +155,7 @@ def fit(
 def _tally(design: Design, labels: NDArray[np.bool_]) -> tuple[Design, Floats, Floats]:
     """Distinct rows with the number of labels of each kind, where the codes have few values."""
     sizes = np.diff(design.offsets)
-    cells = int(np.prod(sizes.astype(np.float64))) if len(sizes) else 1
+    cells = math.prod(sizes.tolist())
     if cells > min(_MOST_CELLS, design.rows // 2):
         return design, labels.astype(np.float64), (~labels).astype(np.float64)
     key = np.zeros(design.rows, dtype=np.int64)

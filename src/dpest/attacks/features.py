@@ -24,6 +24,8 @@ Codes = NDArray[np.intp]
 _MOST_ATOMS = 64
 _MOST_SIGNATURES = 1024
 _MOST_CROSSED = 600  # bins within signatures, of all numbers together
+_MOST_BINS = 1000  # of all numbers together
+_MOST_NUMBERS = 250  # of one output that have bins of their own; of more, some evenly spaced
 _MOST_PARTS = 16  # parts of an output that are looked at one by one
 _GRID = 4096
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -412,17 +414,21 @@ class Coder:
                     self._leaves.append((leaf, seen))
                     self.features.append(Feature(f"leaf {leaf}", len(seen) + 1))
         self._bins: list[tuple[str, int, Bins]] = []
-        for rank, values in enumerate(parts.numbers):
-            self._add("number", rank, values)
+        looked_at = min(len(parts.numbers), _MOST_NUMBERS) * (2 if family.differences else 1)
+        self._most_bins = max(2, _MOST_BINS // max(looked_at, 1))
+        ranks = range(0, len(parts.numbers), -(-len(parts.numbers) // _MOST_NUMBERS) or 1)
+        for rank in ranks:
+            self._add("number", rank, parts.numbers[rank])
         if family.differences:
-            for rank in range(1, len(parts.numbers)):
+            for rank in ranks[1:]:
                 self._add("difference", rank, parts.numbers[rank] - parts.numbers[rank - 1])
         self._crossed: list[tuple[int, int, Bins, Codes]] = []
         if family.crossed:
-            for rank, values in enumerate(parts.numbers):
+            for rank in ranks:
                 # Bins within the signatures of the part where most of these numbers lie.
                 counts = [parts.holders[rank, p] for p in range(len(self._signatures))]
-                self._cross(rank, int(np.argmax(counts)), values, len(parts.numbers))
+                place = int(np.argmax(counts))
+                self._cross(rank, place, parts.numbers[rank], len(ranks))
 
     def _cross(self, rank: int, place: int, values: NDArray[np.float64], numbers: int) -> None:
         one = self._signatures[place]
@@ -440,8 +446,10 @@ class Coder:
         self.features.append(Feature(f"crossed {rank}", size, bins.count))
 
     def _add(self, kind: str, rank: int, values: NDArray[np.float64]) -> None:
-        cut = tailed_edges if self.family.tails else quantile_edges
-        edges = cut(values, self.family.bins)
+        # A fit solves for all weights at once, which takes the cube of their number.
+        few = self._most_bins < self.family.bins
+        cut = tailed_edges if self.family.tails and not few else quantile_edges
+        edges = cut(values, min(self.family.bins, self._most_bins))
         if len(edges):
             self._bins.append((kind, rank, Bins(edges)))
             self.features.append(Feature(f"{kind} {rank}", len(edges) + 2, len(edges) + 1))

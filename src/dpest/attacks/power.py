@@ -12,12 +12,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.stats import binom
 
 from dpest.attacks.predictors import RegionBets
 from dpest.attacks.sequential import REGIONS
 from dpest.errors import InputError
-from dpest.stats import betting
+from dpest.stats import betting, binomial
 
 #: Runs that pass before the bets on regions have settled, and nats that the cells' noise may cost.
 _WARM_UP, _SLACK = 64, 2.0
@@ -119,13 +118,17 @@ def _below(runs: int, right: float, wrong: float, up: float, down: float, need: 
     share = right + wrong
     if share >= 1.0:
         # up K + down (runs - K) < need
-        return float(binom.cdf(math.ceil((need - down * runs) / (up - down)) - 1, runs, right))
+        return float(
+            binomial.lower_tail(math.ceil((need - down * runs) / (up - down)) - 1, runs, right)
+        )
     spread = math.sqrt(runs * share * (1.0 - share))
     bets = np.unique(np.round(np.linspace(-6.0, 6.0, 61) * spread + runs * share))
     bets = bets[(bets >= 0) & (bets <= runs)]
     # Between two numbers of bets the chance is at most that of the fewer ones.
-    missed = binom.cdf(np.ceil((need - down * bets) / (up - down)) - 1, bets, right / share)
-    fewer = binom.cdf(bets - 1, runs, share)
+    missed = binomial.lower_tail(
+        np.ceil((need - down * bets) / (up - down)) - 1, bets, right / share
+    )
+    fewer = binomial.lower_tail(bets - 1, runs, share)
     return float(min(1.0, fewer[0] + np.diff(fewer, append=1.0) @ missed))
 
 

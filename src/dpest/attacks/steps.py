@@ -24,6 +24,7 @@ from dpest.ask.adjacency import Adjacency
 from dpest.ask.declaration import Mechanism
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.entries import as_code
+from dpest.ask.people import People
 from dpest.errors import RefusedError
 from dpest.evidence import Evidence, Measure, Witness, confidence
 from dpest.stats import clopper_pearson
@@ -146,7 +147,8 @@ def candidates(adjacency: Adjacency, domain: Domain) -> Iterator[tuple[Any, Any]
         base = [idle] * count
         if adjacency.name == "add_remove_one":
             for e in extremes:
-                yield domain.as_input(base), domain.as_input([e, *base])
+                longer = [*base, e] if isinstance(domain, People) else [e, *base]
+                yield domain.as_input(base), domain.as_input(longer)
         else:
             for e, f in itertools.islice(itertools.combinations(extremes, 2), _CORNERS):
                 yield domain.as_input([e, *base]), domain.as_input([f, *base])
@@ -192,7 +194,7 @@ def _steps(mechanism: Mechanism, x: Any, rng: np.random.Generator) -> Any:
     given = x.copy() if hasattr(x, "copy") else x
     try:
         with np.errstate(all="ignore"):
-            output = mechanism.function(given, rng=rng, **mechanism.params)
+            output = mechanism(given, rng=rng)
             values = np.asarray(output, dtype=float)
     except Exception as error:
         raise RefusedError(f"its outputs are no numbers ({type(error).__name__})") from None

@@ -126,9 +126,7 @@ def _poles(
     found: list[float | None] = [None, None]
     close, middle, near = distances
     for way in (-1.0, 1.0):
-        # A spot at the very end may be rounded beyond the last point: that point is meant.
-        places = (np.searchsorted(points, spots + way * d) for d in (near, middle, close))
-        a, b, c = (ratio[np.minimum(place, len(points) - 1)] for place in places)
+        a, b, c = (ratio[_places(points, spots + way * d)] for d in (near, middle, close))
         with np.errstate(invalid="ignore"):
             first, second = b - a, c - b
             steps = np.log(near / middle)
@@ -140,6 +138,11 @@ def _poles(
     return found
 
 
+def _places(points: Floats, spots: Floats) -> NDArray[np.intp]:
+    """Where the spots lie among the points; one that rounding put beyond the last is the last."""
+    return np.minimum(np.searchsorted(points, spots), len(points) - 1)
+
+
 def _without_vanishing(
     points: Floats, log_p: Floats, log_q: Floats, close: Floats, near: Floats
 ) -> tuple[Floats, Floats]:
@@ -147,7 +150,7 @@ def _without_vanishing(
 
     There the distance to the kink is mostly rounding error, and so is the ratio.
     """
-    i, j = np.searchsorted(points, close), np.searchsorted(points, near)
+    i, j = _places(points, close), _places(points, near)
     with np.errstate(invalid="ignore"):
         gone = (log_p[j] - log_p[i] > 8) | (log_q[j] - log_q[i] > 8)
     gone &= np.isfinite(log_p[i]) & np.isfinite(log_q[i])
@@ -181,8 +184,7 @@ def _beside_kinks(
     extra = np.zeros(len(points))
     close, middle = distances
     for way in (-1.0, 1.0):
-        i = np.searchsorted(points, spots + way * close)
-        j = np.searchsorted(points, spots + way * middle)
+        i, j = _places(points, spots + way * close), _places(points, spots + way * middle)
         with np.errstate(invalid="ignore"):
             change = np.abs(ratio[i] - ratio[j]) * close / middle
         extra[i] = np.where(np.isfinite(change), change, 0.0)

@@ -19,13 +19,17 @@ class Inputs:
     """The inputs that a statement is about: what an entry may be.
 
     `ranges` are the bounds of its fields (none: all numbers of the kind); `width` is how far two
-    entries differ at most; `values` is the list of all inputs, as JSON, of a finite domain.
+    entries differ at most; `values` is the list of all inputs, as JSON, of a finite domain;
+    `names` are the values of fields whose numbers are places in a list.
     """
 
     kind: Literal["reals", "integers", "finite"]
     ranges: tuple[tuple[Extended, Extended], ...] = ()
     width: Extended = inf
     values: tuple[str, ...] = ()
+    names: tuple[tuple[str, ...], ...] = ()
+    rows: int = 1
+    """How many such entries a person has at most, where neighbours differ in people."""
 
     def __str__(self) -> str:
         if self.kind == "finite":
@@ -33,8 +37,14 @@ class Inputs:
             return f"data among {len(self.values)} values ({shown})"
         words = f"{'real' if self.kind == 'reals' else 'integer'} data"
         bounded = [f"[{_end(a)}, {_end(b)}]" for a, b in self.ranges]
+        if any(self.names):
+            words = "records"
+            named = [f"{{{', '.join(v)}}}" for v in self.names]
+            bounded = [n if v else b for n, v, b in zip(named, self.names, bounded, strict=True)]
         if any(abs(end) != inf for ends in self.ranges for end in ends):
             words += f" in {' x '.join(bounded)}"
+        if self.rows > 1:
+            words = f"people with at most {self.rows} rows each of {words}"
         return words if self.width == inf else f"{words} within a range of {self.width}"
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpest.ask.declaration import Mechanism
+from dpest.ask.declaration import Mechanism, in_order
 from dpest.errors import RefusedError, ReplayError, UntraceableError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
@@ -36,7 +36,7 @@ _LENGTHS = (1, 2, 3, 5)
 
 def call(mechanism: Mechanism, x: Any, rng: Any) -> Any:
     """The untouched function; what a generator function yields, as a list."""
-    result = mechanism.function(x, rng=rng, **mechanism.params)
+    result = in_order(mechanism.function)(x, rng=rng, **mechanism.params)
     return list(result) if inspect.isgenerator(result) else result
 
 

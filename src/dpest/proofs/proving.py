@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpest.ask.adjacency import Adjacency
-from dpest.ask.declaration import Mechanism, as_mechanism
+from dpest.ask.declaration import Mechanism, as_mechanism, data_first
 from dpest.ask.domains import ANY, Form
 from dpest.ask.patterns import patterns
 from dpest.ask.questions import measured
@@ -187,6 +187,8 @@ def _some_inputs(question: Question, length: int) -> list[Any]:
 
 def answer(question: Question, fallback: int | None = None) -> Proof:
     """Try the unit, then its value; every length, then a known one."""
+    if not data_first(question.mechanism.function):
+        return unknown(question, "the data are not its first parameter")
     attempts = [question]
     if question.unit is not None:
         value = question.mechanism.all_params[question.unit]

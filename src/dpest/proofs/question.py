@@ -10,7 +10,7 @@ from typing import Any
 
 from dpest import kernel
 from dpest.ask.adjacency import Adjacency, parse_adjacency
-from dpest.ask.declaration import Mechanism, as_mechanism, parameters_of
+from dpest.ask.declaration import Mechanism, as_mechanism, data_parameter, other_parameters
 from dpest.ask.domain_text import parse_domain
 from dpest.ask.domains import ANY, Form
 from dpest.errors import DpestError, InputError, RefusedError
@@ -56,7 +56,7 @@ class Question:
 
     @property
     def argument(self) -> str:
-        return next(iter(parameters_of(self.mechanism.function)))
+        return data_parameter(self.mechanism.function)
 
     @property
     def rng(self) -> str:
@@ -194,7 +194,7 @@ def asked(
         said = parse_claim(said)
     known = target.all_params
     filled: list[str] = []
-    for needed, parameter in list(parameters_of(target.function).items())[1:]:
+    for needed, parameter in other_parameters(target.function).items():
         named = parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
         if not named or needed == "rng" or needed in known:
             continue

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.ask.declaration import Mechanism, parameters_of
+from dpest.ask.declaration import Mechanism, in_order, parameters_of
 from dpest.errors import InputError
 from dpest.geometry.linear import Form, Symbol
 from dpest.reading.tracing.symbolic import Real
@@ -24,12 +24,13 @@ def caller(target: Mechanism) -> Callable[[Any, Any], Any]:
     found = parameters_of(target.function).get("rng")
     by_name = found is not None and found.kind is not inspect.Parameter.POSITIONAL_ONLY
     params = {k: as_value(v) for k, v in target.params.items()}
+    function = in_order(target.function)
 
     def call(x: Any, rng: Any) -> Any:
         if by_name:
-            result = target.function(x, rng=rng, **params)
+            result = function(x, rng=rng, **params)
         else:
-            result = target.function(x, rng, **params)
+            result = function(x, rng, **params)
         if inspect.isgenerator(result) or isinstance(result, (map, filter, zip)):
             return list(result)
         return result

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.ask.declaration import Mechanism, parameters_of
+from dpest.ask.declaration import Mechanism, data_first, parameters_of
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.domains.numbers import FLOAT, NUMBER, NUMPY_FLOAT, Real, Truth
 from dpest.reading.machine.adopting import adopt, new_array
@@ -68,6 +68,8 @@ def arguments(
         return (x,), dict(params)
     if found.kind is inspect.Parameter.POSITIONAL_ONLY:
         return (x, rng), dict(params)
+    if not data_first(target.function):
+        return (rng, x), dict(params)
     return (x,), {**params, "rng": rng}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.ask.declaration import Mechanism, parameters_of
+from dpest.ask.declaration import Mechanism, in_order, parameters_of
 from dpest.errors import ReplayError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.polyhedra import feasible
@@ -161,7 +161,7 @@ class Replay:
         return moved
 
     def _called(self, x: Any, params: dict[str, Any]) -> Any:
-        function, found = self.target.function, self.rng_parameter
+        function, found = in_order(self.target.function), self.rng_parameter
         if found is None:
             return function(x, **params)
         if found.kind is inspect.Parameter.POSITIONAL_ONLY:

@@ -90,6 +90,17 @@ def lower_tail(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
     return upper_tail(n - k, n, 1.0 - p)
 
 
+def upper_quantile(alpha: float, n: ArrayLike, p: ArrayLike) -> Floats:
+    """The least k with P(X > k) <= alpha for X binomial(n, p). Broadcasts."""
+    n, p = np.broadcast_arrays(np.asarray(n, dtype=np.float64), np.asarray(p, dtype=np.float64))
+    low, high = np.full(n.shape, -1.0), n.copy()
+    while np.any(high - low > 1.0):
+        middle = np.floor((low + high) / 2.0)
+        rare = upper_tail(middle + 1.0, n, p) <= alpha
+        low, high = np.where(rare, low, middle), np.where(rare, middle, high)
+    return high
+
+
 def hypergeometric_log_pmf(
     x: ArrayLike, total: ArrayLike, successes: ArrayLike, draws: ArrayLike
 ) -> Floats:

@@ -22,8 +22,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, expit
-from scipy.stats import binom
 
+from dpest.stats import binomial
 from dpest.stats._checks import check_alpha
 from dpest.stats.binomial import log_pmf
 from dpest.stats.ranks import insiders_below
@@ -93,13 +93,13 @@ class ExtremeLabels:
             return False
         most, left = 0, 0.0
         if delta > 0.0:
-            most = int(binom.isf(_REVEALED_SHARE * alpha, self.runs, delta))
-            left = float(binom.sf(most, self.runs, delta))
+            most = int(binomial.upper_quantile(_REVEALED_SHARE * alpha, self.runs, delta))
+            left = float(binomial.upper_tail(most + 1, self.runs, delta))
         if left + looks * _least(way, most, *wrong)[0] <= alpha:
             return True  # even if the looks were added up, as weights are at most 1
         if most == 0 or most > 4:
             return left + _chance_of_least(way, most, *wrong) <= alpha
-        chances = binom.pmf(np.arange(most + 1), self.runs, delta)
+        chances = np.exp(binomial.log_pmf(np.arange(most + 1), self.runs, delta))
         for d, chance in enumerate(chances.tolist()):
             left += chance * _chance_of_least(way, d, *wrong)
         return left <= alpha
@@ -283,7 +283,8 @@ def _throws(m: int, n: int, unlikely: float) -> int:
     low, high = 0, m + n
     while low < high:
         middle = (low + high + 1) // 2
-        short = binom.sf(m, middle, share) + binom.sf(n, middle, 1.0 - share)
+        short = binomial.upper_tail(m + 1, middle, share)
+        short += binomial.upper_tail(n + 1, middle, 1.0 - share)
         low, high = (middle, high) if short <= unlikely else (low, middle - 1)
     return low
 

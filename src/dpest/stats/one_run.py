@@ -21,8 +21,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr, ndtri
-from scipy.stats import binom
 
+from dpest.stats import binomial
 from dpest.stats._checks import check_alpha
 from dpest.stats.ranks import shuffled_order
 
@@ -68,11 +68,11 @@ def p_value(canaries: int, guesses: int, right: int, epsilon: float, delta: floa
     if not 0.0 <= delta <= 1.0 or epsilon < 0.0:
         raise ValueError(f"needs epsilon >= 0 and 0 <= delta <= 1: {epsilon=}, {delta=}")
     odds = float(expit(epsilon))
-    tail = float(binom.sf(right - 1, guesses, odds))
+    tail = float(binomial.upper_tail(right, guesses, odds))
     if delta == 0.0 or right == 0:
         return tail
     fewer = np.arange(1, right + 1)
-    between = binom.sf(right - fewer - 1, guesses, odds) - tail
+    between = binomial.upper_tail(right - fewer, guesses, odds) - tail
     return min(1.0, tail + 2.0 * canaries * delta * float(np.max(between / fewer)))
 
 

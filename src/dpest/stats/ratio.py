@@ -19,7 +19,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
-from scipy.stats import binom
 
 from dpest.stats import binomial, clopper_pearson
 from dpest.stats._checks import check_alpha, check_counts
@@ -137,7 +136,7 @@ class _Region:
         target = self.delta + self.slope * clopper_pearson.upper(k2, self.n2, self.side)
         possible = target < 1.0
         # Clopper-Pearson's lower bound of k1 reaches the target iff P(X >= k1; target) <= side.
-        k1 = binom.isf(self.side, self.n1, np.where(possible, target, 0.5)) + 1.0
+        k1 = binomial.upper_quantile(self.side, self.n1, np.where(possible, target, 0.5)) + 1.0
         needed = np.where(possible, np.minimum(k1, self.n1 + 1.0), self.n1 + 1.0)
         # Rounding must not exclude the observed outcome.
         return np.where((k2 == self.k2) & possible, np.minimum(needed, self.k1), needed)

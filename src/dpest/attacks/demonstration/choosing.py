@@ -11,44 +11,79 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from scipy import special
+
 from dpest.ask.declaration import Mechanism
 from dpest.attacks.demonstration.script import script
 from dpest.attacks.statdp.detection import Found, SecondLook, oriented, search
 from dpest.attacks.statdp.laboratory import Case, Laboratory
 from dpest.evidence import LEVEL, Demonstration
 from dpest.running.samples import Samples
+from dpest.running.watchdog import TimeUp
+from dpest.stats import binomial, clopper_pearson
 
-# Quantiles of the normal distribution: for the level, and for missing it once in ten thousand.
-_Z_LEVEL, _Z_MISSED = 3.1, 3.8
+# Standard errors by which counts may be worse than expected: one script in ten thousand misses.
+_UNLUCKY = 3.72
 # Runs a side of the search: as many as it takes to see an excess.
-_RUNS = (20_000, 200_000, 1_000_000)
+_RUNS = (20_000, 1_000_000)
+# Standard errors by which each frequency is taken as worse: the best of many events looks too good.
 _CAUTION = 2.0
 _LEAST, _MOST = 200, 20_000_000
 
 
 def runs_to_refute(p: float, q: float, epsilon: float, delta: float) -> float:
-    """Runs a side after which the excess p − e^ε·q − δ is seen at LEVEL, nearly always."""
-    excess = p - math.exp(epsilon) * q - delta
-    if excess <= 0:
+    """Runs a side after which the script's exact test is below LEVEL, nearly always.
+
+    The event has the chances p and q. The counts are taken at their unlucky ends; the test of those
+    must still refute. With a δ each count is tested on its own, and may be unlucky alone.
+    """
+    if p - math.exp(epsilon) * q - delta <= 0:
         return math.inf
-    first, second = _scatters(p, q, epsilon)
-    # With a δ the two chances are tested against a number between them, each on its own.
-    scatter = first + second if delta else math.hypot(first, second)
-    # Where the event is all but certain to tell, the exact test still needs a few hits.
-    few = (math.log(1 / LEVEL) + _Z_MISSED**2) / max(p, 1e-12) / max(1 - delta / p, 1e-3)
-    return max(((_Z_LEVEL + _Z_MISSED) * scatter / excess) ** 2, few)
+    low, high = 0, _LEAST
+    while not _refutes(p, q, epsilon, delta, high):
+        low, high = high, 2 * high
+        if high > 2 * _MOST:
+            return math.inf
+    while high - low > high // 50 + 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _refutes(p, q, epsilon, delta, middle) else (middle, high)
+    return high
 
 
-def _scatters(p: float, q: float, epsilon: float) -> tuple[float, float]:
-    """The standard deviations that one run adds to p and to e^ε·q."""
-    return math.sqrt(p * (1 - p)), math.exp(epsilon) * math.sqrt(q * (1 - q))
+def _unlucky(p: float, q: float, runs: int, ways: tuple[float, float]) -> tuple[int, int]:
+    """Too few hits on the first input and too many on the second: so many standard errors each."""
+    low, high = special.ndtr(-_UNLUCKY * ways[0]), special.ndtr(_UNLUCKY * ways[1])
+    first = int(special.bdtrik(low, runs, p)) if p < 1 else runs
+    second = math.ceil(special.bdtrik(high, runs, q)) if q > 0 else 0
+    return max(first, 0), min(second, runs)
 
 
-def middle_of(p: float, q: float, epsilon: float, delta: float) -> float:
-    """A chance for the second input between q and what p allows, equally far in sigmas."""
-    first, second = _scatters(p, max(q, 1e-9), epsilon)
-    excess = p - math.exp(epsilon) * q - delta
-    return q + excess * math.exp(-epsilon) * second / max(first + second, 1e-300)
+def _refutes(p: float, q: float, epsilon: float, delta: float, runs: int) -> bool:
+    """Does the script's test refute the claim at the unlucky counts?"""
+    if delta:
+        low, high = _between(p, q, epsilon, delta, runs)
+        return low < high
+    # What counts is p - e^ε·q: of its bad luck each count has its share.
+    scatters = math.sqrt(p * (1 - p)), math.exp(epsilon) * math.sqrt(q * (1 - q))
+    both = math.hypot(*scatters) or 1.0
+    first, second = _unlucky(p, q, runs, (scatters[0] / both, scatters[1] / both))
+    if not first:
+        return False
+    from_first = math.exp(epsilon) / (1 + math.exp(epsilon))
+    return float(binomial.upper_tail(first, first + second, from_first)) < LEVEL
+
+
+def _between(p: float, q: float, epsilon: float, delta: float, runs: int) -> tuple[float, float]:
+    """The chances on the second input that both unlucky counts refute, from either side."""
+    first, second = _unlucky(p, q, runs, (1.0, 1.0))
+    low = float(clopper_pearson.upper(second, runs, LEVEL))
+    high = (float(clopper_pearson.lower(first, runs, LEVEL)) - delta) * math.exp(-epsilon)
+    return low, high
+
+
+def middle_of(p: float, q: float, epsilon: float, delta: float, runs: int) -> float:
+    """A chance for the second input that the counts refute from both sides."""
+    return sum(_between(p, q, epsilon, delta, runs)) / 2
 
 
 class _Plan(NamedTuple):
@@ -69,27 +104,30 @@ def demonstrate(
     delta: float = 0.0,
     *,
     seed: int = 0,
-    late: Callable[[], bool] = lambda: False,
     run_all: Callable[..., list[Samples]] | None = None,
 ) -> Demonstration | None:
     """The demonstration that needs the fewest runs, or None if none was found.
 
-    Few runs show a large excess; a small one is looked for with more, until `late()`.
+    Few runs show a large excess; a small one is looked for with many. Where the time is up before
+    those are made (TimeUp), the best that few runs showed is taken.
     """
     cases = [Case(x, x2) for x, x2 in pairs]
     laboratory = Laboratory(mechanism, None, seed, run_all=run_all)
     best: _Plan | None = None
     for runs in _RUNS:
-        found = _planned(laboratory, cases, epsilon, delta, runs)
+        try:
+            found = _planned(laboratory, cases, epsilon, delta, runs)
+        except TimeUp:
+            break
         if found is not None and (best is None or found.needed < best.needed):
             best = found
-        if late() or (best is not None and best.needed < runs):
+        if best is not None and best.needed < runs:
             break
     if best is None or best.needed > _MOST:
         return None
     count = _round_up(max(best.needed, _LEAST))
     case, event = best.found.case, best.found.choice.event
-    middle = middle_of(best.cautious_p, best.cautious_q, epsilon, delta)
+    middle = middle_of(best.cautious_p, best.cautious_q, epsilon, delta, count)
     text = script(mechanism, case.x, case.x2, event, epsilon, delta, count, middle)
     return Demonstration(case.x, case.x2, event.words, best.p, best.q, epsilon, delta, count, text)
 
@@ -102,7 +140,7 @@ def _planned(
     best: _Plan | None = None
     again = SecondLook(laboratory, finalists, runs).counted_again(epsilon, _CAUTION, _CAUTION)
     for number, choice in again:
-        p, q = _cautious(choice.k1, runs, -1.0), _cautious(choice.k2, runs, 1.0)
+        p, q = _cautious(choice.k1, runs, -_CAUTION), _cautious(choice.k2, runs, _CAUTION)
         needed = runs_to_refute(p, q, epsilon, delta)
         if best is None or needed < best.needed:
             found = oriented(finalists[number][0], choice)

@@ -20,6 +20,7 @@ from dpest.attacks.scouting.landmarks import around
 
 Candidate = tuple[str, Any, Any]
 _SHORT = (0, 1, 2, 3)
+_LONG, _MOST_LENGTHS = 200, 12
 
 
 def candidates(
@@ -32,11 +33,12 @@ def candidates(
 ) -> Iterator[Candidate]:
     """(how, x, x2) as lists, without repetition; the most usual places come first.
 
-    `other_lengths`: nobody said how long the data are, so that short and empty ones are tried too.
+    `other_lengths`: nobody said how long the data are, so that short and empty ones are tried too,
+    and lengths on both sides of a number of the code: many a program withholds small counts.
     """
     if not isinstance(domain, (Reals, Records, Table)):
         return
-    lengths = [length, *(n for n in _SHORT if other_lengths and n != length)]
+    lengths = [length, *(n for n in _lengths(adjacency, numbers) if other_lengths and n != length)]
     made = [
         _of_length(adjacency, domain.with_length(n or None), n, numbers)
         for n in lengths
@@ -48,6 +50,15 @@ def candidates(
         if key not in seen:
             seen.add(key)
             yield candidate
+
+
+def _lengths(adjacency: Adjacency, numbers: Sequence[float]) -> list[int]:
+    """Short ones, and those where a threshold on the number of entries is crossed."""
+    found = dict.fromkeys(_SHORT)
+    if adjacency.changes_length:
+        near = (int(v) + d for v in numbers if v == int(v) and 1 < v <= _LONG for d in (-1, 0))
+        found.update(dict.fromkeys(itertools.islice(near, _MOST_LENGTHS)))
+    return list(found)
 
 
 def _of_length(

@@ -69,13 +69,15 @@ class Coupled:
             return self._apart(self._outputs(x, _MANY_RUNS), self._outputs(x2, _MANY_RUNS))
         ours, theirs = self._outputs(x, self._runs), self._outputs(x2, self._runs)
         scatter = _smaller(_scatter(ours), _scatter(theirs))
+        told = _told_apart(ours, theirs)
         total = 0.0
         for (shape, leaves), (shape2, leaves2) in zip(ours, theirs, strict=True):
             if shape != shape2:
                 total += _CERTAIN if _all_shaped(ours, shape) else 1.0
                 continue
             for i, (a, b) in enumerate(zip(leaves, leaves2, strict=True)):
-                total += _distance(a, b, scatter.get((shape, i), 0.0))
+                apart = _distance(a, b, scatter.get((shape, i), 0.0))
+                total += _CERTAIN * apart if (shape, i) in told and not _is_real(a) else apart
         return min(total / self._runs, _MOST)
 
     def _repeatable(self, x: Any) -> bool:
@@ -141,6 +143,26 @@ def _scatter(outputs: list[Output]) -> dict[tuple[Any, int], float]:
         place: float(np.subtract(*np.quantile(values, [0.75, 0.25])))
         for place, values in _columns(outputs).items()
     }
+
+
+def _told_apart(ours: list[Output], theirs: list[Output]) -> set[tuple[Any, int]]:
+    """Places where what is discrete is one thing on one input, and never that on the other."""
+    found = set()
+    first, second = _discrete(ours), _discrete(theirs)
+    for place in first.keys() & second.keys():
+        one, two = first[place], second[place]
+        if min(len(one), len(two)) == 1 and not one & two:
+            found.add(place)
+    return found
+
+
+def _discrete(outputs: list[Output]) -> dict[tuple[Any, int], set[str]]:
+    values: dict[tuple[Any, int], set[str]] = {}
+    for shape, leaves in outputs:
+        for i, leaf in enumerate(leaves):
+            if not _is_real(leaf):
+                values.setdefault((shape, i), set()).add(repr(leaf))
+    return values
 
 
 def _equal(one: Output, other: Output) -> bool:

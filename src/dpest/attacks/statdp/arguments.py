@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.ask.declaration import Mechanism, parameters_of
+from dpest.ask.declaration import Mechanism, other_parameters, parameters_of
 from dpest.errors import DpestError, InputError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.polyhedra import feasible
@@ -32,7 +32,7 @@ def missing_parameters(mechanism: Mechanism) -> list[str]:
     """The parameters that have no default, and that nobody gave."""
     return [
         name
-        for name, p in list(parameters_of(mechanism.function).items())[1:]
+        for name, p in other_parameters(mechanism.function).items()
         if p.default is inspect.Parameter.empty
         and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
         and name not in ("rng", "size")

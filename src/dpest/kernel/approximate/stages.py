@@ -59,6 +59,8 @@ class Case:
 class Pass:
     cases: tuple[Case, ...]
     made: int
+    times: int = 1
+    """How often one neighbour may be in it: how many rows a person has."""
 
 
 @dataclass(frozen=True)
@@ -200,21 +202,23 @@ def moves(way: Way, symbols: set[Private]) -> list[Move]:
 
 
 def _joint(way: Way, symbols: set[Private]) -> list[_Added]:
+    """What a record adds in each case of all passes; cases that exclude each other are left out."""
     passes = sorted({p.passed for p in symbols})
-    count = 1
+    joint: list[tuple[tuple[Condition, ...], tuple[Case, ...]]] = [((), ())]
     for p in passes:
-        count *= len(way.passes[p].cases)
-    if count > MOST_CASES:
-        return [_apart_passes(way, passes, symbols)]
+        longer = []
+        for conditions, chosen in joint:
+            for case in way.passes[p].cases:
+                both = tuple(dict.fromkeys((*conditions, *case.conditions)))
+                if not way.terms.empty(both):
+                    longer.append((both, (*chosen, case)))
+            if len(longer) > MOST_CASES:
+                return [_apart_passes(way, passes, symbols)]
+        joint = longer
     found = []
-    for chosen in itertools.product(*(way.passes[p].cases for p in passes)):
-        conditions = tuple(dict.fromkeys(c for case in chosen for c in case.conditions))
-        if way.terms.empty(conditions):
-            continue
-        adds = {
-            k: dict(zip(passes, chosen, strict=True))[k.passed].adds[k.place]
-            for k in sorted(symbols)
-        }
+    for conditions, chosen in joint:
+        cases = dict(zip(passes, chosen, strict=True))
+        adds = {k: cases[k.passed].adds[k.place] for k in sorted(symbols)}
         found.append(_added(way, conditions, adds))
     return found
 
@@ -479,6 +483,11 @@ def _stage_steps(way: Way, stage: Stage, q: Fraction) -> list[Step]:
             kinds["gauss" if noise.family == "normal" else "laplace"][n] = shift
         else:
             raise Invalid(f"noise of the family {noise.family}")
+    rows = {p for p in stage.symbols() if p.passed >= 0 and way.passes[p.passed].times > 1}
+    if rows:
+        if kinds["truncated"]:
+            raise Invalid("noise that is drawn again, for people with several rows")
+        return _steps_of_people(way, kinds, rows, stage.symbols() - rows)
     listed = moves(way, stage.symbols())
     several = sum(map(bool, kinds.values())) > 1
     if several or kinds["truncated"]:
@@ -497,6 +506,45 @@ def _stage_steps(way: Way, stage: Stage, q: Fraction) -> list[Step]:
             steps.append(
                 Step("bad", max(s.value for s in options), delta=max(s.delta for s in options))
             )
+    return steps
+
+
+def _steps_of_people(
+    way: Way,
+    kinds: Mapping[str, Mapping[int, Shift]],
+    rows: set[Private],
+    once: set[Private],
+) -> list[Step]:
+    """A person with up to k rows comes, goes, or becomes another.
+
+    Its rows move the sums one after the other: each is replaced, comes or goes, k of them at most.
+    Costs are seminorms of what is moved, so that they add up: k times that of one row, and that of
+    what there is once for each person. (Samples of rows are not looked at.)
+    """
+    times = max(way.passes[p.passed].times for p in rows)
+    moved = list(moves(way, rows))
+    if way.replace:
+        moved += [
+            Move({k: size(r) for k, r in a.ranges.items()}, a.groups) for a in _joint(way, rows)
+        ]
+    still: dict[Private, Fraction | None] = dict.fromkeys((*rows, *once), ZERO)
+    of_rows = [Move({**still, **m.sizes}, m.groups) for m in moved]
+    alone = [Move({**still, **m.sizes}, m.groups) for m in moves(way, once)] if once else []
+    steps = []
+    if kinds["gauss"]:
+        first, second = (
+            max((gaussian_cost(way, kinds["gauss"], m) for m in listed), default=ZERO)
+            for listed in (of_rows, alone)
+        )
+        both = times * sqrt_range(first)[1] + sqrt_range(second)[1]
+        exact = times**2 * first if not second else both**2
+        steps.append(Step("gauss", rounded(exact, True, 160)))
+    if kinds["laplace"]:
+        first, second = (
+            max((laplace_cost(way, kinds["laplace"], m) for m in listed), default=ZERO)
+            for listed in (of_rows, alone)
+        )
+        steps.append(Step("pure", times * first + second))
     return steps
 
 

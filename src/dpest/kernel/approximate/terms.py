@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ..invalid import Invalid
 from .enclosures import exp_range, log_range, sqrt_range
@@ -75,6 +75,15 @@ class Symbol:
     name: str = ""
 
 
+class Column(NamedTuple):
+    """Between which numbers a field is, whether it is whole, and which values its places name."""
+
+    low: End
+    high: End
+    whole: bool
+    values: tuple[str, ...] = ()
+
+
 def low_of(a: End, b: End) -> End:
     return None if a is None or b is None else min(a, b)
 
@@ -119,7 +128,7 @@ class Terms:
     """The symbols of one way, with the ranges of the fields of a record."""
 
     symbols: Sequence[Symbol]
-    fields: Mapping[str, tuple[End, End, bool]]
+    fields: Mapping[str, Column]
     _known: dict[object, Range] = field(default_factory=dict)
 
     # Ranges --------------------------------------------------------------------------------------
@@ -176,8 +185,7 @@ class Terms:
 
     def _range(self, s: Symbol, box: Mapping[int, Range]) -> Range:
         if s.op == "field":
-            low, high, _ = self.fields[s.name]
-            return low, high
+            return self.fields[s.name].low, self.fields[s.name].high
         if s.op in ("pub", "public"):
             return EVERYWHERE
         if s.op in ("sum", "noise"):

@@ -10,6 +10,9 @@ its row (`approximate/stages.py`), and the output is a post-processing of the ro
 Keys of the data. Each key has noise of its own, and below a threshold nothing of it is seen, as if
 it were absent: up to the event that a key of one record alone reaches the threshold.
 
+People. Where a record of the statement is a person with up to k rows (`rows_each`), a pass is over
+people, each once, or over all rows (`times` = k): then what one row moves counts k times.
+
 The certificate has the symbols, the passes over the records, the noises and the rows of each way
 through the program. All ranges, lengths, shifts and costs are computed here.
 """
@@ -18,10 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Literal
 
 from ..approximate.accountant import Account, Ledger, Plan, mu2_bound, pure_bound, rho_bound
 from ..approximate.stages import Case, Gate, Noise, Pass, Way, steps_of, together
-from ..approximate.terms import RELATIONS, Condition, End, Form, Symbol, Terms
+from ..approximate.terms import RELATIONS, Column, Condition, End, Form, Symbol, Terms
 from ..fields import Extended, Fields, extended, listed, rational, text, whole
 from ..header import Header
 from ..invalid import Invalid, need
@@ -33,7 +37,7 @@ _FUNCTIONS = {
 }  # fmt: skip
 _ANY_NUMBER = ("min", "max", "norm", "public")
 _MOST = 200_000
-Columns = dict[str, tuple[End, End, bool]]
+Columns = dict[str, Column]
 
 
 def check(header: Header, fields: Fields) -> Finding:
@@ -51,7 +55,9 @@ def check(header: Header, fields: Fields) -> Finding:
     measure, delta = _measure(fields.text("measure")), fields.number("delta")
     plan = _plan(fields)
     fields.text("form")
+    each = _rows_each(fields)
     fields.done()
+    _need_times(ways, each)
     ledger = together([steps_of(way) for way in ways])
     _need_bound(ledger, measure, header.value(), delta, plan)
     lengths = Lengths() if header.length is None else Lengths((header.length,))
@@ -59,7 +65,7 @@ def check(header: Header, fields: Fields) -> Finding:
         measure,
         header.value(),
         lengths,
-        (_inputs(columns),),
+        (_inputs(columns, each),),
         assumptions=assumptions,
         delta=delta,
     )
@@ -95,8 +101,23 @@ def ledger_of(model: object, adjacency: str, length: int | None) -> Ledger:
     records = length if apart else None
     replace = adjacency == "replace_one"
     ways = [_way(one, columns, replace, records) for one in fields.each("ways")]
+    _need_times(ways, _rows_each(fields))
     fields.done()
     return together([steps_of(way) for way in ways])
+
+
+def _rows_each(fields: Fields) -> int:
+    """How many rows one record of the statement, a person, has at most."""
+    each = fields.whole("rows_each") if fields.has("rows_each") else 1
+    need(1 <= each <= _MOST, "rows_each: out of range")
+    return each
+
+
+def _need_times(ways: Sequence[Way], each: int) -> None:
+    """A person is in a pass once, or with each of its rows."""
+    for way in ways:
+        need(all(p.times in (1, each) for p in way.passes), "times: neither once nor each row")
+        need(each == 1 or not way.gates, "gates: for one row of each person alone")
 
 
 # Parsing ----------------------------------------------------------------------------------------
@@ -109,9 +130,13 @@ def _columns(fields: Fields) -> Columns:
         low = extended(column.take("low"), "columns.low")
         high = extended(column.take("high"), "columns.high")
         is_whole = column.truth("whole")
+        values = column.texts("values") if column.has("values") else ()
         column.done()
         need(name not in found and low <= high, f"columns: {name[:40]!r}")
-        found[name] = (_end(low), _end(high), is_whole)
+        if values:  # its number is the place among them
+            places = is_whole and (low, high) == (0, len(values) - 1)
+            need(places, f"columns: {name[:40]!r}: not the places of its values")
+        found[name] = Column(_end(low), _end(high), is_whole, values)
     need(bool(found), "columns: none")
     return found
 
@@ -120,12 +145,16 @@ def _end(value: Extended) -> End:
     return value if isinstance(value, Fraction) else None
 
 
-def _inputs(columns: Columns) -> Inputs:
+def _inputs(columns: Columns, each: int) -> Inputs:
     inf = float("inf")
     ranges = tuple(
-        (-inf if a is None else a, inf if b is None else b) for a, b, _ in columns.values()
+        (-inf if c.low is None else c.low, inf if c.high is None else c.high)
+        for c in columns.values()
     )
-    return Inputs("integers" if all(w for _, _, w in columns.values()) else "reals", ranges)
+    kind: Literal["integers", "reals"] = (
+        "integers" if all(c.whole for c in columns.values()) else "reals"
+    )
+    return Inputs(kind, ranges, names=tuple(c.values for c in columns.values()), rows=each)
 
 
 def _plan(fields: Fields) -> Plan | None:
@@ -249,9 +278,10 @@ def _pass(fields: Fields, symbols: Sequence[Symbol]) -> Pass:
             need(symbol.op not in ("sum", "noise"), "cases: private values of others")
             need(symbol.after <= made, "cases: what a record adds depends on a later row")
         cases.append(Case(conditions, adds))
+    times = fields.whole("times") if fields.has("times") else 1
     fields.done()
     need(bool(cases) and len({len(c.adds) for c in cases}) == 1, "cases: of different sizes")
-    return Pass(tuple(cases), made)
+    return Pass(tuple(cases), made, times)
 
 
 def _condition(parts: Sequence[object], size: int) -> Condition:

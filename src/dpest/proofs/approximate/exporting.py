@@ -8,6 +8,7 @@ from typing import Any
 
 from dpest.errors import RefusedError
 from dpest.reading.contributions.forms import Form
+from dpest.reading.contributions.ledger import ONCE
 from dpest.reading.contributions.reading import Column, Way
 from dpest.reading.contributions.values import Truth
 
@@ -70,9 +71,10 @@ def exported(way: Way) -> dict[str, Any]:
     passes = [
         {
             "made": ledger.passes[p].made,
+            **({} if ledger.passes[p].times == 1 else {"times": ledger.passes[p].times}),
             "cases": [
                 {
-                    "if": [found.condition(c) for c in conditions],
+                    "if": [found.condition(c) for c in conditions if c != ONCE],
                     "adds": [found.form(a) for a in adds],
                 }
                 for conditions, adds in ledger.passes[p].cases
@@ -98,16 +100,31 @@ def exported(way: Way) -> dict[str, Any]:
     }
 
 
-def columns(listed: Iterable[Column]) -> list[Mapping[str, Any]]:
-    return [
-        {
-            "name": c.name or "",
-            "low": "-inf" if c.low is None else str(c.low),
-            "high": "inf" if c.high is None else str(c.high),
-            "whole": c.whole,
+def columns(listed: Iterable[Column], ways: Iterable[Way] = ()) -> list[Mapping[str, Any]]:
+    """The symbols of a record; with `values`, they stand for the place among them."""
+    found: list[Mapping[str, Any]] = []
+    for column in listed:
+        for name, (low, high, whole) in column.ranges().items():
+            one: dict[str, Any] = {
+                "name": name or "",
+                "low": "-inf" if low is None else str(low),
+                "high": "inf" if high is None else str(high),
+                "whole": whole,
+            }
+            if column.values is not None:
+                one["values"] = [repr(v) for v in column.values]
+            elif name == column.flag:
+                one["values"] = ["a number", "NaN"]
+            found.append(one)
+    derived = {name: one for way in ways for name, one in way.derived.items()}
+    for name, number_of in derived.items():
+        low, high = number_of.low, number_of.high
+        ends = {
+            "low": "-inf" if low is None else str(low),
+            "high": "inf" if high is None else str(high),
         }
-        for c in listed
-    ]
+        found.append({"name": name, **ends, "whole": False})
+    return found
 
 
 def _number(value: Fraction | None) -> str | None:

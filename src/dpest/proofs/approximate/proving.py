@@ -14,6 +14,9 @@ from typing import Any
 
 from dpest import kernel
 from dpest.ask.domains import ANY, Integers, Reals, Records
+from dpest.ask.people import People
+from dpest.ask.tables import Column as TableColumn
+from dpest.ask.tables import Table
 from dpest.errors import DpestError, RefusedError
 from dpest.evidence import EPSILON, Measure, at_the_edge, up_to_rounding
 from dpest.kernel.approximate.accountant import Account, Plan, mu2_bound, pure_bound, rho_bound
@@ -59,9 +62,11 @@ def contributions(question: Question) -> Found:
             found = tuple(read(question.mechanism.function, question.mechanism.all_params, data))
             model = {
                 "apart": data.apart,
-                "columns": columns(data.columns),
+                "columns": columns(data.columns, found),
                 "ways": [exported(way) for way in found],
             }
+            if data.user is not None:
+                model["rows_each"] = data.rows_each
             ledger = ledger_of(model, question.adjacency.name, data.length)
         except kernel.Invalid as reason:
             first = first or RefusedError(str(reason))
@@ -84,6 +89,12 @@ def _shapes(question: Question) -> Sequence[Data]:
     if form == "number":
         raise RefusedError("one number is no data set")
     replace = question.adjacency.name == "replace_one"
+    if isinstance(question.domain, People):
+        user, each = question.domain.user, question.domain.rows_each
+        known = [Data(listed, form, replace, user=user, rows_each=each)]
+        if replace and isinstance(question.domain.length, int):
+            known.append(Data(listed, form, True, question.domain.length, False, user, each))
+        return known
     found = [Data(listed, form, replace)]
     length = question.length
     if length is ANY:
@@ -100,9 +111,18 @@ def _columns(domain: Any) -> tuple[Column, ...]:
         return (Column(None, None, None, False),)
     if isinstance(domain, Records) and domain.fields:
         return tuple(Column(n, *bounds(a, b), False) for n, a, b in domain.fields)
+    if isinstance(domain, Table):
+        return tuple(_column(c, domain.nameless) for c in domain.columns)
     if isinstance(domain, (Reals, Records)):
         return (Column(None, *bounds(domain.low, domain.high), isinstance(domain, Integers)),)
     raise RefusedError(f"the domain {domain} has no records with bounds")
+
+
+def _column(column: TableColumn, nameless: bool) -> Column:
+    name = None if nameless else column.name
+    if column.values is None:
+        return Column(name, *bounds(column.low, column.high), column.integral)
+    return Column.of_values(name, column.values)
 
 
 def _constants(question: Question) -> list[float]:

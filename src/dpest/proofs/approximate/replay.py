@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 
 from dpest.ask.declaration import Mechanism
+from dpest.ask.shapes import in_shape
 from dpest.errors import ReplayError
 from dpest.proofs.conformance import call
 from dpest.reading.contributions.forms import Form
+from dpest.reading.contributions.groups import Labelled
+from dpest.reading.contributions.ledger import ONCE
 from dpest.reading.contributions.reading import Data, Way
 from dpest.reading.contributions.values import Array, Map, PublicValue, Seq, Truth
 
@@ -69,13 +72,15 @@ def replay(
 ) -> tuple[str, ...]:
     """Raises ReplayError where a run and the model differ; what is to be said comes back."""
     source = random.Random(17)
+    seen: dict[Any, str] = {}
     lengths = [data.length] if data.length is not None else _lengths(constants)
     for trial in range(max(TRIALS, len(lengths))):
         length = lengths[trial % len(lengths)]
-        _one(mechanism, ways, data, _records(data, length, source, constants, trial), trial)
+        records = _records(data, length, source, constants, trial)
+        _one(mechanism, ways, data, records, trial, seen)
     if data.length is None and not data.replace:
         try:
-            _one(mechanism, ways, data, [], TRIALS)
+            _one(mechanism, ways, data, [], TRIALS, seen)
         except ReplayError:
             return ("the bound is for data sets of at least one record: none at all is special",)
     return ()
@@ -90,9 +95,12 @@ def _lengths(constants: Sequence[float]) -> list[int]:
 def _records(
     data: Data, length: int, source: random.Random, constants: Sequence[float], trial: int
 ) -> list[dict[Any, Any]]:
-    return [
-        {c.name: _value(c, source, constants, trial) for c in data.columns} for _ in range(length)
-    ]
+    found = []
+    for person in range(length):
+        for _ in range(source.randint(1, data.rows_each)):
+            row = {c.name: _value(c, source, constants, trial) for c in data.columns}
+            found.append(row if data.user is None else {data.user: person, **row})
+    return found
 
 
 def _value(column: Any, source: random.Random, constants: Sequence[float], trial: int) -> Any:
@@ -109,6 +117,10 @@ def _value(column: Any, source: random.Random, constants: Sequence[float], trial
     else:
         reach = 1e6 if trial % 5 == 4 else 10.0
         found = min(max(source.uniform(-reach, reach), low), high)
+    if column.values is not None:
+        return source.choice(column.values)
+    if column.missing and source.random() < 0.3:
+        return math.nan
     return int(min(max(round(found), math.ceil(low)), math.floor(high))) if column.whole else found
 
 
@@ -116,10 +128,13 @@ def _given(data: Data, records: Sequence[Mapping[Any, Any]]) -> Any:
     if None in (c.name for c in data.columns):
         values = [r[None] for r in records]
         return np.array(values) if data.form == "array" else values
-    if data.form == "matrix":
-        rows = [[float(v) for v in r.values()] for r in records]
-        return np.array(rows).reshape(len(rows), len(data.columns))
-    return [tuple(r.values()) if data.form == "tuples" else dict(r) for r in records]
+    form = "dicts" if data.form == "list" else data.form
+    return in_shape(form, records, data.kinds)
+
+
+def _coded(data: Data, record: Mapping[Any, Any]) -> dict[Any, float]:
+    """The numbers that the symbols of a record stand for."""
+    return {k: v for c in data.columns for k, v in c.codes(record[c.name]).items()}
 
 
 def _one(
@@ -128,7 +143,9 @@ def _one(
     data: Data,
     records: list[dict[Any, Any]],
     trial: int,
+    seen: dict[Any, str],
 ) -> None:
+    """One run; `seen` are the types of what the runs before it gave, which must not change."""
     rng = Recorder(1000 + trial)
     given = _given(data, records)
     try:
@@ -139,9 +156,9 @@ def _one(
             f"the function raises {type(error).__name__} ({error}) on {given!r}", _ADVICE
         ) from error
     fitting, other = 0, None
-    for way in ways:
+    for place, way in enumerate(ways):
         try:
-            run = _Run(way, records, rng)
+            run = _Run(way, data, records, rng)
         except _Different as reason:
             other = reason  # a way with other draws; this run's own must fit
             continue
@@ -151,6 +168,12 @@ def _one(
             fitting += 1
             run.finish()
             run.compare(way.output, output)
+            for path, kind in run.types.items():
+                if seen.setdefault((place, path), kind) != kind:
+                    raise _Different(
+                        f"the type of what it gives is {kind} here, and {seen[place, path]} on "
+                        "other data: a receiver sees that"
+                    )
         except _Different as reason:
             raise ReplayError(
                 f"the function is not what was read of it: {reason}, on {given!r}", _ADVICE
@@ -170,8 +193,16 @@ class _Different(Exception):
 class _Run:
     """The values of all symbols in one run."""
 
-    def __init__(self, way: Way, records: list[dict[Any, Any]], rng: Recorder) -> None:
-        self.way, self.records = way, records
+    def __init__(
+        self,
+        way: Way,
+        data: Data,
+        raw: list[dict[Any, Any]],
+        rng: Recorder,
+    ) -> None:
+        self.way, self.raw = way, raw
+        self.records = [_coded(data, r) for r in raw]
+        self.types: dict[str, str] = {}
         self.rows: dict[int, float] = {}
         self.sums: dict[int, list[float]] = {}
         self.coins: dict[Any, float] = {}
@@ -180,16 +211,37 @@ class _Run:
         self.uniforms = list(rng.uniforms)
         self.noise_values: list[float] = []
         self.shown: dict[Any, float] = {}
+        self.people = self.records if data.user is None else self._people(data.user)
         self._draws()
         for p in range(len(way.ledger.passes)):
             self._sum(p)
+
+    def _people(self, user: str) -> list[dict[Any, float]]:
+        """One for each person: the first of its rows, with what is derived from all of them."""
+        rows: dict[Any, list[dict[Any, float]]] = {}
+        for raw, coded in zip(self.raw, self.records, strict=True):
+            rows.setdefault(raw[user], []).append(coded)
+        found = []
+        for mine in rows.values():
+            person = dict(mine[0])
+            for name, derived in self.way.derived.items():
+                values = [v for row in mine for v in self._of_row(derived.cases, row)]
+                person[name] = _DERIVED[derived.what](values)
+            found.append(person)
+        return found
+
+    def _of_row(self, cases: Any, row: dict[Any, float]) -> list[float]:
+        fits = [form for c, form in cases if all(self.holds(t, row) for t in c)]
+        if len(fits) != 1:
+            raise _Different(f"{len(fits)} cases fit a row")
+        return [] if fits[0] is None else [self.value(fits[0], row)]
 
     def _draws(self) -> None:
         """The noises in the order of the program; drawn again where they are too large."""
         gates = {g.noise: g for g in self.way.ledger.gates}
         for k, noise in enumerate(self.way.ledger.noises):
             if k in gates:
-                for key, count in Counter(r[None] for r in self.records).items():
+                for key, count in Counter(r[None] for r in self.raw).items():
                     value = count + self._take(noise.family, noise.scale)
                     if value >= gates[k].threshold:
                         self.shown[key] = value
@@ -223,7 +275,8 @@ class _Run:
     def _sum(self, p: int) -> None:
         cases = self.way.ledger.passes[p].cases
         totals = [0.0] * len(cases[0][1])
-        for i, record in enumerate(self.records):
+        once = all(ONCE in conditions for conditions, _ in cases)
+        for i, record in enumerate(self.people if once else self.records):
             fits = [adds for c, adds in cases if all(self.holds(t, record, i) for t in c)]
             if len(fits) != 1:
                 raise _Different(f"{len(fits)} cases fit a record")
@@ -278,7 +331,7 @@ class _Run:
         if row is not None:
             return self.value(self.way.ledger.rows[row].form)
         if node[1] == self.way.length_symbol:
-            return float(len(self.records))
+            return float(len(self.people))
         if node[1] in self.way.uniform_symbols:
             place = self.way.uniform_symbols.index(node[1])
             if place not in self.rows:
@@ -290,25 +343,29 @@ class _Run:
 
     # Outputs -------------------------------------------------------------------------------------
 
-    def compare(self, expected: Any, actual: Any) -> None:
+    def compare(self, expected: Any, actual: Any, path: str = "") -> None:
         if isinstance(expected, Form):
             value = self.value(expected)
             if not _close(value, actual):
                 raise _Different(f"it gives {actual!r}, not {value!r}")
+            self.types[f"{path}{self._chosen(expected, value)}"] = type(actual).__name__
+        elif isinstance(expected, Labelled):
+            self._compare_series(expected, actual, path)
         elif isinstance(expected, Array):
             found = np.asarray(actual)
             if found.shape != expected.shape:
                 raise _Different(f"it gives an array of shape {found.shape}, not {expected.shape}")
             for e, a in zip(expected.cells, found.ravel(), strict=True):
-                self.compare(e, a)
+                self.compare(e, a, path)
+            self.types[path] = f"{type(actual).__name__} of {found.dtype}"
         elif isinstance(expected, (Seq, tuple)):
             items = expected.items if isinstance(expected, Seq) else expected
             if not isinstance(actual, (list, tuple)) or len(actual) != len(items):
                 raise _Different(f"it gives {actual!r}, not {len(items)} values")
-            for e, a in zip(items, actual, strict=True):
-                self.compare(e, a)
+            for i, (e, a) in enumerate(zip(items, actual, strict=True)):
+                self.compare(e, a, f"{path}[{i}]")
         elif isinstance(expected, Map):
-            self._compare_dict(expected, actual)
+            self._compare_dict(expected, actual, path)
         elif isinstance(expected, PublicValue):
             self._compare_keys(actual)
         elif isinstance(expected, (int, float, np.number)) and not isinstance(expected, bool):
@@ -317,7 +374,28 @@ class _Run:
         elif not bool(np.all(expected == actual)):
             raise _Different(f"it gives {actual!r}, not {expected!r}")
 
-    def _compare_dict(self, expected: Map, actual: Any) -> None:
+    def _chosen(self, form: Form, value: float) -> str:
+        """Which operand a minimum or maximum of public values is: it has the type of that one."""
+        if len(form.terms) != 1 or form.constant or form.terms[0][1] != 1:
+            return ""
+        node = self.way.terms.nodes[form.terms[0][0]]
+        if node[0] not in ("min", "max"):
+            return ""
+        equal = [k for k, a in enumerate(node[1:]) if self.value(a) == value]
+        return "".join(f" operand {k}{self._chosen(node[1 + k], value)}" for k in equal)
+
+    def _compare_series(self, expected: Labelled, actual: Any, path: str) -> None:
+        labels = list(getattr(actual, "index", ()))
+        if labels != list(expected.labels) or not hasattr(actual, "dtype"):
+            raise _Different(f"it gives {actual!r}, not a Series by {list(expected.labels)}")
+        for label, e, a in zip(labels, expected.held, actual.tolist(), strict=True):
+            self.compare(e, a, f"{path}[{label!r}]")
+        self.types[path] = (
+            f"{type(actual).__name__} {actual.name!r} of {actual.dtype}, by "
+            f"{type(actual.index).__name__} {actual.index.name!r} of {actual.index.dtype}"
+        )
+
+    def _compare_dict(self, expected: Map, actual: Any, path: str) -> None:
         if not isinstance(actual, dict):
             raise _Different(f"it gives {actual!r}, not a dict")
         if expected.open:
@@ -326,7 +404,7 @@ class _Run:
         if list(actual) != list(expected.items):
             raise _Different(f"it gives a dict with the keys {list(actual)}")
         for key, value in expected.items.items():
-            self.compare(value, actual[key])
+            self.compare(value, actual[key], f"{path}[{key!r}]")
 
     def _compare_keys(self, actual: Any) -> None:
         if not self.way.ledger.gates:
@@ -353,7 +431,9 @@ def _exp(x: float) -> float:
 def _public(node: Any, *inner: float) -> float:
     name = node[1]
     if name == "round":
-        raise _Different("rounding can't be followed")
+        return round(inner[0], int(inner[1]))
+    if name in ("floor", "ceil"):
+        return float({"floor": math.floor, "ceil": math.ceil}[name](inner[0]))
     if name == "int":
         return float(int(inner[0]))
     return float(
@@ -361,6 +441,13 @@ def _public(node: Any, *inner: float) -> float:
     )
 
 
+_DERIVED: dict[str, Any] = {
+    "sum": math.fsum,
+    "mean": lambda v: math.fsum(v) / len(v) if v else math.nan,
+    "max": max,
+    "min": min,
+    "count": len,
+}
 _FUNCTIONS: dict[str, Any] = {
     "mul": lambda _, a, b: a * b,
     "div": lambda _, a, b: a / b if b else math.nan,

@@ -18,6 +18,7 @@ from dpest.reading.contributions.values import (
     Case,
     Combined,
     Map,
+    Object,
     Rows,
     Seq,
     Truth,
@@ -293,6 +294,8 @@ class Arithmetic(Choices):
     def binary(self, op: str, a: Any, b: Any) -> Any:
         if is_plain(a) and is_plain(b):
             return natively(BINARY[op], a, b)
+        if isinstance(a, Object) or isinstance(b, Object):
+            return (a if isinstance(a, Object) else b).operate(self, op, a, b)
         if isinstance(a, Rows) or isinstance(b, Rows):
             self.check_rows(a, b)
             return self.per_record(lambda x, y: self.binary(op, x, y), a, b)
@@ -394,6 +397,8 @@ class Arithmetic(Choices):
     def compare(self, op: str, a: Any, b: Any) -> Any:
         if is_plain(a) and is_plain(b):
             return natively(COMPARE[op], a, b)
+        if isinstance(a, Object) or isinstance(b, Object):
+            return (a if isinstance(a, Object) else b).compare(self, op, a, b)
         if isinstance(a, Rows) or isinstance(b, Rows):
             self.check_rows(a, b)
             return self.per_record(lambda x, y: self.compare(op, x, y), a, b)
@@ -409,6 +414,8 @@ class Arithmetic(Choices):
                 "-": operator.neg, "+": operator.pos, "~": operator.invert,
             }  # fmt: skip
             return natively(known[op], a)
+        if isinstance(a, Object):
+            return a.unary(self, op)
         if isinstance(a, Rows):
             return self.per_record(lambda x: self.unary(op, x), a)
         if isinstance(a, Array):

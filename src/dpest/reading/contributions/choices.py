@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Terms, Unread
-from dpest.reading.contributions.values import Array, Combined, Form, Map, Seq, Truth
+from dpest.reading.contributions.forms import (
+    NOISE,
+    RECORD,
+    SUM,
+    TOTAL,
+    Terms,
+    Unread,
+    number,
+)
+from dpest.reading.contributions.values import Array, Combined, Form, Map, Option, Seq, Truth
 
 Result = TypeVar("Result")
 MOST_WAYS = 256
@@ -72,7 +80,7 @@ class Choices:
                 raise Unread("whether a list of the data is empty")
             return bool(value.items)
         if isinstance(value, Map):
-            if value.open:
+            if value.open or value.partial or value.growing:
                 raise Unread("whether an unknown mapping is empty")
             return bool(value.items)
         if isinstance(value, Array):
@@ -84,6 +92,20 @@ class Choices:
         if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0:
             return bool(value)
         raise Unread(f"the truth of {type(value).__name__}")
+
+    def settled(self, value: Any) -> Any:
+        """What an option of the record at hand is: one case for each of its values."""
+        if not isinstance(value, Option):
+            return value
+        if self.record is None:
+            raise Unread("a field of one record, outside of a loop over the records")
+        for k, found in enumerate(value.values[:-1]):
+            if self.decide(Truth("==", value.place - number(k))):
+                return found
+        last = Truth("==", value.place - number(len(value.values) - 1))
+        if last not in self.record.taken:
+            self.record.taken.append(last)  # there is no other: it follows, and it tells more
+        return value.values[-1]
 
     def as_truth(self, form: Form) -> Truth:
         return Truth("!=", form)

@@ -13,17 +13,30 @@ from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, U
 from dpest.reading.contributions.values import Array, Case, Combined, Rows, RowsLength, Truth
 
 MOST_CASES = 600
+# Holds of everybody; marks what there is once for each person, where people have several rows.
+ONCE = Truth("==", number(0))
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A number of a person: the sum, the mean, … of what its rows are, by cases."""
+
+    what: str
+    cases: tuple[tuple[tuple[Truth, ...], Form | None], ...]
+    low: Fraction | None = None
+    high: Fraction | None = None
 
 
 @dataclass(frozen=True)
 class Pass:
     """Sums over the records: in each case, what a record adds to each of them.
 
-    `made`: how many rows were visible before.
+    `made`: how many rows were visible before. `times`: how often one person may be among them.
     """
 
     cases: tuple[tuple[tuple[Truth, ...], tuple[Form, ...]], ...]
     made: int
+    times: int = 1
 
 
 @dataclass(frozen=True)
@@ -71,6 +84,8 @@ class Recording(Arithmetic):
         self.watched: set[int] = set()  # noises that some row has
         self.row_of: dict[Any, int] = {}
         self.uniform_symbols: list[Any] = []
+        self.derived: dict[str, Derived] = {}
+        self.decided = 0  # how many rows were visible at the last public decision
 
     # Public values -------------------------------------------------------------------------------
 
@@ -135,11 +150,54 @@ class Recording(Arithmetic):
         key = tuple(clean)
         if key not in self.pass_memo:
             place = len(self.ledger.passes)
-            self.ledger.passes.append(Pass(key, len(self.ledger.rows)))
+            self.ledger.passes.append(Pass(key, self._made(clean), self._times(clean)))
             count = len(clean[0][1]) if clean else 0
             found = tuple(self.terms.of("sum", place, j) for j in range(count))
             self.pass_memo[key] = found
         return list(self.pass_memo[key])
+
+    def _times(self, cases: Sequence[tuple[tuple[Truth, ...], Any]]) -> int:
+        once = {ONCE in conditions for conditions, _ in cases}
+        if len(once) != 1:
+            raise Unread("people and their rows in one sum")
+        return 1 if once == {True} else self.rows_each
+
+    def _made(self, cases: Sequence[tuple[tuple[Truth, ...], Sequence[Form]]]) -> int:
+        """How many rows must be visible before the sums can be made: those that they use.
+
+        On one way the program is straight: what uses no later row, and follows no later decision,
+        might as well have been computed before. A sample is left where it is drawn: together with
+        another one it would be worth less.
+        """
+        if any(c.coin is not None for conditions, _ in cases for c in conditions):
+            return len(self.ledger.rows)
+        forms = [f for _, adds in cases for f in adds]
+        forms += [c.form for conditions, _ in cases for c in conditions if c.form is not None]
+        return max([self.decided, *(self._after(s) for f in forms for s in f.symbols)])
+
+    def _after(self, symbol: int) -> int:
+        """How many rows were visible when the public parts of a symbol came up."""
+        node = self.terms.nodes[symbol]
+        if node[0] == "pub":
+            return int(node[2])
+        inner = [self._after(s) for a in node[1:] if isinstance(a, Form) for s in a.symbols]
+        return max(inner, default=0)
+
+    def uses_rows(self, form: Form) -> bool:
+        """Whether a form has public symbols: what was released, or drawn."""
+        return any(self._publicly(s) for s in form.symbols)
+
+    def _publicly(self, symbol: int) -> bool:
+        node = self.terms.nodes[symbol]
+        inner = [a for a in node[1:] if isinstance(a, Form)]
+        return node[0] in ("pub", "public") or any(map(self.uses_rows, inner))
+
+    def decide_truth(self, truth: Truth) -> bool:
+        before = len(self.script.answers)
+        found = super().decide_truth(truth)
+        if len(self.script.answers) != before:
+            self.decided = len(self.ledger.rows)
+        return found
 
     def sum_rows(self, rows: Rows) -> Any:
         """rows.sum(axis=0): a number, or an array of numbers."""
@@ -169,11 +227,12 @@ class Recording(Arithmetic):
 
     def length_of(self, rows: Rows) -> Any:
         """How many there are."""
-        if rows.whole and self.public_length is not None:
+        once = self.rows_each == 1 or all(ONCE in c.conditions for c in rows.cases)
+        if rows.whole and self.public_length is not None and once:
             return self.public_length
         cases = [(c.conditions, [int(c.present)]) for c in rows.cases]
         if rows.whole:
-            cases = [((), [1])]
+            cases = [((ONCE,) if once and self.rows_each > 1 else (), [1])]
         return self.sums(cases)[0]
 
     def is_length(self, value: Any) -> bool:
@@ -186,12 +245,19 @@ class Recording(Arithmetic):
             return bool(value == self.public_length)
         return value == self.sums([((), [1])])[0]
 
+    rows_each: int = 1
+    """How many rows a person has at most."""
+
     public_length: Any = None
     """The number of records where that is public: a number, or a form."""
 
     # Cases of a record ---------------------------------------------------------------------------
 
     def per_record(self, function: Any, *values: Any) -> Rows:
+        return self.carried(lambda *given: function(*map(self.settled, given)), *values)
+
+    def carried(self, function: Any, *values: Any) -> Rows:
+        """As `per_record`, for a function that looks at no value: options stay open."""
         if self.record is not None:
             raise Unread("what a record adds depends on all records")
         rows = [v for v in values if isinstance(v, Rows)]
@@ -227,6 +293,8 @@ class Recording(Arithmetic):
 
     def crossed(self, rows: Sequence[Rows]) -> list[tuple[tuple[Truth, ...], list[Case]]]:
         """The cases of several rows together, without those that contradict each other."""
+        if len({ONCE in c.conditions for r in rows for c in r.cases}) > 1:
+            raise Unread("people beside their rows")
         found: list[tuple[tuple[Truth, ...], list[Case]]] = [((), [])]
         for one in rows:
             longer = []

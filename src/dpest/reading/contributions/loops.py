@@ -21,6 +21,7 @@ from dpest.reading.contributions.values import (
     Key,
     KeyCounts,
     Map,
+    Object,
     Rows,
     RowsIterator,
     Seq,
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 _ROUNDS = 8
 _Place = tuple[Any, ...]
+
+
+class Absent:
+    """What a dict has for a key that a record brings: nothing yet, which counts as 0."""
 
 
 class Left:
@@ -53,7 +58,7 @@ class Snapshot:
         if isinstance(value, tuple):
             for v in value:
                 self._walk(v)
-        elif isinstance(value, (Seq, Map, Array, Cell)) and id(value) not in self.kept:
+        elif _holds(value) and id(value) not in self.kept:
             inside = _inside(value)
             self.kept[id(value)] = (value, inside)
             for v in inside.values() if isinstance(inside, dict) else inside:
@@ -69,6 +74,8 @@ class Snapshot:
                 value.items = dict(inside)
             elif isinstance(value, Array):
                 value.cells = list(inside)
+            elif isinstance(value, Object):
+                value.restore(dict(inside))
             else:
                 (value.value,) = inside
 
@@ -81,8 +88,13 @@ class Snapshot:
         for key, (value, inside) in self.kept.items():
             now = _inside(value)
             if isinstance(inside, dict):
-                if list(inside) != list(now):
-                    raise Unread("a dict that grows with the data")
+                if [k for k in now if k in inside] != list(inside) or (
+                    len(now) > len(inside) and not isinstance(value, Map)
+                ):
+                    raise Unread("a dict that grows with the data, or loses keys")
+                for k in now:
+                    if k not in inside:
+                        yield ("inside", key, k), Absent, now[k]
                 for k in inside:
                     if not _same(inside[k], now[k]):
                         yield ("inside", key, k), inside[k], now[k]
@@ -106,7 +118,16 @@ class Snapshot:
             raise Unread("a variable of several functions that changes for each record")
 
 
+def _holds(value: Any) -> bool:
+    """Whether a value can be changed in place."""
+    if isinstance(value, Object):
+        return value.state() is not None
+    return isinstance(value, (Seq, Map, Array, Cell))
+
+
 def _inside(value: Any) -> Any:
+    if isinstance(value, Object):
+        return dict(value.state() or {})
     if isinstance(value, Seq):
         return list(value.items)
     if isinstance(value, Map):
@@ -177,6 +198,7 @@ class Loops(Recording):
         for _ in range(_ROUNDS):
             found = self._round(frame, instruction, iterator, outside, moving)
             if found is not None:
+                self._need_alike(frame, instruction, iterator, outside, moving, found[0])
                 self._settle(outside, moving, *found)
                 frame.pc = instruction.jumps[0]
                 return
@@ -189,10 +211,18 @@ class Loops(Recording):
         iterator: RowsIterator,
         outside: Snapshot,
         moving: dict[_Place, Any],
+        absent: bool = False,
     ) -> tuple[list[Any], list[Any]] | None:
-        """The cases of a record, with totals in the places that move; None if more places do."""
+        """The cases of a record, with totals in the places that move; None if more places do.
+
+        `absent`: as the first record that brings a key to a dict finds it, without the key.
+        """
         outside.restore()
         for k, (place, before) in enumerate(moving.items()):
+            if before is Absent:
+                outside.kept[place[1]][0].growing = True
+                if absent:
+                    continue
             outside.put(place, self._total(before, (self.loop_count, k)))
         start = Snapshot(self.frames)
         more: dict[_Place, Any] = {}
@@ -222,6 +252,42 @@ class Loops(Recording):
             return None
         return cases, [start.registers.get(p[1]) if p[0] == "register" else None for p in moving]
 
+    def _need_alike(
+        self,
+        frame: Frame,
+        instruction: Instruction,
+        iterator: RowsIterator,
+        outside: Snapshot,
+        moving: dict[_Place, Any],
+        cases: list[Any],
+    ) -> None:
+        """A key that a record brings to a dict: without it the same must happen as with 0 there."""
+        names = {p: (self.loop_count, k) for k, p in enumerate(moving) if moving[p] is Absent}
+        if not names:
+            return
+        found = self._round(frame, instruction, iterator, outside, moving, absent=True)
+        for place in names:
+            outside.kept[place[1]][0].growing = False
+        if found is None or [c for c, _, _ in found[0]] != [c for c, _, _ in cases]:
+            raise Unread("a dict that grows with the data, by decisions of its own")
+        for (_, now, grown), (_, first, grown_first) in zip(cases, found[0], strict=True):
+            if list(now) != list(first) or grown or grown_first:
+                raise Unread("a dict that grows with the data, beside other changes")
+            zero = {self._total(Absent, name).symbols[0] for name in names.values()}
+            for place, value in now.items():
+                if not self._alike_at_zero(value, first[place], zero, place[0] == "register"):
+                    raise Unread("a key that the data bring starts with something else than 0")
+
+    def _alike_at_zero(self, a: Any, b: Any, zero: set[int], left: bool) -> bool:
+        """Whether `a` with 0 for some totals is `b`; `left`: it is of no use after the loop."""
+        if isinstance(a, Array) and isinstance(b, Array) and a.shape == b.shape:
+            pairs = zip(a.cells, b.cells, strict=True)
+            return all(self._alike_at_zero(x, y, zero, False) for x, y in pairs)
+        if isinstance(a, Form) and (isinstance(b, Form) or is_number(b)):
+            rest = Form(tuple(t for t in a.terms if t[0] not in zero), a.constant)
+            return rest == self.form(b)
+        return _same(a, b) or (left and not isinstance(b, (Form, Array)) and not is_number(b))
+
     def _before(self, outside: Snapshot, place: _Place, before: Any) -> Any:
         if place[0] == "register":
             return outside.registers.get(place[1], Left)
@@ -229,7 +295,7 @@ class Loops(Recording):
 
     def _total(self, before: Any, name: Any) -> Any:
         """What an accumulator holds when a record comes: a symbol; of arrays and lists, many."""
-        if isinstance(before, Form) or is_number(before):
+        if isinstance(before, Form) or is_number(before) or before is Absent:
             return self.terms.of("total", name)
         if isinstance(before, Array):
             cells = [self._total(c, (*name, i)) for i, c in enumerate(before.cells)]
@@ -269,6 +335,8 @@ class Loops(Recording):
             old = self._total(before, name)
             after = [(c, now.get(place, old)) for c, now, _ in cases]
             outside.put(place, self._summed(before, old, after))
+            if before is Absent:
+                outside.kept[place[1]][0].partial.add(place[2])
         lists = {key: seq for _, _, grown in cases for key, (seq, _) in grown.items()}
         for key, seq in lists.items():
             seq.rows = self._rows(key, seq, cases)
@@ -291,7 +359,7 @@ class Loops(Recording):
             if any(p[0] is None for _, p in parts):
                 return Left()
             (total,) = self.sums(parts)
-            return self.form(before) + total
+            return total if before is Absent else self.form(before) + total
         return Left()
 
     def _added(self, old: Any, now: Any) -> Form | None:
@@ -338,7 +406,8 @@ class Loops(Recording):
                     found.append(Case(conditions, None, False))
                     continue
 
-                def kept(truth: Any = mask.element) -> bool:
+                def kept(option: Any = mask.element) -> bool:
+                    truth = self.settled(option)
                     if not isinstance(truth, (Truth, bool)) and not hasattr(truth, "parts"):
                         raise Unread("an index for every record that is no mask")
                     return self.decide(truth)
@@ -372,6 +441,9 @@ class Loops(Recording):
         for k in range(int(low), int(high)):
             if self.decide(Truth("==", form_of({symbol: Fraction(1)}, Fraction(-k)))):
                 return int(k + value.constant)
+        last = Truth("==", form_of({symbol: Fraction(1)}, -high))
+        if last not in self.record.taken:
+            self.record.taken.append(last)  # there is no other: it follows, and it tells more
         return int(high + value.constant)
 
     # Over the keys of the data -------------------------------------------------------------------

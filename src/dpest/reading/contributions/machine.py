@@ -18,9 +18,12 @@ from dpest.reading.contributions.arithmetic import (
     unshared,
 )
 from dpest.reading.contributions.choices import Script
+from dpest.reading.contributions.constants import constant
 from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Form, Terms, Unread
 from dpest.reading.contributions.loops import Loops
-from dpest.reading.contributions.table import FUNCTIONS, METHODS, PURE_MODULES, draw
+from dpest.reading.contributions.pandas_functions import pandas_entry
+from dpest.reading.contributions.shapes import constructed, is_record_class
+from dpest.reading.contributions.table import FUNCTIONS, METHODS, PURE_MODULES, count_of, draw
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -31,6 +34,7 @@ from dpest.reading.contributions.values import (
     Generator,
     KeyCounts,
     Map,
+    Object,
     Place,
     PlainIterator,
     PublicValue,
@@ -124,6 +128,8 @@ class Machine(Loops):
             raise Unread(f"the instruction `{op}` is not read here")
         try:
             uses = [registers[name] for name in instruction.uses]
+            if op not in _CARRYING:
+                uses = list(map(self.settled, uses))
         except KeyError:
             raise Unread("a variable that may not be set") from None
         if instruction.handler is not None and not all(map(is_plain, uses)):
@@ -156,11 +162,13 @@ class Machine(Loops):
             return value
         if callable(value) and _known(value):
             return value
-        raise Unread(f"{what} is a {type(value).__name__}")
+        return constant(value, what)
 
     def attribute(self, owner: Any, name: str) -> Any:
         if isinstance(owner, Generator):
             return Draw(name)
+        if isinstance(owner, Object):
+            return owner.attribute(self, name)
         if isinstance(owner, types.ModuleType):
             if not hasattr(owner, name):
                 raise Unread(f"{owner.__name__} has no {name}")
@@ -180,15 +188,19 @@ class Machine(Loops):
     def call(self, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
         if isinstance(function, Draw):
             return draw(self, function.family, arguments, named)
+        if isinstance(function, Bound) and isinstance(function.owner, Object):
+            return function.owner.call(self, function.name, arguments, named)
         if isinstance(function, Bound):
             return METHODS.call(self, function.owner, function.name, arguments, named)
         if isinstance(function, Closure):
             return self.enter(function, arguments, named)
         try:
-            known = FUNCTIONS.get(function)
+            known = FUNCTIONS.get(function) or pandas_entry(function)
         except TypeError:
             known = None
         plain = all(map(is_plain, (*arguments, *named.values())))
+        if known is None and is_record_class(function):
+            return constructed(self, function, arguments, named)
         if known is not None:
             found = known(self, arguments, named)
             if found is not NotImplemented:
@@ -270,7 +282,7 @@ class Machine(Loops):
     def default(self, value: Any, name: str) -> Any:
         if is_plain(value) or isinstance(value, (Form, Closure, types.FunctionType)):
             return value
-        raise Unread(f"the default of `{name}` is a {type(value).__name__}")
+        return constant(value, f"the default of `{name}`")
 
     # Items ---------------------------------------------------------------------------------------
 
@@ -285,6 +297,8 @@ class Machine(Loops):
         return super().binary(op, a, b)
 
     def item(self, owner: Any, index: Any) -> Any:
+        if isinstance(owner, Object):
+            return owner.item(self, index)
         if isinstance(index, Place):
             return self.at_place(owner)
         if not isinstance(owner, Rows):
@@ -294,11 +308,17 @@ class Machine(Loops):
         if isinstance(owner, Map):
             if owner.open or not is_plain(index):
                 raise Unread("a look-up in a mapping that is not known")
-            if index not in owner.items:
-                raise Unread(f"no key {index!r}")
+            if index not in owner.items and owner.default is not None:
+                unshared(owner)
+                owner.items[index] = owner.default
+                owner.partial.add(index)
+            if index not in owner.items or (index in owner.partial and owner.default is None):
+                raise Unread(f"no key {index!r}, or only if a record has it")
             return owner.items[index]
         if isinstance(owner, Array):
             return self.array_item(owner, index)
+        if isinstance(owner, KeyCounts):
+            return count_of(self, owner, index)
         if isinstance(owner, Seq):
             if owner.rows is not None:
                 return self.rows_item(owner.rows, index)
@@ -350,6 +370,9 @@ class Machine(Loops):
         raise Unread("a record in none of its cases")
 
     def set_item(self, owner: Any, index: Any, value: Any) -> None:
+        if isinstance(owner, Object):
+            owner.set_item(self, index, value)
+            return
         index = self.pinned(index)
         unshared(owner)
         if isinstance(owner, Map) and not owner.frozen and not owner.open:
@@ -386,6 +409,8 @@ class Machine(Loops):
     def iterate(self, value: Any) -> Any:
         if isinstance(value, (PlainIterator, RowsIterator)):
             return value
+        if isinstance(value, Object):
+            return value.iterate(self)
         if isinstance(value, Rows):
             return RowsIterator(value)
         if isinstance(value, KeyCounts):
@@ -397,8 +422,8 @@ class Machine(Loops):
                 raise Unread("a loop over a list whose order is private")
             return PlainIterator.over(value.items)
         if isinstance(value, Map):
-            if value.open:
-                raise Unread("a loop over a mapping whose keys are not known")
+            if value.open or value.partial:
+                raise Unread("a loop over a mapping whose keys are those of the data")
             return PlainIterator.over(value.items)
         if isinstance(value, Array) and value.shape:
             return PlainIterator.over(value.rows())
@@ -441,6 +466,8 @@ class Machine(Loops):
             return self.visible(value)
         if isinstance(value, (Truth, Combined)):
             return self.decide(value)
+        if isinstance(value, Object):
+            return value.release(self)
         if isinstance(value, Array):
             return value.map(self.release)
         if isinstance(value, Seq):
@@ -454,6 +481,8 @@ class Machine(Loops):
         if isinstance(value, Map):
             if value.frozen:
                 raise Unread("a record is released")
+            if value.partial:
+                raise Unread("a dict is released whose keys are those of the data")
             if value.open:
                 self.ledger.notes.append(
                     "the released dict is taken as a mapping: its order is that of the private "
@@ -522,6 +551,10 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
             return (a is b) == (op == "is")
         raise Unread("`is` of values other than None")
     if op in ("in", "not in"):
+        if isinstance(b, Object):
+            return b.contains(m, a) == (op == "in")
+        if isinstance(b, Map) and (b.growing or b.partial):
+            raise Unread("whether the data have a key")
         if isinstance(b, Map) and not b.open and is_plain(a):
             return (a in b.items) == (op == "in")
         if is_plain(a) and is_plain(b) and isinstance(b, (tuple, str, range)):
@@ -610,6 +643,8 @@ def _import(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     return module if wanted.whole else importlib.import_module(wanted.module.split(".")[0])
 
 
+# Instructions that hand a value on as it is.
+_CARRYING = ("move", "build", "dict", "append", "yield", "setcell")
 _ACTIONS: dict[str, Any] = {
     "const": lambda m, f, i, u: i.extra,
     "move": lambda m, f, i, u: u[0],

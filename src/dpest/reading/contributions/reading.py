@@ -8,16 +8,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpest.reading.contributions.arithmetic import is_plain
+from dpest.ask.declaration import data_parameter
+from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.choices import Script, ways
-from dpest.reading.contributions.forms import Terms, Unread
-from dpest.reading.contributions.ledger import Ledger
+from dpest.reading.contributions.constants import constant
+from dpest.reading.contributions.forms import Form, Terms, Unread
+from dpest.reading.contributions.frames import Frame, Labels
+from dpest.reading.contributions.ledger import Derived, Ledger
 from dpest.reading.contributions.machine import Machine
+from dpest.reading.contributions.persons import Person
+from dpest.reading.contributions.shapes import Record, Structured
 from dpest.reading.contributions.values import (
     Array,
     Case,
     Generator,
     Map,
+    Option,
     Rows,
     RowsLength,
     Seq,
@@ -27,12 +33,56 @@ from dpest.reading.contributions.values import (
 
 @dataclass(frozen=True)
 class Column:
-    """A field of a record; `name` is None where records are numbers. None: no bound."""
+    """A field of a record; `name` is None where records are numbers. None: no bound.
+
+    `values`: it is one of these instead, and its symbol stands for the place among them.
+    `missing`: it may be NaN too, which a symbol of its own says (1: it is).
+    """
 
     name: str | None
     low: Fraction | None
     high: Fraction | None
     whole: bool
+    values: tuple[Any, ...] | None = None
+    missing: bool = False
+
+    @classmethod
+    def of_values(cls, name: str | None, values: tuple[Any, ...]) -> Column:
+        return cls(name, Fraction(0), Fraction(len(values) - 1), True, values)
+
+    @property
+    def kind(self) -> type:
+        """What a column of an array or a DataFrame holds."""
+        plain = self.values is None or all(is_number(v) for v in self.values)
+        return float if plain else object
+
+    @property
+    def flag(self) -> str:
+        """The name of the symbol that says whether it is NaN."""
+        return f"{self.name or 'it'} is NaN"
+
+    def codes(self, value: Any) -> dict[Any, float]:
+        """What the symbols of the field are, for one of its values."""
+        if self.values is not None:
+            return {self.name: float(_place(self.values, value))}
+        if not self.missing:
+            return {self.name: float(value)}
+        absent = value != value
+        return {self.name: 0.0 if absent else float(value), self.flag: float(absent)}
+
+    def ranges(self) -> dict[Any, tuple[Fraction | None, Fraction | None, bool]]:
+        """The symbols of the field, and between which numbers they are."""
+        found = {self.name: (self.low, self.high, self.whole)}
+        if self.missing:
+            found[self.flag] = (Fraction(0), Fraction(1), True)
+        return found
+
+
+def _place(values: tuple[Any, ...], value: Any) -> int:
+    for k, v in enumerate(values):
+        if type(v) is type(value) and v == value:
+            return k
+    return values.index(value)
 
 
 @dataclass(frozen=True)
@@ -40,6 +90,7 @@ class Data:
     """What is given: the columns of a record, the form, who is a neighbour, and the length.
 
     `length`: None for every length. `apart`: each of `length` records has symbols of its own.
+    `user`: the field that says whose a row is; a person has up to `rows_each` of them.
     """
 
     columns: tuple[Column, ...]
@@ -47,6 +98,14 @@ class Data:
     replace: bool
     length: int | None = None
     apart: bool = False
+    user: str | None = None
+    rows_each: int = 1
+
+    @property
+    def kinds(self) -> dict[str, type]:
+        """What the columns of the function's data hold, in their order."""
+        found = {str(c.name): c.kind for c in self.columns}
+        return found if self.user is None else {self.user: int, **found}
 
 
 @dataclass(frozen=True)
@@ -59,6 +118,8 @@ class Way:
     output: Any
     row_of: dict[Any, int]
     """Which public symbol is the value of which row."""
+    derived: dict[str, Derived]
+    """Symbols of a person that are computed from all of its rows."""
     length_symbol: Any
     uniform_symbols: tuple[Any, ...]
 
@@ -70,7 +131,8 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
 
     def one(script: Script) -> Way:
         machine = Machine(script, data.replace)
-        machine.fields = {c.name: (c.low, c.high, c.whole) for c in data.columns}
+        machine.rows_each = data.rows_each
+        machine.fields = {k: v for c in data.columns for k, v in c.ranges().items()}
         if data.replace:
             machine.public_length = (
                 machine.public() if data.length is None else RowsLength(data.length)
@@ -79,13 +141,14 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
         names = [*closure.code.parameters.positional_only, *closure.code.parameters.positional]
         if not names:
             raise Unread("a function without a parameter for its data")
-        given: dict[str, Any] = {names[0]: _data(machine, data), "rng": Generator()}
+        first = data_parameter(function)
+        given: dict[str, Any] = {first: _data(machine, data), "rng": Generator()}
         for name, value in parameters.items():
-            if not is_plain(value):
-                raise Unread(f"the parameter `{name}` is a {type(value).__name__}")
-            given[name] = value
-        first = given.pop(names[0])
-        output = machine.enter(closure, [first], given)
+            given[name] = constant(value, f"the parameter `{name}`")
+        if first in closure.code.parameters.positional_only:
+            output = machine.enter(closure, [given.pop(first)], given)
+        else:
+            output = machine.enter(closure, [], given)
         released = machine.release(output)
         return Way(
             tuple(script.taken),
@@ -93,6 +156,7 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
             machine.terms,
             released,
             machine.row_of,
+            machine.derived,
             1 if data.replace and data.length is None else None,
             tuple(machine.uniform_symbols),
         )
@@ -101,22 +165,55 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
 
 
 def _data(machine: Machine, data: Data) -> Any:
+    if data.apart and data.user is not None:
+        raise Unread("people apart from each other")
     if data.apart:
         assert data.length is not None
+        if any(c.values is not None or c.missing for c in data.columns):
+            raise Unread("records apart from each other whose fields are not numbers")
+        if data.form not in ("list", "dicts", "tuples", "array", "objects", "namedtuples"):
+            raise Unread(f"records apart from each other given as {data.form}")
         items = [_record(machine, data, i) for i in range(data.length)]
         return Array((len(items),), items) if data.form == "array" else Seq(items)
+    if data.form in ("pandas", "structured", "columns"):
+        columns = {
+            str(c.name): Rows((Case((), _field(machine, c, None)),), True) for c in data.columns
+        }
+        if data.user is not None:
+            columns = {data.user: Rows((Case((), Person()),), True), **columns}
+        if data.form == "pandas":
+            return Frame(columns, Labels())
+        return Structured(columns) if data.form == "structured" else Map(columns, frozen=True)
     return Rows((Case((), _record(machine, data, None)),), data.form in ("array", "matrix"))
+
+
+def _field(machine: Machine, column: Column, index: int | None) -> Any:
+    """The value of a field: a form, or an option."""
+    form = machine.terms.of("field", index, column.name)
+    if column.values is not None:
+        return Option(form, column.values)
+    if column.missing:
+        return Option(machine.terms.of("field", index, column.flag), (form, math.nan))
+    return form
 
 
 def _record(machine: Machine, data: Data, index: int | None) -> Any:
     """One record, as the function is given it: a number, a dict, a row of a matrix, a tuple."""
-    found = {c.name: machine.terms.of("field", index, c.name) for c in data.columns}
+    found: dict[Any, Any] = {c.name: _field(machine, c, index) for c in data.columns}
+    if data.user is not None:
+        found = {data.user: Person(), **found}
     if None in found:
         return found[None]
     if data.form == "matrix" and not data.apart:
+        if not all(isinstance(v, Form) for v in found.values()):
+            raise Unread("a matrix of fields that are not numbers")
         return Array((len(found),), list(found.values()))
     if data.form == "tuples":
         return tuple(found.values())
+    if data.form == "objects":
+        return Record(found)
+    if data.form == "namedtuples":
+        return Record(found, placed=True)
     if data.form not in ("list", "dicts"):
         raise Unread(f"records given as {data.form}")
     return Map(dict(found), frozen=True)

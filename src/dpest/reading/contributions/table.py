@@ -19,6 +19,7 @@ from dpest.reading.contributions.arithmetic import (
     unshared,
 )
 from dpest.reading.contributions.forms import Form, Unread, number
+from dpest.reading.contributions.shapes import structured
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -27,6 +28,8 @@ from dpest.reading.contributions.values import (
     Key,
     KeyCounts,
     Map,
+    Object,
+    Option,
     Place,
     PlainIterator,
     PublicValue,
@@ -79,12 +82,17 @@ def _plain(arguments: list[Any], named: dict[str, Any]) -> bool:
 
 def _rows(m: Machine, value: Any) -> Any:
     """The rows behind a list of the data."""
+    if isinstance(value, Object):
+        found = value.rows()
+        return value if found is None else found
     return value.rows if isinstance(value, Seq) and value.rows is not None else value
 
 
 def _array(m: Machine, value: Any) -> Any:
     """A list as NumPy's functions take it."""
     value = _rows(m, value)
+    if isinstance(value, Object) and (cells := value.cells()) is not None:
+        return cells
     return m.array(value) if isinstance(value, (Rows, Seq, tuple)) else value
 
 
@@ -93,12 +101,16 @@ def _array(m: Machine, value: Any) -> Any:
 
 @entry(builtins.len)
 def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if len(arguments) == 1 and isinstance(arguments[0], Object):
+        return arguments[0].length(m)
     value = _rows(m, *arguments)
     if isinstance(value, Rows):
         return m.length_of(value)
     if isinstance(value, Seq):
         return m.public() if value.bag else len(value.items)
     if isinstance(value, Map):
+        if value.partial or value.growing:
+            raise Unread("how many keys the data have")
         return m.public() if value.open else len(value.items)
     if isinstance(value, Array) and value.shape:
         return value.shape[0]
@@ -180,19 +192,37 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     return m.terms.of("public", "int", found)
 
 
-@entry(builtins.round, math.floor, math.ceil, np.round, np.rint, np.floor, np.ceil)
-def _round(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    if _plain(arguments, named):
-        return NotImplemented
-    return m.elementwise(lambda x: _public_of(m, "round", x), arguments[0])
+def _rounded(op: str, *functions: Any) -> None:
+    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if _plain(arguments, named):
+            return NotImplemented
+        names = {"ndigits": "decimals", "number": "x", "a": "x"}
+        named = {names.get(k, k): v for k, v in named.items()}
+        value, digits = _given(arguments, named, "x", "decimals", decimals=None)
+        if digits is not None and (op != "round" or not isinstance(digits, int)):
+            raise Unread("a rounding to a number of digits that is not known")
+        return m.elementwise(lambda x: _public_of(m, op, x, digits or 0), _array(m, value))
+
+    for function in functions:
+        FUNCTIONS[function] = handler
 
 
-def _public_of(m: Machine, op: str, value: Any) -> Any:
-    """A function of a public number."""
+_rounded("round", builtins.round, np.round, np.around, np.rint)
+_rounded("floor", math.floor, np.floor)
+_rounded("ceil", math.ceil, np.ceil)
+
+
+def _public_of(m: Machine, op: str, value: Any, digits: int) -> Any:
+    """A rounded public number; inside of a loop over the records, what is whole stays as it is."""
     form = m.local(m.form(value))
     if m.terms.kind(form):
         raise Unread(f"{op} of a private value")
-    return m.terms.of("public", op, form)
+    if not form.terms:
+        known: dict[str, Callable[..., Any]] = {
+            "round": round, "floor": math.floor, "ceil": math.ceil,
+        }  # fmt: skip
+        return natively(known[op], value)
+    return m.terms.of("public", op, form, number(digits))
 
 
 @entry(builtins.range)
@@ -279,9 +309,17 @@ def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments:
         return Map(dict(named))
     (value,) = arguments
-    if isinstance(value, Map) and not value.frozen and not named:
-        return Map(dict(value.items), value.open)
+    if isinstance(value, Map) and not value.frozen and not named and not value.growing:
+        return Map(dict(value.items), value.open, partial=set(value.partial))
     raise Unread("a dict of values that are not known")
+
+
+@entry(collections.defaultdict)
+def _defaultdict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (factory,) = _given(arguments, named, "default_factory")
+    if factory not in (int, float):
+        raise Unread("a defaultdict of other values than numbers")
+    return Map(default=factory())
 
 
 @entry(collections.Counter)
@@ -291,9 +329,17 @@ def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not isinstance(value, Rows):
         raise Unread("a Counter of values other than the data")
     for case in value.cases:
-        if case.present and not isinstance(case.element, Form):
-            raise Unread("a Counter of values that are no numbers")
-    return KeyCounts()
+        known = isinstance(case.element, (Form, Option)) or is_plain(case.element)
+        if case.present and not known:
+            raise Unread("a Counter of values that are neither numbers nor one of a few")
+    return KeyCounts(rows=value)
+
+
+def count_of(m: Machine, counts: KeyCounts, key: Any) -> Any:
+    """counts[key], for a key that is public: how many records are that."""
+    if counts.rows is None or counts.items or not is_plain(key):
+        raise Unread("a look-up in the counts of the data")
+    return m.sum_rows(m.per_record(lambda e: int(m.decide(m.compare("==", e, key))), counts.rows))
 
 
 # Mathematics -------------------------------------------------------------------------------------
@@ -399,6 +445,8 @@ def _clipped(m: Machine, value: Any, low: Any, high: Any) -> Any:
 @entry(np.array)
 def _new_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, dtype, copied = _given(arguments, named, "x", "dtype", "copy", dtype=None, copy=True)
+    if isinstance(dtype, Seq) and isinstance(_rows(m, value), Rows):
+        return structured(m, _rows(m, value), dtype)
     _float_type(dtype)
     if isinstance(value, Array):
         return m.array(value) if copied is True else value.view(value.shape, list(value.cells))
@@ -737,6 +785,10 @@ class _Methods:
     ) -> Any:
         if isinstance(owner, Seq) and owner.rows is not None and name == "copy":
             return owner
+        if isinstance(_rows(m, owner), Rows) and name == "count" and len(arguments) == 1:
+            if isinstance(owner, Rows) and owner.array:
+                raise Unread("the method `count` of an array")
+            return count_of(m, KeyCounts(rows=_rows(m, owner)), arguments[0])
         if isinstance(owner, (Rows, Array)):
             return self._of_array(m, owner, name, arguments, named)
         if isinstance(owner, Seq):
@@ -744,7 +796,12 @@ class _Methods:
         if isinstance(owner, Map):
             return self._of_dict(m, owner, name, arguments, named)
         if isinstance(owner, KeyCounts) and name == "items" and not arguments:
-            return KeyCounts(items=True)
+            return KeyCounts(True, owner.rows)
+        if isinstance(owner, KeyCounts) and name == "get" and not named:
+            key, otherwise = _given(arguments, named, "key", "default", default=None)
+            if otherwise != 0:
+                raise Unread("a look-up in the counts of the data that is not 0 for an absent key")
+            return count_of(m, owner, key)
         if isinstance(owner, Form) and name == "item" and not arguments:
             return owner
         if (is_number(owner) or isinstance(owner, str)) and _plain(arguments, named):
@@ -802,6 +859,17 @@ class _Methods:
         self, m: Machine, owner: Map, name: str, arguments: list[Any], named: dict[str, Any]
     ) -> Any:
         if owner.open:
+            raise Unread(f"`{name}` of a mapping whose keys are those of the data")
+        if name == "get" and len(arguments) == 2 and not named and arguments[0] in owner.partial:
+            if not is_number(arguments[1]) or arguments[1] != 0:
+                raise Unread("a key of the data that is absent and not 0")
+            return owner.items[arguments[0]]
+        if name == "setdefault" and not named and not owner.partial:
+            key, value = _given(arguments, named, "key", "default")
+            if is_plain(key) and key not in owner.items:
+                m.set_item(owner, key, value)
+            return m.item(owner, key)
+        if (owner.partial or owner.growing) and name != "get":
             raise Unread(f"`{name}` of a mapping whose keys are those of the data")
         if name == "items" and not arguments:
             return Seq([(k, v) for k, v in owner.items.items()])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpest.reading.contributions.forms import Form
+from dpest.reading.contributions.forms import Form, Unread
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,78 @@ class RowsIterator:
 
 
 @dataclass(frozen=True, eq=False)
+class Option:
+    """Of a record: one of finitely many values, settled by cases when somebody looks at it.
+
+    `place` is the place among `values`: plain values, or a form (a number that may be missing).
+    """
+
+    place: Form
+    values: tuple[Any, ...]
+
+
+class Object:
+    """A value of a library, or a record: it says itself what can be done with it.
+
+    Everything is refused that a class does not say otherwise.
+    """
+
+    words = "an object"
+
+    def refused(self, what: str) -> Unread:
+        return Unread(f"{what} of {self.words}")
+
+    def attribute(self, m: Any, name: str) -> Any:
+        return Bound(self, name)
+
+    def call(self, m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+        raise self.refused(f"the method `{name}`")
+
+    def item(self, m: Any, index: Any) -> Any:
+        raise self.refused("an item")
+
+    def set_item(self, m: Any, index: Any, value: Any) -> None:
+        raise self.refused("a change in place")
+
+    def iterate(self, m: Any) -> Any:
+        raise self.refused("a loop over the values")
+
+    def length(self, m: Any) -> Any:
+        raise self.refused("the length")
+
+    def contains(self, m: Any, value: Any) -> bool:
+        raise self.refused("`in`")
+
+    def operate(self, m: Any, op: str, a: Any, b: Any) -> Any:
+        """a op b, one of which is this object."""
+        raise self.refused(f"`{op}`")
+
+    def compare(self, m: Any, op: str, a: Any, b: Any) -> Any:
+        raise self.refused(f"`{op}`")
+
+    def unary(self, m: Any, op: str) -> Any:
+        raise self.refused(f"`{op}`")
+
+    def rows(self) -> Rows | None:
+        """One value per record, where it holds that: as NumPy's functions would see it."""
+        return None
+
+    def cells(self) -> Array | None:
+        """Its values as an array, where they are public in number and in order."""
+        return None
+
+    def state(self) -> dict[str, Any] | None:
+        """What may be changed in place; None where nothing may."""
+        return None
+
+    def restore(self, state: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def release(self, m: Any) -> Any:
+        raise self.refused("a release")
+
+
+@dataclass(frozen=True, eq=False)
 class Uniforms:
     """Of a record: a uniform draw of its own, which may only be compared with a chance."""
 
@@ -93,6 +165,7 @@ class KeyCounts:
     """Counter(data): how often each key occurs; which keys there are is private."""
 
     items: bool = False
+    rows: Rows | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +185,19 @@ class Seq:
 
 @dataclass(eq=False)
 class Map:
-    """A dict of the program. `open`: which keys it has is public, and not known here."""
+    """A dict of the program. `open`: which keys it has is public, and not known here.
+
+    `partial`: keys that it has only if a record brought them; without one their value is 0.
+    `default`: what a look-up of a key that is absent puts there (a defaultdict).
+    """
 
     items: dict[Any, Any] = field(default_factory=dict)
     open: bool = False
     frozen: bool = False  # a record of the data
     shared: bool = False  # as of a list
+    partial: set[Any] = field(default_factory=set)
+    default: Any = None
+    growing: bool = False  # in a loop over the records that brings it keys
 
 
 @dataclass(eq=False)

@@ -488,6 +488,13 @@ def _minimum_of(row: list[Any]) -> Any:
     return row[extreme(row, least=True)]
 
 
+def _from_the_front(axis: int, count: int) -> int:
+    """The number of an axis; NumPy counts from the end, too."""
+    if not -count <= axis < count:
+        raise np.exceptions.AxisError(axis, count)
+    return axis % count
+
+
 def _along(
     array: Any,
     axis: Any,
@@ -503,8 +510,7 @@ def _along(
         axes = tuple(range(array.ndim))
     else:
         axes = tuple(
-            np.lib.array_utils.normalize_axis_index(a, array.ndim)
-            for a in (axis if isinstance(axis, tuple) else (axis,))
+            _from_the_front(a, array.ndim) for a in (axis if isinstance(axis, tuple) else (axis,))
         )
     rest = tuple(i for i in range(array.ndim) if i not in axes)
     moved = np.transpose(array, rest + axes)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.ask.declaration import Mechanism
+from dpest.ask.declaration import Mechanism, in_order
 from dpest.running.batch.draws import KeptDraws, TooMuchKept, kept_values
 from dpest.running.batch.generator import BatchGenerator
 from dpest.running.batch.outputs import flatten_batched
@@ -70,7 +70,7 @@ class BlockReader:
         clock: Clock,
     ) -> None:
         self.target = target
-        self._function = functools.partial(target.function, **target.params)
+        self._function = functools.partial(in_order(target.function), **target.params)
         self._fresh = fresh(x)
         self.make_arrays = make_arrays
         self.make_collector = make_collector

@@ -1,0 +1,164 @@
+"""Functions of pandas itself: how frames and Series are made, and tests for missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dpest.reading.contributions.arithmetic import is_number, is_plain
+from dpest.reading.contributions.calling import given
+from dpest.reading.contributions.forms import Form, Unread
+from dpest.reading.contributions.frames import Frame, Labels, Series, absent
+from dpest.reading.contributions.groups import Labelled
+from dpest.reading.contributions.shapes import Record
+from dpest.reading.contributions.values import Array, Map, Object, Option, Rows, Seq
+
+Handler = Callable[[Any, list[Any], dict[str, Any]], Any]
+
+
+def pandas_entry(function: Any) -> Handler | None:
+    """What a function of pandas does here; None for functions of others."""
+    if str(getattr(function, "__module__", None) or "").split(".")[0] != "pandas":
+        return None
+    name = str(getattr(function, "__name__", ""))
+    known = _KNOWN.get(name)
+    if known is None:
+        raise Unread(f"pandas.{name} is not known here")
+    return known
+
+
+def _rows_of(value: Any) -> Rows | None:
+    if isinstance(value, Object):
+        return value.rows()
+    if isinstance(value, Seq):
+        return value.rows
+    return value if isinstance(value, Rows) else None
+
+
+def _frame(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    data, columns = given(arguments, named, "data", "columns", data=None, columns=None)
+    names = None if columns is None else m.listed(columns)
+    if isinstance(data, Frame):
+        return Frame(dict(data.columns), data.labels)
+    if isinstance(data, Map) and not data.open:
+        if names is not None:
+            raise Unread("a DataFrame of some columns of a dict")
+        return _by_columns(m, data.items)
+    rows = _rows_of(data)
+    if rows is None:
+        raise Unread("a DataFrame of values that are not the data")
+    return _by_rows(m, rows, names)
+
+
+def _by_columns(m: Any, items: dict[Any, Any]) -> Any:
+    found = {}
+    labels: Labels | None = None
+    for name, value in items.items():
+        rows = _rows_of(value)
+        if rows is None or not isinstance(name, str):
+            raise Unread("a DataFrame of values that are not the data")
+        if isinstance(value, Series):
+            if labels is not None and labels is not value.labels:
+                raise Unread("Series with different labels: pandas aligns them first")
+            labels = value.labels
+        found[name] = Rows(rows.cases, True)
+    if not found:
+        raise Unread("a DataFrame without columns")
+    if labels is None and not all(r.whole for r in found.values()):
+        labels = Labels()  # numbered anew: they are not those of the records
+    m.carried(lambda *v: None, *found.values())  # they must hold the same records
+    return Frame(found, labels or Labels())
+
+
+def _by_rows(m: Any, rows: Rows, names: list[Any] | None) -> Any:
+    present = [c.element for c in rows.cases if c.present]
+    if not present:
+        raise Unread("a DataFrame of no record")
+    keys = _keys(present[0], names)
+    if any(_keys(e, names) != keys for e in present):
+        raise Unread("a DataFrame of records with different fields")
+    columns = {}
+    for k, key in enumerate(keys):
+        part = m.carried(lambda e, k=k: _parts(e)[k], rows)
+        columns[key] = Rows(part.cases, True)
+    return Frame(columns, Labels())
+
+
+def _keys(element: Any, names: list[Any] | None) -> list[str]:
+    if isinstance(element, Map):
+        found = list(element.items)
+        if names is not None and names != found:
+            raise Unread("a DataFrame of some fields of the records")
+    elif isinstance(element, Record):
+        found = list(element.fields)
+        if names is not None and len(names) == len(found) and element.placed:
+            found = names
+    elif isinstance(element, (tuple, Array, Form, Option)) and names is not None:
+        found = names
+    else:
+        raise Unread("a DataFrame of records without names")
+    if len(found) != len(_parts(element)) or not all(isinstance(n, str) for n in found):
+        raise Unread("a DataFrame whose columns are not the fields of its records")
+    return found
+
+
+def _parts(element: Any) -> list[Any]:
+    if isinstance(element, Map):
+        return list(element.items.values())
+    if isinstance(element, Record):
+        return list(element.fields.values())
+    if isinstance(element, tuple):
+        return list(element)
+    return list(element.cells) if isinstance(element, Array) else [element]
+
+
+def _series(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    data, index, _, name = given(
+        arguments, named, "data", "index", "dtype", "name",
+        data=None, index=None, dtype=None, name=None,
+    )  # fmt: skip
+    if named.get("dtype") is not None:
+        raise Unread("a Series of another type")
+    rows = _rows_of(data)
+    if rows is not None:
+        if index is not None:
+            raise Unread("a Series of the data with labels of its own")
+        if isinstance(data, Series):
+            return data
+        return Series(Rows(rows.cases, True), Labels(), name)
+    if isinstance(data, Map) and not data.open and not data.frozen and index is None:
+        return Labelled(tuple(data.items), list(data.items.values()), name)
+    if index is None:
+        raise Unread("a Series without labels that are public")
+    labels = m.listed(index)
+    if is_number(data):
+        cells = [data] * len(labels)
+    else:
+        cells = m.listed(data)
+    if len(cells) != len(labels) or not all(map(is_plain, labels)):
+        raise Unread("a Series whose labels are not plain, or not as many as its values")
+    return Labelled(tuple(labels), cells, name)
+
+
+def _isna(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (value,) = given(arguments, named, "obj")
+    if isinstance(value, Series):
+        return value.call(m, "isna", [], {})
+    if isinstance(value, Form) or is_plain(value):
+        return absent(value)
+    raise Unread("a test for missing values of something that is no Series")
+
+
+def _notna(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    found = _isna(m, arguments, named)
+    return not found if isinstance(found, bool) else found.unary(m, "~")
+
+
+_KNOWN: dict[str, Handler] = {
+    "DataFrame": _frame,
+    "Series": _series,
+    "isna": _isna,
+    "isnull": _isna,
+    "notna": _notna,
+    "notnull": _notna,
+}
