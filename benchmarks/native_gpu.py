@@ -113,7 +113,8 @@ def _device() -> Any:
     """The module that launches, without the rest of dpest."""
     path = ROOT / "src/dpest/running/native/device.py"
     spec = importlib.util.spec_from_file_location("dpest_device", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -137,7 +138,7 @@ def _keys(seed: int) -> Any:
 def run(folder: Path, out: Path) -> None:
     cases = json.loads((folder / "cases.json").read_text())
     found = []
-    for case in cases:
+    for number, case in enumerate(cases):
         try:
             counter = _counter(folder, case)
             counter.counts(_keys(0), 0, 1 << 20)
@@ -146,7 +147,7 @@ def run(folder: Path, out: Path) -> None:
                 runs = 2 * RUNS
             counter.counts(_keys(0), 0, runs // 4)  # finds the length of a launch
             start = time.perf_counter()
-            counts, done = counter.counts(_keys(1), 0, runs)
+            counts, done = counter.counts(_keys(100 + number), 0, runs)
             seconds = time.perf_counter() - start
             row = {**case, "runs": done, "seconds": seconds, "counts": counts.tolist()}
             if case["kind"] == "agree":

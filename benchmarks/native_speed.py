@@ -1,7 +1,7 @@
 """Native loops against the batch reading and against the same loops by hand in numba; one core.
 
-The claims: at n = 10 every discrete mechanism of DP-Sniper's table runs at least 2.5 times as fast as
-the batch reading and at least as fast as the loop by hand; SVT6 at least 15 times as fast as the
+The claims: at n = 10 every discrete mechanism of DP-Sniper's table runs at least 2.5 times as fast
+as the batch reading and at least as fast as the loop by hand; SVT6 at least 15 times as fast as the
 batch reading, SVT6 at n = 20 and a loop of RAPPOR at least 300 times. All are measured in one run,
 in turns, the best of three each, by the processor's time. A loop by hand is what an expert writes:
 one stream of SplitMix64, the library's logarithm, counts in an array.
@@ -267,7 +267,8 @@ def compare(names: list[str]) -> bool:
         ratio, to_hand = best[0] / best[1], best[2] / best[1]
         fine &= ratio >= wanted and to_hand >= 1
         print(f"{name:<20} {1 / best[0]:>9.3g} {1 / best[1]:>9.3g} {1 / best[2]:>9.3g} "
-              f"{ratio:>8.1f} {wanted:>7g} {to_hand:>8.2f}  {compiling:.2f} s", flush=True)  # fmt: skip
+              f"{ratio:>8.1f} {wanted:>7g} {to_hand:>8.2f}  {compiling:.2f} s",
+              flush=True)  # fmt: skip
     return fine
 
 

@@ -64,7 +64,8 @@ def _module(path: Path) -> Any:
     if path.stem not in sys.modules:
         sys.path.insert(0, str(path.parent))
         spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None and spec.loader is not None
+        assert spec is not None
+        assert spec.loader is not None
         sys.modules[path.stem] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules[path.stem])
     return sys.modules[path.stem]
@@ -102,7 +103,9 @@ def main(arguments: list[str]) -> int:
     failed = agreed < total or wrong
     if arguments:
         found = look_at(of_a_corpus(Path(arguments[0])))
-        print(f"corpus: {found[1]} of {found[0]} compile and agree; {found[3]} were refused by replay")
+        print(
+            f"corpus: {found[1]} of {found[0]} compile and agree; {found[3]} were refused by replay"
+        )
     return 1 if failed else 0
 
 

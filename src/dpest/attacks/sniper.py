@@ -23,8 +23,8 @@ from scipy.special import erfinv
 
 from dpest.attacks.budget import Budget, Meter, Progress, Report
 from dpest.attacks.classifiers import QUICK, AdditiveTrainer, ProbabilityTrainer, Scorer, Trainer
-from dpest.attacks.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.fused import count_scores
+from dpest.attacks.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.sampler import MechanismSampler, Sampler, runners_of
 from dpest.attacks.thresholds import (
     CAUTION,
@@ -196,9 +196,7 @@ class _Run:
         sample.counted(sum(part.size for part in found), "native, fused")
         return Counts.of_scores(attack, found[0], found[1], rng)
 
-    def _portions(
-        self, draws: Sequence[tuple[Any, int, int]]
-    ) -> Iterator[tuple[Samples, Samples]]:
+    def _portions(self, draws: Sequence[tuple[Any, int, int]]) -> Iterator[tuple[Samples, Samples]]:
         """Outputs for two draws, in portions that fit into memory."""
         (x, n, seed), (x2, n2, seed2) = draws
         parts = max(1, -(-max(n, n2) // self.portion))
@@ -279,8 +277,8 @@ def sniper_attack(
         assert attack is not None
         rng = np.random.default_rng(run.seed())
         final = _final_size(plan, meter, attack.two_sided)
-        for counts in run.measure(pair, final, attack, rng):
-            pass
+        for so_far in run.measure(pair, final, attack, rng):
+            counts = so_far
     except KeyboardInterrupt:
         stopped = True
         notes.append(

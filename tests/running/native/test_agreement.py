@@ -17,7 +17,7 @@ from dpest.noise import discrete_laplace
 from dpest.running.native import arithmetic, drawing, kernel, replay
 from dpest.running.native.compiled import Compiled, program_of
 from dpest.running.native.replay import check_distribution, check_runs
-from dpest.running.native.runs import blocks_of, block_of_runs, compiled_for, count_runs, draw_runs
+from dpest.running.native.runs import block_of_runs, blocks_of, compiled_for, count_runs, draw_runs
 from dpest.running.native.signals import NotCompiled
 from dpest.running.seeds import block_seed
 
@@ -81,7 +81,7 @@ def raises_now_and_then(x, rng):
 
 
 def by_dictionary(x, rng):
-    counts = {name: 0 for name in LABELS}
+    counts = dict.fromkeys(LABELS, 0)
     for v in x:
         counts["low" if v < 0.5 else "high"] += 1
     return {name: count + discrete_laplace(rng, 1.0) for name, count in counts.items()}
@@ -220,8 +220,9 @@ def test_counts_are_the_counts_of_the_same_runs() -> None:
     outputs, counts = count_runs(entry, x, 200_000, 3)
     codes = draw_runs(entry, x, 200_000, 3).codes()
     assert draw_runs(entry, x, 200_000, 3).runner == "native"
-    assert dict(zip(outputs.codes().keys, counts[np.argsort(outputs.codes().values)], strict=True)) \
-        == dict(zip(codes.keys, codes.counts.tolist(), strict=True))  # fmt: skip
+    keys, values = outputs.codes().keys, outputs.codes().values
+    mine = dict(zip(keys, counts[np.argsort(values)].tolist(), strict=True))
+    assert mine == dict(zip(codes.keys, codes.counts.tolist(), strict=True))
 
 
 def test_blocks_in_any_order_and_any_input_of_a_shape() -> None:

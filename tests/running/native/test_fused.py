@@ -1,4 +1,4 @@
-"""The final stage of DP-Sniper in the loop counts what the scorer counts; PTX from the same text."""
+"""The final stage of DP-Sniper in the loop counts what the scorer counts; PTX of the same."""
 
 from __future__ import annotations
 

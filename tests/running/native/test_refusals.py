@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpest.ask.declaration import as_mechanism
 from dpest.running.native.compiled import program_of
 from dpest.running.native.runs import block_of_runs, compiled_for
 from dpest.running.native.signals import NotCompiled
-from dpest.ask.declaration import as_mechanism
 
 pytest.importorskip("llvmlite")
 SEEN: list[float] = []
@@ -40,7 +40,7 @@ def draws_elsewhere(x, rng):
 
 
 def draws_by_numpy(x, rng):
-    return x + np.random.laplace() + rng.random()
+    return x + np.random.laplace() + rng.random()  # noqa: NPY002
 
 
 def makes_a_generator(x, rng):

@@ -80,7 +80,7 @@ def _range(op: Callable[[int, int], int], a: Any, b: Any) -> tuple[int | None, i
         return None, None
     ends = [op(x, y) for x in (a_low, a_high) for y in (b_low, b_high)]
     low, high = min(ends), max(ends)
-    return (low, high) if -LARGE < low and high < LARGE else (None, None)
+    return (low, high) if low > -LARGE and high < LARGE else (None, None)
 
 
 class Arithmetic(Builder):
@@ -326,7 +326,10 @@ class Arithmetic(Builder):
             return Number("i", modulo, 0, None if high is None else high - 1, numpy)
         quotient = self.emit("sdiv i64 {0}, {1}", self.emit("sub i64 {0}, {1}", x, modulo), y)
         low_a, high_a = bounds(a)
-        ends = (None if low_a is None else min(low_a, 0), None if high_a is None else max(high_a, 0))
+        ends = (
+            None if low_a is None else min(low_a, 0),
+            None if high_a is None else max(high_a, 0),
+        )
         return Number("i", quotient, *ends, numpy)
 
     def compare(self, op: str, a: Any, b: Any) -> Any:

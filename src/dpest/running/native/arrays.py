@@ -6,7 +6,6 @@ An array of the run is a NumPy array of objects whose numbers are all of one kin
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from dpest.running.native.signals import NotCompiled, Thrown, error_of
 from dpest.running.native.values import Choice, Number, RunValue, is_numpy, kind_of
 
 _MOST_SORTED = 40
+_FLOAT_INDEX: Any = [0].__getitem__
 _DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
 _KINDS = {np.dtype(v): k for k, v in _DTYPES.items()}
 
@@ -33,7 +33,9 @@ def objects(value: Any) -> np.ndarray:
             made.flat[place] = part
         return made
     if isinstance(value, (list, tuple, range)):
-        parts = [objects(v) if isinstance(v, (list, tuple, np.ndarray)) else v for v in value]
+        parts: list[Any] = [
+            objects(v) if isinstance(v, (list, tuple, np.ndarray)) else v for v in value
+        ]
         if parts and all(isinstance(p, np.ndarray) for p in parts):
             if len({p.shape for p in parts}) > 1:
                 raise NotCompiled("an array of rows of several lengths")
@@ -74,7 +76,7 @@ class Arrays(Arithmetic):
             raise NotCompiled("an array of things other than numbers")
         kind = kind or ("f" if "f" in kinds or not kinds else "i" if "i" in kinds else "b")
         if not any(isinstance(v, Number) for v in array.flat):
-            plain = np.array(array.tolist(), dtype=_DTYPES[kind])
+            plain: np.ndarray = np.array(array.tolist(), dtype=_DTYPES[kind])
             return plain[()] if array.ndim == 0 else plain
         made = self._mapped(lambda v: self._entry(v, kind), array)
         return made[()] if array.ndim == 0 else made
@@ -144,7 +146,7 @@ class Arrays(Arithmetic):
 
     def along(self, f: Callable[[list[Any]], Any], array: Any, axis: Any, keepdims: Any) -> Any:
         """f of the elements along an axis, or of all."""
-        if keepdims not in (None, False, np._NoValue):  # type: ignore[attr-defined]
+        if keepdims not in (None, False, np._NoValue):
             raise NotCompiled("keepdims")
         array = objects(array)
         if axis is None or (array.ndim == 1 and axis in (0, -1)):
@@ -221,7 +223,7 @@ class Arrays(Arithmetic):
     def in_range(self, index: Number, size: int, error: BaseException) -> Number:
         """An index from 0 to below `size`; others raise."""
         if index.kind == "f":
-            raise Thrown(error_of(lambda: operator.getitem([0], 1.0)))
+            raise Thrown(error_of(lambda: _FLOAT_INDEX(1.0)))
         if index.kind == "b":
             index = self.cast(index, "i")
         if index.low is None or index.low < 0:

@@ -154,7 +154,8 @@ class Calls(Drawing):
 
     def gone_through(self, generator: GeneratorObject) -> Any:
         """All that a generator gives, first; then the instruction is executed again."""
-        closure = self.closure_of(prelude.list_)
+        function: Any = prelude.list_
+        closure = self.closure_of(function)
         return self.entered(closure, (generator,), {}, Return("items", generator))
 
     # Calls
@@ -182,13 +183,13 @@ class Calls(Drawing):
         return self._library_call(f, args, words)
 
     def _of_generator(self, name: str, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-        lists = tuple(list(a.items) if isinstance(a, GeneratorObject) else a for a in args)
+        lists = tuple(list(a.items or ()) if isinstance(a, GeneratorObject) else a for a in args)
         if any(isinstance(a, (GeneratorObject, Iterator)) for a in lists):
             raise NotCompiled("draws by a generator's values")
         return self.drawn(name, lists, words)
 
     def _called_object(self, f: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-        method = getattr(type(f), "__call__", None)
+        method = vars(type(f)).get("__call__")
         if not isinstance(method, types.FunctionType):
             raise NotCompiled(f"a call of a {type(f).__name__}")
         return self.entered(self.closure_of(method), (f, *args), words, Return())
@@ -254,7 +255,7 @@ class Calls(Drawing):
         return result
 
     def _native(self, f: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-        module = getattr(f, "__module__", None) or getattr(type(f), "__module__", "")
+        module = str(getattr(f, "__module__", None) or type(f).__module__)
         owner = getattr(f, "__self__", None)
         if owner is not None and not isinstance(owner, (types.ModuleType, type)):
             module = type(owner).__module__
@@ -299,7 +300,7 @@ class Calls(Drawing):
             if own or self.holds_run(args) or self.holds_run(words):
                 raise NotCompiled("an exception with values of the run in it")
             return self.plain(lambda: cls(*args, **words))
-        init = cls.__init__  # type: ignore[misc]
+        init: Any = vars(cls).get("__init__", cls.__init__)
         if not _plain_class(cls):
             raise NotCompiled(f"an object of the class {cls.__name__}")
         made = object.__new__(cls)

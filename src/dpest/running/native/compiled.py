@@ -154,8 +154,7 @@ class Compiled:
             return np.zeros(1)
         numbers = Lifted(x).numbers
         words = [
-            np.float64(v) if isinstance(v, float) else np.int64(v).view(np.float64)
-            for v in numbers
+            np.float64(v) if isinstance(v, float) else np.int64(v).view(np.float64) for v in numbers
         ]
         return np.array([*words, 0.0])
 
@@ -186,9 +185,7 @@ class Compiled:
         words = (ctypes.c_int64, *[ctypes.c_void_p] * pointers)
         return ctypes.CFUNCTYPE(ctypes.c_int64, *words)(library.address("kernel"))
 
-    def launch(
-        self, kernel: Any, size: int, seed: np.random.SeedSequence, *places: Any
-    ) -> None:
+    def launch(self, kernel: Any, size: int, seed: np.random.SeedSequence, *places: Any) -> None:
         """One block of runs; `places` are codes, columns, the stride of those, and counts."""
         codes, columns, stride, counts = places
         keys = block_keys(seed)

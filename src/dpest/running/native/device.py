@@ -1,9 +1,9 @@
 """Kernels on a GPU: loaded and launched by CuPy, counted there, only counts come back.
 
 CuPy is what we load PTX with: it takes the text as it is, brings the CUDA runtime in its wheels,
-and is kept up by its own foundation; torch has no public way to load PTX, and cuda-python would need
-memory and errors handled here. This module needs NumPy and CuPy alone, so that kernels that were
-written elsewhere run where there is no compiler.
+and is kept up by a community of its own; torch has no public way to load PTX, and with cuda-python
+memory and errors would have to be handled here. This module needs NumPy and CuPy alone, so that
+kernels that were written elsewhere run where there is no compiler.
 
 Launches are of bounded length: Ctrl-C, SIGTERM and budgets are obeyed between them.
 """

@@ -28,7 +28,6 @@ _TYPES: dict[tuple[str, bool], type] = {
     ("f", False): float, ("i", False): int, ("b", False): bool,
     ("f", True): np.float64, ("i", True): np.int64, ("b", True): np.bool_,
 }  # fmt: skip
-_NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
 _ABSENT = object()
 
 
@@ -122,7 +121,9 @@ def _np_round(run: Calls, value: Any, decimals: Any = 0, out: Any = None) -> Any
             return run.function("rint", v, True)
         factor = np.float64(10.0 ** abs(decimals))
         up, down = ("*", "/") if decimals > 0 else ("/", "*")
-        return run.arithmetic(down, run.function("rint", run.arithmetic(up, v, factor), True), factor)
+        return run.arithmetic(
+            down, run.function("rint", run.arithmetic(up, v, factor), True), factor
+        )
 
     return run.each(one, value)
 
@@ -571,5 +572,3 @@ for _name in ("tanh", "sin", "cos"):
     TABLE[getattr(np, _name)] = _np_function(_name)
 TABLE[np.rint] = _np_function("rint")
 TABLE[np.trunc] = _np_function("trunc")
-
-

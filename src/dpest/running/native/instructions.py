@@ -113,7 +113,8 @@ class Instructions(Calls):
             raise NotCompiled("a relative import")
         module = self.plain(lambda: importlib.import_module(asked.module))
         if asked.name is not None:
-            return self.put(frame, i, self.plain(lambda: getattr(module, asked.name)))
+            name = asked.name
+            return self.put(frame, i, self.plain(lambda: getattr(module, name)))
         whole = module if asked.whole else importlib.import_module(asked.module.split(".")[0])
         return self.put(frame, i, whole)
 
@@ -219,9 +220,9 @@ class Instructions(Calls):
             return self.put(frame, i, found if i.extra == "in" else self.negation(found))
         if i.extra in ("is", "is not"):
             a, b = self.resolved(a), self.resolved(b)
-            if isinstance(a, RunValue) or isinstance(b, RunValue):
-                if not any(v is None or v is RunValue for v in (a, b)):
-                    raise NotCompiled("`is` of a number")
+            of_run = isinstance(a, RunValue) or isinstance(b, RunValue)
+            if of_run and a is not None and b is not None:
+                raise NotCompiled("`is` of a number")
             return self.put(frame, i, (a is b) == (i.extra == "is"))
         return self.put(frame, i, self.binary(i.extra, a, b))
 
@@ -453,6 +454,10 @@ class Instructions(Calls):
         index = self.resolved(index)
         if not isinstance(index, (RunValue, np.ndarray, tuple, list)):
             return self.item(thing, index)
+        return self._item_of_run(thing, index)
+
+    def _item_of_run(self, thing: Any, index: Any) -> Any:
+        """An element at a place that the run computes."""
         if isinstance(thing, DICTS):
             key = self.plain_index(index)
             return self.plain(lambda: thing[key])
@@ -470,8 +475,6 @@ class Instructions(Calls):
         return self._picked(thing, plain)
 
     def _picked(self, thing: Any, index: Any) -> Any:
-        if isinstance(thing, type) or isinstance(thing, types.ModuleType):
-            return self.plain(lambda: thing[index])  # list[int]
         return self.plain(lambda: thing[index])
 
     def do_setitem(self, frame: Frame, i: Instruction) -> None:

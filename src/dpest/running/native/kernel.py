@@ -1,7 +1,7 @@
 """From blocks to one function in LLVM's language that makes many runs.
 
-`CoreKernel` is the function for a core: it reads draws from buffers and hands out codes and columns,
-or counts of codes. `ptx.GpuKernel` writes the same blocks for a GPU.
+`CoreKernel` is the function for a core: it reads draws from buffers and hands out codes and
+columns, or counts of codes. `ptx.GpuKernel` writes the same blocks for a GPU.
 """
 
 from __future__ import annotations
@@ -385,9 +385,7 @@ class CoreKernel(KernelText):
             at = self.emit(f"load i64, ptr %at_{family}")
             after = self.emit("add nuw nsw i64 {0}, 1", at)
             self.do(f"store i64 {{0}}, ptr %at_{family}", after)
-            place = self.emit(
-                f"getelementptr inbounds double, ptr %buffer_{family}, i64 {{0}}", at
-            )
+            place = self.emit(f"getelementptr inbounds double, ptr %buffer_{family}, i64 {{0}}", at)
         else:
             place = self.emit(
                 f"call ptr @next_{family}(ptr %at_{family}, ptr %filled_{family}, "
@@ -426,9 +424,7 @@ class CoreKernel(KernelText):
                 refills.append(_refill(family, self.program.most_draws[family]))
             else:
                 functions.append(_next_function(family))
-            functions.append(
-                f"declare void @fill_{family}(ptr noalias, i64, i64, i64)"
-            )
+            functions.append(f"declare void @fill_{family}(ptr noalias, i64, i64, i64)")
         exhausted = "exhausted:\n  ret i64 -2\n" if self.program.most_draws is None else ""
         return "\n".join(
             [
@@ -486,7 +482,8 @@ def _refill(family: str, most: int) -> str:
   br i1 %short_{family}, label %refill_{family}, label %full_{family}, !prof !0
 refill_{family}:
   %times_{family} = load i64, ptr %filled_{family}
-  call void @fill_{family}(ptr %buffer_{family}, i64 %key_{family}, i64 %second_{family}, i64 %times_{family})
+  call void @fill_{family}(ptr %buffer_{family}, i64 %key_{family}, i64 %second_{family},
+    i64 %times_{family})
   %again_{family} = add i64 %times_{family}, 1
   store i64 %again_{family}, ptr %filled_{family}
   store i64 0, ptr %at_{family}
@@ -496,7 +493,8 @@ full_{family}:"""
 
 def _next_function(family: str) -> str:
     """Where a run has no most number of draws: each looks whether there is one left."""
-    return f"""define internal ptr @next_{family}(ptr %at, ptr %filled, ptr %buffer, i64 %key, i64 %second) alwaysinline {{
+    return f"""define internal ptr @next_{family}(ptr %at, ptr %filled, ptr %buffer,
+    i64 %key, i64 %second) alwaysinline {{
   %place = load i64, ptr %at
   %empty = icmp eq i64 %place, {BUFFER}
   br i1 %empty, label %refill, label %go, !prof !0

@@ -209,8 +209,7 @@ def _decoded(
     }
     choices = [j for j, v in enumerate(ending.leaves) if isinstance(v, Choice)]
     kinds = {
-        j: np.array([_option_kind(o) for o in ending.leaves[j].options])[digits[j]]
-        for j in choices
+        j: np.array([_option_kind(o) for o in ending.leaves[j].options])[digits[j]] for j in choices
     }
     which = np.zeros(len(rows), dtype=np.int64)
     for j in choices:
@@ -222,12 +221,12 @@ def _decoded(
         found = []
         for j, value in enumerate(ending.leaves):
             digit = digits[j][picked] if j in digits else None
-            number = raw[j][picked] if j in raw else None
+            held = raw[j][picked] if j in raw else None
             if isinstance(value, Choice):
                 assert digit is not None
-                found.append(_chosen(value, digit, number))
+                found.append(_chosen(value, digit, held))
             elif isinstance(value, Number):
-                found.append(_column(value.kind, digit, number))
+                found.append(_column(value.kind, digit, held))
             else:
                 found.append(_constant(value, len(picked)))
         names = [kinds[j][picked[0]] if j in kinds else None for j in range(len(ending.leaves))]
@@ -266,13 +265,11 @@ def _chosen(value: Choice, tags: NDArray[np.int64], number: Any) -> np.ndarray:
     if isinstance(first, str) and all(value.options[int(t)] == first for t in np.unique(tags)):
         return _column(first, None, number)
     kind = _option_kind(first)
-    values = [
-        o[0] if isinstance(o, tuple) else None for o in value.options
-    ]
+    values = [o[0] if isinstance(o, tuple) else None for o in value.options]
     if all(isinstance(value.options[int(t)], tuple) for t in np.unique(tags)):
         lookup = column_of(kind, [v if _option_kind((v,)) == kind else _zero(kind) for v in values])
         return lookup[tags]
-    made = _column({v: k for k, v in _KINDS.items()}[kind], None, number)
+    made = _column({str(v): k for k, v in _KINDS.items()}[kind], None, number)
     for tag in np.unique(tags):
         option = value.options[int(tag)]
         if isinstance(option, tuple):
@@ -292,5 +289,3 @@ def _with_kinds(skeleton: Skeleton, kinds: Iterator[Any]) -> Skeleton:
     parts = tuple(_with_kinds(part, kinds) for part in skeleton.parts)
     assert isinstance(skeleton, Nest)
     return skeleton._replace(parts=parts)
-
-

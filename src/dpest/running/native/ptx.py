@@ -29,7 +29,8 @@ _MOST_DRAWS = 1 << 12
 _MISSING = ("@llvm.pow.", "@llvm.sin.", "@llvm.cos.", "@llvm.log2.", "frem ")
 _MISSING_LIBRARY = ("@log1p(", "@expm1(", "@tanh(", "@log10(", "@atan(", "@erf(")
 _REGISTERS = "\n".join(
-    f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in ("tid", "ctaid", "ntid", "nctaid")
+    f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}.x()"
+    for name in ("tid", "ctaid", "ntid", "nctaid")
 )
 _INTRINSICS = """
 declare void @llvm.nvvm.barrier0()

@@ -1,8 +1,9 @@
 """A kernel is believed after its runs were made again by the untouched function.
 
-First run by run: the function is handed a generator that gives the kernel's own draws, and must give
-the kernel's outputs. Then in distribution: against as many runs with NumPy's generator. The first
-finds a program that was misread; the second also finds draws that are not what they should be.
+First run by run: the function is handed a generator that gives the kernel's own draws, and must
+give the kernel's outputs. Then in distribution: against as many runs with NumPy's generator. The
+first finds a program that was misread; the second also finds draws that are not what they should
+be.
 """
 
 from __future__ import annotations

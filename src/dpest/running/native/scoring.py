@@ -120,7 +120,9 @@ def _weight(text: KernelText, cells: Cells, number: Operand, at: int) -> str:
     place = text.emit(f"select i1 {{0}}, double {last}, double {{1}}", high, place)
     cell = text.emit("fptosi double {0} to i64", place)
     index = text.emit("add nsw i64 {0}, {1}", cell, Constant("i", at))
-    return text.emit(f"load double, ptr {text.emit('getelementptr double, ptr %table, i64 {0}', index)}")
+    return text.emit(
+        f"load double, ptr {text.emit('getelementptr double, ptr %table, i64 {0}', index)}"
+    )
 
 
 def count_score(text: KernelText, rule: ScoreRule, score: str) -> None:

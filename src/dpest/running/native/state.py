@@ -71,7 +71,7 @@ class Frame:
     names: dict[str, Any]
     registers: dict[str, Any]
     pc: int = 0
-    back: Return = Return()
+    back: Return = field(default_factory=Return)
     error: Any = None
 
 
@@ -138,7 +138,8 @@ def is_instance(value: Any) -> bool:
         hasattr(value, "__dict__")
         and type(value).__new__ is object.__new__
         and not isinstance(value, (*OPAQUE, *OWN, functools.partial, np.ndarray))
-        and type(value).__module__.split(".")[0] not in ("builtins", "numpy", "pandas", "torch", "collections")
+        and type(value).__module__.split(".")[0]
+        not in ("builtins", "numpy", "pandas", "torch", "collections")
     )
 
 
@@ -175,13 +176,14 @@ class Outside:
         """Take in a value with all that is in it; whether values of the run are among that."""
         if isinstance(value, RunValue):
             return True
-        if isinstance(value, SCALARS) or isinstance(value, OPAQUE):
+        if isinstance(value, (*SCALARS, *OPAQUE)):
             return False
         found = self._known.get(id(value))
         if found is not None:
             return found[1]
         self._known[id(value)] = value, False
-        holds = any([self.adopt(part) for part in _parts(value)])
+        parts = [self.adopt(part) for part in _parts(value)]
+        holds = any(parts)
         self._known[id(value)] = value, holds
         return holds
 

@@ -2,8 +2,8 @@
 
 A word is a function of a key of two words and a counter: the mixing of SplitMix64 (Steele, Lea and
 Flood, 2014) with a second key between its two multiplications, so that the streams of two keys are
-not parts of one sequence. A block of runs has keys of its own for each family, by SeedSequence; what
-is drawn there does not depend on other blocks, on who runs it, or when.
+not parts of one sequence. A block of runs has keys of its own for each family, by SeedSequence;
+what is drawn there does not depend on other blocks, on who runs it, or when.
 
 A core draws into buffers, in loops that its vector units take, from a faster sequence that words
 by counters begin; a GPU draws where it needs to.
@@ -55,7 +55,8 @@ def _signed(word: int) -> int:
 
 def block_keys(seed: np.random.SeedSequence) -> NDArray[np.uint64]:
     """Two words for each family."""
-    return seed.generate_state(2 * len(FAMILIES), np.uint64)
+    words: NDArray[np.uint64] = seed.generate_state(2 * len(FAMILIES), np.uint64).astype(np.uint64)
+    return words
 
 
 class DrawText:
@@ -232,9 +233,7 @@ def fill_text(family: str) -> str:
     key, second, counter = splats
     lanes = "<" + ", ".join(f"i64 {i}" for i in range(_LANES)) + ">"
     base = seeding.words_op("add", seeding.words_op("shl", counter, 5), lanes)
-    state = [
-        seeding.word(key, second, seeding.words_op("add", base, _LANES * k)) for k in range(4)
-    ]
+    state = [seeding.word(key, second, seeding.words_op("add", base, _LANES * k)) for k in range(4)]
     body = DrawText(lanes=_LANES)
     body.lines = [""] * len(seeding.lines)  # numbers of registers go on
     first, now = body.next_word(["%s0", "%s1", "%s2", "%s3"])

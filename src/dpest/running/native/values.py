@@ -26,9 +26,9 @@ class RunValue:
     def _refuse(self, *_: Any) -> NoReturn:
         raise NotCompiled("a number of the run where a plain one is needed")
 
-    __bool__ = __eq__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse  # type: ignore[assignment]
+    __bool__ = __eq__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __index__ = __int__ = __float__ = __len__ = __iter__ = _refuse
-    __str__ = __format__ = _refuse  # type: ignore[assignment]
+    __str__ = __format__ = _refuse
 
 
 class Number(RunValue):
@@ -95,9 +95,7 @@ def kind_of(value: Any) -> str:
 
 
 def is_numpy(*values: Any) -> bool:
-    return any(
-        v.numpy if isinstance(v, RunValue) else isinstance(v, np.generic) for v in values
-    )
+    return any(v.numpy if isinstance(v, RunValue) else isinstance(v, np.generic) for v in values)
 
 
 def same(a: Any, b: Any) -> bool:

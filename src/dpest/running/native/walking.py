@@ -76,9 +76,7 @@ class Walk:
         copying = _Copying(self, None if leaves is None else iter(leaves))
         if replaced is not None:
             copying.memo[id(replaced[0])] = replaced[1], replaced[0]
-        return [
-            copying.frame(frame, _on_top(frames, place)) for place, frame in enumerate(frames)
-        ]
+        return [copying.frame(frame, _on_top(frames, place)) for place, frame in enumerate(frames)]
 
 
 def memory_of(array: np.ndarray) -> Any:
