@@ -462,7 +462,7 @@ class Instructions(Calls):
             key = self.plain_index(index)
             return self.plain(lambda: thing[key])
         if isinstance(index, Number) and isinstance(thing, (list, tuple, np.ndarray, range)):
-            if is_array(thing) and (thing.ndim != 1 or index.kind == "b"):
+            if isinstance(thing, np.ndarray) and (thing.ndim != 1 or index.kind == "b"):
                 return self._picked(thing, self.plain_index(index))
             return self.element(thing, index)
         if is_array(index) and is_array(thing) and thing.ndim == 1:
