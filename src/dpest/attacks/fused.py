@@ -20,22 +20,27 @@ from numpy.typing import NDArray
 
 from dpest.ask.declaration import Mechanism
 from dpest.attacks.classifiers import AdditiveScorer
-from dpest.attacks.features import Coder
+from dpest.attacks.features import Bins, Coder
 from dpest.attacks.thresholds import Attack
 from dpest.running.batch.arrays import block_rows
 from dpest.running.batch.batch import blocks_in
 from dpest.running.native.compiled import Compiled, contents
-from dpest.running.native.outputs import Layout, Real
+from dpest.running.native.gpu import GpuScored
+from dpest.running.native.outputs import Layout
 from dpest.running.native.runs import WORTHWHILE, compiled_for
 from dpest.running.native.scoring import Cells, ScoreCounts, Scored, ScoreRule
 from dpest.running.native.signals import NotCompiled
+from dpest.running.samples import Samples
 from dpest.running.seeds import Seed, block_seed
+from dpest.running.skeleton import Skeleton
 
 Floats = NDArray[np.float64]
 _COMPARED = 4096
+_MARKER = 0.1234567891  # columns of examples hold this and their number
 _MOST_CODES = 1 << 21
 _MOST_HELD = 8
 _held: OrderedDict[Any, Scored] = OrderedDict()
+_cards: OrderedDict[Any, GpuScored] = OrderedDict()
 _checked: OrderedDict[Any, None] = OrderedDict()
 
 
@@ -48,8 +53,9 @@ def rule_of(attack: Attack, layout: Layout) -> ScoreRule:
     codes = np.arange(layout.codes)
     sign = -1.0 if attack.flipped else 1.0
     if layout.width == 0:
-        return ScoreRule(sign * attack.scorer.scores(layout.possible(codes)), (),
-                         attack.t, attack.low)  # fmt: skip
+        scores = sign * attack.scorer.scores(layout.possible(codes))
+        none = np.zeros((0, len(codes)), dtype=np.int64)
+        return ScoreRule(scores, (), attack.t, attack.low, none)
     if not isinstance(attack.scorer, AdditiveScorer):
         raise NotCompiled("a score of reals that is no additive model")
     return _additive_rule(attack, attack.scorer, layout, codes, sign)
@@ -58,46 +64,76 @@ def rule_of(attack: Attack, layout: Layout) -> ScoreRule:
 def _additive_rule(
     attack: Attack, scorer: AdditiveScorer, layout: Layout, codes: NDArray[Any], sign: float
 ) -> ScoreRule:
+    """Weights of what is discrete by code, those of numbers by cell, in the model's own order."""
     coder, weights = scorer.coder, sign * scorer.model.weights
-    if coder._crossed:
-        raise NotCompiled("weights that depend on a code and a number at once")
-    markers = np.repeat(0.1234567891 + np.arange(layout.width)[:, None], len(codes), axis=1)
+    markers = np.repeat(_MARKER + np.arange(layout.width)[:, None], len(codes), axis=1)
     examples = layout.samples(codes, markers)
+    _check_atoms(coder, layout, examples)
     parts = coder.splitter.parts(examples, leaves=coder.uses_leaves)
-    _check_numbers(coder, layout, parts.numbers)
-    discrete = len(coder.features) - len(coder._bins)
-    total = np.full(len(codes), weights[-1])
-    start = 0
+    sources, constants = _sources(parts.numbers, len(codes), layout.width)
     found = coder.codes_of(parts)
-    for feature, column in list(zip(coder.features, found, strict=True))[:discrete]:
-        total += weights[start : start + feature.size][column]
-        start += feature.size
+    ends = np.cumsum([0, *(f.size for f in coder.features)])
+    own = [weights[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    discrete = len(own) - len(coder._bins) - len(coder._crossed)
+    total = np.full(len(codes), weights[-1])
+    for column, some in zip(found[:discrete], own[:discrete], strict=True):
+        total += some[column]
     cells = []
-    for (kind, rank, bins), feature in zip(coder._bins, coder.features[discrete:], strict=True):
-        own = weights[start : start + feature.size]
-        start += feature.size
-        if bins._table is None:
-            raise NotCompiled("bins of very different widths")
-        edge, scale = float(bins._edges[0]), float(bins._scale)
-        cells.append(Cells(rank, kind == "difference", edge, scale, own[bins._table], own[0]))
-    return ScoreRule(total, tuple(cells), attack.t, attack.low)
+    for (kind, rank, bins), some in zip(coder._bins, own[discrete:], strict=False):
+        table, edge, scale = _grid(bins)
+        line = some[table][None, :]
+        cells.append(Cells(rank, kind == "difference", edge, scale, line, float(some[0])))
+    for place, (rank, part, bins, chains) in enumerate(coder._crossed):
+        some = own[discrete + len(coder._bins) + place]
+        table, edge, scale = _grid(bins)
+        rows = chains[coder.signature_places(parts)[part]].astype(np.int64)
+        lines = np.array([some[k * bins.count + table] for k in range(int(chains.max()) + 1)])
+        cells.append(Cells(rank, False, edge, scale, lines, float(some[0]), rows))
+    return ScoreRule(total, tuple(cells), attack.t, attack.low, sources, constants)
 
 
-def _check_numbers(coder: Coder, layout: Layout, numbers: list[Floats]) -> None:
-    """The number of each rank must be the column of that rank, whatever the code."""
-    for ending in layout.endings.values():
-        for place, column in enumerate(ending.columns):
-            if not isinstance(column, Real):
-                raise NotCompiled("outputs too long for one code")
-            at = slice(ending.base, ending.base + ending.size)
-            if place >= len(numbers) or not np.all(numbers[place][at] == 0.1234567891 + place):
-                raise NotCompiled("numbers in another order than columns")
-            atoms = coder.splitter._atoms.get((ending.skeleton, column.leaf))
-            if atoms is None or len(atoms):
-                raise NotCompiled("numbers that come up again and again")
-        for number in numbers[len(ending.columns) :]:
-            if not np.all(np.isnan(number[ending.base : ending.base + ending.size])):
-                raise NotCompiled("constants among the numbers")
+def _grid(bins: Bins) -> tuple[NDArray[np.intp], float, float]:
+    if bins._table is None:
+        raise NotCompiled("bins of very different widths")
+    return bins._table, float(bins._edges[0]), float(bins._scale)
+
+
+def _sources(
+    numbers: list[Floats], size: int, width: int
+) -> tuple[NDArray[np.int64], tuple[float, ...]]:
+    """The column that each number of the marked outputs came from, or the constant that it is."""
+    found = np.full((len(numbers), size), -1, dtype=np.int64)
+    constants: list[float] = []
+    for rank, values in enumerate(numbers):
+        for column in range(width):
+            found[rank, values == _MARKER + column] = column
+        left = ~np.isnan(values) & (found[rank] < 0)
+        for value in np.unique(values[left]).tolist():
+            if value not in constants:
+                constants.append(value)
+            found[rank, left & (values == value)] = width + constants.index(value)
+    return found, tuple(constants)
+
+
+def _check_atoms(coder: Coder, layout: Layout, examples: Samples) -> None:
+    """A real of the run must be a number to the coder, never one of its atoms.
+
+    Where the coder knows atoms of a leaf, they must be the constants that stand there at times.
+    """
+    constants: dict[tuple[Skeleton, int], set[float]] = {}
+    reals: set[tuple[Skeleton, int]] = set()
+    for group in examples.groups:
+        for leaf, column in enumerate(group.columns):
+            if column.dtype.kind != "f":
+                continue
+            marked = np.isin(column, _MARKER + np.arange(layout.width))
+            constants[group.skeleton, leaf] = set(column[~marked].tolist())
+            if marked.any():
+                reals.add((group.skeleton, leaf))
+    for place in reals:
+        atoms = coder.splitter._atoms.get(place, np.empty(0))
+        if not set(atoms.tolist()) <= constants[place]:
+            raise NotCompiled("numbers that come up again and again")
 
 
 def scored_for(mechanism: Mechanism, x: Any, attack: Attack) -> Scored:
@@ -144,13 +180,16 @@ def count_scores(
     attack: Attack,
     draws: Sequence[tuple[Any, int, Seed]],
     map_blocks: Callable[..., list[Any]] | None = None,
+    device: str = "numpy",
 ) -> list[ScoreCounts]:
     """The counts of an attack on each (x, size, seed); NotCompiled where samples must be drawn.
 
-    By `map_blocks` of a `Runner`, or in this process.
+    On a GPU, by `map_blocks` of a `Runner`, or in this process.
     """
     if any(size < WORTHWHILE for _, size, _ in draws):
         raise NotCompiled("few runs")
+    if device.startswith("cuda"):
+        return [_on_gpu(mechanism, x, attack, device).counts(size, seed) for x, size, seed in draws]
     for x, _, _ in draws:  # a refusal here spares the workers theirs
         scored_for(mechanism, x, attack)
     places = [
@@ -167,6 +206,16 @@ def count_scores(
     for (which, _), part in zip(places, parts, strict=True):
         found[which].append(part)
     return [ScoreCounts(*(sum(c) for c in zip(*some, strict=True))) for some in found]
+
+
+def _on_gpu(mechanism: Mechanism, x: Any, attack: Attack, device: str) -> GpuScored:
+    scored = scored_for(mechanism, x, attack)
+    key = id(scored.compiled.program), contents(x), device, pickle.dumps(attack, 5)
+    if key not in _cards:
+        _cards[key] = GpuScored(scored, device)
+        while len(_cards) > _MOST_HELD:
+            _cards.popitem(last=False)
+    return _cards[key]
 
 
 def _one_of_many(

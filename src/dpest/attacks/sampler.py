@@ -40,7 +40,8 @@ class MechanismSampler:
 
     In this process, or by `run_all`, which makes many draws of one mechanism at once and gives the
     same outputs: `Runner.batches` of a pool of processes, or of a cluster (and `map_blocks` of the
-    same runner, for work that brings back less than outputs).
+    same runner, for work that brings back less than outputs). `count_on` is the device of runs
+    whose outputs nobody needs, that of the others if not said.
     A run that raises has the output "raises ValueError": whoever sees the output sees that too.
     Such runs are counted and stated, and so are NaN and a black box's outputs of several shapes.
     Only if every run on both inputs raised does `draw` raise as well.
@@ -53,11 +54,13 @@ class MechanismSampler:
         device: str = "numpy",
         run_all: Callable[..., list[Samples]] | None = None,
         map_blocks: Callable[..., list[Any]] | None = None,
+        count_on: str | None = None,
     ) -> None:
         self._mechanism = as_mechanism(mechanism).with_params(params)
         self._device = device
         self._run_all = run_all
         self.map_blocks = map_blocks
+        self.count_on = device if count_on is None else count_on
         self.runs = 0
         self.runners: Counter[str] = Counter()
         """Who made the runs: how many were "native", by the "batch" reading, by plain "calls"."""
@@ -72,9 +75,13 @@ class MechanismSampler:
         return self._mechanism
 
     @property
-    def on_cores(self) -> bool:
-        """Whether runs may be made by native loops, here or by `map_blocks`."""
-        return self._device in ("numpy", "cpu") and (self._run_all is None) == (
+    def counts_natively(self) -> bool:
+        """Whether runs that are only counted may be made by native loops: here, by `map_blocks`,
+        or on the GPU that `count_on` names.
+        """
+        if self.count_on.startswith("cuda"):
+            return True
+        return self.count_on in ("numpy", "cpu") and (self._run_all is None) == (
             self.map_blocks is None
         )
 

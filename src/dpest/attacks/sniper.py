@@ -166,7 +166,7 @@ class _Run:
     ) -> Iterator[Counts]:
         """The counts of an attack after each portion: in native loops where it can be."""
         counts, coin = Counts(), attack.two_sided
-        fused = isinstance(self.sample, MechanismSampler) and self.sample.on_cores
+        fused = isinstance(self.sample, MechanismSampler) and self.sample.counts_natively
         portion = _FUSED_PORTION if fused else self.portion
         for begin in range(0, size, portion):
             count = min(portion, size - begin)
@@ -190,10 +190,13 @@ class _Run:
         assert isinstance(self.sample, MechanismSampler)
         sample = self.sample
         try:
-            found = count_scores(sample.mechanism, attack, draws, sample.map_blocks)
+            found = count_scores(
+                sample.mechanism, attack, draws, sample.map_blocks, sample.count_on
+            )
         except (NotCompiled, pickle.PicklingError):
             return None
-        sample.counted(sum(part.size for part in found), "native, fused")
+        where = "native, fused" if sample.count_on in ("numpy", "cpu") else "GPU, fused"
+        sample.counted(sum(part.size for part in found), where)
         return Counts.of_scores(attack, found[0], found[1], rng)
 
     def _portions(self, draws: Sequence[tuple[Any, int, int]]) -> Iterator[tuple[Samples, Samples]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from dpest.attacks.sniper import Plan, _find, _Options, _Run, sniper_attack
 from dpest.attacks.thresholds import Attack
 from dpest.running.native.ir import DOUBLE, SINGLE
 from dpest.running.native.runs import compiled_for, draw_runs
-from dpest.running.native.scoring import Scored, ScoreRule
+from dpest.running.native.scoring import Scored
 from dpest.running.native.signals import NotCompiled
 
 pytest.importorskip("llvmlite")
@@ -26,7 +28,7 @@ def attack_on(name: str) -> Attack:
     return _find(run, PAIR, 20_000, 20_000, _Options(plan, 0.05, 0.0, None, False, 0.01))
 
 
-@pytest.mark.parametrize("name", ["SVT6", "ReportNoisyMax1", "PrefixSum", "LaplaceMechanism"])
+@pytest.mark.parametrize("name", ["SVT6", "SVT3", "NumericalSVT", "ReportNoisyMax1", "PrefixSum"])
 def test_fused_counts_are_those_of_the_scorer(name: str) -> None:
     attack = attack_on(name)
     size = (1 << 17) + 5
@@ -43,7 +45,7 @@ def test_another_rule_is_found_out() -> None:
     attack = attack_on("SVT6")
     compiled = compiled_for(zoo.get("SVT6"), PAIR[0])
     rule = rule_of(attack, compiled.layout)
-    wrong = ScoreRule(rule.by_code[::-1].copy(), rule.cells, rule.above, rule.below)
+    wrong = replace(rule, by_code=rule.by_code[::-1].copy())
     with pytest.raises(NotCompiled):
         check(Scored(compiled, wrong), compiled, attack)
     check(scored_for(zoo.get("SVT6"), PAIR[0], attack), compiled, attack)

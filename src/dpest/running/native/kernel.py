@@ -28,7 +28,7 @@ from dpest.running.native.signals import NotCompiled
 from dpest.running.native.specialiser import Block, Slot, Specialiser
 from dpest.running.native.state import Branch, Edge, Output
 from dpest.running.native.streams import BUFFER, FAMILIES, declarations
-from dpest.running.native.values import Choice, Number, kind_of, same
+from dpest.running.native.values import Choice, Number, same
 
 #: Turns of loops that one call of a kernel may make, so that it ends within a second or so.
 FUEL = 1 << 28
@@ -261,10 +261,9 @@ class KernelText:
     def _tagged(self, value: Any, slot: Slot) -> tuple[Operand, Operand]:
         """A value as one of the options of a slot."""
         if not isinstance(value, Choice):
-            kind = kind_of(value)
-            option: Any = (value,) if kind == "c" else kind
-            tag = Constant("i", _place(option, slot.value))
-            return tag, Constant("i", 0) if kind == "c" else self._payload(value, kind)
+            if not isinstance(value, Number):
+                return Constant("i", _place((value,), slot.value)), Constant("i", 0)
+            return Constant("i", _place(value.kind, slot.value)), self._payload(value, value.kind)
         places = [_place(option, slot.value) for option in value.options]
         if places == list(range(len(places))):
             return value.tag, value.payload

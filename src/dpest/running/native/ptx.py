@@ -16,7 +16,13 @@ from dpest.running.native import jit
 from dpest.running.native.ir import DOUBLE, Draw, Line, RealType, UpperHalf
 from dpest.running.native.kernel import KernelText, Program
 from dpest.running.native.outputs import Ending
-from dpest.running.native.scoring import COUNTERS, ScoreRule, count_score, score_sum
+from dpest.running.native.scoring import (
+    COUNTERS,
+    ScoreRule,
+    count_score,
+    score_allocations,
+    score_sum,
+)
 from dpest.running.native.signals import NotCompiled
 from dpest.running.native.streams import FAMILIES, DrawText, declarations
 
@@ -197,10 +203,8 @@ class GpuKernel(KernelText):
             self.emit(f"atomicrmw add ptr addrspace(1) {place}, i64 1 monotonic")
 
     def allocations(self) -> list[str]:
-        lines = super().allocations()
-        for name in COUNTERS if self.rule is not None else ():
-            lines += [f"  %{name} = alloca i64", f"  store i64 0, ptr %{name}"]
-        return lines
+        own = score_allocations(self.program, self.rule) if self.rule is not None else []
+        return [*super().allocations(), *own]
 
     def text(self) -> str:
         body, start = self.body(), self.start()

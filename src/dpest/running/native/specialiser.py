@@ -73,8 +73,7 @@ class Slot(NamedTuple):
     def options(self) -> list[Any]:
         if self.kind == "choice":
             return list(self.value)
-        kind = self.number_kind()
-        return [(self.value,)] if kind == "c" else [kind]
+        return [(self.value,)] if self.kind == "plain" else [self.kind]
 
     def equals(self, other: Slot) -> bool:
         if self.kind == other.kind == "plain":
