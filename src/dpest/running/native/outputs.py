@@ -137,11 +137,13 @@ class Layout:
         size = len(codes)
         wide = codes.astype(np.int64)
         owner = np.searchsorted(self._bases, wide, side="right") - 1
+        order = np.argsort(owner, kind="stable")
+        bounds = np.searchsorted(owner[order], np.arange(len(self.endings) + 1))
         pieces: dict[Skeleton, list[tuple[NDArray[np.int64], list[np.ndarray]]]] = {}
         raised: RaisedRuns | None = None
         for number, ending in enumerate(self.endings.values()):
             alone = len(self.endings) == 1
-            rows = np.arange(size) if alone else np.flatnonzero(owner == number)
+            rows = np.arange(size) if alone else order[bounds[number] : bounds[number + 1]]
             if not len(rows):
                 continue
             if isinstance(ending.raised, Exception):
