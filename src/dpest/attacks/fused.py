@@ -37,7 +37,7 @@ from dpest.running.skeleton import Skeleton
 Floats = NDArray[np.float64]
 _COMPARED = 4096
 _MARKER = 0.1234567891  # columns of examples hold this and their number
-_MOST_CODES = 1 << 21
+_MOST_CODES = 1 << 22
 _MOST_HELD = 8
 _held: OrderedDict[Any, Scored] = OrderedDict()
 _cards: OrderedDict[Any, GpuScored] = OrderedDict()

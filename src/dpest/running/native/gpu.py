@@ -46,7 +46,11 @@ class GpuScored:
         """Chances on the card and on a core, each with a million runs and more."""
         here = self.counts(_COMPARED, (7, 1))
         there = scored.counts(_COMPARED, block_seed((7, 2), 0))
-        for a, b in ((here.above, there.above), (here.equal, there.equal), (here.below, there.below)):
+        for a, b in (
+            (here.above, there.above),
+            (here.equal, there.equal),
+            (here.below, there.below),
+        ):
             p = max((a + b) / (2 * _COMPARED), 1.0 / _COMPARED)
             if abs(a - b) > _DEVIATIONS * np.sqrt(2 * _COMPARED * p * max(1 - p, 1e-6)) + 5:
                 raise NotCompiled("the card counts otherwise than a core")
