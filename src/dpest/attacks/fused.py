@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -73,7 +74,7 @@ def _additive_rule(
     sources, constants = _sources(parts.numbers, len(codes), layout.width)
     found = coder.codes_of(parts)
     ends = np.cumsum([0, *(f.size for f in coder.features)])
-    own = [weights[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    own = [weights[a:b] for a, b in itertools.pairwise(ends)]
     discrete = len(own) - len(coder._bins) - len(coder._crossed)
     total = np.full(len(codes), weights[-1])
     for column, some in zip(found[:discrete], own[:discrete], strict=True):

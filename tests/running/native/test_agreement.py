@@ -14,11 +14,12 @@ from dpest import zoo
 from dpest.ask.declaration import as_mechanism
 from dpest.ask.patterns import patterns
 from dpest.noise import discrete_laplace
-from dpest.running.native import arithmetic, drawing, kernel, replay
+from dpest.running.native import kernel, replay
 from dpest.running.native.compiled import Compiled, program_of
 from dpest.running.native.replay import check_distribution, check_runs
 from dpest.running.native.runs import block_of_runs, blocks_of, compiled_for, count_runs, draw_runs
 from dpest.running.native.signals import NotCompiled
+from dpest.running.native.specialising import arithmetic, drawing
 from dpest.running.seeds import block_seed
 
 pytest.importorskip("llvmlite")

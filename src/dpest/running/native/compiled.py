@@ -15,8 +15,8 @@ from dpest.ask.declaration import Mechanism
 from dpest.running.native import jit
 from dpest.running.native.kernel import CoreKernel, Program
 from dpest.running.native.signals import NotCompiled
-from dpest.running.native.specialiser import Specialiser
-from dpest.running.native.state import Outside
+from dpest.running.native.specialising.specialiser import Specialiser
+from dpest.running.native.specialising.state import Outside
 from dpest.running.native.streams import BUFFER, FAMILIES, Fills, block_keys
 from dpest.running.native.values import Number
 from dpest.running.samples import Samples

@@ -25,8 +25,8 @@ from dpest.running.native.ir import (
 )
 from dpest.running.native.outputs import Ending, Layout, Pack, Real
 from dpest.running.native.signals import NotCompiled
-from dpest.running.native.specialiser import Block, Slot, Specialiser
-from dpest.running.native.state import Branch, Edge, Output
+from dpest.running.native.specialising.specialiser import Block, Slot, Specialiser
+from dpest.running.native.specialising.state import Branch, Edge, Output
 from dpest.running.native.streams import BUFFER, FAMILIES, declarations
 from dpest.running.native.values import Choice, Number, same
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.running.native.signals import NotCompiled
-from dpest.running.native.state import Output
+from dpest.running.native.specialising.state import Output
 from dpest.running.native.values import Choice, Number
 from dpest.running.samples import Group, RaisedRuns, Samples, column_of
 from dpest.running.skeleton import Leaf, LeafKind, Nest, Skeleton, leaf_kind

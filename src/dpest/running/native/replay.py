@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from dpest.ask.declaration import Mechanism
 from dpest.running.native.compiled import Compiled
-from dpest.running.native.drawing import RECIPES, Drawing
 from dpest.running.native.signals import NotCompiled, Thrown
-from dpest.running.native.specialiser import data_parameter
+from dpest.running.native.specialising.drawing import RECIPES, Drawing
+from dpest.running.native.specialising.specialiser import data_parameter
 from dpest.running.native.streams import BUFFER, block_keys
 from dpest.running.samples import Samples
 from dpest.running.seeds import block_seed, generator_of

@@ -178,7 +178,7 @@ def _real_column(text: KernelText, column: Real | Pack, leaves: Sequence[Any]) -
     value = leaves[column.leaf] if isinstance(column, Real) else None
     if isinstance(value, Number) and value.kind == "f":
         return _real(text, value.register)
-    if isinstance(value, Choice) and set(o for o in value.options if isinstance(o, str)) == {"f"}:
+    if isinstance(value, Choice) and {o for o in value.options if isinstance(o, str)} == {"f"}:
         register = text.fresh()
         text.step(FromBits(register, value.payload))
         return _real(text, register)

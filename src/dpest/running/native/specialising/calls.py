@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,9 @@ from dpest.reading.code.instructions import Parameters
 from dpest.reading.code.refusal import NotLowered
 from dpest.reading.code.sources import lowered
 from dpest.reading.machine import prelude
-from dpest.running.native.drawing import Drawing
 from dpest.running.native.signals import NotCompiled
-from dpest.running.native.state import (
+from dpest.running.native.specialising.drawing import Drawing
+from dpest.running.native.specialising.state import (
     DICTS,
     BoundName,
     Cell,
@@ -83,6 +83,14 @@ class Calls(Drawing):
             (where.get(name) if isinstance(where, dict) else where.cell_contents) is found
             for where, name, found in self.lookups
         )
+
+    table: Mapping[Any, Callable[..., Any]]
+    lazy_table: Mapping[Any, Callable[..., Any]]
+    """What functions of libraries do (see `functions`)."""
+
+    def bound_method(self, owner: Any, name: str) -> Callable[..., Any]:
+        """A method of something that holds values of the run (see `methods`)."""
+        raise NotImplementedError
 
     def binary(self, op: str, a: Any, b: Any) -> Any:
         """An operator on anything (see `instructions`)."""
@@ -195,10 +203,8 @@ class Calls(Drawing):
         return self.entered(self.closure_of(method), (f, *args), words, Return())
 
     def _library_call(self, f: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-        from dpest.running.native.functions import LAZY, TABLE
-
         try:
-            lazy, entry = LAZY.get(f), TABLE.get(f)
+            lazy, entry = self.lazy_table.get(f), self.table.get(f)
         except TypeError:
             lazy = entry = None
         if lazy is not None and (self.holds_run(args) or self.holds_run(words)):
@@ -284,12 +290,10 @@ class Calls(Drawing):
     # Methods and objects
 
     def _method(self, owner: Any, name: str) -> Callable[..., Any]:
-        from dpest.running.native.methods import method_of
-
         for kind, names in _MUTATORS.items():
             if isinstance(owner, kind) and name in names:
                 self.changeable(owner)
-        return method_of(self, owner, name)
+        return self.bound_method(owner, name)
 
     def _made(self, cls: type, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
         """An object of a class of the program."""

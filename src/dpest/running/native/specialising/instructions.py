@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.code.instructions import Build, CallShape, Function, Import, Instruction, Unpack
-from dpest.running.native.arithmetic import BINARY, COMPARE
-from dpest.running.native.arrays import is_array, objects
-from dpest.running.native.calls import ENTERED, Calls
 from dpest.running.native.signals import NotCompiled, Thrown, error_of
-from dpest.running.native.state import (
+from dpest.running.native.specialising.arithmetic import BINARY, COMPARE
+from dpest.running.native.specialising.arrays import dtype_of, is_array, objects
+from dpest.running.native.specialising.calls import ENTERED, Calls
+from dpest.running.native.specialising.state import (
     DICTS,
     BoundName,
     Cell,
@@ -31,8 +31,8 @@ from dpest.running.native.state import (
     Rng,
     is_instance,
 )
+from dpest.running.native.specialising.walking import Walk, memory_of
 from dpest.running.native.values import Number, RunValue, kind_of
-from dpest.running.native.walking import Walk, memory_of
 
 _UNARY = {"-": lambda v: -v, "+": lambda v: +v, "~": lambda v: ~v}
 _CONVERSIONS: dict[int, Any] = {-1: lambda v: v, 115: str, 114: repr, 97: ascii}
@@ -556,9 +556,7 @@ class Instructions(Calls):
             return BoundName(thing, name)
         if is_array(thing) and thing.dtype == object:
             if name == "dtype":
-                from dpest.running.native.functions import dtype_of
-
-                return dtype_of(self, thing)
+                return dtype_of(thing)
             return getattr(thing, name) if name in _ARRAY_ATTRIBUTES else BoundName(thing, name)
         if isinstance(thing, (list, set, *DICTS)):
             self.plain(lambda: getattr(thing, name))

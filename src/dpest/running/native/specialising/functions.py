@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.machine import prelude
-from dpest.running.native.arrays import is_array, objects, python_number
-from dpest.running.native.calls import Calls
 from dpest.running.native.signals import NotCompiled, Thrown, error_of
-from dpest.running.native.state import Closure, GeneratorObject, Iterator, Rng
+from dpest.running.native.specialising.arrays import dtype_of, is_array, objects, python_number
+from dpest.running.native.specialising.calls import Calls
+from dpest.running.native.specialising.state import Closure, GeneratorObject, Iterator, Rng
 from dpest.running.native.values import Number, RunValue, kind_of
 
 Entry = Callable[..., Any]
@@ -320,15 +320,9 @@ def _np_array(run: Calls, value: Any, dtype: Any = None, copy: Any = None) -> An
 
 
 def _as_array(run: Calls, value: Any, dtype: Any = None) -> Any:
-    if is_array(value) and (dtype is None or np.dtype(dtype) == dtype_of(run, value)):
+    if is_array(value) and (dtype is None or np.dtype(dtype) == dtype_of(value)):
         return value
     return run.converted(value, dtype)
-
-
-def dtype_of(run: Calls, value: Any) -> np.dtype[Any]:
-    kinds = {kind_of(v) for v in objects(value).flat}
-    kind = "f" if "f" in kinds else "i" if "i" in kinds else "b"
-    return np.dtype({"f": np.float64, "i": np.int64, "b": np.bool_}[kind])
 
 
 def _concatenate(run: Calls, values: Any, axis: int = 0) -> Any:
@@ -345,7 +339,7 @@ def _append(run: Calls, a: Any, values: Any) -> Any:
 
 def _filled_like(value: float) -> Entry:
     def entry(run: Calls, a: Any, dtype: Any = None) -> Any:
-        kind = dtype_of(run, a) if dtype is None else np.dtype(dtype)
+        kind = dtype_of(a) if dtype is None else np.dtype(dtype)
         return np.full(objects(a).shape, value, kind)
 
     return entry

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dpest.running.native.arithmetic import Arithmetic
 from dpest.running.native.signals import NotCompiled, Thrown, error_of
+from dpest.running.native.specialising.arithmetic import Arithmetic
 from dpest.running.native.values import Choice, Number, RunValue, is_numpy, kind_of
 
 _MOST_SORTED = 40
@@ -55,6 +55,13 @@ def objects(value: Any) -> np.ndarray:
 
 def is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray)
+
+
+def dtype_of(value: Any) -> np.dtype[Any]:
+    """The type that an array with these numbers has."""
+    kinds = {kind_of(v) for v in objects(value).flat}
+    kind = "f" if "f" in kinds else "i" if "i" in kinds else "b"
+    return np.dtype(_DTYPES[kind])
 
 
 def python_number(value: Any) -> Any:

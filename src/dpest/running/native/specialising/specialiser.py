@@ -9,6 +9,7 @@ unrolled; a loop that the run decides about comes back to its block and stays a 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,10 +18,12 @@ import numpy as np
 from dpest.ask.declaration import Mechanism, parameters_of
 from dpest.errors import OpaqueError
 from dpest.reading.machine import prelude
-from dpest.running.native.instructions import Instructions
 from dpest.running.native.ir import TYPES, Line
 from dpest.running.native.signals import Fork, NotCompiled, Thrown
-from dpest.running.native.state import (
+from dpest.running.native.specialising.functions import LAZY, TABLE
+from dpest.running.native.specialising.instructions import Instructions
+from dpest.running.native.specialising.methods import method_of
+from dpest.running.native.specialising.state import (
     ENTRY,
     RNG,
     Branch,
@@ -33,8 +36,8 @@ from dpest.running.native.state import (
     Segment,
     State,
 )
+from dpest.running.native.specialising.walking import Walk
 from dpest.running.native.values import Choice, Number, RunValue, kind_of, same
-from dpest.running.native.walking import Walk
 from dpest.running.skeleton import Generated, flatten, raised_output
 
 _MOST_BLOCKS = 4000
@@ -135,6 +138,11 @@ class Block:
 
 class Specialiser(Instructions):
     """One exploration; `blocks` are what it found, `start_leaves` what the first one is given."""
+
+    table, lazy_table = TABLE, LAZY
+
+    def bound_method(self, owner: Any, name: str) -> Callable[..., Any]:
+        return method_of(self, owner, name)
 
     def __init__(self, mechanism: Mechanism, x: Any, outside: Outside, fixed: bool) -> None:
         super().__init__()

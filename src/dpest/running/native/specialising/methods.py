@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.machine import prelude
-from dpest.running.native.arrays import objects, python_number
-from dpest.running.native.calls import Calls
-from dpest.running.native.functions import TABLE
 from dpest.running.native.signals import NotCompiled
+from dpest.running.native.specialising.arrays import objects, python_number
+from dpest.running.native.specialising.calls import Calls
+from dpest.running.native.specialising.functions import TABLE
 from dpest.running.native.values import Number, RunValue, kind_of
 
 Method = Callable[..., Any]

@@ -14,9 +14,9 @@ import numpy as np
 
 from dpest.noise import Bernoulli, DiscreteGaussian, DiscreteLaplace, TwoSidedGeometric
 from dpest.running.batch.generator import PARAMETERS
-from dpest.running.native.arrays import Arrays, objects, python_number
 from dpest.running.native.ir import Constant
 from dpest.running.native.signals import NotCompiled, Thrown, error_of
+from dpest.running.native.specialising.arrays import Arrays, objects, python_number
 from dpest.running.native.values import Number, RunValue, kind_of
 
 _MOST_DRAWN = 4096

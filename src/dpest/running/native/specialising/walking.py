@@ -12,7 +12,7 @@ import numpy as np
 from dpest.reading.code.instructions import Code
 from dpest.reading.code.liveness import live_while_waiting
 from dpest.running.native.signals import NotCompiled
-from dpest.running.native.state import (
+from dpest.running.native.specialising.state import (
     DICTS,
     OPAQUE,
     Cell,
