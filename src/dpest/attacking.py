@@ -115,10 +115,21 @@ def run_all_of(campaign: Campaign) -> Callable[..., list[Samples]] | None:
 
 
 def pairs_of(campaign: Campaign) -> list[Pair]:
-    """The literature's patterns and the pairs around the numbers of the code, best first."""
+    """The literature's patterns and the pairs around the numbers of the code, best first.
+
+    Where the grey box found a pair that costs more than is claimed, it leads and few others follow:
+    runs are spent where a leak was seen.
+    """
     question = campaign.question
     usual = patterns(question.adjacency, question.domain, question.length, both_orders=False)
     found = [*campaign.clearly_worse(usual), *usual]
+    seen = [
+        (e.witness.x, e.witness.x2)
+        for e in campaign.evidence
+        if e.method == "recorded" and question.limit is not None and e.value > question.limit
+    ]
+    if seen:
+        return [*seen, *((x, x2) for _, x, x2 in found[:3])]
     if not found:
         raise InputError(
             f"no pair of neighbours is known for {question.domain} under {question.adjacency}; "

@@ -208,7 +208,22 @@ class Campaign:
             )
             self.details["state"] = list(found.state)
             self.engines = ()
+        else:
+            self._suspect_state()
         self._look_closely(found.types)
+
+    def _suspect_state(self) -> None:
+        """Code that changes what outlives a call, though no call so far did."""
+        from dpest.reading import guard
+
+        if self.question.mechanism.black_box:
+            return
+        suspect = guard.keeps_state(self.question.mechanism)
+        if suspect is not None:
+            self.notes.append(
+                f"{suspect.where}: {suspect.operation}; no call that was tried did so, and runs "
+                "are taken to be independent of each other"
+            )
 
     def _look_closely(self, types: tuple[str, str] | None) -> None:
         """Whether runs must be made one by one, as plain calls."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,17 @@ def of_loss(loss: ExactLoss, measure: Measure) -> float:
     if measure.kind == "zcdp":
         return least(ZCDP(0), loss)
     if measure.kind == "gdp":
-        return least(GaussianDP(0), loss)
+        return least(GaussianDP(0), _FromBelow(loss))
     return float(loss.epsilon if measure.delta == 0 else loss.sure_epsilon_at(measure.delta))
+
+
+class _FromBelow(NamedTuple):
+    """An exact loss whose δ is never too large: far out, a grid's error is all there is of it."""
+
+    loss: ExactLoss
+
+    def delta(self, epsilon: float) -> float:
+        return self.loss.sure_delta(epsilon)
 
 
 def edge_of_loss(loss: ExactLoss, measure: Measure, limit: float | None) -> str | None:

@@ -94,3 +94,20 @@ def test_the_names_of_the_older_generator():
     verdict = dpest.audit(few, epsilon=1, adjacency="replace_one", domain="integers(2, 0, 1)")
     assert verdict.status == "violated"
     assert math.isinf(verdict.lower.value)
+
+
+def test_what_the_grey_box_saw_is_sampled_first():
+    """Keys of the data: the pair whose runs draw different numbers of noises is the one to run."""
+    pd = pytest.importorskip("pandas")
+
+    def counts(df, rng, *, epsilon=1.0):
+        found = pd.Series(df["city"]).value_counts()
+        return found + rng.laplace(scale=1 / epsilon, size=len(found))
+
+    verdict = dpest.audit(
+        counts,
+        epsilon=1,
+        adjacency="add_remove_one",
+        domain=dpest.table(dpest.ANY, city=["Berlin", "Paris", "Rome"], as_="pandas"),
+    )
+    assert verdict.status == "violated"

@@ -24,7 +24,7 @@ def wants_a_table(x, rng, *, eps=1.0):
 def wants_a_parameter(x, rng, bound, *, eps=1.0):
     return min(sum(x), bound) + rng.laplace(scale=1 / eps)
 
-def rng_first(rng, x, *, eps=1.0):
+def rng_first(rng, x, /, *, eps=1.0):
     return sum(x) + rng.laplace(scale=1 / eps)
 
 def eps_first(eps, x, rng):
@@ -101,3 +101,35 @@ def noisy_sum(x: Any, rng: Any, *, eps: float = 1.0) -> Any:
 def test_the_report_says_that_reals_are_finite() -> None:
     verdict = dpest.audit(noisy_sum, epsilon=1.0, adjacency="l1", length=2)
     assert "neither NaN nor infinities" in str(verdict)
+
+
+SPENT = """
+BUDGET = {"left": 3}
+KEPT = {}
+
+def odometer(x, rng, *, eps=1.0):
+    if BUDGET["left"] <= 0:
+        raise RuntimeError("the budget is spent")
+    BUDGET["left"] -= 1
+    return sum(x) + rng.laplace(scale=1 / eps)
+
+def seldom(x, rng, *, eps=1.0):
+    noisy = sum(x) + rng.laplace(scale=1 / eps)
+    if noisy > 40:
+        KEPT["last"] = noisy
+    return KEPT.get("last", noisy)
+"""
+
+
+@pytest.mark.parametrize(("name", "words"), [("odometer", "BUDGET"), ("seldom", "outlives")])
+def test_state_is_named(name: str, words: str, tmp_path: Path) -> None:
+    """A budget that trial calls would spend, and a change that only few calls make."""
+    file = tmp_path / "spent.py"
+    file.write_text(SPENT)
+    asked = ["audit", f"{file}:{name}", "--epsilon", "1", "--adjacency", "l1", "--length", "3"]
+    done = subprocess.run(
+        [sys.executable, "-m", "dpest", *asked, "--budget", "2s"],
+        capture_output=True, text=True, timeout=240,
+    )  # fmt: skip
+    assert "UNSETTLED" in done.stdout
+    assert words in done.stdout

@@ -77,6 +77,8 @@ class Adjacency:
             domain.check(x, any_length=self.changes_length)
             domain.check(x2, any_length=self.changes_length)
             x, x2 = domain.check_pair(x, x2)
+        else:  # without a domain nobody said that there may be NaN
+            entries(x), entries(x2)
         self._check(x, x2)
 
     def _check(self, x: Any, x2: Any) -> None:
@@ -291,7 +293,7 @@ class ReplaceOne(Adjacency):
     moves_one: ClassVar[bool] = True
 
     def _check(self, x: Any, x2: Any) -> None:
-        a, b = entries(x), entries(x2)
+        a, b = entries(x, nan=True), entries(x2, nan=True)
         if len(a) != len(b):
             raise InputError(
                 f"lengths differ ({len(a)} and {len(b)}): replace_one replaces an entry; "
@@ -360,7 +362,7 @@ class AddRemoveOne(Adjacency):
     changes_length: ClassVar[bool] = True
 
     def _check(self, x: Any, x2: Any) -> None:
-        a, b = entries(x), entries(x2)
+        a, b = entries(x, nan=True), entries(x2, nan=True)
         if abs(len(a) - len(b)) != 1:
             if len(a) == len(b) and all(same(u, v) for u, v in zip(a, b, strict=True)):
                 return
@@ -409,7 +411,7 @@ class AnyPair(Adjacency):
     relates_all: ClassVar[bool] = True
 
     def _check(self, x: Any, x2: Any) -> None:
-        a, b = entries(x), entries(x2)
+        a, b = entries(x, nan=True), entries(x2, nan=True)
         if len(a) != len(b):
             raise InputError(
                 f"lengths differ ({len(a)} and {len(b)}): only add_remove_one lets them differ"

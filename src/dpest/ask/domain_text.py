@@ -12,6 +12,16 @@ from dpest.ask.domains import ANY, Domain, finite, integer, integers, real, real
 from dpest.ask.tables import records, table
 from dpest.errors import InputError
 
+_MAKERS: dict[str, Callable[..., Domain]] = {
+    "table": table,
+    "reals": reals,
+    "integers": integers,
+    "real": real,
+    "integer": integer,
+    "finite": finite,
+    "records": records,
+}
+
 
 def parse_domain(text: str | Domain) -> Domain:
     """A domain from text, as Python writes it or with a colon.
@@ -25,19 +35,10 @@ def parse_domain(text: str | Domain) -> Domain:
     """
     if isinstance(text, Domain):
         return text
-    makers: dict[str, Callable[..., Domain]] = {
-        "table": table,
-        "reals": reals,
-        "integers": integers,
-        "real": real,
-        "integer": integer,
-        "finite": finite,
-        "records": records,
-    }
     form = str(text).strip()
     colon = ":" in form.split("(")[0]
     name, _, inside = form.partition(":" if colon else "(")
-    maker = makers.get(name.strip().lower())
+    maker = _MAKERS.get(name.strip().lower())
     if not colon and "(" in form and not form.endswith(")"):
         raise InputError(f"can't read the domain {text!r}: a bracket is not closed")
     if maker is None:
@@ -67,4 +68,21 @@ def _argument(node: ast.expr) -> Any:
         sign, inner = -1, node.operand
     if isinstance(inner, ast.Name) and inner.id in words:
         return words[inner.id] if sign == 1 else -words[inner.id]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FIELDS:
+        numbers = [_argument(n) for n in node.args]
+        return _FIELDS[node.func.id](
+            *numbers, **{str(k.arg): _argument(k.value) for k in node.keywords}
+        )
     return ast.literal_eval(node)
+
+
+def _field(maker: Callable[..., Domain]) -> Callable[..., Domain]:
+    """A field of a table: reals(0, 100, nan=True) has bounds, and no length."""
+
+    def made(low: float = -math.inf, high: float = math.inf, **named: Any) -> Domain:
+        return maker(low=low, high=high, **named)
+
+    return made
+
+
+_FIELDS = {"reals": _field(reals), "integers": _field(integers)}

@@ -135,6 +135,8 @@ class Reals(Domain):
     high: float = math.inf
     box: tuple[float, float] = (-10.0, 10.0)
     form: Form = "list"
+    nan: bool = False
+    """Whether an entry may be NaN too."""
 
     def __post_init__(self) -> None:
         if self.form == "number" and self.length != 1:
@@ -160,10 +162,11 @@ class Reals(Domain):
         return False
 
     def check(self, x: Any, *, any_length: bool = False) -> None:
-        values = vector(x)
+        values = vector(x, nan=self.nan)
         self._check_length(len(values), x, any_length)
         for i, value in enumerate(values):
-            self._check_entry(value, i)
+            if not math.isnan(value):
+                self._check_entry(value, i)
 
     def _check_entry(self, value: float, i: int) -> None:
         if not self.low <= value <= self.high:
@@ -172,10 +175,10 @@ class Reals(Domain):
             )
 
     def clip(self, x: Any) -> list[Any]:
-        return [self.clip_entry(v) for v in vector(x)]
+        return [self.clip_entry(v) for v in vector(x, nan=self.nan)]
 
     def clip_entry(self, value: float) -> Any:
-        return float(min(max(value, self.low), self.high))
+        return math.nan if math.isnan(value) else float(min(max(value, self.low), self.high))
 
     def entries_at(self, number: float) -> list[Any]:
         """Entries made of a number."""
@@ -194,6 +197,8 @@ class Reals(Domain):
     def __str__(self) -> str:
         unbounded = self.low == -math.inf and self.high == math.inf
         where = "" if unbounded else f"{self.low:g}, {self.high:g}"
+        if self.nan:
+            where += f"{where and ', '}nan=True"
         if self.form == "number":
             return f"real({where})"
         return f"reals({self.length}{where and ', ' + where})"
@@ -434,9 +439,13 @@ def reals(
     low: float = -math.inf,
     high: float = math.inf,
     box: tuple[float, float] = (-10.0, 10.0),
+    nan: bool = False,
 ) -> Reals:
-    """Vectors of real numbers; by default the whole real line, searched first inside `box`."""
-    return Reals(length, float(low), float(high), (float(box[0]), float(box[1])))
+    """Vectors of real numbers; by default the whole real line, searched first inside `box`.
+
+    `nan`: entries may be NaN too, which is no number: np.clip, max and sums let it through.
+    """
+    return Reals(length, float(low), float(high), (float(box[0]), float(box[1])), nan=bool(nan))
 
 
 def real(low: float = -math.inf, high: float = math.inf) -> Reals:

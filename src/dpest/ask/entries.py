@@ -16,7 +16,7 @@ def is_real(value: Any) -> bool:
     return isinstance(value, (numbers.Real, np.number, np.bool_)) and not isinstance(value, complex)
 
 
-def vector(x: Any) -> list[float]:
+def vector(x: Any, *, nan: bool = False) -> list[float]:
     """A scalar or a sequence of numbers as a list of floats; a scalar has length 1."""
     if is_real(x):
         values = [float(x)]
@@ -25,12 +25,14 @@ def vector(x: Any) -> list[float]:
             values = [float(v) for v in np.asarray(x).ravel().tolist()]
         except (TypeError, ValueError):
             raise InputError(f"not a vector of numbers: {short(x)}") from None
-    if any(math.isnan(v) for v in values):
-        raise InputError(f"NaN in the input {short(x)}; a query must be a number")
-    return values
+    if not nan and any(math.isnan(v) for v in values):
+        raise InputError(
+            f"NaN in the input {short(x)}; a query must be a number. reals(…, nan=True) admits it"
+        )
+    return [math.nan if math.isnan(v) else v for v in values]
 
 
-def entries(x: Any) -> list[Any]:
+def entries(x: Any, *, nan: bool = False) -> list[Any]:
     """The entries of a dataset: numbers, records, or the rows of a table or a DataFrame."""
     if hasattr(x, "itertuples"):
         found = [tuple(row) for row in x.itertuples(index=False, name=None)]
@@ -46,7 +48,9 @@ def entries(x: Any) -> list[Any]:
         found = [x]
     for entry in found:
         parts = entry.values() if isinstance(entry, dict) else _parts(entry)
-        if any(isinstance(part, (float, np.floating)) and math.isnan(part) for part in parts):
+        if not nan and any(
+            isinstance(part, (float, np.floating)) and math.isnan(part) for part in parts
+        ):
             raise InputError(f"NaN in the input: {short(entry)}")
     return found
 
@@ -56,7 +60,13 @@ def _parts(entry: Any) -> list[Any]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two entries are equal, arrays inside them included."""
+    """Whether two entries are equal, arrays inside them included; NaN is what NaN is."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, (float, np.floating)) and isinstance(b, (float, np.floating)):
+        return bool(a == b) or (math.isnan(a) and math.isnan(b))
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return bool(np.array_equal(a, b))
     return bool(a == b)

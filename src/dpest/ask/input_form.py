@@ -73,6 +73,8 @@ def with_form(
                 found = _failures(filled, adjacency, candidate, n)
         except TimeUp:
             return domain, None
+        if found.remembers:
+            return domain, None
         if found.calls == 0:
             continue
         first = first or found
@@ -126,7 +128,7 @@ def _with_shape(
             return domain, None
         except (InputError, ValueError):  # its library is missing, or it can't hold the values
             continue
-        if found.calls == 0:
+        if found.calls == 0 or found.remembers:
             return domain, None
         first = first or found
         if best is None or found.count < best[0]:
@@ -232,6 +234,7 @@ class _Failures:
         self.calls = self.count = 0
         self.error = ""
         self.x: Any = None
+        self.remembers = False  # a call has changed something that outlives it
 
     def add(self, x: Any, error: Exception) -> None:
         self.count += 1
@@ -248,7 +251,10 @@ def _failures(
 
 def _calls(mechanism: Mechanism, inputs: Sequence[Any]) -> _Failures:
     """A few calls with each of the inputs."""
+    from dpest.running.first_look import memory
+
     found = _Failures()
+    before = memory(mechanism.function)
     for given in inputs:
         for seed in range(1 if mechanism.black_box else _SEEDS):
             found.calls += 1
@@ -256,6 +262,9 @@ def _calls(mechanism: Mechanism, inputs: Sequence[Any]) -> _Failures:
                 _call(mechanism, given, seed)
             except Exception as error:  # any failure of the user's code counts
                 found.add(given, error)
+            if found.calls == 1 and memory(mechanism.function) != before:
+                found.remembers = True  # more calls would change more: a budget would be spent
+                return found
     return found
 
 

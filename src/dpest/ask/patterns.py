@@ -7,6 +7,7 @@ the adjacency allows them. For datasets and finite domains, their counterparts.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 from dpest.ask.adjacency import Adjacency
@@ -155,5 +156,6 @@ def typical_entries(domain: Domain, adjacency: Adjacency | None = None) -> list[
         return domain.enumerate()
     radius = adjacency.radius if adjacency is not None else None
     reach = [radius, -radius] if radius is not None else []
-    wanted = [*reach, high, low, 0.0, 1.0, -1.0, (low + high) / 2]
+    missing = [math.nan] if isinstance(domain, Reals) and domain.nan else []
+    wanted = [*reach, high, *missing, low, 0.0, 1.0, -1.0, (low + high) / 2]
     return list(dict.fromkeys(domain.clip_entry(value) for value in wanted))

@@ -28,6 +28,7 @@ class Column:
     high: float = math.inf
     integral: bool = False
     values: tuple[Any, ...] | None = None
+    nan: bool = False
 
     @property
     def kind(self) -> type:
@@ -42,6 +43,8 @@ class Column:
             return
         if not is_real(value):
             raise InputError(f"{where} is {short(value)}, not a number")
+        if self.nan and math.isnan(value):
+            return
         if not self.low <= value <= self.high:
             raise InputError(f"{where} is {value:g}, outside [{self.low:g}, {self.high:g}]")
         if self.integral and value != math.floor(value):
@@ -53,26 +56,33 @@ class Column:
             return list(self.values)
         low = self.low if math.isfinite(self.low) else min(-10.0, self.high)
         high = self.high if math.isfinite(self.high) else max(10.0, low)
-        return list(dict.fromkeys(self.at(v) for v in (high, low, (low + high) / 2)))
+        missing = (math.nan,) if self.nan else ()
+        return list(dict.fromkeys(self.at(v) for v in (high, *missing, low, (low + high) / 2)))
 
     def at(self, number: float) -> Any:
         """The value of the field that is nearest to a number, or the one that equals it."""
         if self.values is not None:
             equal = [v for v in self.values if is_real(v) and v == number]
             return equal[0] if equal else self.values[0]
+        if math.isnan(number):
+            return math.nan
         inside = min(max(number, self.low), self.high)
         return round(inside) if self.integral else float(inside)
 
     def random(self, generator: np.random.Generator) -> Any:
         if self.values is not None:
             return self.values[int(generator.integers(len(self.values)))]
-        ends = [v for v in self.ends() if is_real(v)]
+        ends = [v for v in self.ends() if is_real(v) and not math.isnan(v)]
+        if self.nan and generator.random() < 0.2:
+            return math.nan
         return self.at(float(generator.uniform(min(ends), max(ends))))
 
     def __str__(self) -> str:
         if self.values is not None:
             return f"{self.name}={list(self.values)!r}"
         kind = "integers" if self.integral else ""
+        if self.nan:
+            return f"{self.name}=reals(low={self.low:g}, high={self.high:g}, nan=True)"
         return f"{self.name}={kind}({self.low:g}, {self.high:g})"
 
 
@@ -199,7 +209,7 @@ class Table(Domain):
 def column(name: str, what: Any) -> Column:
     """A pair is an interval of reals, a list are its values, a domain gives its own bounds."""
     if isinstance(what, Reals):
-        return Column(name, what.low, what.high, integral=what.integral)
+        return Column(name, what.low, what.high, integral=what.integral, nan=what.nan)
     if isinstance(what, tuple) and len(what) == 2 and all(map(is_real, what)):
         low, high = float(what[0]), float(what[1])
         if not low <= high:
@@ -217,17 +227,27 @@ def records(
     length: Length = ANY,
     low: float = -math.inf,
     high: float = math.inf,
-    fields: Mapping[str, tuple[float, float]] | None = None,
+    fields: Mapping[str, Any] | None = None,
     box: tuple[float, float] = (-10.0, 10.0),
     values: Sequence[Any] | None = None,
 ) -> Domain:
-    """Datasets of numbers in [low, high], of dicts with bounded fields, or of the given values."""
+    """Datasets of numbers in [low, high], of dicts with bounded fields, or of the given values.
+
+    A field is a pair of bounds; other things that a column of a `table` may be serve, too.
+    """
     if values is not None:
         if not values:
             raise InputError("records of no value at all: give at least one")
         return Table(length, (Column("", values=tuple(values)),), form="list", nameless=True)
-    table = tuple((name, float(a), float(b)) for name, (a, b) in (fields or {}).items())
-    return Records(length, float(low), float(high), table, (float(box[0]), float(box[1])))
+    if fields and not all(map(_is_pair, fields.values())):
+        return table(length, **fields)
+    bounds = tuple((name, float(a), float(b)) for name, (a, b) in (fields or {}).items())
+    return Records(length, float(low), float(high), bounds, (float(box[0]), float(box[1])))
+
+
+def _is_pair(bounds: Any) -> bool:
+    numbers = isinstance(bounds, (tuple, list)) and all(isinstance(v, (int, float)) for v in bounds)
+    return numbers and len(bounds) == 2
 
 
 def table(
@@ -258,7 +278,7 @@ def table(
 
         form = check_shape(as_) if as_ else "list"
         return People(length, made, form=form, user=user, rows_each=rows_each)
-    if made and all(c.values is None and not c.integral for c in made):
+    if made and all(c.values is None and not c.integral and not c.nan for c in made):
         fields = tuple((c.name, c.low, c.high) for c in made)
         return Records(length, fields=fields, form=check_shape(as_) if as_ else "list")
     return Table(length, made, form=check_shape(as_) if as_ else "list")

@@ -21,6 +21,7 @@ from dpest.running.skeleton import leaf_kinds, unflatten
 
 _MOST_SHOWN = 3
 _ROUNDING = 1e-11  # of sums over quadrature nodes, relative
+_ENDLESS = 700.0  # an ε beyond which e^ε is no double
 
 
 def cut_loss(
@@ -96,9 +97,9 @@ def _by_losses(parts: list[list[GroupPair]], side: int, missing: float) -> tuple
 def sure_delta(measure: LossMeasure, epsilon: float, side: int, missing: float) -> float:
     """A lower bound of one direction's δ(ε): no event loses more than e^ε·missing."""
     if missing == 0:
-        return measure.escape(side) if epsilon == math.inf else measure.delta(epsilon, side)
-    if epsilon > 700:
+        return measure.delta_below(min(epsilon, _ENDLESS), side)
+    if epsilon > _ENDLESS:
         return 0.0
-    explored = measure.delta(epsilon, side)
+    explored = measure.delta_below(epsilon, side)
     slack = measure.errors["delta"]
     return max(0.0, explored - math.exp(epsilon) * missing - slack)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpest.distributions.privacy_loss import LossDistribution
 
 _REACH = 60.0
+_TRANSFORM = 1e-12  # what rounding of Fourier transforms may add to a δ
 
 
 class LossMeasure:
@@ -98,6 +99,12 @@ class LossMeasure:
         low, high = self.bracket(epsilon, side)
         self.errors["delta"] = max(self.errors["delta"], (high - low) / 2)
         return (low + high) / 2
+
+    def delta_below(self, epsilon: float, side: int) -> float:
+        """The same from below, where losses were laid on a grid and convolved."""
+        if self._simple is not None:
+            return self.delta(epsilon, side)
+        return max(0.0, self.bracket(epsilon, side)[0] - _TRANSFORM)
 
     def bracket(self, epsilon: float, side: int) -> tuple[float, float]:
         """δ(ε) from below and from above."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,8 +24,6 @@ from dpest.errors import DomainError, MissingExtraError, RefusedError
 from dpest.evidence import Witness, up_to_rounding
 from dpest.notebooks import as_html
 from dpest.reading.paths import Trace
-
-_QUADRATURE = 1e-12  # the error of δ where nothing was laid on a grid
 
 
 @dataclass
@@ -81,9 +79,22 @@ class ExactLoss:
         return divergences.LossMeasure(self.parts)
 
     def delta(self, epsilon: float) -> float:
-        """The least δ with (ε, δ)-DP between the two inputs: both directions."""
+        """The least δ with (ε, δ)-DP between the two inputs: both directions.
+
+        Where losses were laid on a grid it is the middle of the bounds (see `errors`); where a part
+        of the outputs was cut off, a lower bound.
+        """
         if math.isnan(epsilon):
             raise DomainError(f"{epsilon=}: must be a number")
+        if self.leftover:
+            return self.sure_delta(epsilon)
+        measure = self._measure
+        if epsilon == math.inf:
+            return max(measure.escape(side) for side in (0, 1))
+        return max(measure.delta(epsilon, side) for side in (0, 1))
+
+    def sure_delta(self, epsilon: float) -> float:
+        """What δ is at least, whatever was cut off or laid on a grid."""
         missing = self.leftovers[::-1]
         return max(sure_delta(self._measure, epsilon, side, missing[side]) for side in (0, 1))
 
@@ -91,12 +102,14 @@ class ExactLoss:
         """The least ε ≥ 0 with (ε, δ)-DP between the two inputs."""
         if not 0 <= delta <= 1:
             raise DomainError(f"{delta=}: must be between 0 and 1")
-        if delta == 0:
-            return max(self.epsilon, 0.0)
-        if self.delta(0.0) <= delta:
+        return max(self.epsilon, 0.0) if delta == 0 else self._inverted(self.delta, delta)
+
+    def _inverted(self, delta_at: Callable[[float], float], delta: float) -> float:
+        """The least ε ≥ 0 at which δ(ε) is not above `delta`."""
+        if delta_at(0.0) <= delta:
             return 0.0
         low, high = 0.0, 1.0
-        while self.delta(high) > delta:
+        while delta_at(high) > delta:
             low, high = high, 2 * high
             if high > 1e6:
                 return math.inf
@@ -106,7 +119,7 @@ class ExactLoss:
             middle = (low + high) / 2
             if high - low <= 1e-13 * max(1.0, high):
                 break
-            if self.delta(middle) > delta:
+            if delta_at(middle) > delta:
                 low = middle
             else:
                 high = middle
@@ -120,14 +133,7 @@ class ExactLoss:
         """
         if delta == 0:
             return self.epsilon_at(0)
-        found = self.epsilon_at(min(up_to_rounding(delta), 1.0))
-        if math.isfinite(found) and found > 0:
-            return found
-        # Where losses were laid on a grid, its width is known once δ has been computed.
-        missed = self.errors["delta"]
-        if found == math.inf and missed > _QUADRATURE:
-            return self.epsilon_at(min(up_to_rounding(delta) + missed, 1.0))
-        return found
+        return self._inverted(self.sure_delta, min(up_to_rounding(delta), 1.0))
 
     def renyi(self, alpha: float) -> float:
         """The Rényi divergence of order alpha, the larger of both directions."""

@@ -12,9 +12,11 @@ import numpy as np
 
 from dpest.ask.adjacency import Adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism, data_first
-from dpest.ask.domains import ANY, Form
+from dpest.ask.domains import ANY, Form, Reals
 from dpest.ask.patterns import patterns
+from dpest.ask.people import People
 from dpest.ask.questions import measured
+from dpest.ask.tables import Table
 from dpest.errors import (
     DpestError,
     PathLimitError,
@@ -185,6 +187,15 @@ def _some_inputs(question: Question, length: int) -> list[Any]:
     return [question.given(x, np.array) for x in found]
 
 
+def _of_table(question: Question) -> Proof | None:
+    """Records of a table are no numbers, and may be people: what follows is not about them."""
+    if isinstance(question.domain, Reals) and question.domain.nan:
+        return unknown(question, "data that may be NaN: only what one record adds is looked at")
+    if not isinstance(question.domain, Table):
+        return None
+    return unknown(question, "records of a table: only what one of them adds is looked at")
+
+
 def answer(question: Question, fallback: int | None = None) -> Proof:
     """Try the unit, then its value; every length, then a known one."""
     if not data_first(question.mechanism.function):
@@ -199,7 +210,7 @@ def answer(question: Question, fallback: int | None = None) -> Proof:
         before = Unit.exponential
         Unit.exponential = Exponential
         try:
-            proof = _enumerated(attempt) or _at_lengths(attempt, fallback)
+            proof = _enumerated(attempt) or _of_table(attempt) or _at_lengths(attempt, fallback)
             if proof.status == "unknown" and attempt is not attempts[-1]:
                 return _enumerated(attempts[-1]) or proof
             return proof
@@ -221,6 +232,8 @@ def _enumerated(question: Question) -> Proof | None:
     ):
         return None
     found = None
+    if isinstance(question.domain, People) or getattr(question.domain, "nan", False):
+        return None  # a person has several entries; NaN is no number
     if not guard.refused(question.mechanism, form=_form(question), symbols=_symbols(question)):
         found = each_entry_proof(question)  # it takes the function apart
     if found is not None or question.domain is None:

@@ -22,7 +22,7 @@ from typing import Any
 from dpest.ask.adjacency import Adjacency, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism, mechanism
 from dpest.ask.domains import ANY, Domain, finite, integers, reals
-from dpest.ask.tables import records
+from dpest.ask.tables import records, table
 from dpest.errors import DpestError, RefusedError
 from dpest.proofs.approximate.proving import contributions
 from dpest.proofs.literals import read_literals
@@ -104,13 +104,8 @@ def _compared(certificate: Mapping[str, Any], mechanism: Mechanism) -> Compariso
 
 def _other_contributions(certificate: Mapping[str, Any], mechanism: Mechanism) -> tuple[str, ...]:
     """Read again what the records add, and name the parts that are different."""
-    known = {c["name"]: (_end(c["low"]), _end(c["high"])) for c in certificate["columns"]}
     length = ANY if certificate["length"] == "any" else certificate["length"]
-    if "" in known:
-        kind = integers if certificate["columns"][0]["whole"] else reals
-        domain: Domain = kind(length, *known[""])
-    else:
-        domain = records(length, fields=known)
+    domain = _domain_of_columns(certificate, length)
     question = asked(
         mechanism,
         certificate["adjacency"]["name"],
@@ -124,8 +119,31 @@ def _other_contributions(certificate: Mapping[str, Any], mechanism: Mechanism) -
     found = contributions(question)
     source = source_of(mechanism.function)
     again = {**found.model, "source": source, "assumptions": list(found.assumptions)}
-    parts = ("source", "apart", "columns", "ways", "assumptions")
-    return tuple(p for p in parts if _plain_json(certificate[p]) != _plain_json(again[p]))
+    parts = ("source", "apart", "columns", "ways", "assumptions", "rows_each", "user")
+    return tuple(p for p in parts if _plain_json(certificate.get(p)) != _plain_json(again.get(p)))
+
+
+def _domain_of_columns(certificate: Mapping[str, Any], length: Any) -> Domain:
+    """The domain whose records have the columns of a certificate."""
+    listed = {c["name"]: c for c in certificate["columns"] if not c.get("of_person")}
+    fields: dict[str, Any] = {}
+    for name, c in listed.items():
+        missing = f"{name or 'it'} is NaN" in listed
+        if c.get("values") == ["a number", "NaN"]:
+            continue
+        if "values" in c:
+            fields[name] = [ast.literal_eval(v) for v in c["values"]]
+        elif c["whole"]:
+            fields[name] = integers(ANY, _end(c["low"]), _end(c["high"]))
+        else:
+            fields[name] = reals(ANY, _end(c["low"]), _end(c["high"]), nan=missing)
+    if "" in fields:
+        only = fields[""]
+        return (
+            records(length, values=only) if isinstance(only, list) else replace(only, length=length)
+        )
+    people: dict[str, Any] = {k: certificate[k] for k in ("user", "rows_each") if k in certificate}
+    return table(length, **people, **fields)
 
 
 def _end(text: str) -> float | int:

@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _FINITE = " (neither NaN nor infinities)"
+_MISSING = " (NaN where it is said, no infinities)"
 _STYLES = {"violated": "bold red", "exact": "bold green", "proved": "bold green"}
+
+
+def _finite(domain: str) -> str:
+    """Which numbers are not among the inputs."""
+    if "nan=True" in domain:
+        return _MISSING
+    return _FINITE if "real" in domain else ""
 
 
 def number(value: float | None) -> str:
@@ -177,7 +185,7 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
     question = verdict.question
     asked = [
         f"adjacency   {question.adjacency}",
-        f"inputs      {question.domain}{_FINITE if 'real' in question.domain else ''}",
+        f"inputs      {question.domain}{_finite(question.domain)}",
         f"parameters  {', '.join(f'{k}={v}' for k, v in question.parameters.items()) or 'none'}",
         f"claim       {question.claim or 'none: measured only'}",
     ]

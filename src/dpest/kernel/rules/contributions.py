@@ -108,8 +108,10 @@ def ledger_of(model: object, adjacency: str, length: int | None) -> Ledger:
 
 def _rows_each(fields: Fields) -> int:
     """How many rows one record of the statement, a person, has at most."""
-    each = fields.whole("rows_each") if fields.has("rows_each") else 1
-    need(1 <= each <= _MOST, "rows_each: out of range")
+    if not fields.has("rows_each"):
+        return 1
+    each = fields.whole("rows_each")
+    need(1 <= each <= _MOST and bool(fields.text("user")), "rows_each: out of range, or of nobody")
     return each
 
 
@@ -131,6 +133,8 @@ def _columns(fields: Fields) -> Columns:
         high = extended(column.take("high"), "columns.high")
         is_whole = column.truth("whole")
         values = column.texts("values") if column.has("values") else ()
+        if column.has("of_person"):  # a number that all rows of a person decide
+            need(column.truth("of_person"), "columns.of_person: it is, or it is not said")
         column.done()
         need(name not in found and low <= high, f"columns: {name[:40]!r}")
         if values:  # its number is the place among them

@@ -123,7 +123,7 @@ def columns(listed: Iterable[Column], ways: Iterable[Way] = ()) -> list[Mapping[
             "low": "-inf" if low is None else str(low),
             "high": "inf" if high is None else str(high),
         }
-        found.append({"name": name, **ends, "whole": False})
+        found.append({"name": name, **ends, "whole": False, "of_person": True})
     return found
 
 

@@ -66,7 +66,7 @@ def contributions(question: Question) -> Found:
                 "ways": [exported(way) for way in found],
             }
             if data.user is not None:
-                model["rows_each"] = data.rows_each
+                model |= {"rows_each": data.rows_each, "user": data.user}
             ledger = ledger_of(model, question.adjacency.name, data.length)
         except kernel.Invalid as reason:
             first = first or RefusedError(str(reason))
@@ -114,14 +114,17 @@ def _columns(domain: Any) -> tuple[Column, ...]:
     if isinstance(domain, Table):
         return tuple(_column(c, domain.nameless) for c in domain.columns)
     if isinstance(domain, (Reals, Records)):
-        return (Column(None, *bounds(domain.low, domain.high), isinstance(domain, Integers)),)
+        ends = bounds(domain.low, domain.high)
+        missing = isinstance(domain, Reals) and domain.nan
+        return (Column(None, *ends, isinstance(domain, Integers), missing=missing),)
     raise RefusedError(f"the domain {domain} has no records with bounds")
 
 
 def _column(column: TableColumn, nameless: bool) -> Column:
     name = None if nameless else column.name
     if column.values is None:
-        return Column(name, *bounds(column.low, column.high), column.integral)
+        ends = bounds(column.low, column.high)
+        return Column(name, *ends, column.integral, missing=column.nan)
     return Column.of_values(name, column.values)
 
 

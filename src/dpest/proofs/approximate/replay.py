@@ -19,6 +19,7 @@ from dpest.reading.contributions.forms import Form
 from dpest.reading.contributions.groups import Labelled
 from dpest.reading.contributions.ledger import ONCE
 from dpest.reading.contributions.reading import Data, Way
+from dpest.reading.contributions.sheets import Sheet
 from dpest.reading.contributions.values import Array, Map, PublicValue, Seq, Truth
 
 TRIALS = 30
@@ -349,6 +350,8 @@ class _Run:
             if not _close(value, actual):
                 raise _Different(f"it gives {actual!r}, not {value!r}")
             self.types[f"{path}{self._chosen(expected, value)}"] = type(actual).__name__
+        elif isinstance(expected, Sheet):
+            self._compare_sheet(expected, actual, path)
         elif isinstance(expected, Labelled):
             self._compare_series(expected, actual, path)
         elif isinstance(expected, Array):
@@ -383,6 +386,13 @@ class _Run:
             return ""
         equal = [k for k, a in enumerate(node[1:]) if self.value(a) == value]
         return "".join(f" operand {k}{self._chosen(node[1 + k], value)}" for k in equal)
+
+    def _compare_sheet(self, expected: Sheet, actual: Any, path: str) -> None:
+        if list(getattr(actual, "columns", ())) != list(expected.columns):
+            raise _Different(f"it gives {actual!r}, not a DataFrame of {list(expected.columns)}")
+        for name, cells in expected.columns.items():
+            self._compare_series(Labelled(expected.labels, cells), actual[name], f"{path}[{name}]")
+        self.types[path] = f"{type(actual).__name__} by {actual.columns.dtype}"
 
     def _compare_series(self, expected: Labelled, actual: Any, path: str) -> None:
         labels = list(getattr(actual, "index", ()))

@@ -19,6 +19,7 @@ from dpest.reading.contributions.values import (
     Combined,
     Map,
     Object,
+    Option,
     Rows,
     Seq,
     Truth,
@@ -41,6 +42,10 @@ _DTYPES = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
 
 def is_number(value: Any) -> bool:
     return isinstance(value, _NUMBERS)
+
+
+def is_nan(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and math.isnan(value)
 
 
 def is_plain(value: Any) -> bool:
@@ -144,7 +149,10 @@ class Arithmetic(Choices):
         if is_number(value):
             plain = value.item() if hasattr(value, "item") else value
             if isinstance(plain, float) and not math.isfinite(plain):
-                raise Unread("an infinite number, or none, among private values")
+                raise Unread(
+                    "an infinite number, or NaN, among private values: one record makes the whole "
+                    "result so. Replace it first (fillna, np.nan_to_num, a test with math.isnan)"
+                )
             return number(plain)
         raise Unread(f"arithmetic with {type(value).__name__}")
 
@@ -192,6 +200,8 @@ class Arithmetic(Choices):
             isinstance(v, (Truth, Combined, bool, np.bool_)) for v in (a, b)
         ):
             return self.joined(op == "&", a, b)
+        if (is_nan(a) or is_nan(b)) and op in ("+", "-", "*", "/"):
+            return math.nan
         x, y = self.form(a), self.form(b)
         if op == "+":
             return self.tidy(x + y)
@@ -264,6 +274,8 @@ class Arithmetic(Choices):
         """A truth, or a plain one."""
         if isinstance(a, Uniforms) or isinstance(b, Uniforms):
             return self.coin(op, a, b)
+        if is_nan(a) or is_nan(b):
+            return op == "!="
         difference = self.form(a) - self.form(b)
         if not difference.terms:
             return COMPARE[op](difference.constant, 0)
@@ -341,13 +353,15 @@ class Arithmetic(Choices):
         return self._dense(value)
 
     def _dense(self, value: Any) -> Any:
-        if isinstance(value, (Array, Form, Truth, Combined, Uniforms)) or is_number(value):
+        if isinstance(value, (Array, Form, Truth, Combined, Uniforms, Option)) or is_number(value):
             return Array(value.shape, list(value.cells)) if isinstance(value, Array) else value
         if isinstance(value, Seq) and (value.rows is not None or value.bag):
             raise Unread("an array of a list that is not known")
         if not isinstance(value, (Seq, tuple)):
             raise Unread(f"an array of {type(value).__name__}")
         parts = [self._dense(v) for v in (value.items if isinstance(value, Seq) else value)]
+        if any(isinstance(p, Option) for p in parts):
+            raise Unread("an array of fields that are not all numbers")
         if parts and all(isinstance(p, Array) for p in parts):
             if len({p.shape for p in parts}) != 1:
                 raise Unread("an array of rows of different lengths")
@@ -460,6 +474,8 @@ class Arithmetic(Choices):
         if all(map(is_number, values)):
             pick: Any = min if op == "min" else max
             return natively(pick, *values) if len(values) > 1 else values[0]
+        if any(map(is_nan, values)):
+            return math.nan  # as NumPy has it; for Python see the table
         forms = [self.local(self.form(v)) for v in values]
         pick = self.terms.least if op == "min" else self.terms.greatest
         return self.tidy(pick(forms))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from typing import Any
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain, natively
@@ -17,6 +18,7 @@ from dpest.reading.contributions.calling import given, on_record
 from dpest.reading.contributions.forms import Form, Unread
 from dpest.reading.contributions.groups import Groups, Labelled, counted
 from dpest.reading.contributions.persons import PersonGroups, first_rows, is_user
+from dpest.reading.contributions.queries import mask_of
 from dpest.reading.contributions.shapes import joined
 from dpest.reading.contributions.values import (
     Array,
@@ -85,6 +87,8 @@ class Series(Object):
     held: Rows
     labels: Labels
     name: Any = None
+    categories: tuple[Any, ...] | None = None
+    """All values that it may have, where pandas keeps them with it (pd.cut)."""
     words = "a Series of the data"
 
     def rows(self) -> Rows:
@@ -283,9 +287,7 @@ def _astype(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> A
             return m.tidy(m.form(_number(x)))
         if isinstance(x, (bool, Truth, Combined)):
             return m.form(x)
-        if isinstance(x, int):
-            return x
-        raise Unread(f"numbers of the data as {kind}")
+        return m.call(int, [x], {})
 
     if kind not in (*_FLOATS, int, "int", "int64"):
         raise Unread(f"numbers of the data as {kind}")
@@ -339,14 +341,17 @@ def _to_list(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> 
 
 
 def _value_counts(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
-    normalised, _, _, _, dropped = given(
+    normalised, ordered, _, _, dropped = given(
         arguments, named, "normalize", "sort", "ascending", "bins", "dropna",
         normalize=False, sort=True, ascending=False, bins=None, dropna=True,
     )  # fmt: skip
     if normalised is not False or named.get("bins") is not None or dropped is not True:
         raise Unread("value_counts with other arguments than `sort`")
     ones = m.per_record(lambda _: 1, s.held)
-    return counted(m, s.held, ones, "count", s.name)
+    totals = counted(m, s.held, ones, "count", s.name)
+    if s.categories is None:
+        return totals
+    return totals.of_categories(s.categories, by_count=ordered is not False)
 
 
 def _copy(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
@@ -406,6 +411,22 @@ class Located(Object):
         if isinstance(rows, (Series, Rows)):
             return owner.item(m, rows)
         raise Unread("the label of a record")
+
+
+@dataclass(eq=False)
+class RowLabels(Object):
+    """frame.index: how many there are, and nothing else."""
+
+    held: Rows
+    words = "the labels of the rows"
+
+    def length(self, m: Any) -> Any:
+        return m.length_of(self.held)
+
+    def attribute(self, m: Any, name: str) -> Any:
+        if name == "size":
+            return m.length_of(self.held)
+        raise self.refused(f"the attribute `{name}`")
 
 
 @dataclass(eq=False)
@@ -472,6 +493,8 @@ class Frame(Object):
     def attribute(self, m: Any, name: str) -> Any:
         import pandas
 
+        if name == "index":
+            return RowLabels(self.first)
         if name in self.columns and not hasattr(pandas.DataFrame, name):
             return self.series(name)
         if name == "shape":
@@ -547,8 +570,15 @@ def _assign(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> An
 
 def _iterrows(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     given(arguments, named)
-    rows = joined(m, f.columns, named=True)
+    rows = _row_series(f, m)
     return RowsIterator(m.carried(lambda r: (Label(), r), rows))
+
+
+def _row_series(f: Frame, m: Any) -> Rows:
+    """Each row as a Series: row.name and row.count are its own, whatever the columns are called."""
+    import pandas
+
+    return joined(m, f.columns, named=True, hidden=pandas.Series)
 
 
 class Label(Object):
@@ -563,7 +593,8 @@ def _itertuples(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -
     if index is True:
         label = m.carried(lambda _: Label(), f.first)
         columns = {"Index": Rows(label.cases, True), **columns}
-    if not all(n.isidentifier() and not n.startswith("_") for n in columns):
+    names = [n for n in columns if n.isidentifier() and not n.startswith("_") and not iskeyword(n)]
+    if len(names) != len(columns):
         raise Unread("columns that are no names of a tuple")
     if name is None:
         return RowsIterator(Rows(m.carried(lambda *v: v, *columns.values()).cases, False))
@@ -588,9 +619,7 @@ def _frame_apply(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) 
     if not f.first.whole:
         # Of no row at all pandas makes a frame, and not a Series: somebody sees that.
         raise Unread("a function of each row of a part of the data: its shape depends on them")
-    rows = m.per_record(
-        lambda r: scalar(on_record(m, function, [r])), joined(m, f.columns, named=True)
-    )
+    rows = m.per_record(lambda r: scalar(on_record(m, function, [r])), _row_series(f, m))
     return Series(Rows(rows.cases, True), f.labels)
 
 
@@ -609,6 +638,14 @@ def _frame_dropna(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any])
         names = [subset]
     mask = m.per_record(lambda *v: not any(map(absent, v)), *(f.series(n).held for n in names))
     return f.item(m, Rows(mask.cases, True))
+
+
+def _query(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (text,) = given(arguments, named, "expr")
+    mask = mask_of(m, f, text) if isinstance(text, str) else None
+    if not isinstance(mask, Series):
+        raise Unread("a query that is not plain")
+    return f.item(m, mask)
 
 
 def _drop_duplicates(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
@@ -647,7 +684,7 @@ def _groupby(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> A
 _FRAME: dict[str, Callable[[Frame, Any, list[Any], dict[str, Any]], Any]] = {
     "copy": _frame_copy, "assign": _assign, "to_numpy": _matrix, "iterrows": _iterrows,
     "itertuples": _itertuples, "to_dict": _to_dict, "apply": _frame_apply, "drop": _drop,
-    "dropna": _frame_dropna, "drop_duplicates": _drop_duplicates,
+    "dropna": _frame_dropna, "drop_duplicates": _drop_duplicates, "query": _query,
     "reset_index": _reset_index, "groupby": _groupby,
 }  # fmt: skip
 

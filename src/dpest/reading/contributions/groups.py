@@ -109,6 +109,15 @@ class Totals(Object):
     index: Any
     words = "a Series by groups of the data, whose labels are private: reindex it by public ones"
 
+    categories: tuple[Any, ...] | None = None
+    """All labels, where pandas lists those of absent groups, too; in the order of their counts."""
+
+    def of_categories(self, labels: tuple[Any, ...], by_count: bool) -> Totals | Labelled:
+        cells = [self.total(k) for k in labels]
+        if by_count:
+            return Totals(labels, cells, self.name, self.index, labels)
+        return Labelled(labels, cells, self.name, self.index)
+
     def total(self, label: Any) -> Any:
         return self.held[self.labels.index(label)] if label in self.labels else 0
 
@@ -124,7 +133,9 @@ class Totals(Object):
             if not is_number(fill) or (fill != 0 and fill == fill):
                 raise Unread("absent groups that are filled with another number than 0")
             cells = [self.total(k) for k in known]
-            return Labelled(tuple(known), cells, self.name, self.index, gaps=fill != fill)
+            certain = self.categories is not None and set(known) <= set(self.categories)
+            gaps = fill != fill and not certain
+            return Labelled(tuple(known), cells, self.name, self.index, gaps)
         if name == "get":
             label, otherwise = given(arguments, named, "key", "default", default=None)
             if not is_plain(label) or not is_number(otherwise) or otherwise != 0:
@@ -132,7 +143,9 @@ class Totals(Object):
             return self.total(label)
         if name == "to_dict" and not arguments and not named:
             return self
-        if name == "sort_index":
+        if name == "sort_index" and not arguments and not named:
+            if self.categories is not None:
+                return Labelled(self.categories, list(self.held), self.name, self.index)
             return self
         if name == "sum" and not arguments and not named:
             total: Any = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from dpest.reading.contributions.forms import Form, Unread
 from dpest.reading.contributions.frames import Frame, Labels, Series, absent
 from dpest.reading.contributions.groups import Labelled
 from dpest.reading.contributions.shapes import Record
+from dpest.reading.contributions.sheets import sheet
 from dpest.reading.contributions.values import Array, Map, Object, Option, Rows, Seq
 
 Handler = Callable[[Any, list[Any], dict[str, Any]], Any]
@@ -36,14 +38,22 @@ def _rows_of(value: Any) -> Rows | None:
 
 
 def _frame(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
-    data, columns = given(arguments, named, "data", "columns", data=None, columns=None)
+    data, columns, index = given(
+        arguments, named, "data", "columns", "index", data=None, columns=None, index=None
+    )
     names = None if columns is None else m.listed(columns)
     if isinstance(data, Frame):
         return Frame(dict(data.columns), data.labels)
     if isinstance(data, Map) and not data.open:
         if names is not None:
             raise Unread("a DataFrame of some columns of a dict")
+        if data.items and all(_rows_of(v) is None for v in data.items.values()):
+            return sheet(m, data.items, index)
+        if index is not None:
+            raise Unread("a DataFrame of the data with labels of its own")
         return _by_columns(m, data.items)
+    if index is not None:
+        raise Unread("a DataFrame of the data with labels of its own")
     rows = _rows_of(data)
     if rows is None:
         raise Unread("a DataFrame of values that are not the data")
@@ -154,7 +164,44 @@ def _notna(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     return not found if isinstance(found, bool) else found.unary(m, "~")
 
 
+def _cut(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    """pd.cut(series, bins, labels=…): one of the public labels, or missing outside of the bins."""
+    value, bins, right, labels, lowest = given(
+        arguments, named, "x", "bins", "right", "labels", "include_lowest",
+        right=True, labels=None, include_lowest=False,
+    )  # fmt: skip
+    if not isinstance(value, Series) or labels is None or isinstance(labels, bool):
+        raise Unread("pd.cut without labels, or of something that is no column")
+    edges, names = m.listed(bins), m.listed(labels)
+    if not all(map(is_number, edges)) or edges != sorted(set(edges)):
+        raise Unread("pd.cut at edges that are not plain numbers in order")
+    if (
+        len(names) != len(edges) - 1
+        or not all(map(is_plain, names))
+        or len(set(names)) < len(names)
+    ):
+        raise Unread("pd.cut with labels that are not plain, or not as many as bins")
+    if not isinstance(right, bool) or not isinstance(lowest, bool):
+        raise Unread("pd.cut with other options")
+
+    def one(x: Any) -> Any:
+        if absent(x) or not m.decide(m.compare(_first(right, lowest), x, edges[0])):
+            return math.nan
+        for name, edge in zip(names, edges[1:], strict=True):
+            if m.decide(m.compare("<=" if right else "<", x, edge)):
+                return name
+        return math.nan
+
+    found = value.each(m, one)
+    return Series(found.held, found.labels, found.name, tuple(names))
+
+
+def _first(right: bool, lowest: bool) -> str:
+    return ">" if right and not lowest else ">="
+
+
 _KNOWN: dict[str, Handler] = {
+    "cut": _cut,
     "DataFrame": _frame,
     "Series": _series,
     "isna": _isna,

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpest.reading.contributions.forms import Form, Unread
 from dpest.reading.contributions.ledger import ONCE, Derived
-from dpest.reading.contributions.values import Bound, Case, Object, Rows
+from dpest.reading.contributions.values import Bound, Case, Object, Option, Rows
 
 
 class Person(Object):
@@ -76,6 +76,8 @@ class PersonGroups(Object):
         if name == "first" and self.chosen is None:
             user = [n for n, r in self.columns.items() if is_user(r)]
             rest = {n: r for n, r in self.columns.items() if n not in user}
+            if any(_may_be_absent(c.element) for r in rest.values() for c in r.cases):
+                raise Unread("the first values of people that are not missing")
             return Frame(first_rows(rest), Labels())
         if name == "size":
             return Series(derived(m, "count", m.per_record(lambda _: 1, rows)), Labels())
@@ -83,6 +85,11 @@ class PersonGroups(Object):
             raise self.refused(f"the method `{name}`")
         values = m.per_record(_number, self.columns[self.chosen])
         return Series(derived(m, name, values), Labels(), self.chosen)
+
+
+def _may_be_absent(value: Any) -> bool:
+    values = value.values if isinstance(value, Option) else (value,)
+    return any(v is None or (isinstance(v, float) and v != v) for v in values)
 
 
 def _number(value: Any) -> Any:

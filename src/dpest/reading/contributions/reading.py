@@ -177,7 +177,8 @@ def _data(machine: Machine, data: Data) -> Any:
         return Array((len(items),), items) if data.form == "array" else Seq(items)
     if data.form in ("pandas", "structured", "columns"):
         columns = {
-            str(c.name): Rows((Case((), _field(machine, c, None)),), True) for c in data.columns
+            str(c.name): Rows((Case((), _field(machine, c, None, True)),), True)
+            for c in data.columns
         }
         if data.user is not None:
             columns = {data.user: Rows((Case((), Person()),), True), **columns}
@@ -187,11 +188,12 @@ def _data(machine: Machine, data: Data) -> Any:
     return Rows((Case((), _record(machine, data, None)),), data.form in ("array", "matrix"))
 
 
-def _field(machine: Machine, column: Column, index: int | None) -> Any:
-    """The value of a field: a form, or an option."""
+def _field(machine: Machine, column: Column, index: int | None, floats: bool = False) -> Any:
+    """The value of a field: a form, or an option; `floats`: all numbers are given as such."""
     form = machine.terms.of("field", index, column.name)
     if column.values is not None:
-        return Option(form, column.values)
+        plain = floats and column.kind is float
+        return Option(form, tuple(map(float, column.values)) if plain else column.values)
     if column.missing:
         return Option(machine.terms.of("field", index, column.flag), (form, math.nan))
     return form

@@ -33,9 +33,11 @@ class Record(Object):
     attributes: bool = True
     named: bool = False
     placed: bool = False
+    hidden: type | None = None  # a class whose own attributes come before the fields
 
     def attribute(self, m: Any, name: str) -> Any:
-        if self.attributes and name in self.fields:
+        shadowed = self.hidden is not None and hasattr(self.hidden, name)
+        if self.attributes and name in self.fields and not shadowed:
             return m.settled(self.fields[name])
         raise Unread(f"the attribute `{name}` of a record")
 
@@ -87,7 +89,7 @@ class Structured(Object):
         return m.length_of(next(iter(self.columns.values())))
 
 
-def joined(m: Any, columns: Mapping[str, Rows], **shape: bool) -> Rows:
+def joined(m: Any, columns: Mapping[str, Rows], **shape: Any) -> Rows:
     """A record for each row of some columns."""
     names = list(columns)
     found = m.carried(

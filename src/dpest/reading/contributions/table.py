@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpest.reading.contributions.arithmetic import (
+    is_nan,
     is_number,
     is_plain,
     natively,
@@ -143,7 +144,9 @@ def _extreme(op: str) -> Handler:
             raise Unread(f"{op} of nothing")
         if any(isinstance(v, (Rows, Array, Seq)) for v in values):
             raise Unread(f"{op} of arrays")
-        return m.extreme(op, values)
+        if is_nan(values[0]):
+            return values[0]  # nothing is smaller, and nothing is greater
+        return m.extreme(op, [v for v in values if not is_nan(v)])
 
     return handler
 
@@ -398,8 +401,67 @@ def _pair(op: str) -> Handler:
     return handler
 
 
-FUNCTIONS[np.minimum] = FUNCTIONS[np.fmin] = _pair("min")
-FUNCTIONS[np.maximum] = FUNCTIONS[np.fmax] = _pair("max")
+FUNCTIONS[np.minimum] = _pair("min")
+FUNCTIONS[np.maximum] = _pair("max")
+
+
+def _pair_of_numbers(op: str) -> Handler:
+    """np.fmin and np.fmax: NaN is left out."""
+
+    def one(m: Machine, x: Any, y: Any) -> Any:
+        numbers = [v for v in (x, y) if not is_nan(v)]
+        return m.extreme(op, numbers) if numbers else math.nan
+
+    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if _plain(arguments, named):
+            return NotImplemented
+        a, b = (_array(m, v) for v in _given(arguments, named, "a", "b"))
+        return m.elementwise(lambda x, y: one(m, x, y), a, b)
+
+    return handler
+
+
+FUNCTIONS[np.fmin] = _pair_of_numbers("min")
+FUNCTIONS[np.fmax] = _pair_of_numbers("max")
+
+
+def _test(on_nan: bool, *functions: Any) -> None:
+    """A test for NaN: a form is a finite number."""
+
+    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if _plain(arguments, named):
+            return NotImplemented
+        (value,) = _given(arguments, named, "x")
+
+        def one(x: Any) -> bool:
+            if not isinstance(x, Form) and not is_number(x):
+                raise Unread("a test for NaN of a value that is no number")
+            return is_nan(x) == on_nan
+
+        return m.elementwise(one, _array(m, value))
+
+    for function in functions:
+        FUNCTIONS[function] = handler
+
+
+_test(True, np.isnan, math.isnan)
+_test(False, np.isfinite, math.isfinite)
+
+
+@entry(np.nan_to_num)
+def _nan_to_num(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if _plain(arguments, named):
+        return NotImplemented
+    value, _, nan = _given(arguments, named, "x", "copy", "nan", copy=True, nan=0.0)
+    if not is_number(nan):
+        raise Unread("NaN that is replaced by something that is not plain")
+    return m.elementwise(lambda x: nan if is_nan(x) else x, _array(m, value))
+
+
+@entry(np.nansum)
+def _nansum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (value,) = _given(arguments, named, "a")
+    return _summed(m, m.elementwise(lambda x: 0 if is_nan(x) else x, _array(m, value)), None)
 
 
 def _operator(op: str) -> Handler:
@@ -804,6 +866,8 @@ class _Methods:
             return count_of(m, owner, key)
         if isinstance(owner, Form) and name == "item" and not arguments:
             return owner
+        if isinstance(owner, Form) and name == "round":
+            return FUNCTIONS[builtins.round](m, [owner, *arguments], named)
         if (is_number(owner) or isinstance(owner, str)) and _plain(arguments, named):
             return natively(
                 lambda o, *a, **k: getattr(o, name)(*a, **k), owner, *arguments, **named

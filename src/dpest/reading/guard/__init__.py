@@ -13,7 +13,7 @@ from typing import Any
 
 from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.errors import UntraceableError
-from dpest.reading.guard.inspection import ALL, Finding, Inspection
+from dpest.reading.guard.inspection import ALL, STATE, Finding, Inspection
 from dpest.reading.tracing.running import SAMPLING
 
 _MOST_KEPT = 64
@@ -63,6 +63,11 @@ def refused(mechanism: Any, *, form: str = "list", symbols: Iterable[str] = ALL)
         if finding.touches is None or finding.touches & looked_at:
             return finding
     return None
+
+
+def keeps_state(mechanism: Any) -> Finding | None:
+    """The first place where the code changes something that outlives a call."""
+    return next((f for f in findings(mechanism) if f.advice == STATE), None)
 
 
 def check(mechanism: Any, *, form: str = "list", symbols: Iterable[str] = ALL) -> None:

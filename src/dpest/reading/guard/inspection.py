@@ -38,7 +38,7 @@ from dpest.running.places import is_user_file
 ALL = frozenset({"data", "length", "noise", "parameter"})
 _ROUNDS = 24
 _PLAIN = "compute with the numbers themselves"
-_STATE = "keep everything in variables of the call"
+STATE = "keep everything in variables of the call"
 
 
 @dataclass(frozen=True)
@@ -330,7 +330,7 @@ class Inspection:
             )
         if isinstance(thing, functools._lru_cache_wrapper):
             self._or_root(
-                place, thing, "a cache (functools.cache, lru_cache): it outlives the call", _STATE
+                place, thing, "a cache (functools.cache, lru_cache): it outlives the call", STATE
             )
             return Value("any", touches)
         if isinstance(thing, MethodType) and isinstance(thing.__func__, FunctionType):
@@ -508,7 +508,7 @@ class Inspection:
         if touches:
             self.note(place, f"{words} looks at values in a way that is not known", _PLAIN, touches)
         else:
-            self.note(place, f"{words} may depend on more than its arguments", _STATE)
+            self.note(place, f"{words} may depend on more than its arguments", STATE)
         return Value("any", touches, shared)
 
     def _result(
@@ -824,7 +824,7 @@ class Inspection:
 
     def mutation(self, node: ast.AST, base: Value, how: str) -> None:
         if "outside" in base.shared:
-            self.note(node, f"{how} changes something that outlives the call", _STATE)
+            self.note(node, f"{how} changes something that outlives the call", STATE)
         elif "argument" in base.shared:
             self.note(
                 node,
@@ -867,7 +867,7 @@ class Inspection:
                 self.note(
                     target,
                     f"{ast.unparse(target)} = … changes something that outlives the call",
-                    _STATE,
+                    STATE,
                 )
             elif "argument" in base.shared:
                 self.mutation(target, base, f"{ast.unparse(target)} = …")
@@ -1013,7 +1013,7 @@ class Inspection:
             )
 
     def run_Global(self, node: ast.Global) -> None:
-        self.note(node, f"global {', '.join(node.names)}: it outlives the call", _STATE)
+        self.note(node, f"global {', '.join(node.names)}: it outlives the call", STATE)
 
     def run_Nonlocal(self, node: ast.Nonlocal) -> None:
         outside = [
@@ -1022,7 +1022,7 @@ class Inspection:
             if self.unit.parent is None or not self.unit.parent.owner(name)
         ]
         if outside:
-            self.note(node, f"nonlocal {', '.join(outside)}: it outlives the call", _STATE)
+            self.note(node, f"nonlocal {', '.join(outside)}: it outlives the call", STATE)
 
     def run_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -1163,7 +1163,7 @@ class Inspection:
             held = self.attributes[node.attr]
             shared = held.shared | base.shared
             if any(isinstance(f, _Opaque) for f in held.functions):
-                self.note(node, f".{node.attr} is kept between calls", _STATE)
+                self.note(node, f".{node.attr} is kept between calls", STATE)
             known = held.known if not shared else MISSING
             return Value(
                 held.kind, held.touched | base.touched, shared, held.functions, held.inner, known

@@ -199,7 +199,8 @@ def _shaped(value: Any) -> bool:
 
 def _boxed(value: Any) -> Any:
     box = np.empty((), dtype=object)
-    box[()] = value
+    # NumPy's own scalars would hand the operation back to the ufunc.
+    box[()] = value.item() if isinstance(value, np.generic) else value
     return box
 
 
