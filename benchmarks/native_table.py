@@ -1,8 +1,8 @@
 """DP-Sniper's table end to end: choosing pairs and attacks on cores, the final stage where told.
 
 Every row searches the literature's patterns, learns and chooses an attack with native runs on
-cores, and measures it with RUNS runs a side at confidence 0.95, all in the loops that make the
-runs: on cores, or on a GPU. A row is good if its bound is at or above the published one and at most the
+cores, and measures it with RUNS runs a side at confidence 0.95 in the loops that make the runs: on
+cores, or on a GPU. A row is good if its bound is at or above the published one and at most the
 truth (one bound in twenty may exceed that). Rows are spread over processes.
 
     python benchmarks/native_table.py [--runs 2e8] [--device cuda] [--workers 14] [NAME ...]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpest.ask.declaration import Mechanism
 from dpest.running.native import jit
 from dpest.running.native.kernel import CoreKernel, Program
-from dpest.running.native.signals import NotCompiled
+from dpest.running.native.signals import NotCompiled, TooLarge
 from dpest.running.native.specialising.specialiser import Specialiser
 from dpest.running.native.specialising.state import Outside
 from dpest.running.native.streams import BUFFER, FAMILIES, Fills, block_keys
@@ -105,6 +105,8 @@ def program_of(mechanism: Mechanism, x: Any) -> tuple[Program, bool]:
                 # they are digits of a code.
                 return _plainer(program, mechanism, x)
             return program, lift
+        except TooLarge:
+            raise
         except NotCompiled as refusal:
             first = first or refusal
         except RecursionError:

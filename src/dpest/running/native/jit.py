@@ -17,6 +17,8 @@ def _binding() -> Any:
         import llvmlite.binding as llvm
     except ImportError:
         raise NotCompiled("llvmlite is not installed (pip install 'dpest[fast]')") from None
+    if llvm.llvm_version_info < (20,):
+        raise NotCompiled("llvmlite is too old (pip install 'llvmlite>=0.45')")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm

@@ -24,7 +24,7 @@ from dpest.running.native.ir import (
     UpperHalf,
 )
 from dpest.running.native.outputs import Ending, Layout, Pack, Real
-from dpest.running.native.signals import NotCompiled
+from dpest.running.native.signals import NotCompiled, TooLarge
 from dpest.running.native.specialising.specialiser import Block, Slot, Specialiser
 from dpest.running.native.specialising.state import Branch, Edge, Output
 from dpest.running.native.streams import BUFFER, FAMILIES, declarations
@@ -32,6 +32,8 @@ from dpest.running.native.values import Choice, Number, same
 
 #: Turns of loops that one call of a kernel may make, so that it ends within a second or so.
 FUEL = 1 << 28
+#: Steps of a kernel: more would take a compiler too long.
+MOST_STEPS = 80_000
 
 
 class Program:
@@ -53,6 +55,8 @@ class Program:
         self.layout = Layout(outputs)
         self.most_draws = _most_draws(self.blocks)
         steps = (s for b in self.blocks.values() for g in b.segments for s in g.steps)
+        if sum(len(g.steps) for b in self.blocks.values() for g in b.segments) > MOST_STEPS:
+            raise TooLarge("too many steps to compile")
         used = {step.family for step in steps if isinstance(step, Draw)}
         self.families = [family for family in FAMILIES if family in used]
 

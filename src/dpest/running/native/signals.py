@@ -10,6 +10,10 @@ class NotCompiled(Exception):
     """Something that has no native code; the batch reading or plain calls take over."""
 
 
+class TooLarge(NotCompiled):
+    """Code that would take longer to compile than it is worth, however it is looked at."""
+
+
 class Thrown(Exception):
     """The user's code raises `error` here, on this way through it."""
 

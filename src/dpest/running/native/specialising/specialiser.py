@@ -19,7 +19,7 @@ from dpest.ask.declaration import Mechanism, parameters_of
 from dpest.errors import OpaqueError
 from dpest.reading.machine import prelude
 from dpest.running.native.ir import TYPES, Line
-from dpest.running.native.signals import Fork, NotCompiled, Thrown
+from dpest.running.native.signals import Fork, NotCompiled, Thrown, TooLarge
 from dpest.running.native.specialising.functions import LAZY, TABLE
 from dpest.running.native.specialising.instructions import Instructions
 from dpest.running.native.specialising.methods import method_of
@@ -41,8 +41,8 @@ from dpest.running.native.values import Choice, Number, RunValue, kind_of, same
 from dpest.running.skeleton import Generated, flatten, raised_output
 
 _MOST_BLOCKS = 4000
-_MOST_STEPS = 60_000
-_MOST_INSTRUCTIONS = 2_000_000
+_MOST_STEPS = 80_000
+_MOST_INSTRUCTIONS = 200_000
 _MOST_OPTIONS = 64
 _MOST_LEAVES = 4096
 _WIDEN_AFTER = 4
@@ -175,7 +175,7 @@ class Specialiser(Instructions):
         while self._pending:
             self._generate(self._pending.pop())
             if len(self.blocks) > _MOST_BLOCKS:
-                raise NotCompiled("a function of too many states")
+                raise TooLarge("a function of too many states")
         return self
 
     def _reach(self, state: State) -> Edge:
@@ -243,7 +243,7 @@ class Specialiser(Instructions):
             state.moved = True
             self._executed += 1
             if self._executed > _MOST_INSTRUCTIONS or len(segment.steps) > _MOST_STEPS:
-                raise NotCompiled("too many instructions")
+                raise TooLarge("too many instructions")
             self.begin(segment.steps, state.log, state.decisions)
             try:
                 self._execute(frame)
