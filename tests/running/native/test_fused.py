@@ -20,6 +20,7 @@ from dpest.running.native.signals import NotCompiled
 
 pytest.importorskip("llvmlite")
 PAIR = ([1.0] * 5, [0.0] * 5)
+SLOW = ("NumericalSVT", "PrefixSum")
 
 
 def attack_on(name: str) -> Attack:
@@ -28,7 +29,10 @@ def attack_on(name: str) -> Attack:
     return _find(run, PAIR, 20_000, 20_000, _Options(plan, 0.05, 0.0, None, False, 0.01))
 
 
-@pytest.mark.parametrize("name", ["SVT6", "SVT3", "NumericalSVT", "ReportNoisyMax1", "PrefixSum"])
+@pytest.mark.parametrize(
+    "name",
+    ["SVT6", "SVT3", "ReportNoisyMax1", *(pytest.param(n, marks=pytest.mark.slow) for n in SLOW)],
+)
 def test_fused_counts_are_those_of_the_scorer(name: str) -> None:
     attack = attack_on(name)
     size = (1 << 17) + 5

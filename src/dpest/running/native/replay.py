@@ -31,7 +31,7 @@ REPLAYED, REPLAYED_AGAIN = 200, 40
 #: Runs of each kind that are compared in distribution.
 COMPARED = 2000
 #: How often a right kernel is refused by chance. A kernel that gives some output, or some range of
-#: a number, with a probability that is off by 0.15 is refused with probability 0.99.
+#: a number, with a probability that is off by 0.2 is refused with probability 0.99.
 FALSE_ALARM = 1e-6
 _SEED = 20_240_229
 _CLOSE = 1e-9
