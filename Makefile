@@ -4,6 +4,7 @@
 #   make test-slow   the tests marked slow
 #   make test-lowest the tests of reading, running and the command line with the lowest versions
 #   make lint        ruff and mypy
+#   make docs        the documentation as a site, in site/ (its links are checked)
 #   make formal      the formalisation in Coq and the verified checker (installs Coq where it may)
 #   make validation  every script in validation/ (figures against oracles; long)
 #   make benchmarks  every script in benchmarks/ (ratios; long)
@@ -16,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 TORCH ?= torch==2.13.0
 WORKERS ?= 2
 
-.PHONY: audit test test-slow test-lowest lint validation benchmarks browser clean formal
+.PHONY: audit test test-slow test-lowest lint docs validation benchmarks browser clean formal
 
 # Some of these are wrong on purpose: exit status 1 says so, and is no failure here.
 audit: $(VENV)/.installed
@@ -44,6 +45,9 @@ lint: $(VENV)/.tests-installed
 	$(BIN)/mypy
 	$(BIN)/mypy --strict src/dpest/kernel
 
+docs: $(VENV)/.docs-installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 # Coq from the distribution, where we may install; elsewhere it says what is missing.
 formal:
 	@command -v coqc >/dev/null && test -d "$$(coqc -where)/user-contrib/Coquelicot" || \
@@ -67,7 +71,11 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.tests-installed: pyproject.toml | $(VENV)/bin/python
 	$(PIP) "$(TORCH)"
-	$(PIP) --editable ".[prove,ml,fast,report,dask,accounting,targets,zoo,test,lint]"
+	$(PIP) --editable ".[prove,ml,fast,report,dask,accounting,targets,zoo,docs,notebook,test,lint]"
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.docs-installed: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable ".[docs,ml]"
 	@touch $@ $(VENV)/.installed
 
 # The report's page is tested in a real browser. Where none can be had, those tests say so.
@@ -78,4 +86,4 @@ browser:
 	  echo "no Chromium found: the browser tests will be skipped"
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

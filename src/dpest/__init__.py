@@ -48,7 +48,7 @@ _HOMES = {
     "integer": "dpest.ask.domains",
     "finite": "dpest.ask.domains",
     "records": "dpest.ask.tables",
-    "table": "dpest.ask.tables",
+    "table": "dpest.ask.people",
     "ANY": "dpest.ask.domains",
     "DpestError": "dpest.errors",
 }

@@ -21,6 +21,7 @@ from dpest.attacks.budget import Budget, Report
 from dpest.campaign import Campaign
 from dpest.errors import DpestError, InputError, TargetError, described
 from dpest.evidence import Evidence, Measure
+from dpest.notebooks import showing_progress
 from dpest.notions.claims import Claim
 from dpest.verdict import Verdict
 
@@ -84,7 +85,7 @@ def audit(
         list(length) if isinstance(length, Sequence) else [None if length is None else int(length)]
     )
 
-    def at(n: int | None, runner: Runner | None) -> Campaign:
+    def at(n: int | None, runner: Runner | None, report: Report | None) -> Campaign:
         question = resolve(
             target,
             epsilon=epsilon,
@@ -102,18 +103,22 @@ def audit(
             seed=seed,
             engines=engines,
             floating_point=floating_point,
-            progress=progress,
+            progress=report,
             runner=runner,
             device=device,
             patience=patience,
         )
 
-    with _running(workers, cluster, state, state_repair) as runner, _not_leaving(target):
+    with (
+        showing_progress(progress) as report,
+        _running(workers, cluster, state, state_repair) as runner,
+        _not_leaving(target),
+    ):
         if len(lengths) == 1:
-            return at(lengths[0], runner).run()
+            return at(lengths[0], runner, report).run()
         from dpest.growth import growth
 
-        return growth([at(n, runner) for n in lengths])
+        return growth([at(n, runner, report) for n in lengths])
 
 
 def _check_device(device: str) -> None:
@@ -134,7 +139,7 @@ def _check_device(device: str) -> None:
 
 def _bare(verdict: Verdict) -> Verdict:
     """Without what would run the code again."""
-    return replace(verdict, curves=None, demonstrating=None)
+    return replace(verdict, picturing=None, demonstrating=None)
 
 
 @contextmanager

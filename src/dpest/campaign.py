@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from dpest import attacking, measures
@@ -24,12 +25,22 @@ from dpest.ask.search import WorstPair, search
 from dpest.attacks.budget import Budget, Progress, Report
 from dpest.attacks.scouting.candidates import candidates
 from dpest.attacks.scouting.coupled import Coupled, Scored
-from dpest.attacks.scouting.landmarks import landmarks
-from dpest.errors import DomainError, DpestError, InputError, PathLimitError, RefusedError
+from dpest.errors import (
+    DomainError,
+    DpestError,
+    InputError,
+    PathLimitError,
+    ReadingError,
+    RefusedError,
+    located,
+)
 from dpest.evidence import EXACT, Demonstration, Evidence, Measure, Witness
-from dpest.pictures import curves
+from dpest.picturing import pictures_of
+from dpest.reading.code.sources import lambda_text
+from dpest.running.landmarks import landmarks
+from dpest.running.places import described_code
 from dpest.running.watchdog import Deadline, TimeUp, patient, watched
-from dpest.verdict import MEET, Verdict, exceeds
+from dpest.verdict import MEET, Obstacle, Verdict, exceeds
 
 if TYPE_CHECKING:
     from dpest.distributions.engine import Objective
@@ -64,6 +75,14 @@ SCALES = (1.0, 1024.0, 32768.0, 1048576.0)
 SCOUT_SECONDS, MANY, STARTS, PROMISING, CLEARLY = 0.6, 64, 24, 8, 2.0
 # The demonstration of a violation: seconds of computing, and pairs that are tried for it.
 DEMONSTRATION_SECONDS, DEMONSTRATED = 25.0, 24
+LAMBDA, LONGEST_NAME = "<lambda>", 60
+# What stood in the way of a proof, where it is no line of the code.
+NO_GENERATOR = Obstacle(
+    "", "it takes no generator", "Take a parameter `rng` and draw all noise from it"
+)
+OUT_OF_TIME = Obstacle(
+    "", "the proof took too long", "--patience 10 lets every engine try ten times as long"
+)
 # What sampling may spend by default.
 RUNS, SECONDS = 400_000, 4.0
 
@@ -106,11 +125,11 @@ class Campaign:
         self.evidence: list[Evidence] = []
         self.notes: list[str] = list(question.notes)
         self.refusals: dict[str, list[str]] = {}  # a reason, and what it stood in the way of
+        self.obstacles: dict[str, Obstacle] = {}  # a reason, and what can be done about it
         self.details: dict[str, Any] = {}
         self.proofs: list[Proof] = []
         self.by_records_alone = False  # outputs of several types: only that proof looks at them
         self.tried: set[Any] = set()  # lengths for which a proof was looked for
-        self.curves: Callable[[], Mapping[str, Any]] | None = None
         self.complete = True  # whether the value of every pair so far was more than a lower bound
         self.unread_pairs = False  # whether the exact engine refused some pairs and took others
         self.pair_seconds = PAIR_SECONDS
@@ -127,6 +146,7 @@ class Campaign:
 
     def _run(self) -> Verdict:
         self.first_look()
+        self.details["code"] = described_code(self.question.mechanism.function)
         try:
             if self.by_records_alone:
                 self.prove_by_contributions()
@@ -140,7 +160,7 @@ class Campaign:
                         return self.verdict()
                 if not self.claim_proved():
                     self.prove((ANY,))
-                if not self.evidence and self.question.measure == Measure():
+                if self.question.measure == Measure() and self.verdict().upper is None:
                     self.prove_by_contributions()
             if exact and proof and not self.settled() and self.question.length >= LONG:
                 self.trust_every_length()
@@ -212,13 +232,16 @@ class Campaign:
             self._suspect_state()
         self._look_closely(found.types)
 
-    def _suspect_state(self) -> None:
-        """Code that changes what outlives a call, though no call so far did."""
+    def _guard(self) -> ModuleType:
         from dpest.reading import guard
 
+        return guard
+
+    def _suspect_state(self) -> None:
+        """Code that changes what outlives a call, though no call so far did."""
         if self.question.mechanism.black_box:
             return
-        suspect = guard.keeps_state(self.question.mechanism)
+        suspect = self._guard().keeps_state(self.question.mechanism)
         if suspect is not None:
             self.notes.append(
                 f"{suspect.where}: {suspect.operation}; no call that was tried did so, and runs "
@@ -227,8 +250,7 @@ class Campaign:
 
     def _look_closely(self, types: tuple[str, str] | None) -> None:
         """Whether runs must be made one by one, as plain calls."""
-        from dpest.reading import guard
-
+        guard = self._guard()
         mechanism, why = self.question.mechanism, ""
         if types is not None:
             self.notes.append(
@@ -249,20 +271,26 @@ class Campaign:
             self.question = replace(self.question, mechanism=replace(mechanism, about=about))
 
     def verdict(self) -> Verdict:
+        stated = replace(self.question.stated(), mechanism=self.name)
+        details = {**self.details, "obstacles": [o.to_dict() for o in self.obstacles.values()]}
         return Verdict(
-            self.question.stated(),
+            stated,
             tuple(self.evidence),
             tuple(dict.fromkeys(self.all_notes())),
             seed=self.seed,
             seconds=time.monotonic() - self.started,
             alpha=self.alpha,
-            details=self.details,
-            curves=self.curves,
+            details=details if self.obstacles else self.details,
+            picturing=functools.partial(pictures_of, self),
             demonstrating=self.demonstrate,
         )
 
     def demonstrate(self) -> Demonstration | None:
-        """Which pair and event refute the claim with the fewest runs."""
+        return self.demonstration
+
+    @functools.cached_property
+    def demonstration(self) -> Demonstration | None:
+        """Which pair and event refute the claim with the fewest runs; looked for once."""
         question = self.question
         if question.limit is None or question.measure.kind != "epsilon":
             return None
@@ -286,8 +314,27 @@ class Campaign:
         except DpestError:
             return None  # the bounds stand without it
 
-    def refuse(self, what: str, reason: str) -> None:
+    @functools.cached_property
+    def name(self) -> str:
+        """What the report calls the mechanism: a function without a name by its own text."""
+        name = self.question.mechanism.name
+        if name != LAMBDA:
+            return name
+        text = lambda_text(self.question.mechanism.function)
+        if text is None or len(text) <= LONGEST_NAME:
+            return text or name
+        return text[: LONGEST_NAME - 1] + "…"
+
+    def refuse(self, what: str, why: DpestError | str) -> None:
         """Note what was not done; what has one reason is said once."""
+        reason = str(why)
+        if isinstance(why, ReadingError):
+            place = located(why.where) if why.where else ""
+            found = Obstacle(place, why.operation, why.advice)
+        else:
+            found = Obstacle("", reason, "")
+        if what.startswith("no proof for"):
+            self.obstacles.setdefault(reason, found)
         done = self.refusals.setdefault(reason, [])
         if what not in done:
             done.append(what)
@@ -317,6 +364,7 @@ class Campaign:
             self.notes.append(
                 "no proof: proofs are of functions that take their generator as a parameter `rng`"
             )
+            self.obstacles["rng"] = NO_GENERATOR
             return
         from dpest.proofs import INTEGER_DATA, prove
 
@@ -340,10 +388,11 @@ class Campaign:
                         by_contributions=False,
                     )
             except DpestError as reason:
-                self.refuse(f"no proof for {where}", str(reason))
+                self.refuse(f"no proof for {where}", reason)
                 continue
             except TimeUp:
                 self.notes.append(f"no proof for {where} within {deadline.seconds:g} s")
+                self.obstacles["time"] = OUT_OF_TIME
                 continue
             self.proofs.append(proof)
             self.tried.add(proof.length)
@@ -361,7 +410,7 @@ class Campaign:
     def prove_by_contributions(self) -> None:
         """A bound by what one record adds to sums, for every length where there is one."""
         question = self.question
-        if question.mechanism.black_box:
+        if question.mechanism.takes_size:
             return
         from dpest.proofs.approximate.proving import prove_contributions
         from dpest.proofs.question import asked
@@ -383,10 +432,11 @@ class Campaign:
                 )
                 proof = prove_contributions(target, question.measure, question.limit)
         except DpestError as reason:
-            self.refuse("no proof by what a record adds", str(reason))
+            self.refuse("no proof by what a record adds", reason)
             return
         except TimeUp:
             self.notes.append(f"no proof by what a record adds within {deadline.seconds:g} s")
+            self.obstacles["time"] = OUT_OF_TIME
             return
         self.notes += [n for n in proof.notes if n not in self.notes]
         words = proof.explain()
@@ -679,7 +729,7 @@ class Campaign:
         self.evidence.append(best.with_(side="upper", witness=Witness(event=pairs), runs=0))
 
     def consider(self, candidate: tuple[float, Any, Any], method: str) -> None:
-        """Turn the best pair so far into evidence, with its witness and the report's curves."""
+        """Turn the best pair so far into evidence, with its witness."""
         value, x, x2 = candidate
         lower = self.verdict().lower
         if lower is not None and lower.value >= value:
@@ -703,11 +753,6 @@ class Campaign:
                 notes=loss.notes,
             )
         )
-        if "ray" in method:  # pictures of a near pair say more than those of one far out
-            near = patterns(self.question.adjacency, self.question.domain, self.question.length)
-            x, x2 = (near[0][1], near[0][2]) if near else (x, x2)
-        if self.curves is None or "ray" not in method:
-            self.curves = functools.partial(curves, self.question.mechanism, x, x2)
 
     # Statistical lower bounds ----------------------------------------------------------------
 
@@ -760,4 +805,5 @@ class Campaign:
             and attacking.releases_doubles(self)
         ):
             self.tell("the machine's doubles")
+            self.details["floating_point_unasked"] = True
             self.evidence += attacking.floating_point(self, attacking.UNASKED_DOUBLES)

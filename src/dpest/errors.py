@@ -5,12 +5,16 @@ A message says what was wrong, where in the user's function, and what to do inst
 
 from __future__ import annotations
 
+import linecache
+import re
 import sys
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 _PACKAGE = str(Path(__file__).resolve().parent)
+# What IPython calls the "file" of a cell: a name that says nothing to whoever wrote the cell.
+_CELL = re.compile(r"ipykernel_\d+[/\\][^/\\]+\.py$|^<ipython-input|^<stdin>$")
 
 
 class DpestError(Exception):
@@ -51,7 +55,7 @@ class ReadingError(DpestError):
         self.operation = operation
         self.advice = advice
         self.where = where if where is not None else user_line()
-        place = f"{self.where}: " if self.where else ""
+        place = f"{located(self.where)}: " if self.where else ""
         super().__init__(f"{place}{operation}. {advice}")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -102,6 +106,15 @@ def user_line(frame: FrameType | None = None) -> str | None:
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return None
+
+
+def located(where: str) -> str:
+    """A "file:line" as people find it: a line of a notebook's cell by its own text."""
+    file, colon, line = where.rpartition(":")
+    if not colon or not line.isdigit() or not _CELL.search(file):
+        return where
+    text = linecache.getline(file, int(line)).strip()
+    return f"line {line} of the cell, `{text}`" if text else f"line {line} of the cell"
 
 
 def belongs_to_user(file: str) -> bool:

@@ -40,6 +40,11 @@ class Measure:
 
 EPSILON = Measure()
 
+# Two bounds "meet" when they are this close, relative to the upper one.
+MEET = 0.01
+# A computed value must exceed a claim by more than its own error and this share of it.
+ROUNDING = 1e-9
+
 # What rounding of a program's own constants can do to a δ: five honest claims were off by 1e-16 to
 # 1e-11 of themselves (a bisection, a logarithm); doubles themselves by 2^-53.
 EDGE = 1e-9

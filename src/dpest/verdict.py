@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from dpest.evidence import EPSILON, Demonstration, Evidence, Measure
+from dpest.evidence import EPSILON, MEET, ROUNDING, Demonstration, Evidence, Measure
 from dpest.notebooks import as_html
 
-Status = Literal["exact", "proved", "violated", "unsettled"]
+if TYPE_CHECKING:
+    from dpest.pictures import PairPicture
 
-# Two bounds "meet" when they are this close, relative to the upper one.
-MEET = 0.01
-# A computed value must exceed a claim by more than its own error and this share of it.
-ROUNDING = 1e-9
+Status = Literal["exact", "proved", "violated", "unsettled"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +29,18 @@ class Question:
     claim: str | None
     measure: Measure = EPSILON
     limit: float | None = None  # the claimed value of the measure
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """What stood in the way of a proof: where, what it is, and what to do about it."""
+
+    where: str
+    operation: str
+    advice: str
+
+    def to_dict(self) -> dict[str, str]:
+        return {"where": self.where, "operation": self.operation, "advice": self.advice}
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,9 @@ class Verdict:
     alpha: float = 0.05
     details: Mapping[str, Any] = field(default_factory=dict)
     # What the report draws, computed when it is asked for.
-    curves: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False, compare=False)
+    picturing: Callable[[], Sequence[PairPicture]] | None = field(
+        default=None, repr=False, compare=False
+    )
     # How a violation is shown with few runs, looked for when it is asked for.
     demonstrating: Callable[[], Demonstration | None] | None = field(
         default=None, repr=False, compare=False
@@ -113,6 +125,11 @@ class Verdict:
             return None
         return self.demonstrating()
 
+    @functools.cached_property
+    def pictures(self) -> Sequence[PairPicture]:
+        """What can be drawn: the pair that shows the lower bound first, then one easier to see."""
+        return () if self.picturing is None else self.picturing()
+
     @property
     def floating_point(self) -> Evidence | None:
         """The largest lower bound on what the machine's doubles leak, if it was measured."""
@@ -127,6 +144,11 @@ class Verdict:
     def recorded(self) -> Evidence | None:
         """What the grey box found, if it was used: a finding, on which no status rests."""
         return next((e for e in self.evidence if "recorded" in e.details), None)
+
+    @property
+    def obstacles(self) -> list[Obstacle]:
+        """What stood in the way of a proof, in the order in which it was met."""
+        return [Obstacle(**found) for found in self.details.get("obstacles", ())]
 
     @property
     def violated(self) -> bool:

@@ -12,7 +12,7 @@ from dpest import ANY, add_remove_one, l1, linf, reals, records, replace_one
 from dpest.ask.declaration import as_mechanism
 from dpest.attacks.scouting.candidates import candidates
 from dpest.attacks.scouting.coupled import Coupled
-from dpest.attacks.scouting.landmarks import landmarks
+from dpest.running.landmarks import landmarks
 
 LIMITS = {"income": 81_250.0, "age": [17, 64]}
 

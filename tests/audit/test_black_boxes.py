@@ -1,4 +1,7 @@
-"""What an audit does by itself for code that can only be run: the grey box, and the doubles."""
+"""What an audit does by itself for code that can only be run: the grey box, and the doubles.
+
+`math.fsum` of private numbers is not read: where noise comes from is no reason to stop any more.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,15 @@ from dpest.attacks.floating import audit_doubles
 
 
 def textbook(x):
-    return sum(x) + np.random.laplace(0.0, 1.0)  # noqa: NPY002
+    return math.fsum(x) + np.random.laplace(0.0, 1.0)  # noqa: NPY002
 
 
 def on_a_grid(x):
-    return round(sum(x) + np.random.laplace(0.0, 1.0))  # noqa: NPY002
+    return round(math.fsum(x) + np.random.laplace(0.0, 1.0))  # noqa: NPY002
 
 
 def too_little(x):
-    return 2 * sum(x) + np.random.laplace(0.0, 1.0)  # noqa: NPY002
+    return 2 * math.fsum(x) + np.random.laplace(0.0, 1.0)  # noqa: NPY002
 
 
 def asked(function, **question):

@@ -15,7 +15,7 @@ FLOORS = (
     ("geometry", "running", "reading"),
     ("distributions", "proofs", "attacks", "execution"),
     ("report", "verdict", "measures", "pictures", "adapters", "scoring"),
-    ("attacking", "campaign"),
+    ("attacking", "picturing", "campaign"),
     ("growth", "calibration", "assertions", "auditing", "libraries"),
     ("zoo", "cli", "__main__"),
 )
@@ -36,7 +36,6 @@ CYCLES = {
     "dpest.proofs.contributions": 3,
     "dpest.reading.loops.loops": 2,
     "dpest.reading.rewrites.curve_pieces": 17,
-    "dpest.report.json_report": 6,
     "dpest.running.batch.block": 2,
 }
 MOST_LATE = 194

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import subprocess
 import sys
+import textwrap
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
@@ -71,12 +75,16 @@ def test_a_file_as_target(audits, tmp_path):
 
     folder = audits[0]
     target = str(folder / "code.py")
-    paths = {k: str(tmp_path / k) for k in ("sarif", "summary", "badge")}
+    paths = {k: str(tmp_path / k) for k in ("sarif", "summary", "badge", "html")}
     options = [o for k, p in paths.items() for o in (f"--{k}", p)]
+    options += ["--author", "A. <Person>"]
     ended = CliRunner().invoke(command, ["audit", target, *options], standalone_mode=False)
     assert ended.return_value == 1
     assert all(Path(p).exists() for p in paths.values())
     assert "wrong" in Path(paths["summary"]).read_text(encoding="utf-8")
+    page = Path(paths["html"]).read_text(encoding="utf-8")
+    assert "2 mechanisms: 1 violated, 1 exact" in page
+    assert page.count("A. &lt;Person&gt;") == page.count("sha256:") == 2
 
 
 def test_rich_forms(audits):
@@ -134,3 +142,145 @@ def test_init_writes_a_test_that_runs(tmp_path, scale, passes):
     assert (run.returncode == 0) is passes, run.stdout
     assert (tmp_path / ".github/workflows/privacy.yml").exists()
     assert "counts.py" in privacy_test(mechanisms(tmp_path))
+
+
+# What SARIF 2.1.0 asks of the objects that we write, and nothing that it doesn't know.
+SARIF = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["version", "runs"],
+    "properties": {
+        "$schema": {"type": "string", "format": "uri"},
+        "version": {"const": "2.1.0"},
+        "runs": {"type": "array", "items": {"$ref": "#/$defs/run"}},
+    },
+    "$defs": {
+        "run": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["tool"],
+            "properties": {
+                "tool": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": ["driver"],
+                    "properties": {"driver": {"$ref": "#/$defs/driver"}},
+                },
+                "results": {"type": "array", "items": {"$ref": "#/$defs/result"}},
+                "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+            },
+        },
+        "driver": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["name"],
+            "properties": {
+                "name": {"type": "string"},
+                "version": {"type": "string"},
+                "rules": {"type": "array", "uniqueItems": True, "items": {"$ref": "#/$defs/rule"}},
+            },
+        },
+        "rule": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["id"],
+            "properties": {
+                "id": {"type": "string"},
+                "shortDescription": {"$ref": "#/$defs/message"},
+            },
+        },
+        "message": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["text"],
+            "properties": {"text": {"type": "string"}},
+        },
+        "result": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["message"],
+            "properties": {
+                "ruleId": {"type": "string"},
+                "level": {"enum": ["none", "note", "warning", "error"]},
+                "message": {"$ref": "#/$defs/message"},
+                "locations": {"type": "array", "items": {"$ref": "#/$defs/location"}},
+                "partialFingerprints": {
+                    "type": "object",
+                    "additionalProperties": {"type": "string"},
+                },
+            },
+        },
+        "location": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "physicalLocation": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": ["artifactLocation"],
+                    "properties": {
+                        "artifactLocation": {
+                            "type": "object",
+                            "additionalProperties": False,
+                            "properties": {
+                                "uri": {"type": "string", "format": "uri-reference"},
+                                "uriBaseId": {"type": "string"},
+                            },
+                        },
+                        "region": {
+                            "type": "object",
+                            "additionalProperties": False,
+                            "properties": {"startLine": {"type": "integer", "minimum": 1}},
+                        },
+                    },
+                }
+            },
+        },
+    },
+}
+
+
+def test_sarif_fits_its_schema(audits):
+    """By our own writing of the parts we use; by the whole, where SARIF_SCHEMA names its file."""
+    folder, found = audits
+    log = json.loads(sarif(found, folder))
+    schemas = [SARIF]
+    if path := os.environ.get("SARIF_SCHEMA"):
+        schemas.append(json.loads(Path(path).read_text(encoding="utf-8")))
+    for schema in schemas:
+        validator = jsonschema.Draft202012Validator(schema)
+        validator.validate(log)
+        broken = json.loads(json.dumps(log))
+        broken["runs"][0]["results"][0]["level"] = "bad"
+        assert list(validator.iter_errors(broken))
+
+
+def action_script() -> str:
+    """What the action runs after it has installed dpest, with the caller's inputs filled in."""
+    text = (Path(__file__).parents[2] / "action.yml").read_text(encoding="utf-8")
+    script = textwrap.dedent(text.rpartition("run: |\n")[2])
+    return script.replace("${{ inputs.target }}", "code.py").replace("${{ inputs.options }}", "")
+
+
+@pytest.mark.parametrize(("code", "status"), [(CODE, 1), (CODE.replace("0.5 /", "1 /"), 0)])
+def test_the_action_finds_the_planted_bug(tmp_path, code, status):
+    (tmp_path / "code.py").write_text(code, encoding="utf-8")
+    command = tmp_path / "bin" / "dpest"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m dpest "$@"\n')
+    command.chmod(0o755)
+    run = subprocess.run(
+        ["bash", "-e", "-c", action_script()],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "PATH": f"{command.parent}:{os.environ['PATH']}",
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+        },
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert run.returncode == status, run.stderr
+    log = json.loads((tmp_path / "dpest.sarif").read_text(encoding="utf-8"))
+    assert len(log["runs"][0]["results"]) == status
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert ("| `wrong` | violated" in summary) is bool(status)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from dpest.evidence import EPSILON, EXACT, PROVED, Evidence, Witness, confidence
+from dpest.pictures import Bars, PairPicture
 from dpest.verdict import Question, Verdict
 
 
@@ -38,22 +39,22 @@ def upper(value: float, **more) -> Evidence:
     return Evidence("upper", value, PROVED, "proof: potentials", proof, seconds=0.05, **more)
 
 
-def curves():
-    return {
-        "pair": [[1] * 3, [2, 0, 0]],
-        "outputs": {
-            "labels": ["<b>T</b>", "FT", "FFT"],
-            "p": [0.5, 0.3, 0.2],
-            "q": [0.4, 0.3, 0.3],
-            "marked": [0],
-        },
-        "delta": [(i / 100, max(0.0, 0.05 - i / 400)) for i in range(30)],
-        "tradeoff": [(i / 50, max(0.0, 1 - i / 50 * 1.1)) for i in range(51)],
-        "loss": [(-0.1, 0.0), (0.0, 0.5), (0.1, 1.0)],
-    }
+def pictures():
+    return [
+        PairPicture(
+            "The pair of the verdict",
+            [1] * 3,
+            [2, 0, 0],
+            outputs=Bars(["<b>T</b>", "FT", "FFT"], [0.5, 0.3, 0.2], [0.4, 0.3, 0.3], [0]),
+            profile=[(i / 100, max(0.0, 0.05 - i / 400)) for i in range(30)],
+            needed=[(0.0, 0.17), (0.01, 0.16), (0.05, 0.0)],
+            tradeoff=[(i / 50, max(0.0, 1 - i / 50 * 1.1)) for i in range(51)],
+            loss=[(-0.1, 0.0), (0.0, 0.5), (0.1, 1.0)],
+        )
+    ]
 
 
-VIOLATED = Verdict(question(), (lower(0.1725), upper(0.175)), curves=curves)
+VIOLATED = Verdict(question(), (lower(0.1725), upper(0.175)), picturing=pictures)
 TIGHT = Verdict(question(0.2), (lower(0.1999), upper(0.2)))
 LOOSE = Verdict(question(0.2), (lower(0.05, confidence(0.05), runs=1000, seed=3), upper(0.2)))
 OPEN = Verdict(question(0.2), (lower(0.05, confidence(0.05), runs=1000, seed=3),))

@@ -281,6 +281,64 @@ def test_a_certificate_is_read_again(function: Callable[..., Any], domain: str) 
     assert "people" in str(kernel.check(proof.certificate)) or domain is not OWN
 
 
+def _certificate(function: Callable[..., Any], domain: str) -> dict[str, Any]:
+    inputs = parse_domain(domain)
+    question = asked(
+        as_mechanism(function), "add_remove_one", dpest.ANY, None, None, inputs, None, inputs.form
+    )
+    found = prove_contributions(question, Measure(), 1.0).certificate
+    assert found is not None
+    return dict(found)
+
+
+def _without(certificate: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {k: v for k, v in certificate.items() if k not in keys}
+
+
+def test_people_of_a_certificate_can_not_be_left_out() -> None:
+    from dpest import kernel
+    from dpest.proofs.certificates import sealed
+
+    made = _certificate(every_row, OWN)
+    kernel.check(made)
+    forged = [
+        _without(made, "rows_each", "user"),  # then the passes over rows are nobody's
+        {**made, "rows_each": 2},
+        {**made, "rows_each": 0},
+        {**made, "user": ""},
+    ]
+    for one in forged:
+        with pytest.raises(kernel.Invalid):
+            kernel.check(sealed(_without(one, "digest")))
+
+
+def test_values_of_a_certificate_are_as_many_as_its_places() -> None:
+    from dpest import kernel
+    from dpest.proofs.certificates import sealed
+
+    made = _certificate(RIGHT["by_city"], ROWS)
+    assert "{'Berlin', 'Paris', 'Rome'}" in str(kernel.check(made))
+    city = next(c for c in made["columns"] if "values" in c)
+    for values in (["'Berlin'", "'Paris'"], ["'Berlin'"] * 3, []):
+        columns = [{**c, "values": values} if c is city else c for c in made["columns"]]
+        with pytest.raises(kernel.Invalid):
+            kernel.check(sealed(_without({**made, "columns": columns}, "digest")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_found(bug: str) -> None:
+    plant, fields = BUGS[bug]
+    verdict = dpest.audit(
+        plant(RIGHT["total_income"]),
+        epsilon=1.0,
+        adjacency="add_remove_one",
+        domain=f"table(any, {fields}, as_='pandas')",
+        seed=1,
+    )
+    assert verdict.status == "violated"
+
+
 def rng_before_data(rng, data, *, epsilon=1.0):
     return sum(data) + rng.laplace(0, 1 / epsilon)
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dpest.ask.domains import ANY, Domain, finite, integer, integers, real, reals
-from dpest.ask.tables import records, table
+from dpest.ask.people import table
+from dpest.ask.tables import records
 from dpest.errors import InputError
 
 _MAKERS: dict[str, Callable[..., Domain]] = {

@@ -81,13 +81,23 @@ def as_code(x: Any) -> str:
     """An input as Python reads it again, for lines that a person runs; NumPy is called np."""
     if isinstance(x, np.ndarray):
         kind = f", dtype={x.dtype.descr!r}" if x.dtype.names else ""
-        return f"np.array({x.tolist()!r}{kind})"
-    if hasattr(x, "to_dict") and hasattr(x, "columns"):
-        return f"__import__('pandas').DataFrame({x.to_dict('list')!r})"
-    if isinstance(x, list) and any(isinstance(v, SimpleNamespace) for v in x):
-        inner = ", ".join(
-            f"SimpleNamespace(**{vars(v)!r})" if isinstance(v, SimpleNamespace) else as_code(v)
-            for v in x
-        )
-        return f"[{inner}]".replace("SimpleNamespace", "__import__('types').SimpleNamespace")
+        return f"np.array({as_code(x.tolist())}{kind})"
+    if hasattr(x, "to_dict") and hasattr(x, "dtypes"):
+        kinds = {str(c): str(k) for c, k in x.dtypes.items() if getattr(k, "kind", "") in "if"}
+        typed = f".astype({kinds!r})" if not len(x) else ""  # with no row nobody knows the types
+        return f"__import__('pandas').DataFrame({as_code(x.to_dict('list'))}){typed}"
+    if isinstance(x, SimpleNamespace):
+        return f"__import__('types').SimpleNamespace(**{as_code(vars(x))})"
+    if isinstance(x, dict):
+        return "{" + ", ".join(f"{k!r}: {as_code(v)}" for k, v in x.items()) + "}"
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        made = f"__import__('collections').namedtuple({type(x).__name__!r}, {list(x._fields)!r})"
+        return f"{made}({', '.join(map(as_code, x))})"
+    if isinstance(x, (list, tuple)):
+        inner = ", ".join(map(as_code, x))
+        if isinstance(x, list):
+            return f"[{inner}]"
+        return f"({inner},)" if len(x) == 1 else f"({inner})"
+    if isinstance(x, (float, np.floating)) and not math.isfinite(x):
+        return f"float('{float(x)}')"
     return repr(x)

@@ -6,6 +6,7 @@ about its error messages.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 from types import FunctionType
@@ -33,6 +34,7 @@ _INPUTS = 2
 _MORE_INPUTS = 16  # before it is said that every input raises
 _SEEDS = 8  # a function may fail on one of its branches only
 _SECONDS = 2.0
+_PLAIN = (dict, list, set, int, float, str)
 _WORDS = {
     "array": "an array, not a list: it was audited on arrays",
     "number": "one number, not a list: it was audited on numbers",
@@ -251,10 +253,8 @@ def _failures(
 
 def _calls(mechanism: Mechanism, inputs: Sequence[Any]) -> _Failures:
     """A few calls with each of the inputs."""
-    from dpest.running.first_look import memory
-
     found = _Failures()
-    before = memory(mechanism.function)
+    before = _kept(mechanism.function)
     for given in inputs:
         for seed in range(1 if mechanism.black_box else _SEEDS):
             found.calls += 1
@@ -262,10 +262,19 @@ def _calls(mechanism: Mechanism, inputs: Sequence[Any]) -> _Failures:
                 _call(mechanism, given, seed)
             except Exception as error:  # any failure of the user's code counts
                 found.add(given, error)
-            if found.calls == 1 and memory(mechanism.function) != before:
+            if found.calls == 1 and _kept(mechanism.function) != before:
                 found.remembers = True  # more calls would change more: a budget would be spent
                 return found
     return found
+
+
+def _kept(function: Any) -> dict[str, str]:
+    """The plain globals that a function names, and its own attributes: what a call may change."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    names = getattr(inspect.unwrap(function), "__globals__", {}) if code is not None else {}
+    held = {n: names[n] for n in (code.co_names if code is not None else ()) if n in names}
+    held |= {f".{k}": v for k, v in getattr(function, "__dict__", {}).items()}
+    return {k: repr(v) for k, v in held.items() if isinstance(v, _PLAIN)}
 
 
 def _call(mechanism: Mechanism, x: Any, seed: int) -> Any:

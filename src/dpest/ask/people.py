@@ -1,4 +1,4 @@
-"""Tables in which one person has several rows: neighbours differ in a person, not in a row."""
+"""Tables as people ask for them; also with several rows of one person, who is a neighbour then."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dpest.ask.domains import ANY, Domain, Length
 from dpest.ask.entries import same
-from dpest.ask.shapes import as_rows, in_shape
-from dpest.ask.tables import Table
+from dpest.ask.shapes import as_rows, check_shape, in_shape
+from dpest.ask.tables import Table, column, table_of
 from dpest.errors import InputError
 
 Person = tuple[Mapping[str, Any], ...]
@@ -103,3 +104,32 @@ class People(Table):
 
 def _is_person(entry: tuple[Any, ...]) -> bool:
     return all(isinstance(row, Mapping) for row in entry)
+
+
+def table(
+    length: Length = ANY,
+    /,
+    *,
+    as_: str | None = None,
+    user: str | None = None,
+    rows_each: int | None = None,
+    **columns: Any,
+) -> Domain:
+    """Datasets of `length` records (or ANY number of them) with named fields.
+
+    `as_` is the shape in which the function takes them (see `ask.shapes`); where it isn't said, it
+    is found by trying. A table of real numbers alone is the same as `records(fields=…)`.
+
+    With `user="id"` a record is a person, with up to `rows_each` rows that have the same number in
+    the field `id`: neighbours differ in all rows of one person.
+
+    >>> print(table(8, age=(0, 120), city=["Berlin", "Paris"]))
+    table(8, age=(0, 120), city=['Berlin', 'Paris'])
+    """
+    made = tuple(column(name, what) for name, what in columns.items())
+    if (user is None) != (rows_each is None):
+        raise InputError('people with several rows: give both, user="id" and rows_each=3')
+    form = check_shape(as_) if as_ else "list"
+    if user is not None and rows_each is not None:
+        return People(length, made, form=form, user=user, rows_each=rows_each)
+    return table_of(length, made, form)

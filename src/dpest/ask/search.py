@@ -140,7 +140,9 @@ def search(
     from dpest.ask.vector_search import search_vectors
 
     n = domain.default_length() if length is None else length
-    domain = domain.with_length(n)
+    domain = domain.with_length(
+        n or None
+    )  # no record at all is a length of a pair, not of a domain
     ledger = Ledger(value, adjacency, domain, budget, symmetric, stop, enough, idle)
     generator = np.random.default_rng(seed)
     exhaustive = False

@@ -240,7 +240,7 @@ def records(
             raise InputError("records of no value at all: give at least one")
         return Table(length, (Column("", values=tuple(values)),), form="list", nameless=True)
     if fields and not all(map(_is_pair, fields.values())):
-        return table(length, **fields)
+        return table_of(length, tuple(column(n, w) for n, w in fields.items()), "list")
     bounds = tuple((name, float(a), float(b)) for name, (a, b) in (fields or {}).items())
     return Records(length, float(low), float(high), bounds, (float(box[0]), float(box[1])))
 
@@ -250,35 +250,9 @@ def _is_pair(bounds: Any) -> bool:
     return numbers and len(bounds) == 2
 
 
-def table(
-    length: Length = ANY,
-    /,
-    *,
-    as_: str | None = None,
-    user: str | None = None,
-    rows_each: int | None = None,
-    **columns: Any,
-) -> Domain:
-    """Datasets of `length` records (or ANY number of them) with named fields.
-
-    `as_` is the shape in which the function takes them (see `ask.shapes`); where it isn't said, it
-    is found by trying. A table of real numbers alone is the same as `records(fields=…)`.
-
-    With `user="id"` a record is a person, with up to `rows_each` rows that have the same number in
-    the field `id`: neighbours differ in all rows of one person.
-
-    >>> print(table(8, age=(0, 120), city=["Berlin", "Paris"]))
-    table(8, age=(0, 120), city=['Berlin', 'Paris'])
-    """
-    made = tuple(column(name, what) for name, what in columns.items())
-    if (user is None) != (rows_each is None):
-        raise InputError('people with several rows: give both, user="id" and rows_each=3')
-    if user is not None and rows_each is not None:
-        from dpest.ask.people import People
-
-        form = check_shape(as_) if as_ else "list"
-        return People(length, made, form=form, user=user, rows_each=rows_each)
+def table_of(length: Length, made: tuple[Column, ...], form: str) -> Domain:
+    """A table of these fields; of real numbers alone it is the same as `records(fields=…)`."""
     if made and all(c.values is None and not c.integral and not c.nan for c in made):
         fields = tuple((c.name, c.low, c.high) for c in made)
-        return Records(length, fields=fields, form=check_shape(as_) if as_ else "list")
-    return Table(length, made, form=check_shape(as_) if as_ else "list")
+        return Records(length, fields=fields, form=form)
+    return Table(length, made, form=form)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import os
 import signal
 import sys
 import warnings
@@ -86,6 +87,8 @@ def main(argv: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if "_DPEST_COMPLETE" in os.environ:  # a shell asks for completions: no question to answer
+        dpest.main(args=argv, prog_name="dpest")
     with contextlib.suppress(ValueError):  # in a thread
         signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(run(argv))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+import shlex
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +30,7 @@ from dpest.cli.statuses import (
 from dpest.cli.targets import all_audited
 from dpest.errors import InputError
 from dpest.execution.supervision import Limits
+from dpest.report.provenance import Provenance
 from dpest.verdict import Verdict
 
 
@@ -56,6 +59,7 @@ from dpest.verdict import Verdict
 @running_options
 @click.option("--json", "json_path", metavar="F", help="Write the verdict as JSON; - for stdout.")
 @click.option("--html", "html_path", metavar="F", help="Write the report as one HTML page.")
+@click.option("--author", default="", metavar="NAME", help="Who asks, for the page.")
 @click.option("--sarif", "sarif_path", metavar="F", help="Write what code hosts show at the line.")
 @click.option("--summary", "summary_path", metavar="F", help="Write a table in Markdown.")
 @click.option("--badge", "badge_path", metavar="F", help="Write a badge as SVG.")
@@ -76,6 +80,7 @@ def audit(
     params: tuple[str, ...],
     json_path: str | None,
     html_path: str | None,
+    author: str,
     sarif_path: str | None,
     summary_path: str | None,
     badge_path: str | None,
@@ -89,8 +94,8 @@ def audit(
     """How private is TARGET? A lower and an upper bound, with what shows them.
 
     TARGET is a name of the zoo, file.py:function, package.module:function, or file.py for all that
-    it declares. Several targets give one line each. Exit status: 1 if one is violated, else 2 if
-    one could not be answered, else 0.
+    it declares. Several targets give one line each, and one page. Exit status: 1 if one is
+    violated, else 2 if one could not be answered, else 0.
 
     \b
     Examples:
@@ -102,29 +107,57 @@ def audit(
     for path in (json_path, html_path, replay_path, *review):
         check_writable(path)
     several = len(targets) > 1
-    if several and (json_path or html_path or replay_path or baseline or any(review)):
+    if several and (json_path or replay_path or baseline or any(review)):
         raise InputError(
-            "--json, --html, --sarif, --summary, --badge, --replay and --baseline go with "
-            "one target"
+            "--json, --sarif, --summary, --badge, --replay and --baseline go with one target; "
+            "--html makes one page of several"
         )
     question["length"] = lengths(length)
     question["params"] = parameters(params)
     question["state"] = absolute(question["state"])
     earlier = read_baseline(baseline)
     view = View(
-        json_path, html_path, replay_path, review, quiet, verbose, require, earlier, several
+        json_path,
+        html_path,
+        replay_path,
+        review,
+        quiet,
+        verbose,
+        require,
+        earlier,
+        several,
+        Provenance(as_typed(), author),
     )
     if several and limits is not None:
         importlib.import_module("dpest.auditing")  # once, for all copies of this process
-    statuses = []
+    statuses, parts = [], []
     for target in targets:
         work = functools.partial(view.audit, target, question)
         label = f"{target}: " if several else ""
         unknown = view.unknown(target, question["seed"])
         statuses.append(isolated(work, limits, quiet=quiet, unanswered=unknown, label=label))
+        parts += output.handed_over() or [{"unanswered": target}]
         if statuses[-1] == EXIT_INTERRUPTED:
             break
+    if html_path and (several or len(parts) > 1):
+        write_page(html_path, parts)
     return worst(statuses)
+
+
+def as_typed() -> str:
+    """The command line, to be repeated."""
+    return shlex.join(["dpest", *sys.argv[1:]])
+
+
+def write_page(path: str, parts: Sequence[dict[str, Any]]) -> None:
+    """One page of what several targets have handed over."""
+    from dpest.report.page import Part, render_several
+
+    made = [
+        Part.unanswered(part["unanswered"]) if "unanswered" in part else Part(**part)
+        for part in parts
+    ]
+    write(path, render_several(made))
 
 
 class Review(NamedTuple):
@@ -161,6 +194,7 @@ class View:
     require: str | None
     earlier: dict[str, Any] | None
     several: bool
+    provenance: Provenance
 
     def audit(self, target: str, question: dict[str, Any]) -> int:
         """Ask the question about one target, and say the answer."""
@@ -179,10 +213,10 @@ class View:
 
         audits = []
         with all_audited(target) as mechanisms, showing_progress(self.quiet, keep) as progress:
-            if len(mechanisms) > 1 and (self.json_path or self.html_path or self.replay_path):
+            if len(mechanisms) > 1 and (self.json_path or self.replay_path):
                 raise InputError(
-                    f"{target} declares {len(mechanisms)} mechanisms: --json, --html and "
-                    f"--replay go with one, as {target}:{mechanisms[0].name}"
+                    f"{target} declares {len(mechanisms)} mechanisms: --json and --replay go "
+                    f"with one, as {target}:{mechanisms[0].name}"
                 )
             view = replace(self, several=self.several or len(mechanisms) > 1)
             statuses = []
@@ -201,7 +235,7 @@ class View:
         if self.json_path:
             write(self.json_path, verdict.to_json())
         if self.html_path:
-            write(self.html_path, verdict.to_html())
+            self.show_page(self.html_path, verdict)
         if self.replay_path:
             write_replay(self.replay_path, verdict)
         if self.several:
@@ -214,6 +248,15 @@ class View:
             console.print(words, soft_wrap=True, highlight=False)
             status = worst([status, EXIT_VIOLATED if worse else EXIT_HOLDS])
         return EXIT_INTERRUPTED if verdict.details.get("interrupted") else status
+
+    def show_page(self, path: str, verdict: Verdict) -> None:
+        """The page, or this verdict's part of one."""
+        from dpest.report.page import part_of, render
+
+        if self.several:
+            output.hand_over(asdict(part_of(verdict, self.provenance)))
+        else:
+            write(path, render(verdict, self.provenance))
 
     def so_far(self, verdict: Verdict) -> None:
         """What to say should this process be ended before it can."""

@@ -114,6 +114,7 @@ class Desk:
         self._label = label
         self._said: list[tuple[str, bool]] = []
         self._files: list[tuple[str, str]] = []
+        self._parts: list[dict[str, Any]] = []
         self._so_far: dict[str, Any] = {
             "status": EXIT_UNANSWERED,
             "lines": "",
@@ -131,9 +132,12 @@ class Desk:
             self._files.append((path, text))
         elif "so_far" in message:
             self._so_far = message["so_far"]
+        elif "handed" in message:
+            self._parts.append(message["handed"])
         elif "discard" in message:
             self._said.clear()
             self._files.clear()
+            self._parts.clear()
         elif "progress" in message:
             self._progress.show(*message["progress"])
 
@@ -153,6 +157,8 @@ class Desk:
                 return self._publish([(reason, True)], [], EXIT_UNANSWERED)
             if status == EXIT_INTERRUPTED and not self._files:
                 self._files = list(self._so_far["files"])
+            for part in self._parts:
+                output.hand_over(part)
             return self._publish(self._said, self._files, status)
         found = self._so_far
         said = [

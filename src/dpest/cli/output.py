@@ -35,6 +35,8 @@ class Sink(Protocol):
 
     def send(self, message: dict[str, Any]) -> None: ...
 
+    def hand_over(self, part: dict[str, Any]) -> None: ...
+
 
 class Direct:
     """This process's own streams and files."""
@@ -55,6 +57,9 @@ class Direct:
 
     def send(self, message: dict[str, Any]) -> None:
         """Nobody watches."""
+
+    def hand_over(self, part: dict[str, Any]) -> None:
+        _handed.append(part)
 
 
 class _Stream:
@@ -96,6 +101,9 @@ class Piped:
         if self._writer is not None:
             self._writer.send(message)
 
+    def hand_over(self, part: dict[str, Any]) -> None:
+        self.send({"handed": part})
+
     def echo(self, text: str, err: bool = False, nl: bool = True) -> None:
         self.send({"err" if err else "out": str(text) + ("\n" if nl else "")})
 
@@ -113,6 +121,7 @@ class Piped:
 
 
 _sink: Sink = Direct()
+_handed: list[dict[str, Any]] = []  # parts of one file that several targets make together
 
 
 def use(sink: Sink) -> None:
@@ -135,6 +144,18 @@ def write(path: str, text: str) -> None:
     _sink.write(path, text)
 
 
+def hand_over(part: dict[str, Any]) -> None:
+    """A part of a file that is written when all targets have been answered."""
+    _sink.hand_over(part)
+
+
+def handed_over() -> list[dict[str, Any]]:
+    """The parts so far; taken away from here."""
+    parts = list(_handed)
+    _handed.clear()
+    return parts
+
+
 def so_far(status: int, lines: str, files: list[tuple[str, str]]) -> None:
     """What to say and to write should this process be ended now."""
     _sink.send({"so_far": {"status": status, "lines": lines, "files": files}})
@@ -142,6 +163,7 @@ def so_far(status: int, lines: str, files: list[tuple[str, str]]) -> None:
 
 def discard() -> None:
     """Nothing that was said and written is true: forget it."""
+    _handed.clear()
     _sink.send({"discard": True})
 
 

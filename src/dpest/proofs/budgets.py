@@ -35,6 +35,7 @@ from dpest.proofs.regions_of_release import Rates
 from dpest.reading.loops.any_length import ELEMENT
 from dpest.reading.loops.loops import Graph, graph
 from dpest.reading.records.record_cases import RecordError
+from dpest.running.landmarks import landmarks
 
 _SMALL = (1, 2, 3, 5)
 _SHORT = 10
@@ -243,5 +244,7 @@ def unrolled(question: Question, length: int, error: PathLimitError) -> Proof:
         where=where,
         entry=question.entry,
         lengths=(length,),
+        marks=landmarks(question.mechanism),
+        ranges=question.record.ranges,
     )
     return potentials_of(question, found, rated, length)

@@ -7,9 +7,10 @@ itself runs on plain numbers; the model must take exactly one way and release th
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -27,11 +28,13 @@ from dpest.reading.loops.piece_runs import Coin, World
 from dpest.reading.rewrites.readings import SCALED, Plan, scale_of, value_of
 from dpest.reading.tracing.generator import SymbolicGenerator
 from dpest.reading.tracing.unit import Unit
+from dpest.running.landmarks import places
 from dpest.running.places import code_of
 from dpest.running.skeleton import flatten
 
 _TRIALS = 24
 _LENGTHS = (1, 2, 3, 5)
+_MOST_MARKS = 48
 
 
 def call(mechanism: Mechanism, x: Any, rng: Any) -> Any:
@@ -118,6 +121,32 @@ def random_input(
     return found
 
 
+def special_inputs(
+    lengths: Sequence[int],
+    marks: Sequence[float],
+    source: random.Random,
+    integers: bool,
+    ranges: Sequence[tuple[Any, Any]] = ((-math.inf, math.inf),),
+) -> Iterator[list[Any]]:
+    """Inputs whose entries all lie in one case of the code, and those with one such entry alone.
+
+    Random numbers hardly ever fall between 0.61 and 0.611; a filter that leaves nothing, or one
+    entry that changes what an array is, shows at such places only.
+    """
+    for place, (low, high) in enumerate(ranges):
+        found = places(marks, low, high)
+        if integers:
+            found = sorted({float(round(v)) for v in found if low <= round(v) <= high})
+        for mark in found[:_MOST_MARKS]:
+            value = int(mark) if integers else mark
+            for length in lengths:
+                for special in (range(length), range(length - 1, length)):
+                    x = random_input(length * len(ranges), source, integers, ranges)
+                    for i in special:
+                        x[i * len(ranges) + place] = value
+                    yield x
+
+
 def check_model(
     function: Callable[[Any, Any], Any],
     model: Model,
@@ -125,16 +154,22 @@ def check_model(
     *,
     integers: bool,
     where: Any,
+    marks: Sequence[float] = (),
+    ranges: Sequence[tuple[Any, Any]] = ((-math.inf, math.inf),),
 ) -> None:
-    """Each run of the function must follow the model of its length to the same release."""
+    """Each run of the function must follow the model of its length to the same release.
+
+    `marks` are the numbers of the code.
+    """
     source = random.Random(20)
     leaving: dict[int, list[tuple[int, Edge]]] = {}
     for node in model.nodes:
         for edge in node.incoming:
             leaving.setdefault(edge.source, []).append((node.index, edge))
     leaves = {node.index: node for node in model.leaves}
-    for _ in range(_TRIALS):
-        x = random_input(len(inputs), source, integers)
+    usual = (random_input(len(inputs), source, integers) for _ in range(_TRIALS))
+    size = len(inputs) // len(ranges)
+    for x in itertools.chain(usual, special_inputs((size,), marks, source, integers, ranges)):
         draws = Draws(source, plan=model.world.plan, eps=model.world.eps)
         output = run_on(function, x, draws.generator(), where)
         data = dict(zip(inputs, map(Fraction, x), strict=True))
@@ -231,16 +266,21 @@ def check_graph(
     lengths: Sequence[int] = _LENGTHS,
     choice: float | None = None,
     ranges: Sequence[tuple[Any, Any]] = ((-math.inf, math.inf),),
+    marks: Sequence[float] = (),
 ) -> None:
     """The same for a graph of every length: runs of several lengths must follow it."""
     source = random.Random(21)
+    wanted = []
     for trial in range(_TRIALS):
         length = lengths[trial % len(lengths)] + (2 if choice is not None else 0)
         if graph.table is not None:
             length = len(graph.table) if choice is not None else min(length, len(graph.table))
-        if graph.gaps and length < 2:
-            continue
-        x = random_input(length * len(entry), source, integers, ranges)
+        if not graph.gaps or length >= 2:
+            wanted.append(length)
+    entries = [ranges[i % len(ranges)] for i in range(len(entry))]
+    usual = (random_input(n * len(entry), source, integers, ranges) for n in wanted)
+    short = sorted(set(wanted))[:2]
+    for x in itertools.chain(usual, special_inputs(short, marks, source, integers, entries)):
         draws = Draws(source, choice=choice, plan=graph.world.plan, eps=graph.world.eps)
         output = run_on(function, x, draws.generator(), where)
         _Walk(graph, x, entry, draws.values, where).run(output)

@@ -43,6 +43,7 @@ from dpest.reading.loops.loops import Graph
 from dpest.reading.records.record_cases import RecordError
 from dpest.reading.rewrites.races import ChanceError
 from dpest.reading.tracing.unit import Unit
+from dpest.running.landmarks import landmarks
 
 _SMALL = (1, 2, 3, 5)
 _RULES = {
@@ -157,6 +158,7 @@ def _proof_of(question: Question, found: Graph, lengths: tuple[int, ...] = (2, 3
                 entry=question.entry,
                 choice=_choice_scale(question, found),
                 ranges=question.record.ranges,
+                marks=landmarks(question.mechanism),
             )
     except UntraceableError:
         if question.form != "list" or question.fields:

@@ -36,6 +36,7 @@ from dpest.proofs.question import (
 from dpest.proofs.regions_of_release import rates, regions
 from dpest.reading.loops.merging import Model, build
 from dpest.reading.loops.vector_functions import LISTS
+from dpest.running.landmarks import landmarks
 
 _MOST_REGIONS = 150
 _MOST_NODES = 3_000
@@ -83,7 +84,13 @@ def at_length(question: Question, length: int, certify: bool = True) -> Proof:
     where = place_of(question.mechanism.function)
     integers = question.integer_data(has_integral(rated.draws))
     conformance.check_model(
-        question.run, model, question.inputs(length), integers=integers, where=where
+        question.run,
+        model,
+        question.inputs(length),
+        integers=integers,
+        where=where,
+        marks=landmarks(question.mechanism),
+        ranges=question.record.ranges,
     )
     found = regions(model, rated.draws)
     inputs = question.inputs(length)
@@ -151,7 +158,13 @@ def _gaussian(question: Question, model: Model, length: int) -> Proof:
     where = place_of(question.mechanism.function)
     integers = question.integer_data(has_integral(draws))
     conformance.check_model(
-        question.run, model, question.inputs(length), integers=integers, where=where
+        question.run,
+        model,
+        question.inputs(length),
+        integers=integers,
+        where=where,
+        marks=landmarks(question.mechanism),
+        ranges=question.record.ranges,
     )
     found = regions(model, draws)
     inputs = question.inputs(length)
@@ -189,7 +202,13 @@ def _by_samples(question: Question, model: Model, length: int) -> Proof:
     rated = checked_rates(question, model.noises)
     where = place_of(question.mechanism.function)
     conformance.check_model(
-        question.run, model, question.inputs(length), integers=question.integers, where=where
+        question.run,
+        model,
+        question.inputs(length),
+        integers=question.integers,
+        where=where,
+        marks=landmarks(question.mechanism),
+        ranges=question.record.ranges,
     )
     found = regions(model, rated.draws)
     inputs = question.inputs(length)

@@ -25,6 +25,7 @@ from dpest.errors import (
     UntraceableError,
 )
 from dpest.evidence import EPSILON, Measure
+from dpest.kernel.approximate.stages import MOVED
 from dpest.proofs import composition
 from dpest.proofs.approximate.proving import contributions, proof_of
 from dpest.proofs.each_entry import each_entry_proof
@@ -75,6 +76,13 @@ def prove(
     started = time.perf_counter()
     question = asked(mechanism, adjacency, length, params, unit, domain, claim, form)
     proof = _by_contributions(question, first=True) if by_contributions else None
+    if proof is None and question.mechanism.black_box:
+        proof = _by_contributions(question, first=False) if by_contributions else None
+        if proof is None:
+            raise RefusedError(
+                f"{question.mechanism.name} has no parameter `rng`: a function that draws its "
+                "noise elsewhere is proved by what one record adds alone, and here that is not read"
+            )
     if proof is None:
         proof = prove_question(question, fallback_length)
         if by_contributions and _wanting(question, proof):
@@ -108,6 +116,8 @@ def _overflows(question: Question) -> str | None:
 
 def _wanting(question: Question, proof: Proof) -> bool:
     """Whether another proof may say more: there is no bound, or it doesn't give a claim of ρ."""
+    if proof.status == "refuted":
+        return False
     if proof.bound is None:
         return proof.exponential is None
     if proof.measure.kind != "zcdp" or question.claim is None:
@@ -118,7 +128,8 @@ def _wanting(question: Question, proof: Proof) -> bool:
 def _by_contributions(question: Question, first: bool) -> Proof | None:
     """By what one record adds: last for claims of pure ε and of ρ, first for all others.
 
-    Those have proofs for every value of the unit, which say more than one for its value alone.
+    Those have proofs for every value of the unit, which say more than one for its value alone; so
+    have numbers that move.
     """
     try:
         claim = question.claim
@@ -126,7 +137,8 @@ def _by_contributions(question: Question, first: bool) -> Proof | None:
         measure, limit = measured(said)
     except (DpestError, KeyError, TypeError, ValueError):
         return None
-    if first == (measure == EPSILON or measure.kind == "zcdp"):
+    late = measure == EPSILON or measure.kind == "zcdp" or question.adjacency.name in MOVED
+    if first == late:
         return None
     tried = [measure] if limit is not None else [measure, Measure("gdp"), Measure(delta=_DELTA)]
     try:

@@ -175,11 +175,6 @@ def asked(
     form: Form | None = None,
 ) -> Question:
     target = as_mechanism(mechanism).with_params(params)
-    if target.black_box:
-        raise RefusedError(
-            f"{target.name} has no parameter `rng`: a function that draws its noise elsewhere can "
-            "only be run, not proved"
-        )
     found = adjacency if adjacency is not None else target.adjacency
     if found is None:
         raise InputError("a proof needs an adjacency: adjacency=dpest.linf(1), l1(1), monotone(1)…")

@@ -22,9 +22,10 @@ from typing import Any
 from dpest.ask.adjacency import Adjacency, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism, mechanism
 from dpest.ask.domains import ANY, Domain, finite, integers, reals
-from dpest.ask.tables import records, table
+from dpest.ask.people import table
+from dpest.ask.tables import records
 from dpest.errors import DpestError, RefusedError
-from dpest.proofs.approximate.proving import contributions
+from dpest.proofs.approximate.proving import contributions, written
 from dpest.proofs.literals import read_literals
 from dpest.proofs.proving import prove_question
 from dpest.proofs.question import asked
@@ -108,7 +109,7 @@ def _other_contributions(certificate: Mapping[str, Any], mechanism: Mechanism) -
     domain = _domain_of_columns(certificate, length)
     question = asked(
         mechanism,
-        certificate["adjacency"]["name"],
+        _adjacency(certificate),
         length,
         _parameters(certificate, mechanism),
         None,
@@ -117,7 +118,7 @@ def _other_contributions(certificate: Mapping[str, Any], mechanism: Mechanism) -
         certificate["form"],
     )
     found = contributions(question)
-    source = source_of(mechanism.function)
+    source = source_of(written(mechanism.function))
     again = {**found.model, "source": source, "assumptions": list(found.assumptions)}
     parts = ("source", "apart", "columns", "ways", "assumptions", "rows_each", "user")
     return tuple(p for p in parts if _plain_json(certificate.get(p)) != _plain_json(again.get(p)))

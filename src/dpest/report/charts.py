@@ -1,14 +1,20 @@
-"""Small charts as SVG text: no library, no network, readable on paper and on a phone."""
+"""Small charts as SVG text: no library, no network, readable on paper and on a phone.
+
+A chart carries its scale in its attributes and has two empty groups, `shades` behind and `marks` in
+front, so that the page's script can draw into it what the reader asks for.
+Without the script the chart is complete.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, HEIGHT = 560, 260
-LEFT, RIGHT, TOP, BOTTOM = 58, 14, 14, 44
+WIDTH, HEIGHT = 560, 280
+LEFT, RIGHT, TOP, BOTTOM = 68, 14, 34, 44
+LETTER = 6.6  # about the width of one, at the size of the legend
 
 Points = Sequence[tuple[float, float]]
 
@@ -56,6 +62,13 @@ class _Frame:
         (self.x0, self.x1), (self.y0, self.y1) = _open(x_range), _open(y_range)
         self.height = height
 
+    @property
+    def scale(self) -> str:
+        """For the page's script: the numbers at the ends of the axes, and where those are."""
+        ends = f"{self.x0!r} {self.x1!r} {self.y0!r} {self.y1!r}"
+        bottom = self.height - BOTTOM
+        return f'data-ends="{ends}" data-box="{LEFT} {WIDTH - RIGHT} {bottom} {TOP}"'
+
     def x(self, value: float) -> float:
         share = (value - self.x0) / (self.x1 - self.x0)
         return LEFT + min(max(share, -0.02), 1.02) * (WIDTH - LEFT - RIGHT)
@@ -64,14 +77,20 @@ class _Frame:
         share = (value - self.y0) / (self.y1 - self.y0)
         return self.height - BOTTOM - min(max(share, -0.02), 1.02) * (self.height - TOP - BOTTOM)
 
-    def axes(self, x_label: str, y_label: str, x_ticks: bool = True) -> list[str]:
+    def axes(
+        self,
+        x_label: str,
+        y_label: str,
+        x_ticks: bool = True,
+        y_words: Callable[[float], str] = label_of,
+    ) -> list[str]:
         bottom, right = self.height - BOTTOM, WIDTH - RIGHT
         parts = []
         for value in ticks(self.y0, self.y1, 4):
             y = self.y(value)
             parts.append(f'<line class="grid" x1="{LEFT}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}"/>')
             parts.append(
-                f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{label_of(value)}</text>'
+                f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{y_words(value)}</text>'
             )
         if x_ticks:
             for value in ticks(self.x0, self.x1):
@@ -99,11 +118,13 @@ def _open(span: tuple[float, float]) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.5, low + 0.5)
 
 
-def _svg(parts: Sequence[str], title: str, height: int = HEIGHT) -> str:
+def _svg(parts: Sequence[str], title: str, frame: _Frame, kind: str = "") -> str:
     return (
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {frame.height}" role="img" '
+        f'data-kind="{kind}" {frame.scale} '
         f'aria-label="{escape(title, quote=True)}" xmlns="http://www.w3.org/2000/svg">'
-        f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
+        f'<title>{escape(title)}</title><g class="shades"></g>{"".join(parts)}'
+        '<g class="marks"></g></svg>'
     )
 
 
@@ -115,8 +136,9 @@ def lines(
     y_label: str,
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
+    kind: str = "",
 ) -> str:
-    """Curves over common axes, with a legend."""
+    """Curves over common axes, with a legend. `kind` tells the page's script what is drawn."""
     curves = [
         Line(
             [(x, y) for x, y in c.points if math.isfinite(x) and math.isfinite(y)],
@@ -144,19 +166,18 @@ def lines(
             )
         parts.append(f'<polyline class="line {curve.role}" points="{path}"/>')
     parts += _legend([(c.label, c.role) for c in curves])
-    return _svg(parts, title)
+    return _svg(parts, title, frame, kind)
 
 
 def _legend(entries: Sequence[tuple[str, str]]) -> list[str]:
+    """In a row above the plot, where no curve runs into it."""
     parts = []
-    for i, (label, role) in enumerate(entries):
-        y = TOP + 8 + 16 * i
-        parts.append(
-            f'<rect class="key {role}" x="{WIDTH - RIGHT - 14}" y="{y - 8}" width="12" height="9"/>'
-        )
-        parts.append(
-            f'<text x="{WIDTH - RIGHT - 20}" y="{y}" text-anchor="end">{escape(label)}</text>'
-        )
+    right = float(WIDTH - RIGHT)
+    for label, role in reversed(entries):
+        left = right - LETTER * len(label)
+        parts.append(f'<text x="{left:.1f}" y="20">{escape(label)}</text>')
+        parts.append(f'<rect class="key {role}" x="{left - 18:.1f}" y="11" width="12" height="9"/>')
+        right = left - 34
     return parts
 
 
@@ -168,15 +189,53 @@ def bars(
     marked: Sequence[int] = (),
     title: str,
     names: tuple[str, str] = ("x", "x′"),
+    y_label: str = "probability",
 ) -> str:
-    """Two probabilities per output, side by side; the marked outputs are the event."""
+    """Two probabilities per output, side by side; the marked outputs are the event.
+
+    Where a marked output is too rare to be seen, the axis is logarithmic.
+    """
     if not labels:
         return ""
-    frame = _Frame((0, len(labels)), (0.0, max(*p, *q) * 1.05))
-    parts = frame.axes("output", "probability", x_ticks=False)
+    top = max(*p, *q)
+    event = [v for i in marked for v in (p[i], q[i])]
+    if event and 0 < max(event) < 1e-3 * top:
+        return _log_bars(labels, p, q, marked, title, names, y_label)
+    frame = _Frame((0, len(labels)), (0.0, top * 1.05))
+    parts = frame.axes("output", y_label, x_ticks=False)
+    parts += _columns(frame, labels, p, q, marked, lambda value: value)
+    return _svg([*parts, *_legend([(names[0], "p"), (names[1], "q")])], title, frame, "outputs")
+
+
+def _log_bars(
+    labels: Sequence[str],
+    p: Sequence[float],
+    q: Sequence[float],
+    marked: Sequence[int],
+    title: str,
+    names: tuple[str, str],
+    y_label: str,
+) -> str:
+    floor = math.floor(math.log10(min(v for v in (*p, *q) if v > 0))) - 1
+    frame = _Frame((0, len(labels)), (float(floor), 0.5))
+    parts = frame.axes("output", f"{y_label}, logarithmic", False, lambda v: f"1e{v:.0f}")
+    height = lambda v: math.log10(v) if v > 0 else float(floor)  # noqa: E731
+    parts += _columns(frame, labels, p, q, marked, height)
+    return _svg([*parts, *_legend([(names[0], "p"), (names[1], "q")])], title, frame, "outputs")
+
+
+def _columns(
+    frame: _Frame,
+    labels: Sequence[str],
+    p: Sequence[float],
+    q: Sequence[float],
+    marked: Sequence[int],
+    height: Callable[[float], float],
+) -> list[str]:
     slot = (WIDTH - LEFT - RIGHT) / len(labels)
     bottom = HEIGHT - BOTTOM
-    every = max(1, len(labels) // 12)
+    every = max(1, math.ceil(len(labels) / 12))
+    parts = []
     for i, (label, a, b) in enumerate(zip(labels, p, q, strict=True)):
         left = LEFT + i * slot
         if i in marked:
@@ -185,7 +244,7 @@ def bars(
                 f'height="{bottom - TOP}"/>'
             )
         for value, role, shift in ((a, "p", 0.12), (b, "q", 0.5)):
-            top = frame.y(value)
+            top = frame.y(height(value))
             parts.append(
                 f'<rect class="bar {role}" x="{left + shift * slot:.1f}" y="{top:.1f}" '
                 f'width="{0.36 * slot:.1f}" height="{max(bottom - top, 0):.1f}">'
@@ -194,10 +253,9 @@ def bars(
         if i % every == 0:
             parts.append(
                 f'<text x="{left + slot / 2:.1f}" y="{bottom + 14}" text-anchor="middle">'
-                f"{escape(shorten(label, max(3, int(slot * every / 7))))}</text>"
+                f"{escape(shorten(label, max(3, int(slot * every / 8))))}</text>"
             )
-    parts += _legend([(names[0], "p"), (names[1], "q")])
-    return _svg(parts, title)
+    return parts
 
 
 def shorten(text: str, most: int) -> str:
@@ -232,4 +290,4 @@ def interval(lower: float, upper: float, limit: float | None, *, letter: str) ->
         )
     if math.isinf(upper):
         parts.append(f'<text x="{WIDTH - RIGHT - 4}" y="{y - 14}" text-anchor="end">→ ∞</text>')
-    return _svg(parts, f"The interval of {letter}", height=110)
+    return _svg(parts, f"The interval of {letter}", frame)

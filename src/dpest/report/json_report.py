@@ -9,14 +9,16 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpest import __version__
 from dpest.evidence import Evidence, Measure, Witness
 from dpest.report.sentence import sentence
-from dpest.verdict import Verdict
+
+if TYPE_CHECKING:
+    from dpest.verdict import Verdict
 
 FORMAT = "dpest-verdict/1"
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -1,13 +1,26 @@
-"""A verdict as one self-contained HTML page, for a person who signs off a release."""
+"""Verdicts as one self-contained HTML page, for a person who signs off a release.
+
+The page's script is our own: what is interactive are two sliders and marks on charts that are there
+already as SVG, for paper and for readers without a script. A charting library would draw each chart
+a second time, and would be most of the page.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from dpest import __version__
 from dpest.evidence import Evidence
+from dpest.pictures import PairPicture
 from dpest.report import charts
+from dpest.report.derivation import derivation
+from dpest.report.explorer import explorer_of
+from dpest.report.figures import Figure, alike, figures_beside, figures_of_pair
+from dpest.report.provenance import Provenance, moment
+from dpest.report.sentence import sentence
 from dpest.report.text import (
     advice,
     cost,
@@ -18,7 +31,9 @@ from dpest.report.text import (
     symbol,
     witness_lines,
 )
-from dpest.verdict import Verdict
+
+if TYPE_CHECKING:
+    from dpest.verdict import Verdict
 
 STANDINGS = {
     "proved": "for all inputs, by a certificate that a small program checks",
@@ -26,45 +41,137 @@ STANDINGS = {
     "confidence": "wrong with at most the stated probability, over the sampling",
     "estimate": "no guarantee; shown for orientation only",
 }
+WORST_FIRST = ("violated", "unanswered", "unsettled", "proved", "exact")
 
 
-def render(verdict: Verdict) -> str:
-    """The page as text. Everything that came from the user is escaped by the template."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
+@dataclass(frozen=True)
+class Part:
+    """One verdict's share of a page: its row in the table, and its report as HTML."""
 
-    environment = Environment(
-        loader=PackageLoader("dpest.report"), autoescape=True, undefined=StrictUndefined
+    name: str
+    status: str
+    words: str
+    lower: str
+    upper: str
+    claim: str
+    body: str
+
+    @staticmethod
+    def unanswered(target: str) -> Part:
+        """A target that gave no verdict; the command has said why."""
+        return Part(target, "unanswered", "unanswered", "?", "?", "?", "")
+
+
+def render(verdict: Verdict, provenance: Provenance | None = None) -> str:
+    """The page of one verdict."""
+    return _page([part_of(verdict, provenance)], f"{verdict.question.mechanism}: {verdict.status}")
+
+
+def render_several(parts: Sequence[Part]) -> str:
+    """One page for several: a table, the worst first, and each report below it."""
+    ranked = sorted(parts, key=lambda part: WORST_FIRST.index(part.status))
+    return _page(ranked, f"{len(parts)} mechanisms")
+
+
+def _page(parts: Sequence[Part], title: str) -> str:
+    counts = [(s, sum(p.status == s for p in parts)) for s in WORST_FIRST]
+    return _template("page.html").render(
+        title=title,
+        parts=parts,
+        several=len(parts) != 1,
+        counts=", ".join(f"{n} {s}" for s, n in counts if n),
+        worst=min((p.status for p in parts), key=WORST_FIRST.index, default="exact"),
+        date=moment().strftime("%Y-%m-%d %H:%M UTC"),
+        version=__version__,
     )
-    template = environment.get_template("report.html")
-    pictures = [
-        {"title": title, "svg": Markup(svg), "text": text}
-        for title, svg, text in figures(verdict)
-        if svg
-    ]
-    return template.render(
+
+
+def part_of(verdict: Verdict, provenance: Provenance | None = None) -> Part:
+    """A verdict's report. Everything that came from the user is escaped by the template."""
+    question = verdict.question
+    pictures: list[PairPicture | None] = list(verdict.pictures) or [None]
+    body = _template("verdict.html").render(
         verdict=verdict,
-        question=verdict.question,
+        question=question,
         headline=headline(verdict).partition(": ")[2],
-        interval=Markup(interval_chart(verdict)),
-        interval_text=f"{symbol(verdict.question.measure)} {interval(verdict)}",
+        sentence=sentence(verdict),
+        interval=_markup(interval_chart(verdict)),
+        interval_text=f"{symbol(question.measure)} {interval(verdict)}",
         advice=advice(verdict),
+        demonstration=verdict.demonstration,
+        show_input=show_input,
         lower=card(verdict.lower),
         upper=card(verdict.upper),
         machine=card(verdict.floating_point),
         machine_violated=verdict.floating_point_violated,
         evidence=[card(e) for e in verdict.evidence],
-        pictures=pictures,
-        growth=verdict.details.get("growth"),
-        standings=STANDINGS,
-        number=number,
-        version=__version__,
+        pairs=[pair_view(verdict, picture) for picture in pictures],
+        beside=[_view(figure) for figure in figures_beside(verdict)],
+        provenance=(provenance or Provenance()).rows(verdict),
     )
+    low, high = ("–" if e is None else number(e.value) for e in (verdict.lower, verdict.upper))
+    status = "violated" if verdict.floating_point_violated else verdict.status
+    words = f"{status} (floating point)" if status != verdict.status else status
+    return Part(question.mechanism, status, words, low, high, question.claim or "none", body)
+
+
+def _template(name: str) -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("dpest.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)
+
+
+def _markup(text: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+def _view(figure: Figure) -> dict[str, Any]:
+    return {
+        "title": figure.title,
+        "svg": _markup(figure.svg),
+        "text": figure.caption,
+        "columns": figure.columns,
+        "rows": figure.rows,
+    }
+
+
+def pair_view(verdict: Verdict, picture: PairPicture | None) -> dict[str, Any]:
+    """One pair to look at: its sliders, if there is something to say about them, and charts."""
+    explorer = explorer_of(verdict, picture)
+    data: dict[str, Any] = {}
+    if explorer is not None:
+        data = explorer.data()
+        outputs = picture.outputs if picture is not None and picture.runs is None else None
+        densities = picture.densities if picture is not None else None
+        if outputs is not None:
+            data["outputs"] = {"p": outputs.p, "q": outputs.q}
+        if densities is not None:
+            data["densities"] = {"y": densities.y, "p": densities.p, "q": densities.q}
+    return {
+        "title": picture.title if picture is not None else "The bounds",
+        "x": show_input(picture.x) if picture is not None else "",
+        "x2": show_input(picture.x2) if picture is not None else "",
+        "alike": picture is not None and alike(picture),
+        "explorer": explorer,
+        "words": explorer.words() if explorer is not None else {},
+        "data": data,
+        "figures": [_view(f) for f in figures_of_pair(picture, verdict)] if picture else [],
+    }
 
 
 def card(evidence: Evidence | None) -> dict[str, Any] | None:
     if evidence is None:
         return None
+    proof = evidence.witness.event if evidence.side == "upper" else ""
     return {
         "side": "at least" if evidence.side == "lower" else "at most",
         "value": number(evidence.value),
@@ -74,7 +181,7 @@ def card(evidence: Evidence | None) -> dict[str, Any] | None:
         "cost": cost(evidence),
         "seed": evidence.seed,
         "lines": witness_lines(evidence) if evidence.side == "lower" else [],
-        "proof": evidence.witness.event if evidence.side == "upper" else "",
+        "derivation": derivation(proof),
         "replay": evidence.witness.replay,
         "notes": list(evidence.notes),
         "arithmetic": evidence.arithmetic,
@@ -86,118 +193,3 @@ def interval_chart(verdict: Verdict) -> str:
     high = verdict.upper.value if verdict.upper is not None else math.inf
     letter = symbol(verdict.question.measure)
     return charts.interval(low, high, verdict.question.limit, letter=letter)
-
-
-def figures(verdict: Verdict) -> list[tuple[str, str, str]]:
-    """(title, SVG, caption) for each picture that the evidence has data for."""
-    data = verdict.curves() if verdict.curves is not None else {}
-    claim = claim_curves(verdict)
-    pair = ""
-    if "pair" in data:
-        pair = f"x = {show_input(data['pair'][0])}, x′ = {show_input(data['pair'][1])}"
-    found = []
-    if "outputs" in data:
-        outputs = data["outputs"]
-        svg = charts.bars(
-            outputs["labels"],
-            outputs["p"],
-            outputs["q"],
-            marked=outputs["marked"],
-            title="The two output distributions",
-        )
-        event = " The event is shaded." if outputs["marked"] else ""
-        found.append(("The two output distributions", svg, f"{pair}.{event}"))
-    if "density" in data:
-        density = data["density"]
-        curves = [
-            charts.Line(list(zip(density["y"], density["p"], strict=True)), "x", "p", fill=True),
-            charts.Line(list(zip(density["y"], density["q"], strict=True)), "x′", "q"),
-        ]
-        svg = charts.lines(
-            curves,
-            title="The two output densities",
-            x_label=density.get("label", "output"),
-            y_label="density",
-        )
-        found.append(("The two output densities", svg, pair))
-    if "loss" in data:
-        svg = charts.lines(
-            [charts.Line(data["loss"], "P(loss ≤ t | x)", "p")],
-            title="Privacy loss",
-            x_label="privacy loss t",
-            y_label="probability",
-            y_range=(0.0, 1.0),
-        )
-        found.append(("The privacy loss", svg, "How often the output says at most e^t more for x."))
-    if "delta" in data:
-        svg = charts.lines(
-            [charts.Line(data["delta"], "this pair", "p"), *claim["delta"]],
-            title="δ(ε)",
-            x_label="ε",
-            y_label="δ",
-        )
-        found.append(("δ(ε)", svg, "The least δ with which (ε, δ)-DP holds for this pair."))
-    if "tradeoff" in data:
-        svg = charts.lines(
-            [*claim["tradeoff"], charts.Line(data["tradeoff"], "this pair", "p")],
-            title="Trade-off",
-            x_label="false alarm",
-            y_label="miss",
-            x_range=(0.0, 1.0),
-            y_range=(0.0, 1.0),
-        )
-        found.append(
-            (
-                "Trade-off curve",
-                svg,
-                "Errors of the best test that tells the two inputs apart. A curve below the "
-                "claim's is a violation.",
-            )
-        )
-    for name, title, y_label in (
-        ("wealth", "Wealth of the bet against the claim", "log10 of the wealth"),
-        ("p_value", "p-value", "p"),
-    ):
-        for evidence in verdict.evidence:
-            points = evidence.details.get(name)
-            if points:
-                svg = charts.lines(
-                    [charts.Line(points, evidence.method, "p")],
-                    title=title,
-                    x_label="runs" if name == "wealth" else "test ε",
-                    y_label=y_label,
-                )
-                found.append((title, svg, evidence.method))
-                break
-    growth = verdict.details.get("growth")
-    if growth:
-        rows = growth["rows"]
-        svg = charts.lines(
-            [
-                charts.Line([(r["length"], r["lower"]) for r in rows], "at least", "p"),
-                charts.Line([(r["length"], r["upper"]) for r in rows], "at most", "claim"),
-            ],
-            title="Growth with n",
-            x_label="n",
-            y_label=symbol(verdict.question.measure),
-        )
-        found.append(("How it grows with the length", svg, growth["summary"]))
-    return found
-
-
-def claim_curves(verdict: Verdict) -> dict[str, list[charts.Line]]:
-    """The claim's own δ(ε) and trade-off curve, where it is a pure or (ε, δ) claim."""
-    question = verdict.question
-    if question.limit is None or question.measure.kind != "epsilon":
-        return {"delta": [], "tradeoff": []}
-    epsilon, delta = question.limit, question.measure.delta
-    curve = []
-    for i in range(101):
-        a = i / 100
-        miss = max(0.0, 1 - delta - math.exp(epsilon) * a, math.exp(-epsilon) * (1 - delta - a))
-        curve.append((a, miss))
-    mark = [(epsilon, 0.0), (epsilon, max(delta, 0.02))]
-    return {
-        "delta": [charts.Line(mark, f"claim: ε = {number(epsilon)}, δ = {delta:g}", "claim")],
-        "tradeoff": [charts.Line(curve, "claim", "claim", fill=True)],
-    }

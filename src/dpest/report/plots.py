@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpest.errors import MissingExtraError
 from dpest.report.text import headline, symbol
-from dpest.verdict import Verdict
+
+if TYPE_CHECKING:
+    from dpest.verdict import Verdict
 
 _COLOURS = {"violated": "#c0392b", "unsettled": "#b7791f"}
 

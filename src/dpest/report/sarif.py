@@ -6,14 +6,16 @@ import json
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpest import __version__
 from dpest.ask.declaration import Mechanism
 from dpest.report.sentence import sentence
 from dpest.report.text import headline
 from dpest.running.places import code_of
-from dpest.verdict import Verdict
+
+if TYPE_CHECKING:
+    from dpest.verdict import Verdict
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _RULES = {

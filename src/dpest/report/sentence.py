@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from dpest.verdict import Verdict
+if TYPE_CHECKING:
+    from dpest.verdict import Verdict
+
 
 _WHO = "Whoever sees the output and held two neighbouring inputs for equally likely"
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
-from dpest.evidence import Evidence, Measure
+from dpest.evidence import MEET, Evidence, Measure
 from dpest.report.sentence import sentence
-from dpest.verdict import MEET, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from dpest.verdict import Verdict
 
 _FINITE = " (neither NaN nor infinities)"
 _MISSING = " (NaN where it is said, no infinities)"
@@ -53,15 +55,22 @@ def headline(verdict: Verdict) -> str:
 
 
 def _headline(verdict: Verdict) -> str:
-    machine = verdict.floating_point
+    machine, claim = verdict.floating_point, verdict.question.claim
     if machine is None:
         return _answer(verdict)
     leak = f"{symbol(machine.measure)} ≥ {number(machine.value)} ({machine.standing})"
-    if verdict.floating_point_violated:
+    if not verdict.floating_point_violated:
+        found = f"no violation of {claim} found in" if claim else "measured"
+        return f"{_answer(verdict)}. FLOATING POINT: {found} its doubles, {leak}"
+    if verdict.violated:
         return f"{_answer(verdict)}. FLOATING POINT VIOLATED: its doubles leak {leak}"
-    claim = verdict.question.claim
-    found = f"no violation of {claim} found in" if claim else "measured"
-    return f"{_answer(verdict)}. FLOATING POINT: {found} its doubles, {leak}"
+    # The mathematics alone would not have failed: that has to be clear before anything else.
+    unasked = verdict.details.get("floating_point_unasked")
+    option = "; --no-floating-point leaves the doubles out" if unasked else ""
+    return (
+        f"FLOATING POINT VIOLATED: {verdict.question.mechanism} claims {claim}, but its doubles "
+        f"leak {leak}. The mathematics is not refuted{option}. {_answer(verdict)}"
+    )
 
 
 def _answer(verdict: Verdict) -> str:
@@ -114,11 +123,17 @@ def witness_lines(evidence: Evidence) -> list[str]:
         lines.append(f"event    {witness.event}")
     if witness.p is not None and witness.q is not None:
         kind = "density" if witness.densities else "probability"
-        lines.append(f"{kind}  {witness.p:.6g} against {witness.q:.6g}")
+        sides = f"{witness.p:.6g} against {witness.q:.6g}"
+        if witness.p == witness.q == 0:  # the ratio was computed from logarithms
+            sides = "on either side less than any double"
+        lines.append(f"{kind}  {sides}")
     return lines
 
 
 def show_input(value: Any) -> str:
+    """An input in one line; a DataFrame as its rows."""
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):
+        return _show_rows(value)
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float):
@@ -127,6 +142,15 @@ def show_input(value: Any) -> str:
         inside = ", ".join(show_input(v) for v in value)
         return f"[{inside}]" if isinstance(value, list) else f"({inside})"
     return str(value)
+
+
+def _show_rows(frame: Any) -> str:
+    """Rows in order, equal ones that follow each other counted."""
+    rows = frame.to_dicts() if hasattr(frame, "to_dicts") else frame.to_dict("records")
+    words = [", ".join(f"{k}: {show_input(v)}" for k, v in row.items()) for row in rows]
+    runs = [(text, len(list(same))) for text, same in itertools.groupby(words)]
+    shown = [f"{count} × {{{text}}}" if count > 1 else f"{{{text}}}" for text, count in runs]
+    return f"{type(frame).__name__} of {len(rows)} rows: {', '.join(shown)}"
 
 
 def obtained(evidence: Evidence) -> str:
@@ -142,19 +166,12 @@ def cost(evidence: Evidence) -> str:
 
 
 def advice(verdict: Verdict) -> str:
-    """What a person should do next."""
+    """What a person should do next, for this verdict."""
     claim, lower, upper = verdict.question.claim, verdict.lower, verdict.upper
-    if verdict.status == "violated":
-        return (
-            "Don't release this code under its claim. Replay the witness, mend the mechanism, or "
-            "state the larger bound"
-            + (f" {number(upper.value)}." if upper and math.isfinite(upper.value) else ".")
-        )
+    if verdict.violated:
+        return _mend(verdict)
     if verdict.floating_point_violated:
-        said = "The mathematics holds, the machine's arithmetic doesn't: release through"
-        if verdict.status == "unsettled":
-            said = "Whatever the mathematics, the doubles give the input away: release through"
-        return f"{said} a mechanism made for doubles (snapping, or discrete noise on a grid)."
+        return _machine_advice(verdict)
     if verdict.status in ("exact", "proved"):
         if claim is None:
             return "State a claim (--epsilon) to have it tested."
@@ -171,13 +188,58 @@ def advice(verdict: Verdict) -> str:
             "For an upper bound give dpest the code."
         )
     if upper is None:
+        more = "A larger --budget raises the lower bound, and nothing else."
+        return f"{_in_the_way(verdict)} {more}"
+    limit = verdict.question.limit
+    if limit is not None and upper.value > limit and math.isfinite(upper.value):
         return (
-            "No upper bound was found; see the notes for what stood in the way of a proof. "
-            "A larger --budget raises the lower bound only."
+            f"What is proved is {symbol(verdict.question.measure)} ≤ {number(upper.value)}: claim "
+            "that, or give a larger --budget (for a counterexample) or --patience (for a proof)."
         )
     if lower is None or lower.value == 0:
         return "Give a larger --budget, or a pair that you suspect with `dpest exact --pair`."
     return "Give a larger --budget to close the gap, or look at the notes for what was not done."
+
+
+def _mend(verdict: Verdict) -> str:
+    shown = (
+        "--replay FILE writes a script that shows it"
+        if verdict.demonstration is not None
+        else "The witness shows it"
+    )
+    upper = verdict.upper
+    state = "no larger claim is proved either"
+    if upper is not None and math.isfinite(upper.value):
+        state = f"or claim {symbol(upper.measure)} = {number(upper.value)}, which is proved"
+    elif verdict.lower is not None and math.isinf(verdict.lower.value):
+        state = "no larger ε would hold"
+    return f"Don't release this code under its claim. {shown}. Mend the mechanism; {state}."
+
+
+def _machine_advice(verdict: Verdict) -> str:
+    """Of a claim that the mathematics keeps, or may keep, and the doubles don't."""
+    said = (
+        "The mathematics is open, the doubles give the input away"
+        if verdict.status == "unsettled"
+        else "The mathematics holds, the machine's arithmetic doesn't"
+    )
+    said += (
+        ": release through a mechanism made for doubles (snapping, or discrete noise on a grid). "
+        "Where nobody sees the low bits, --no-floating-point audits the mathematics alone"
+    )
+    return f"{said}. {_in_the_way(verdict)}" if verdict.status == "unsettled" else f"{said}."
+
+
+def _in_the_way(verdict: Verdict) -> str:
+    """Why there is no upper bound, by the first line that stood in the way of one."""
+    if not verdict.obstacles:
+        return "No upper bound was found; the notes say what was tried."
+    found = next((o for o in verdict.obstacles if o.where), verdict.obstacles[0])
+    place = f"{found.where}: " if found.where else ""
+    words = f"{place}{found.operation}".rstrip(".")
+    if found.advice:
+        words += f". {found.advice[:1].upper()}{found.advice[1:]}".rstrip(".")
+    return f"No upper bound was found: {words}."
 
 
 def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[str]]]:
@@ -251,6 +313,8 @@ def _beside_bounds(verdict: Verdict) -> list[tuple[str, list[str]]]:
     blocks = []
     for e in verdict.evidence:
         letter = symbol(e.measure)
+        if e is verdict.recorded:
+            continue  # it has a block of its own
         if not e.standing.is_bound:
             about = e.details.get("of")
             title = f"Estimate: {letter} ≈ {number(e.value)} ± {number(e.error)}, no bound"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import itertools
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from dpest.running.watchdog import Deadline, TimeUp, watched
 _SEEDS = 3
 _SECONDS = 1.0
 _MOST = 20_000  # values of one thing that are compared: more is data
+_LOOKS = itertools.count(1)
 
 
 @dataclass
@@ -230,6 +232,9 @@ def _digest(value: Any) -> str:
     if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
         # That a generator moves on is what it is for: its draws are independent of those before.
         return f"a generator at {id(value)}"
+    if isinstance(value, Iterator):
+        # How far it has gone can't be seen, but whoever goes on with it finds it elsewhere.
+        return f"an iterator, looked at for the {next(_LOOKS)}th time"
     try:
         skeleton, leaves = flatten(value)
     except Exception:

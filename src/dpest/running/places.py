@@ -6,6 +6,7 @@ import ast
 import bisect
 import dis
 import functools
+import hashlib
 import inspect
 import linecache
 import re
@@ -58,6 +59,27 @@ def source_of(function: Callable[..., Any]) -> str:
     if code is None:
         raise OSError(f"{function!r} has no source in Python")
     return textwrap.dedent(inspect.getsource(code))
+
+
+def described_code(function: Callable[..., Any]) -> dict[str, str]:
+    """Which code it is: where it stands, and the digest of its source (a certificate has the same).
+
+    Paths are shown from the folder of the start, or by the file's name alone.
+    """
+    code = code_of(function)
+    if code is None:
+        return {}
+    try:
+        source = source_of(function)
+    except (OSError, TypeError):
+        return {"place": f"{Path(code.co_filename).name}:{code.co_firstlineno}"}
+    path = Path(code.co_filename)
+    try:
+        shown_path = path.resolve().relative_to(Path.cwd()).as_posix()
+    except (ValueError, OSError):
+        shown_path = path.name
+    digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
+    return {"place": f"{shown_path}:{code.co_firstlineno}", "digest": f"sha256:{digest}"}
 
 
 def is_user_frame(frame: FrameType) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpest.ask.declaration import Mechanism
+from dpest.ask.declaration import Mechanism, data_first
 from dpest.ask.entries import as_code
 from dpest.attacks.statdp.events import Event
 from dpest.attacks.statdp.replay import import_lines
@@ -146,7 +146,8 @@ def script(
 ) -> str:
     """`middle`: a chance on the second input that the counts refute from both sides, for δ > 0."""
     extra = "".join(f", {key}={value!r}" for key, value in mechanism.params.items())
-    call = f"mechanism(x{extra})" if mechanism.black_box else f"mechanism(x, rng{extra})"
+    both = "x, rng" if data_first(mechanism.function) else "rng, x"
+    call = f"mechanism(x{extra})" if mechanism.black_box else f"mechanism({both}{extra})"
     claim = f"{epsilon:g}-DP" if not delta else f"({epsilon:g}, {delta:g})-DP"
     source = event.source.replace("nan", "math.nan")
     lines = [

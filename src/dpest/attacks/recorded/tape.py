@@ -19,11 +19,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpest.errors import located
+
 Floats = NDArray[np.float64]
 Atoms = NDArray[np.int64]
 Kind = Literal["sum", "coin", "choice", "primitive", "seed"]
 
-_HERE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parents[2])
 # Code between a person's line and a hook: places are given outside of it.
 _PASSED_OVER = ("/numpy/", "/scipy/", "/torch/", "/random.py", "/secrets.py", "/contextlib.py")
 
@@ -39,7 +41,7 @@ class Place:
     user: str = ""
 
     def __str__(self) -> str:
-        here = f"{self.file}:{self.line} in {self.function}"
+        here = f"{located(f'{self.file}:{self.line}')} in {self.function}"
         return f"{here}, called at {self.user}" if self.user else here
 
 
@@ -49,7 +51,9 @@ def place() -> Place:
     found: Place | None = None
     while frame is not None:
         file = frame.f_code.co_filename
-        skipped = file.startswith((_HERE, "<")) or any(part in file for part in _PASSED_OVER)
+        ours = file.startswith(_PACKAGE) and "/zoo/" not in file
+        made = file.startswith("<") and not file.startswith(("<string>", "<stdin>", "<ipython"))
+        skipped = ours or made or any(part in file for part in _PASSED_OVER)
         if not skipped:
             if found is None:
                 text = linecache.getline(file, frame.f_lineno).strip()

@@ -16,7 +16,7 @@ from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.entries import same
 from dpest.ask.patterns import typical_entries
 from dpest.ask.tables import Table
-from dpest.attacks.scouting.landmarks import around
+from dpest.running.landmarks import around
 
 Candidate = tuple[str, Any, Any]
 _SHORT = (0, 1, 2, 3)

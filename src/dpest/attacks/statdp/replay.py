@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from typing import Any
 
+from dpest.ask.declaration import data_first
 from dpest.ask.entries import as_code
 from dpest.attacks.statdp.leaves import leaves_of
 
@@ -104,7 +105,8 @@ def replay_code(
     """
     names = [n for n in ("hamming", "nan", "number", "numbers", "one_of") if n in event_source]
     extra = "".join(f", {key}={value!r}" for key, value in arguments.items())
-    call = f"mechanism(x, rng{extra})" if rng else f"mechanism(x{extra})"
+    both = "x, rng" if data_first(function) else "rng, x"
+    call = f"mechanism({both}{extra})" if rng else f"mechanism(x{extra})"
     lines = [
         "import numpy as np",
         f"from dpest.attacks.statdp.replay import {', '.join(['leaves_of', *names])}",

@@ -10,6 +10,24 @@ the program is a post-processing of adaptive additive-noise steps.
 **Stages.** Rows whose sums were all made before the first of them was visible are one stage: what
 one record moves is looked at in all of them together, case by case. Costs of stages compose.
 
+**Functions of sums.** abs, min, max of forms, and one of several forms at a public place, move by
+no more than the form that moves most.
+
+**Choices** between public candidates are stages of their own (`choices.py`).
+
+**Whole numbers.** A noise on the whole numbers hides whole moves alone: slopes and sums must be
+whole. Its cost for a move of d is d/scale, or d·(−ln α) where its chances fall off by α a step.
+
+**Moved data.** Where neighbours differ by numbers that move (l1, linf, monotone), a form moves by
+its slope times that. Costs are convex in the move, and positively homogeneous (ε, √μ²), and the
+ball of l1 is the hull of moves of one entry by the whole radius: those are looked at.
+
+**Subsets.** n records are known, and m of them are drawn, each set of m being as likely as another.
+One record is replaced. Where all that a stage adds is of records of the subset, and nothing else
+looks at it, a stage that is ε-private for replacing a record of the subset is
+ln(1 + m/n·(e^ε − 1))-private (Balle, Barthe and Gaboardi 2018, Theorem 9: a subset without the
+record becomes one with it by replacing one of its records).
+
 **Samples.** Where every case in which a record adds anything needs heads of one and the same coin
 of the record, and that coin is looked at in one stage alone, the stage is a mechanism on a Poisson
 sample. In any other use the coin is dropped: with equal coins, samples of neighbours are
@@ -19,14 +37,15 @@ neighbours or equal, and the bound without sampling holds by joint convexity.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from ..invalid import Invalid
 from .accountant import ONE, ZERO, Ledger, Step, merged
-from .enclosures import exp_range, rounded, sqrt_range
-from .terms import Condition, Form, Range, Terms, size
+from .choices import choice_cost
+from .enclosures import exp_range, log_range, rounded, sqrt_range
+from .terms import Condition, Form, Range, Terms, high_of, low_of, plus, scaled, size
 
 MOST_CASES = 3000
 
@@ -71,16 +90,34 @@ class Gate:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """What is chosen by weights with these exponents, or by a race of these scores with noises."""
+
+    exponents: tuple[Form, ...]
+    noises: tuple[int, ...] = ()
+
+
+MOVED = ("l1", "linf", "monotone")
+
+
+@dataclass(frozen=True)
 class Way:
-    """One way through the program."""
+    """One way through the program.
+
+    `moved`: one of `MOVED` where the data are numbers that move, by `radius`. `length`: how many
+    records there are, where that is known.
+    """
 
     terms: Terms
     passes: tuple[Pass, ...]
     noises: tuple[Noise, ...]
-    rows: tuple[Form, ...]
+    rows: tuple[Form | Choice, ...]
     gates: tuple[Gate, ...]
     replace: bool
     apart: bool
+    moved: str = ""
+    radius: Fraction = ONE
+    length: int | None = None
 
 
 @dataclass
@@ -89,9 +126,10 @@ class Stage:
 
     first: int
     shifts: dict[int, Shift]
+    exponents: tuple[Shift, ...] = ()
 
     def symbols(self) -> set[Private]:
-        return {p for shift in self.shifts.values() for p in shift}
+        return {p for shift in (*self.shifts.values(), *self.exponents) for p in shift}
 
 
 # Shifts ------------------------------------------------------------------------------------------
@@ -104,6 +142,8 @@ def shifts_of(way: Way) -> list[tuple[int, dict[int, Shift]]]:
     for t, row in enumerate(way.rows):
         noises: dict[int, Fraction] = {}
         rest: Shift = {}
+        if isinstance(row, Choice):
+            continue
         if row.constant:
             raise Invalid("a row with a constant")
         for symbol, c in row.terms:
@@ -128,8 +168,33 @@ def shifts_of(way: Way) -> list[tuple[int, dict[int, Shift]]]:
     return found
 
 
+def exponents_of(way: Way, choice: Choice, t: int) -> tuple[Shift, ...]:
+    """The private symbols in the exponents of a choice; public ones don't move.
+
+    Those of a race are scores, in units of its noise.
+    """
+    scale = way.noises[choice.noises[0]].scale if choice.noises else ONE
+    return tuple(_private_part(way, form.times(1 / scale), t) for form in choice.exponents)
+
+
+def _private_part(way: Way, form: Form, t: int) -> Shift:
+    found: Shift = {}
+    for symbol, c in form.terms:
+        s = way.terms.symbols[symbol]
+        if s.after > t:
+            raise Invalid("a choice that depends on later rows")
+        if s.op in ("sum", "noise") or s.private or s.record:
+            key = _private(way, symbol, t)
+            found[key] = found.get(key, ZERO) + c
+    return found
+
+
 def _private(way: Way, symbol: int, t: int) -> Private:
     s = way.terms.symbols[symbol]
+    if s.private:
+        for form in s.forms:
+            _private_part(way, form, t)
+        return Private(-2, symbol)
     if s.op == "sum":
         p, place = s.numbers
         if way.passes[p].made > t:
@@ -145,6 +210,9 @@ def _shared(way: Way, fresh: Mapping[int, Fraction], rest: Shift) -> dict[int, S
     still: dict[int, Shift] = {n: {} for n in fresh}
     if not rest:
         return still
+    fresh = {n: c for n, c in fresh.items() if way.noises[n].family in MOVING}
+    if not fresh:
+        raise Invalid("noise on one side alone hides nothing")
     normal = [n for n in fresh if way.noises[n].family == "normal" and way.noises[n].most is None]
     if normal:  # in proportion to their variances: the least cost
         weights = {n: fresh[n] * way.noises[n].scale ** 2 for n in normal}
@@ -152,9 +220,22 @@ def _shared(way: Way, fresh: Mapping[int, Fraction], rest: Shift) -> dict[int, S
         for n, w in weights.items():
             still[n] = {k: -c * w / total for k, c in rest.items()}
         return still
-    best = max(fresh, key=lambda n: abs(fresh[n]) * way.noises[n].scale)
+    smooth = [n for n in fresh if way.noises[n].family not in WHOLE]
+    best = max(smooth or fresh, key=lambda n: abs(fresh[n]) * spread(way.noises[n]))
     still[best] = {k: -c / fresh[best] for k, c in rest.items()}
     return still
+
+
+WHOLE = ("discrete_laplace", "two_sided_geometric")
+MOVING = ("normal", "laplace", *WHOLE)
+"""Noises on both sides of 0: a move costs something, and not everything."""
+
+
+def spread(noise: Noise) -> Fraction:
+    """How far a noise is moved for ε = 1; for one that falls off by α a step, a lower bound."""
+    if noise.family != "two_sided_geometric":
+        return noise.scale
+    return 1 / -log_range(noise.scale)[0]
 
 
 def stages_of(way: Way) -> list[Stage]:
@@ -164,11 +245,27 @@ def stages_of(way: Way) -> list[Stage]:
         if not moved:
             continue
         symbols = {p for shift in moved.values() for p in shift}
-        births = [way.passes[p.passed].made for p in symbols if p.passed >= 0]
+        births = [way.passes[p.passed].made for p in atoms(way, symbols) if p.passed >= 0]
+        births += [way.terms.symbols[p.place].after for p in symbols if p.passed == -2]
         joined = found and (way.apart or all(b <= found[-1].first for b in births))
         if not joined:
             found.append(Stage(t, {}))
         found[-1].shifts.update(moved)
+    for t, row in enumerate(way.rows):
+        if isinstance(row, Choice):
+            found.append(Stage(t, {}, exponents_of(way, row, t)))
+    return found
+
+
+def atoms(way: Way, symbols: Iterable[Private]) -> set[Private]:
+    """The sums, and the symbols of single records, that private symbols are made of."""
+    found: set[Private] = set()
+    for p in symbols:
+        if p.passed != -2:
+            found.add(p)
+            continue
+        for form in way.terms.symbols[p.place].forms:
+            found |= atoms(way, _private_part(way, form, len(way.rows)))
     return found
 
 
@@ -177,10 +274,15 @@ def stages_of(way: Way) -> list[Stage]:
 
 @dataclass(frozen=True)
 class Move:
-    """How far private symbols can differ: each by itself, and groups of them in length."""
+    """How far private symbols can differ: each by itself, and groups of them in length.
+
+    `ranges`: where the difference lies. Under add and remove it is that of adding: removing moves
+    everything by the opposite, at the same cost.
+    """
 
     sizes: Mapping[Private, Fraction | None]
     groups: tuple[tuple[frozenset[Private], Fraction], ...]
+    ranges: Mapping[Private, Range]
 
 
 @dataclass(frozen=True)
@@ -189,19 +291,101 @@ class _Added:
     groups: tuple[tuple[frozenset[Private], Fraction], ...]
 
 
-def moves(way: Way, symbols: set[Private]) -> list[Move]:
-    """All that neighbours may differ by, in these symbols."""
-    if way.apart:
-        return list(_apart(way, symbols))
-    added = _joint(way, symbols)
+def moves(way: Way, symbols: set[Private], sampled: bool = False) -> list[Move]:
+    """All that neighbours may differ by, in these symbols; `sampled`: in a subset with them."""
+    base = atoms(way, symbols)
+    if way.moved:
+        found = list(_moved(way, base))
+    elif way.apart:
+        found = list(_apart(way, base))
+    else:
+        found = _of_sums(way, base, sampled)
+    derived = sorted(p for p in symbols if p.passed == -2)
+    return [_with_functions(way, move, derived) for move in found] if derived else found
+
+
+def _of_sums(way: Way, symbols: set[Private], sampled: bool) -> list[Move]:
+    added = _joint(way, symbols, sampled)
     if not way.replace:
-        return [Move({k: size(r) for k, r in a.ranges.items()}, a.groups) for a in added]
+        return [Move({k: size(r) for k, r in a.ranges.items()}, a.groups, a.ranges) for a in added]
     if len(added) ** 2 > MOST_CASES:
         added = [_hull(added, symbols)]
     return [_difference(a, b) for a, b in itertools.product(added, added)]
 
 
-def _joint(way: Way, symbols: set[Private]) -> list[_Added]:
+def _with_functions(way: Way, move: Move, derived: Sequence[Private]) -> Move:
+    """The same move, with functions of sums in it: they move no more than an argument does."""
+    sizes, ranges = dict(move.sizes), dict(move.ranges)
+    whole = Move(sizes, move.groups, ranges)
+    pending = [p.place for p in derived]
+    while pending:
+        symbol = pending[-1]
+        s = way.terms.symbols[symbol]
+        parts = [_private_part(way, form, len(way.rows)) for form in s.forms]
+        inner = {p.place for part in parts for p in part if p.passed == -2}
+        missing = [p for p in inner if Private(-2, p) not in sizes]
+        if missing:
+            pending += missing
+            continue
+        pending.pop()
+        key = Private(-2, symbol)
+        moved = [form_range(part, whole) for part in parts[1 if s.op == "pick" else 0 :]]
+        low, high = moved[0]
+        for other in moved[1:]:
+            low, high = low_of(low, other[0]), high_of(high, other[1])
+        if s.op == "abs":
+            most = None if low is None or high is None else max(abs(low), abs(high))
+            low, high = None if most is None else -most, most
+        sizes[key], ranges[key] = size((low, high)), (low, high)
+    return whole
+
+
+def form_range(shift: Shift, move: Move) -> Range:
+    """Where Σ slope·Δ lies."""
+    found: Range = (ZERO, ZERO)
+    for k, c in shift.items():
+        found = plus(found, scaled(move.ranges[k], c))
+    most = _row_bound(shift, move)
+    if most is None:
+        return found
+    low, high = found
+    return (
+        -most if low is None else max(low, -most),
+        most if high is None else min(high, most),
+    )
+
+
+def _moved(way: Way, symbols: set[Private]) -> Iterator[Move]:
+    """Numbers that move: by the radius in one entry (l1), or each of them (linf, monotone)."""
+    r = way.radius
+    reach: dict[Private, Fraction] = {}
+    for k in symbols:
+        if k.passed >= 0:
+            cases = way.passes[k.passed].cases
+            if way.moved != "l1" or len(cases) != 1 or cases[0].conditions:
+                raise Invalid("a sum over entries that all move, or by cases of them")
+            reach[k] = way.terms.slope(cases[0].adds[k.place]) * r
+        else:
+            reach[k] = way.terms.slope(Form(((k.place, ONE),), ZERO)) * r
+    still = dict.fromkeys(symbols, ZERO)
+    if way.moved == "l1":
+        by_index: dict[int | None, list[Private]] = {}
+        for k in symbols:
+            index = None if k.passed >= 0 else way.terms.symbols[k.place].index
+            by_index.setdefault(index, []).append(k)
+        for mine in by_index.values():
+            found = {**still, **{k: reach[k] for k in mine}}
+            yield Move(found, (), {k: (-v, v) for k, v in found.items()})
+        return
+    up = way.moved == "monotone"
+    ranges = {
+        k: (ZERO if up and way.terms.symbols[k.place].op == "field" else -v, v)
+        for k, v in reach.items()
+    }
+    yield Move(reach, (), ranges)
+
+
+def _joint(way: Way, symbols: set[Private], sampled: bool) -> list[_Added]:
     """What a record adds in each case of all passes; cases that exclude each other are left out."""
     passes = sorted({p.passed for p in symbols})
     joint: list[tuple[tuple[Condition, ...], tuple[Case, ...]]] = [((), ())]
@@ -210,6 +394,8 @@ def _joint(way: Way, symbols: set[Private]) -> list[_Added]:
         for conditions, chosen in joint:
             for case in way.passes[p].cases:
                 both = tuple(dict.fromkeys((*conditions, *case.conditions)))
+                if sampled and any(c.relation == "out" for c in case.conditions):
+                    continue
                 if not way.terms.empty(both):
                     longer.append((both, (*chosen, case)))
             if len(longer) > MOST_CASES:
@@ -269,8 +455,10 @@ def _hull(many: Sequence[_Added], symbols: set[Private]) -> _Added:
 
 def _difference(a: _Added, b: _Added) -> Move:
     sizes: dict[Private, Fraction | None] = {}
+    ranges: dict[Private, Range] = {}
     for k in a.ranges:
         (low, high), (low2, high2) = a.ranges[k], b.ranges[k]
+        ranges[k] = plus(a.ranges[k], scaled(b.ranges[k], -ONE))
         if low is None or high is None or low2 is None or high2 is None:
             sizes[k] = None
         else:
@@ -280,7 +468,7 @@ def _difference(a: _Added, b: _Added) -> Move:
         for other, bound2 in _groups_or_nothing(b):
             if group == other or not other or not group:
                 groups.append((group or other, bound + bound2))
-    return Move(sizes, tuple((g, r) for g, r in groups if g))
+    return Move(sizes, tuple((g, r) for g, r in groups if g), ranges)
 
 
 def _groups_or_nothing(a: _Added) -> list[tuple[frozenset[Private], Fraction]]:
@@ -305,7 +493,9 @@ def _apart(way: Way, symbols: set[Private]) -> Iterator[Move]:
         move = _difference(one, one)
         sizes: dict[Private, Fraction | None] = dict.fromkeys(symbols, ZERO)
         sizes.update(move.sizes)
-        yield Move(sizes, move.groups)
+        ranges: dict[Private, Range] = dict.fromkeys(symbols, (ZERO, ZERO))
+        ranges.update(move.ranges)
+        yield Move(sizes, move.groups, ranges)
 
 
 # Costs -------------------------------------------------------------------------------------------
@@ -398,7 +588,7 @@ def laplace_cost(way: Way, shifts: Mapping[int, Shift], move: Move) -> Fraction:
     total = ZERO
     weights: Shift = {}
     for n, shift in shifts.items():
-        scale = way.noises[n].scale
+        scale = spread(way.noises[n])
         if len(shift) == 1:
             ((k, c),) = shift.items()
             weights[k] = weights.get(k, ZERO) + abs(c) / scale
@@ -431,12 +621,13 @@ def truncated_step(way: Way, noise: int, shift: Shift, move: Move) -> Step:
 def coin_of(way: Way, stage: Stage) -> tuple[str, Fraction] | None:
     """The coin that every case of the stage needs heads of, to add anything."""
     coins: set[tuple[str, Fraction]] = set()
-    for p in {k.passed for k in stage.symbols() if k.passed >= 0}:
+    yes, no = ("in", "out") if way.replace else ("heads", "tails")
+    for p in {k.passed for k in atoms(way, stage.symbols()) if k.passed >= 0}:
         for case in way.passes[p].cases:
             if not any(f.terms or f.constant for f in case.adds):
                 continue
-            heads = {(c.coin, c.chance) for c in case.conditions if c.relation == "heads"}
-            tails = [c for c in case.conditions if c.relation == "tails"]
+            heads = {(c.coin, c.chance) for c in case.conditions if c.relation == yes}
+            tails = [c for c in case.conditions if c.relation == no]
             if len(heads) != 1 or tails:
                 return None
             coins |= heads
@@ -446,7 +637,7 @@ def coin_of(way: Way, stage: Stage) -> tuple[str, Fraction] | None:
 def _coins_seen(way: Way, stage: Stage) -> set[str]:
     return {
         c.coin
-        for p in {k.passed for k in stage.symbols() if k.passed >= 0}
+        for p in {k.passed for k in atoms(way, stage.symbols()) if k.passed >= 0}
         for case in way.passes[p].cases
         for c in case.conditions
         if c.form is None
@@ -459,7 +650,7 @@ def steps_of(way: Way) -> list[Step]:
     found: list[tuple[int, Step]] = []
     for i, stage in enumerate(stages):
         q = ONE
-        coin = None if way.replace else coin_of(way, stage)
+        coin = None if way.moved or way.apart else coin_of(way, stage)
         others = [_coins_seen(way, s) for j, s in enumerate(stages) if j != i]
         alone = coin is not None and not any(coin[0] in seen for seen in others)
         if coin is not None and alone and _coins_seen(way, stage) == {coin[0]}:
@@ -472,7 +663,45 @@ def steps_of(way: Way) -> list[Step]:
 
 
 def _stage_steps(way: Way, stage: Stage, q: Fraction) -> list[Step]:
-    kinds: dict[str, dict[int, Shift]] = {"gauss": {}, "laplace": {}, "truncated": {}}
+    if stage.exponents:
+        return [_choice_step(way, stage, q)]
+    if way.replace and q < 1:
+        return _subset_steps(way, stage, q)
+    return _noise_steps(way, stage, q)
+
+
+def _choice_step(way: Way, stage: Stage, q: Fraction) -> Step:
+    """A choice; of a Poisson sample, as if all were in it."""
+    if _of_several_rows(way, stage):
+        raise Invalid("a step that is not known for people with several rows")
+    worst = ZERO
+    for move in moves(way, stage.symbols(), sampled=way.replace and q < 1):
+        cost = choice_cost([form_range(e, move) for e in stage.exponents])
+        if cost is None:
+            raise UNBOUNDED
+        worst = max(worst, cost)
+    return Step("pure", _amplified(worst, q) if way.replace and q < 1 else worst)
+
+
+def _amplified(epsilon: Fraction, q: Fraction) -> Fraction:
+    return rounded(log_range(1 + q * (exp_range(epsilon)[1] - 1))[1], True, 160)
+
+
+def _subset_steps(way: Way, stage: Stage, q: Fraction) -> list[Step]:
+    """A stage of a subset of the records: pure steps are amplified, others are not."""
+    steps = _noise_steps(way, stage, ONE, sampled=True)
+    if all(s.kind in ("laplace", "pure") for s in steps):
+        total = sum((s.value for s in steps), ZERO)
+        return [Step("pure", _amplified(total, q))]
+    return _noise_steps(way, stage, ONE)
+
+
+Kinds = dict[str, dict[int, Shift]]
+"""Of each kind of noise, which are moved, and by what."""
+
+
+def _kinds(way: Way, stage: Stage) -> Kinds:
+    kinds: Kinds = {"gauss": {}, "laplace": {}, "truncated": {}, "whole": {}}
     for n, shift in stage.shifts.items():
         noise = way.noises[n]
         if noise.most is not None:
@@ -481,14 +710,21 @@ def _stage_steps(way: Way, stage: Stage, q: Fraction) -> list[Step]:
             kinds["truncated"][n] = shift
         elif noise.family in ("normal", "laplace"):
             kinds["gauss" if noise.family == "normal" else "laplace"][n] = shift
+        elif noise.family in WHOLE:
+            _need_whole(way, shift)
+            kinds["whole"][n] = shift
         else:
             raise Invalid(f"noise of the family {noise.family}")
-    rows = {p for p in stage.symbols() if p.passed >= 0 and way.passes[p.passed].times > 1}
+    return kinds
+
+
+def _noise_steps(way: Way, stage: Stage, q: Fraction, sampled: bool = False) -> list[Step]:
+    kinds, rows = _kinds(way, stage), _of_several_rows(way, stage)
     if rows:
-        if kinds["truncated"]:
-            raise Invalid("noise that is drawn again, for people with several rows")
+        if kinds["truncated"] or kinds["whole"] or rows - stage.symbols():
+            raise Invalid("a step that is not known for people with several rows")
         return _steps_of_people(way, kinds, rows, stage.symbols() - rows)
-    listed = moves(way, stage.symbols())
+    listed = moves(way, stage.symbols(), sampled)
     several = sum(map(bool, kinds.values())) > 1
     if several or kinds["truncated"]:
         q = ONE
@@ -500,6 +736,9 @@ def _stage_steps(way: Way, stage: Stage, q: Fraction) -> list[Step]:
         epsilon = max((laplace_cost(way, kinds["laplace"], m) for m in listed), default=ZERO)
         one = len(kinds["laplace"]) == 1
         steps.append(Step("laplace" if one else "pure", epsilon, q))
+    if kinds["whole"]:
+        epsilon = max((laplace_cost(way, kinds["whole"], m) for m in listed), default=ZERO)
+        steps.append(Step("pure", epsilon, q))
     for n, shift in kinds["truncated"].items():
         options = [truncated_step(way, n, shift, m) for m in listed]
         if options:
@@ -507,6 +746,33 @@ def _stage_steps(way: Way, stage: Stage, q: Fraction) -> list[Step]:
                 Step("bad", max(s.value for s in options), delta=max(s.delta for s in options))
             )
     return steps
+
+
+def _need_whole(way: Way, shift: Shift) -> None:
+    """Refuses moves by other than whole numbers, which a noise on whole numbers can't hide."""
+    for k, c in shift.items():
+        if c.denominator != 1 or not _is_whole(way, k) or way.moved:
+            raise Invalid("noise on the whole numbers, and a move that may be a fraction")
+
+
+def _is_whole(way: Way, k: Private) -> bool:
+    if k.passed == -2:
+        return all(
+            f.constant.denominator == 1
+            and all(c.denominator == 1 for _, c in f.terms)
+            and all(_is_whole(way, p) for p in _private_part(way, f, len(way.rows)))
+            and len(_private_part(way, f, len(way.rows))) == len(f.terms)
+            for f in way.terms.symbols[k.place].forms[way.terms.symbols[k.place].op == "pick" :]
+        )
+    if k.passed == -1:
+        return way.terms.whole(Form(((k.place, ONE),), ZERO))
+    return all(way.terms.whole(case.adds[k.place]) for case in way.passes[k.passed].cases)
+
+
+def _of_several_rows(way: Way, stage: Stage) -> set[Private]:
+    """The sums that one person may be in with several rows."""
+    found = atoms(way, stage.symbols())
+    return {p for p in found if p.passed >= 0 and way.passes[p.passed].times > 1}
 
 
 def _steps_of_people(
@@ -525,11 +791,13 @@ def _steps_of_people(
     moved = list(moves(way, rows))
     if way.replace:
         moved += [
-            Move({k: size(r) for k, r in a.ranges.items()}, a.groups) for a in _joint(way, rows)
+            Move({k: size(r) for k, r in a.ranges.items()}, a.groups, a.ranges)
+            for a in _joint(way, rows, False)
         ]
     still: dict[Private, Fraction | None] = dict.fromkeys((*rows, *once), ZERO)
-    of_rows = [Move({**still, **m.sizes}, m.groups) for m in moved]
-    alone = [Move({**still, **m.sizes}, m.groups) for m in moves(way, once)] if once else []
+    of_rows = [Move({**still, **m.sizes}, m.groups, m.ranges) for m in moved]
+    moved_once = moves(way, once) if once else []
+    alone = [Move({**still, **m.sizes}, m.groups, m.ranges) for m in moved_once]
     steps = []
     if kinds["gauss"]:
         first, second = (

@@ -12,7 +12,8 @@ N of its own; a part may be missing.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, TypeVar
@@ -25,6 +26,10 @@ End = Fraction | None
 Range = tuple[End, End]
 EVERYWHERE: Range = (None, None)
 RELATIONS = (">", ">=", "==", "!=")
+ROUNDINGS: dict[str, Callable[[Fraction], int]] = {
+    "floor": math.floor, "ceil": math.ceil, "rint": round,
+}  # fmt: skip
+"""They grow with their argument, and give whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,9 @@ class Symbol:
     forms: tuple[Form, ...] = ()
     numbers: tuple[int, ...] = ()
     name: str = ""
+    private: bool = False
+    """A function of sums over the records (or of several records that have symbols of their own)
+    that is 1-Lipschitz in its largest argument: abs, min, max, or one of several."""
 
 
 class Column(NamedTuple):
@@ -188,7 +196,7 @@ class Terms:
             return self.fields[s.name].low, self.fields[s.name].high
         if s.op in ("pub", "public"):
             return EVERYWHERE
-        if s.op in ("sum", "noise"):
+        if s.op in ("sum", "noise") or s.private:
             raise Invalid("the range of a private value")
         inner = [self.range_of(a, box) for a in s.forms]
         if s.op in ("mul", "div") and any(self._huge(a, box) for a in s.forms[:1]):
@@ -277,6 +285,9 @@ class Terms:
             if low is None or low + shift <= 0:
                 raise Invalid("the logarithm of a value of a record that may not be positive")
             return log_range(low + shift)[0], None if high is None else log_range(high + shift)[1]
+        if op in ROUNDINGS:
+            ends = [None if end is None else Fraction(ROUNDINGS[op](end)) for end in a]
+            return ends[0], ends[1]
         raise Invalid(f"a function that is not known: {op}")
 
     def _bounded(self, a: Range, most: Fraction) -> Range:
@@ -286,6 +297,36 @@ class Terms:
             -most if low is None or low < -most else min(low, Fraction(0)),
             most if high is None or high > most else max(high, Fraction(0)),
         )
+
+    # Whole numbers, and slopes -------------------------------------------------------------------
+
+    def whole(self, form: Form) -> bool:
+        """Whether a form of a record is a whole number whatever the record is."""
+        if form.constant.denominator != 1:
+            return False
+        return all(c.denominator == 1 and self._whole(s) for s, c in form.terms)
+
+    def _whole(self, symbol: int) -> bool:
+        s = self.symbols[symbol]
+        if s.op == "field":
+            return self.fields[s.name][2]
+        if s.op in ("abs", "min", "max", "mul"):
+            return all(map(self.whole, s.forms))
+        return s.op in ROUNDINGS
+
+    def slope(self, form: Form) -> Fraction:
+        """L with |form(r) − form(r′)| ≤ L·max |field − field′|, for every pair of records."""
+        return sum((abs(c) * self._slope(s) for s, c in form.terms), Fraction(0))
+
+    def _slope(self, symbol: int) -> Fraction:
+        s = self.symbols[symbol]
+        if s.op == "field":
+            return Fraction(1)
+        if not s.record:
+            return Fraction(0)
+        if s.op in ("abs", "min", "max", "tanh", "sin", "cos", "arctan"):
+            return max(map(self.slope, s.forms))
+        raise Invalid(f"how much `{s.op}` of a record moves where the record moves a little")
 
     # Exponentials that may be infinite -----------------------------------------------------------
 

@@ -7,6 +7,11 @@ by a difference of two (replace): all other terms are equal, and addition commut
 that of the adaptive composition of the rows' noises, each moved by no more than the record can move
 its row (`approximate/stages.py`), and the output is a post-processing of the rows.
 
+Neighbours whose entries move (l1, linf, monotone): each sum, and each entry, moves by no more than
+its slope times the move.
+
+Choices between public candidates by private scores are steps too (`approximate/choices.py`).
+
 Keys of the data. Each key has noise of its own, and below a threshold nothing of it is seen, as if
 it were absent: up to the event that a key of one record alone reaches the threshold.
 
@@ -20,11 +25,23 @@ through the program. All ranges, lengths, shifts and costs are computed here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 from ..approximate.accountant import Account, Ledger, Plan, mu2_bound, pure_bound, rho_bound
-from ..approximate.stages import Case, Gate, Noise, Pass, Way, steps_of, together
+from ..approximate.choices import RACING
+from ..approximate.stages import (
+    MOVED,
+    Case,
+    Choice,
+    Gate,
+    Noise,
+    Pass,
+    Way,
+    steps_of,
+    together,
+)
 from ..approximate.terms import RELATIONS, Column, Condition, End, Form, Symbol, Terms
 from ..fields import Extended, Fields, extended, listed, rational, text, whole
 from ..header import Header
@@ -33,24 +50,26 @@ from ..statement import Finding, Inputs, Lengths, Measure
 
 _FUNCTIONS = {
     "mul": 2, "div": 2, "abs": 1, "sqrt": 1, "exp": 1, "npexp": 1, "tanh": 1, "arctan": 1,
-    "sin": 1, "cos": 1, "log": 1, "log1p": 1, "expit": 1,
+    "sin": 1, "cos": 1, "log": 1, "log1p": 1, "expit": 1, "floor": 1, "ceil": 1, "rint": 1,
 }  # fmt: skip
-_ANY_NUMBER = ("min", "max", "norm", "public")
+_ANY_NUMBER = ("min", "max", "norm", "pick")
+_LIPSCHITZ = ("abs", "min", "max", "pick")
+_FAMILIES = (
+    "laplace", "normal", "gumbel", "exponential", "geometric", "discrete_laplace",
+    "two_sided_geometric",
+)  # fmt: skip
 _MOST = 200_000
 Columns = dict[str, Column]
 
 
 def check(header: Header, fields: Fields) -> Finding:
     name = header.adjacency.name
-    need(name in ("replace_one", "add_remove_one"), f"{name}: records are replaced, or come and go")
-    replace, apart = name == "replace_one", fields.truth("apart")
+    apart = fields.truth("apart")
     need(header.unit is None, "unit: the bound is for the parameters' values")
-    need(not apart or (header.length is not None and replace), "apart: needs a length")
     columns = _columns(fields)
     assumptions = fields.texts("assumptions")
-    ways = [
-        _way(one, columns, replace, header.length if apart else None) for one in fields.each("ways")
-    ]
+    setting = Setting(name, header.adjacency.radius, header.length, apart, columns)
+    ways = [_way(one, setting) for one in fields.each("ways")]
     need(bool(ways), "ways: none")
     measure, delta = _measure(fields.text("measure")), fields.number("delta")
     plan = _plan(fields)
@@ -69,6 +88,35 @@ def check(header: Header, fields: Fields) -> Finding:
         assumptions=assumptions,
         delta=delta,
     )
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Who is a neighbour of whom, and what the data are."""
+
+    adjacency: str
+    radius: Extended
+    length: int | None
+    apart: bool
+    columns: Columns
+
+    def __post_init__(self) -> None:
+        known = ("replace_one", "add_remove_one", *MOVED)
+        need(self.adjacency in known, f"{self.adjacency}: records are replaced, or come and go")
+        comes = self.adjacency == "add_remove_one"
+        need(not self.apart or (self.length is not None and not comes), "apart: needs a length")
+        if self.adjacency in MOVED:
+            need(isinstance(self.radius, Fraction) and self.radius > 0, "radius: not a number")
+            need(len(self.columns) == 1, "columns: numbers that move, one in each entry")
+
+    @property
+    def records(self) -> int | None:
+        """How many records have symbols of their own."""
+        return self.length if self.apart else None
+
+    @property
+    def moved(self) -> str:
+        return self.adjacency if self.adjacency in MOVED else ""
 
 
 def _measure(name: str) -> Measure:
@@ -94,13 +142,12 @@ def _need_bound(
     need(found <= bound, "it costs more than the bound")
 
 
-def ledger_of(model: object, adjacency: str, length: int | None) -> Ledger:
+def ledger_of(model: object, adjacency: str, radius: Extended, length: int | None) -> Ledger:
     """The steps of a model alone, before anything is claimed about it."""
     fields = Fields(model, "model")
     apart, columns = fields.truth("apart"), _columns(fields)
-    records = length if apart else None
-    replace = adjacency == "replace_one"
-    ways = [_way(one, columns, replace, records) for one in fields.each("ways")]
+    setting = Setting(adjacency, radius, length, apart, columns)
+    ways = [_way(one, setting) for one in fields.each("ways")]
     _need_times(ways, _rows_each(fields))
     fields.done()
     return together([steps_of(way) for way in ways])
@@ -132,12 +179,13 @@ def _columns(fields: Fields) -> Columns:
         low = extended(column.take("low"), "columns.low")
         high = extended(column.take("high"), "columns.high")
         is_whole = column.truth("whole")
-        values = column.texts("values") if column.has("values") else ()
+        listed_values = column.has("values")
+        values = column.texts("values") if listed_values else ()
         if column.has("of_person"):  # a number that all rows of a person decide
             need(column.truth("of_person"), "columns.of_person: it is, or it is not said")
         column.done()
         need(name not in found and low <= high, f"columns: {name[:40]!r}")
-        if values:  # its number is the place among them
+        if listed_values:  # its number is the place among them
             places = is_whole and (low, high) == (0, len(values) - 1)
             need(places, f"columns: {name[:40]!r}: not the places of its values")
         found[name] = Column(_end(low), _end(high), is_whole, values)
@@ -177,35 +225,91 @@ def _plan(fields: Fields) -> Plan | None:
     return Plan(grid, tuple(windows), tail)
 
 
-def _way(fields: Fields, columns: Columns, replace: bool, records: int | None) -> Way:
+def _way(fields: Fields, setting: Setting) -> Way:
     symbols: list[Symbol] = []
     for value in listed(fields.take("terms"), "terms"):
         need(len(symbols) < _MOST, "terms: too many")
-        symbols.append(_symbol(listed(value, "terms"), symbols, columns, records))
+        symbols.append(_symbol(listed(value, "terms"), symbols, setting.columns, setting.records))
     noises = tuple(map(_noise, fields.each("noises")))
-    passes = tuple(_pass(one, symbols) for one in fields.each("passes"))
-    rows = tuple(_form(v, len(symbols)) for v in listed(fields.take("rows"), "rows"))
+    passes = tuple(_pass(one, symbols, setting) for one in fields.each("passes"))
+    rows = tuple(_row(v, len(symbols)) for v in listed(fields.take("rows"), "rows"))
     gates = tuple(_gate(one, noises) for one in fields.each("gates"))
     fields.done()
-    way = Way(Terms(symbols, columns), passes, noises, rows, gates, replace, records is not None)
-    need(not (passes and records is not None), "apart: there are no sums over records")
+    need(not (gates and setting.moved), "gates: keys of records, and numbers that move")
+    way = Way(
+        Terms(symbols, setting.columns),
+        passes,
+        noises,
+        rows,
+        gates,
+        setting.adjacency == "replace_one",
+        setting.apart,
+        setting.moved,
+        setting.radius if isinstance(setting.radius, Fraction) else Fraction(1),
+        setting.length,
+    )
+    need(not (passes and setting.apart), "apart: there are no sums over records")
     _need_references(way)
     return way
+
+
+def _row(value: object, size: int) -> Form | Choice:
+    if isinstance(value, list):
+        return _form(value, size)
+    fields = Fields(value, "rows")
+    exponents = tuple(_form(v, size) for v in listed(fields.take("exponents"), "exponents"))
+    noises = tuple(whole(n, "rows.noises") for n in listed(fields.take("noises"), "rows.noises"))
+    fields.done()
+    need(bool(exponents), "rows: a choice from nothing")
+    need(not noises or len(noises) == len(exponents), "rows: a noise for each candidate")
+    return Choice(exponents, noises)
 
 
 def _need_references(way: Way) -> None:
     gated = {gate.noise for gate in way.gates}
     need(len(gated) == len(way.gates), "gates: one noise for two")
+    used = set(gated)
     for row in way.rows:
-        for s, _ in row.terms:
-            symbol = way.terms.symbols[s]
-            if symbol.op == "noise":
-                need(symbol.numbers[0] < len(way.noises), "rows: an unknown noise")
-                need(symbol.numbers[0] not in gated, "rows: the noise of a gate")
-            elif symbol.op == "sum":
-                p, place = symbol.numbers
-                need(p < len(way.passes), "rows: an unknown pass")
-                need(place < len(way.passes[p].cases[0].adds), "rows: an unknown sum")
+        if isinstance(row, Choice) and row.noises:
+            _need_race(way, row, used)
+    symbols = {s for row in way.rows for f in _forms_of(row) for s, _ in f.terms}
+    drawn = {s for row in way.rows if isinstance(row, Form) for s, _ in row.terms}
+    for s in sorted(_inside(way, symbols)):
+        symbol = way.terms.symbols[s]
+        if symbol.op == "noise":
+            need(s in drawn and symbol.numbers[0] < len(way.noises), "rows: an unknown noise")
+            need(symbol.numbers[0] not in used, "rows: the noise of a gate, or of a race")
+        elif symbol.op == "sum":
+            p, place = symbol.numbers
+            need(p < len(way.passes), "rows: an unknown pass")
+            need(place < len(way.passes[p].cases[0].adds), "rows: an unknown sum")
+
+
+def _forms_of(row: Form | Choice) -> tuple[Form, ...]:
+    return row.exponents if isinstance(row, Choice) else (row,)
+
+
+def _inside(way: Way, symbols: set[int]) -> set[int]:
+    """The symbols, and those that they are functions of."""
+    found: set[int] = set()
+    pending = sorted(symbols)
+    while pending:
+        s = pending.pop()
+        if s not in found:
+            found.add(s)
+            pending += [t for form in way.terms.symbols[s].forms for t, _ in form.terms]
+    return found
+
+
+def _need_race(way: Way, row: Choice, used: set[int]) -> None:
+    """Draws of one kind, one for each candidate, that nothing else has."""
+    for n in row.noises:
+        need(0 <= n < len(way.noises) and n not in used, "rows: a noise of two")
+        used.add(n)
+    kinds = {way.noises[n] for n in row.noises}
+    need(len(kinds) == 1, "rows: a race of different noises")
+    noise = kinds.pop()
+    need(noise.family in RACING and noise.most is None, "rows: noise that decides no race")
 
 
 def _symbol(
@@ -230,18 +334,22 @@ def _symbol(
         need(k >= 0, "terms: a negative number")
         return Symbol(op, False, None, 0, numbers=(k,))
     need(op in _FUNCTIONS or op in _ANY_NUMBER, f"terms: the function {op[:20]!r}")
-    rest = list(parts[1:])
-    if op == "public":
-        text(rest.pop(0) if rest else None, "terms")
-    forms = tuple(_form(v, len(known)) for v in rest)
+    forms = tuple(_form(v, len(known)) for v in parts[1:])
     need(bool(forms) and len(forms) == _FUNCTIONS.get(op, len(forms)), f"terms: {op}")
     inner = [known[s] for form in forms for s, _ in form.terms]
-    need(all(s.op not in ("sum", "noise") for s in inner), f"terms: {op} of private values")
+    need(all(s.op != "noise" for s in inner), f"terms: {op} of a noise")
     record = any(s.record for s in inner)
-    need(not (op == "public" and record), "terms: a function of a record is not public")
     indices = {s.index for s in inner if s.record}
-    need(len(indices) <= 1, "terms: a function of several records")
     after = max((s.after for s in inner), default=0)
+    if any(s.op == "sum" or s.private for s in inner) or len(indices) > 1:
+        need(op in _LIPSCHITZ, f"terms: {op} of private values")
+        need(not record or records is not None, f"terms: {op} of sums and of one record")
+        if op == "pick":
+            first = [known[s] for s, _ in forms[0].terms]
+            public = all(not (s.op == "sum" or s.private or s.record) for s in first)
+            need(public and len(forms) > 1, "terms: a place that is private")
+        return Symbol(op, False, None, after, forms=forms, private=True)
+    need(op != "pick", "terms: pick of public values")
     return Symbol(op, record, next(iter(indices), None), after, forms=forms)
 
 
@@ -261,13 +369,14 @@ def _noise(fields: Fields) -> Noise:
     family, scale = fields.text("family"), fields.number("scale")
     most = fields.take("most")
     fields.done()
-    need(family in ("laplace", "normal") and scale > 0, "noises: family or scale")
+    need(family in _FAMILIES and scale > 0, "noises: family or scale")
+    need("geometric" not in family or scale < 1, "noises: what is left of a chance after a step")
     bound = None if most is None else rational(most, "noises.most")
     need(bound is None or bound > 0, "noises: most")
     return Noise(family, scale, bound)
 
 
-def _pass(fields: Fields, symbols: Sequence[Symbol]) -> Pass:
+def _pass(fields: Fields, symbols: Sequence[Symbol], setting: Setting) -> Pass:
     made = fields.whole("made")
     cases = []
     for case in fields.each("cases"):
@@ -279,8 +388,11 @@ def _pass(fields: Fields, symbols: Sequence[Symbol]) -> Pass:
         case.done()
         used = [f for f in (*adds, *(c.form for c in conditions)) if f is not None]
         for symbol in (symbols[s] for form in used for s, _ in form.terms):
-            need(symbol.op not in ("sum", "noise"), "cases: private values of others")
+            private = symbol.op in ("sum", "noise") or symbol.private
+            need(not private, "cases: private values of others")
             need(symbol.after <= made, "cases: what a record adds depends on a later row")
+        for condition in conditions:
+            _need_subset(condition, setting)
         cases.append(Case(conditions, adds))
     times = fields.whole("times") if fields.has("times") else 1
     fields.done()
@@ -290,13 +402,22 @@ def _pass(fields: Fields, symbols: Sequence[Symbol]) -> Pass:
 
 def _condition(parts: Sequence[object], size: int) -> Condition:
     relation = text(parts[0] if parts else None, "cases.if")
-    if relation in ("heads", "tails"):
+    if relation in ("heads", "tails", "in", "out"):
         need(len(parts) == 3, "cases.if: a coin")
         chance = rational(parts[2], "cases.if")
         need(0 < chance <= 1, "cases.if: a chance outside of (0, 1]")
         return Condition(relation, None, text(parts[1], "cases.if"), chance)
     need(relation in RELATIONS and len(parts) == 2, "cases.if: an unknown relation")
     return Condition(relation, _form(parts[1], size))
+
+
+def _need_subset(condition: Condition, setting: Setting) -> None:
+    """A subset of known size, of as many records as there are."""
+    if condition.relation not in ("in", "out"):
+        return
+    need(setting.adjacency == "replace_one" and setting.length is not None, "cases.if: a subset")
+    size = condition.chance * (setting.length or 0)
+    need(size.denominator == 1 and size >= 1, "cases.if: a subset of a whole number of records")
 
 
 def _gate(fields: Fields, noises: Sequence[Noise]) -> Gate:

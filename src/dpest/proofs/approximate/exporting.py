@@ -8,7 +8,7 @@ from typing import Any
 
 from dpest.errors import RefusedError
 from dpest.reading.contributions.forms import Form
-from dpest.reading.contributions.ledger import ONCE
+from dpest.reading.contributions.ledger import ONCE, Row
 from dpest.reading.contributions.reading import Column, Way
 from dpest.reading.contributions.values import Truth
 
@@ -34,8 +34,8 @@ class _Exported:
             found += [self._number(node[1]), node[2]]
         elif node[0] in ("sum", "noise"):
             found += list(node[1:])
-        elif node[0] == "total":
-            raise RefusedError("what an accumulator holds inside of a loop is part of the model")
+        elif node[0] in ("total", "uniform"):
+            raise RefusedError("a value that only one step may have is part of the model")
         else:
             found += [self.form(a) if isinstance(a, Form) else str(a) for a in node[1:]]
         self.places[symbol] = len(self.terms)
@@ -63,10 +63,8 @@ def exported(way: Way) -> dict[str, Any]:
     """One way, as JSON."""
     found = _Exported(way)
     ledger = way.ledger
-    used = {
-        way.terms.nodes[s][1] for row in ledger.rows for s in row.form.symbols
-        if way.terms.nodes[s][0] == "sum"
-    }  # fmt: skip
+    shown = [f for row in ledger.rows for f in (row.form, *row.exponents)]
+    used = {way.terms.nodes[s][1] for s in _within(way, shown) if way.terms.nodes[s][0] == "sum"}
     places = {p: i for i, p in enumerate(sorted(used))}
     passes = [
         {
@@ -82,7 +80,7 @@ def exported(way: Way) -> dict[str, Any]:
         }
         for p in sorted(used)
     ]
-    rows = [found.form(row.form) for row in ledger.rows]
+    rows = [_row(found, row) for row in ledger.rows]
     for term in found.terms:
         if term[0] == "sum":
             term[1] = places[term[1]]
@@ -98,6 +96,24 @@ def exported(way: Way) -> dict[str, Any]:
             {"noise": g.noise, "threshold": str(g.threshold), "made": g.made} for g in ledger.gates
         ],
     }
+
+
+def _within(way: Way, forms: Iterable[Form]) -> set[int]:
+    """The symbols of forms, and those that they are functions of."""
+    found: set[int] = set()
+    pending = list(forms)
+    while pending:
+        for symbol in pending.pop().symbols:
+            if symbol not in found:
+                found.add(symbol)
+                pending += [a for a in way.terms.nodes[symbol] if isinstance(a, Form)]
+    return found
+
+
+def _row(found: _Exported, row: Row) -> Any:
+    if not row.exponents:
+        return found.form(row.form)
+    return {"exponents": [found.form(e) for e in row.exponents], "noises": list(row.noises)}
 
 
 def columns(listed: Iterable[Column], ways: Iterable[Way] = ()) -> list[Mapping[str, Any]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import inspect
+import itertools
 import math
 import time
 from collections.abc import Sequence
@@ -20,6 +22,7 @@ from dpest.ask.tables import Table
 from dpest.errors import DpestError, RefusedError
 from dpest.evidence import EPSILON, Measure, at_the_edge, up_to_rounding
 from dpest.kernel.approximate.accountant import Account, Plan, mu2_bound, pure_bound, rho_bound
+from dpest.kernel.approximate.stages import MOVED
 from dpest.kernel.rules.contributions import ledger_of
 from dpest.proofs.approximate.exporting import columns, exported
 from dpest.proofs.approximate.replay import replay
@@ -50,16 +53,19 @@ class Found:
 def contributions(question: Question) -> Found:
     """The reading of a mechanism that its runs agree with; RefusedError says why there is none."""
     started = time.perf_counter()
-    if question.adjacency.name not in ("replace_one", "add_remove_one"):
+    if question.adjacency.name not in ("replace_one", "add_remove_one", *MOVED):
         raise RefusedError(
             f"{question.adjacency.name}: no single record is replaced, comes or goes"
         )
+    if question.mechanism.takes_size:
+        raise RefusedError(f"{question.mechanism.name} gives many outputs a call")
     if question.filled:
         raise RefusedError(f"{question.mechanism.name} needs a value for {question.filled[0]}")
     first: RefusedError | None = None
-    for data in _shapes(question):
+    for data, races in itertools.product(_shapes(question), (True, False)):
         try:
-            found = tuple(read(question.mechanism.function, question.mechanism.all_params, data))
+            function, parameters = question.mechanism.function, question.mechanism.all_params
+            found = tuple(read(function, parameters, data, races))
             model = {
                 "apart": data.apart,
                 "columns": columns(data.columns, found),
@@ -67,7 +73,7 @@ def contributions(question: Question) -> Found:
             }
             if data.user is not None:
                 model |= {"rows_each": data.rows_each, "user": data.user}
-            ledger = ledger_of(model, question.adjacency.name, data.length)
+            ledger = ledger_of(model, question.adjacency.name, _radius(question), data.length)
         except kernel.Invalid as reason:
             first = first or RefusedError(str(reason))
             continue
@@ -75,6 +81,8 @@ def contributions(question: Question) -> Found:
             first = first or reason
             continue
         special = replay(question.mechanism, found, data, _constants(question))
+        supposed = (a for way in found for a in way.ledger.assumptions)
+        special = tuple(dict.fromkeys((*special, *supposed)))
         notes = tuple(dict.fromkeys((*(n for w in found for n in w.ledger.notes), *special)))
         took = time.perf_counter() - started
         return Found(question, data, found, Account(ledger), model, notes, special, took)
@@ -88,7 +96,7 @@ def _shapes(question: Question) -> Sequence[Data]:
     form = question.form
     if form == "number":
         raise RefusedError("one number is no data set")
-    replace = question.adjacency.name == "replace_one"
+    replace = question.adjacency.name != "add_remove_one"
     if isinstance(question.domain, People):
         user, each = question.domain.user, question.domain.rows_each
         known = [Data(listed, form, replace, user=user, rows_each=each)]
@@ -106,6 +114,14 @@ def _shapes(question: Question) -> Sequence[Data]:
     return found
 
 
+def _radius(question: Question) -> Fraction | float:
+    """How far neighbours' numbers move, where that is what makes them neighbours."""
+    if question.adjacency.name not in MOVED:
+        return math.inf
+    found = question.adjacency.radius
+    return Fraction(found if isinstance(found, (int, Fraction)) else repr(float(found)))
+
+
 def _columns(domain: Any) -> tuple[Column, ...]:
     if domain is None:
         return (Column(None, None, None, False),)
@@ -120,6 +136,15 @@ def _columns(domain: Any) -> tuple[Column, ...]:
     raise RefusedError(f"the domain {domain} has no records with bounds")
 
 
+def written(function: Any) -> Any:
+    """The function whose source says what a mechanism does: of an object, or behind a partial."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if not inspect.isroutine(function) and not isinstance(function, type):
+        return vars(type(function)).get("__call__", function)
+    return function
+
+
 def _column(column: TableColumn, nameless: bool) -> Column:
     name = None if nameless else column.name
     if column.values is None:
@@ -131,7 +156,7 @@ def _column(column: TableColumn, nameless: bool) -> Column:
 def _constants(question: Question) -> list[float]:
     """Numbers that occur in the source: where cases begin."""
     try:
-        tree = ast.parse(source_of(question.mechanism.function))
+        tree = ast.parse(source_of(written(question.mechanism.function)))
     except (OSError, SyntaxError, TypeError, DpestError):
         return [0.0, 1.0]
     found = {
@@ -186,7 +211,7 @@ def certificate(found: Found, bound: Bounded) -> dict[str, Any]:
     """The certificate of a bound, accepted by the kernel."""
     question = found.question
     function = question.mechanism.function
-    source = source_of(function)
+    source = source_of(written(function))
     plan = bound.plan
     made = sealed(
         {
@@ -194,10 +219,10 @@ def certificate(found: Found, bound: Bounded) -> dict[str, Any]:
             "mechanism": question.mechanism.name,
             "source": source,
             "sha256": hashlib.sha256(source.encode()).hexdigest(),
-            "module": getattr(inspect.unwrap(function), "__module__", None),
+            "module": getattr(inspect.unwrap(written(function)), "__module__", None),
             "parameters": {k: repr(v) for k, v in question.mechanism.all_params.items()},
             "unit": None,
-            "adjacency": {"name": question.adjacency.name, "radius": "inf"},
+            "adjacency": {"name": question.adjacency.name, "radius": str(_radius(question))},
             "length": "any" if found.data.length is None else found.data.length,
             "method": "contributions",
             "epsilon": str(bound.value),

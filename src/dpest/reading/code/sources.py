@@ -12,6 +12,7 @@ import functools
 import linecache
 import types
 from dataclasses import dataclass
+from typing import Any
 
 from dpest.reading.code.instructions import Code
 from dpest.reading.code.lowering import lower
@@ -88,6 +89,18 @@ def lowered(code: types.CodeType) -> Code:
         class_name,
         code.co_qualname,
     )
+
+
+def lambda_text(function: Any) -> str | None:
+    """The text of a lambda, or None: no source, or two that can't be told apart."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    try:
+        node, _ = _definition(_source_file(code.co_filename), code)
+    except NotLowered:
+        return None
+    return ast.unparse(node)
 
 
 def _same_code(a: types.CodeType, b: types.CodeType) -> bool:

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.contributions.choices import Choices
-from dpest.reading.contributions.forms import NOISE, SUM, TOTAL, Form, Terms, Unread, number
+from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Terms, Unread, number
 from dpest.reading.contributions.values import (
     Array,
     Case,
     Combined,
+    Instance,
     Map,
     Object,
     Option,
@@ -117,18 +118,23 @@ def _arrays(value: Any) -> Iterator[Any]:
 
 def share(value: Any) -> None:
     """From here on what a value holds may be held by another: it must not be changed."""
-    if isinstance(value, (Array, Seq, Map)):
+    if isinstance(value, (Array, Seq, Map, Instance)):
         if value.shared:
             return
         value.shared = True
-    inside = {tuple: tuple, Seq: lambda s: s.items, Map: lambda d: d.items.values()}
+    inside: dict[type, Any] = {
+        tuple: tuple,
+        Seq: lambda s: s.items,
+        Map: lambda d: d.items.values(),
+        Instance: lambda o: o.attributes.values(),
+    }
     for v in inside.get(type(value), lambda _: ())(value):
         share(v)
 
 
 def unshared(value: Any) -> None:
     """Refuses a change in place of what may be held by another."""
-    if isinstance(value, (Array, Seq, Map)) and value.shared:
+    if isinstance(value, (Array, Seq, Map, Instance)) and value.shared:
         raise Unread("a change in place of what may be held, or seen, by another name")
 
 
@@ -158,13 +164,18 @@ class Arithmetic(Choices):
 
     def local(self, form: Form) -> Form:
         """The same value by public symbols and those of one record; the rest is made visible."""
+        form = self.reveal(form)
         kind = self.terms.kind(form)
         if kind & TOTAL:
             raise Unread("what a record adds depends on the records before it")
         if not kind & (SUM | NOISE):
             if len(self.terms.records_of(form)) <= 1:
                 return form
-            raise Unread("a function of several records that is not a sum")
+            if self.in_pass:
+                raise Unread("a function of several records that is not a sum")
+            return form  # private as a whole: good for a score, and for nothing that is seen
+        if not self.in_pass and not kind & (NOISE | RECORD):
+            return form  # likewise
         mine = self._own(form)
         rest = form.part({s for s in form.symbols if s not in mine and self.terms.kinds[s]})
         if not mine or not (self.in_pass or self.is_seen(rest) or self.terms.records_of(rest)):
@@ -186,7 +197,16 @@ class Arithmetic(Choices):
     def visible(self, form: Form) -> Form:
         raise NotImplementedError
 
+    def reveal(self, form: Form) -> Form:
+        raise NotImplementedError
+
+    def fresh_uniform(self, form: Form) -> int | None:
+        raise NotImplementedError
+
     def is_seen(self, form: Form) -> bool:
+        raise NotImplementedError
+
+    def publicly(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         raise NotImplementedError
 
     @property
@@ -208,10 +228,12 @@ class Arithmetic(Choices):
         if op == "-":
             return self.tidy(x - y)
         if op == "*":
-            if x.terms and y.terms:
+            if x.terms and y.terms and not self.of_uniform(x, y):
                 x, y = self.local(x), self.local(y)
             return self.tidy(self.terms.mul(x, y))
         if op == "/":
+            if self.is_over(x, y):
+                return self.over(x, y)
             if y.terms:
                 x, y = self.local(x), self.local(y)
             return self.tidy(self.terms.div(x, y))
@@ -221,8 +243,28 @@ class Arithmetic(Choices):
             x, y = self.local(x), self.local(y)
             if self.terms.kind(x) or self.terms.kind(y):
                 raise Unread(f"`{op}` of private values")
-            return self.terms.of("public", op, x, y)
+            return self.publicly(BINARY[op], x, y)
         raise Unread(f"`{op}` of values that are not plain")
+
+    def is_over(self, x: Form, y: Form) -> bool:
+        """Whether a private number is divided by a public one that is not known here."""
+        if self.in_pass or not y.terms or self.terms.kind(y):
+            return False
+        kind = self.terms.kind(x)
+        return bool(kind & SUM) and not kind & (NOISE | RECORD | TOTAL)
+
+    def over(self, x: Form, y: Form) -> Form:
+        """x/y, which a row can have: with noise that is divided by the same number."""
+        lead = y.terms[0][1]
+        return self.terms.of("over", x.times(1 / lead), y.times(1 / lead))
+
+    def of_uniform(self, x: Form, y: Form) -> bool:
+        """Whether one is a uniform draw, and the other a private number without noise."""
+        for a, b in ((x, y), (y, x)):
+            kind = self.terms.kind(b)
+            if self.fresh_uniform(a) is not None and kind & (SUM | RECORD) and not kind & NOISE:
+                return not self.in_pass
+        return False
 
     def tidy(self, form: Form) -> Any:
         """A form without symbols is a number again, where a double says it exactly."""
@@ -236,14 +278,14 @@ class Arithmetic(Choices):
             x, y = self.local(x), self.local(y)
             if self.terms.kind(x) or self.terms.kind(y):
                 raise Unread("a power with a private exponent")
-            return self.terms.of("public", "**", x, y)
+            return self.publicly(operator.pow, x, y)
         if y.constant == Fraction(1, 2):
             return self.terms.sqrt(self.local(x))
         if y.constant.denominator != 1 or not 1 <= y.constant <= 8:
             x = self.local(x)
             if self.terms.kind(x):
                 raise Unread(f"a private value to the power {y.constant}")
-            return self.terms.of("public", "**", x, y)
+            return self.publicly(operator.pow, x, y)
         base = found = self.local(x)
         for _ in range(int(y.constant) - 1):
             found = self.terms.mul(found, base)
@@ -276,14 +318,34 @@ class Arithmetic(Choices):
             return self.coin(op, a, b)
         if is_nan(a) or is_nan(b):
             return op == "!="
-        difference = self.form(a) - self.form(b)
+        for value in (a, b):
+            if isinstance(value, (float, np.floating)) and math.isinf(value):
+                other = 0.0 if value is b else value
+                return bool(COMPARE[op](other, value if value is b else 0.0))
+        a, b = self.apart_if_noisy(self.form(a), self.form(b))
+        difference = a - b
         if not difference.terms:
             return COMPARE[op](difference.constant, 0)
+        found = self.special_comparison(op, difference)
+        if found is not None:
+            return found
         if not self.is_rejection(difference):
             difference = self.local(difference)
         if op in ("<", "<="):
             return Truth(">" if op == "<" else ">=", -difference)
         return Truth(op, difference)
+
+    def apart_if_noisy(self, a: Form, b: Form) -> tuple[Form, Form]:
+        """Two numbers with noise of their own, each made visible: each is then hidden by itself."""
+        drawn = [{s for s in f.symbols if self.terms.kinds[s] & NOISE} for f in (a, b)]
+        private = [self.terms.kind(f) & (SUM | RECORD) for f in (a, b)]
+        if self.in_pass or not all(drawn) or not all(private) or drawn[0] & drawn[1]:
+            return a, b
+        return self.visible(a), self.visible(b)
+
+    def special_comparison(self, op: str, difference: Form) -> Any:
+        """A comparison that decides a choice between public candidates, or None."""
+        return None
 
     def is_rejection(self, form: Form) -> bool:
         """Whether it is about the size of one draw that nothing has looked at yet."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpest.reading.contributions.forms import Unread
+from dpest.reading.contributions.loops import Snapshot
 
 
 def given(arguments: list[Any], named: dict[str, Any], *names: str, **defaults: Any) -> list[Any]:
@@ -26,8 +27,6 @@ def given(arguments: list[Any], named: dict[str, Any], *names: str, **defaults: 
 
 def on_record(m: Any, function: Any, arguments: list[Any]) -> Any:
     """function(record), which must not change anything else: it is called once for all records."""
-    from dpest.reading.contributions.loops import Snapshot
-
     before = Snapshot(m.frames)
     noises = len(m.ledger.noises)
     found = m.call(function, arguments, {})

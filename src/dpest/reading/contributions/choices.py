@@ -18,6 +18,7 @@ from dpest.reading.contributions.values import Array, Combined, Form, Map, Optio
 
 Result = TypeVar("Result")
 MOST_WAYS = 256
+MOST_DECISIONS = 300
 
 
 class Script:
@@ -28,12 +29,17 @@ class Script:
         self.answers: list[bool] = []
         self.taken: list[Truth] = list(known)
 
+    def knows(self, truth: Truth) -> bool:
+        return truth in self.taken or truth.negated() in self.taken
+
     def decide(self, truth: Truth) -> bool:
         if truth in self.taken:
             return True
         if truth.negated() in self.taken:
             return False
         place = len(self.answers)
+        if place >= MOST_DECISIONS:
+            raise Unread("a loop that may go on for ever")
         answer = self.prescribed[place] if place < len(self.prescribed) else True
         self.answers.append(answer)
         self.taken.append(truth if answer else truth.negated())
@@ -76,6 +82,8 @@ class Choices:
         if isinstance(value, Truth):
             return self.decide_truth(value)
         if isinstance(value, Seq):
+            if value.drained and not self.flipping:
+                raise Unread("whether candidates are left")
             if value.rows is not None or value.bag:
                 raise Unread("whether a list of the data is empty")
             return bool(value.items)
@@ -120,4 +128,9 @@ class Choices:
             return self.record.decide(truth)
         if truth.coin is not None or kind & RECORD:
             raise Unread("a decision about one record, outside of a loop over the records")
+        if self.joining and not self.script.knows(truth):
+            raise Unread("a decision inside of another")
         return self.script.decide(truth)
+
+    joining: int = 0
+    flipping: bool = False

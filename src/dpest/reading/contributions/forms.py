@@ -9,13 +9,23 @@ from typing import Any
 from dpest.errors import RefusedError
 
 # What a symbol depends on.
-RECORD, SUM, NOISE, TOTAL = 1, 2, 4, 8
+RECORD, SUM, NOISE, TOTAL, UNIFORM = 1, 2, 4, 8, 16
+
+_KINDS = {"sum": SUM, "noise": NOISE, "total": TOTAL, "uniform": UNIFORM}
 
 Node = tuple[Any, ...]
 
 
 class Unread(RefusedError):
     """The program is not read in this way; the message says what stands in it."""
+
+
+class Raised(Exception):
+    """An exception of the program, in a run in which some public values are as they are."""
+
+    def __init__(self, error: Any) -> None:
+        super().__init__()
+        self.error = error
 
 
 @dataclass(frozen=True)
@@ -62,8 +72,9 @@ class Terms:
     """All symbols of one reading.
 
     A node is `(op, *arguments)`: ("field", record, name), ("pub", k), ("sum", pass, place),
-    ("noise", k), ("total", k) (what an accumulator holds when a record comes), or a function of
-    forms: "mul", "div", "min", "max", "abs", "sqrt", "exp", "tanh", "norm", and others.
+    ("noise", k), ("uniform", k) (a draw), ("total", k) (what an accumulator holds when a record
+    comes), or a function of forms: "mul", "div", "min", "max", "abs", "sqrt", "exp", "tanh",
+    "norm", "pick" (one of several, at a public place), and others.
     """
 
     def __init__(self) -> None:
@@ -80,8 +91,8 @@ class Terms:
         op = node[0]
         if op == "field":
             kind, records = RECORD, frozenset([node[1]])
-        elif op in ("sum", "noise", "total"):
-            kind = {"sum": SUM, "noise": NOISE, "total": TOTAL}[op]
+        elif op in _KINDS:
+            kind = _KINDS[op]
         elif op != "pub":
             for argument in node[1:]:
                 if isinstance(argument, Form):

@@ -17,7 +17,13 @@ from dpest.reading.contributions.arithmetic import is_number, is_plain, natively
 from dpest.reading.contributions.calling import given, on_record
 from dpest.reading.contributions.forms import Form, Unread
 from dpest.reading.contributions.groups import Groups, Labelled, counted
-from dpest.reading.contributions.persons import PersonGroups, first_rows, is_user
+from dpest.reading.contributions.persons import (
+    derived,
+    first_rows,
+    is_user,
+    may_be_absent,
+    number_of,
+)
 from dpest.reading.contributions.queries import mask_of
 from dpest.reading.contributions.shapes import joined
 from dpest.reading.contributions.values import (
@@ -66,14 +72,9 @@ def _number(value: Any) -> Any:
 
 def count(m: Any, rows: Rows) -> Any:
     """Series.count(): how many are not missing."""
-    if not any(_may_be_absent(c.element) for c in rows.cases if c.present):
+    if not any(may_be_absent(c.element) for c in rows.cases if c.present):
         return m.length_of(rows)
     return m.sum_rows(m.per_record(lambda e: int(not absent(e)), rows))
-
-
-def _may_be_absent(value: Any) -> bool:
-    values = getattr(value, "values", None)
-    return any(map(absent, values)) if isinstance(values, tuple) else absent(value)
 
 
 def mean(m: Any, rows: Rows) -> Any:
@@ -662,6 +663,45 @@ def _reset_index(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) 
     if drop is not True:
         raise Unread("the labels of the rows as a column")
     return Frame(dict(f.columns), Labels())
+
+
+@dataclass(eq=False)
+class PersonGroups(Object):
+    """frame.groupby(user): the rows of each person."""
+
+    columns: Mapping[str, Rows]
+    chosen: str | None = None
+    words = "the rows of each person"
+
+    def item(self, m: Any, index: Any) -> Any:
+        if not isinstance(index, str) or index not in self.columns or self.chosen is not None:
+            raise Unread("a column of groups that is not known")
+        return PersonGroups(self.columns, index)
+
+    def attribute(self, m: Any, name: str) -> Any:
+        import pandas
+
+        known = hasattr(pandas.api.typing.DataFrameGroupBy, name)
+        if name in self.columns and self.chosen is None and not known:
+            return self.item(m, name)
+        return Bound(self, name)
+
+    def call(self, m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if arguments or named:
+            raise self.refused(f"the method `{name}` with arguments")
+        rows = next(iter(self.columns.values()))
+        if name == "first" and self.chosen is None:
+            user = [n for n, r in self.columns.items() if is_user(r)]
+            rest = {n: r for n, r in self.columns.items() if n not in user}
+            if any(may_be_absent(c.element) for r in rest.values() for c in r.cases):
+                raise Unread("the first values of people that are not missing")
+            return Frame(first_rows(rest), Labels())
+        if name == "size":
+            return Series(derived(m, "count", m.per_record(lambda _: 1, rows)), Labels())
+        if self.chosen is None or name not in ("sum", "mean", "max", "min", "count"):
+            raise self.refused(f"the method `{name}`")
+        values = m.per_record(number_of, self.columns[self.chosen])
+        return Series(derived(m, name, values), Labels(), self.chosen)
 
 
 def _groupby(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:

@@ -9,7 +9,17 @@ from typing import Any
 
 from dpest.reading.contributions.arithmetic import Arithmetic
 from dpest.reading.contributions.choices import ways
-from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Unread, number
+from dpest.reading.contributions.forms import (
+    NOISE,
+    RECORD,
+    SUM,
+    TOTAL,
+    Form,
+    Raised,
+    Unread,
+    form_of,
+    number,
+)
 from dpest.reading.contributions.values import Array, Case, Combined, Rows, RowsLength, Truth
 
 MOST_CASES = 600
@@ -41,18 +51,31 @@ class Pass:
 
 @dataclass(frozen=True)
 class Noise:
-    """A draw around 0. `most`: it was drawn again until its size was at most that."""
+    """A draw around 0. `most`: it was drawn again until its size was at most that.
+
+    `parts`: it is the difference of two one-sided draws. `coins`: it is a number of coins.
+    `over`: a public number that the draw is divided by.
+    """
 
     family: str
     scale: Fraction
     most: Fraction | None = None
+    parts: tuple[int, int] | None = None
+    coins: bool = False
+    over: Form | None = None
 
 
 @dataclass(frozen=True)
 class Row:
-    """A value that is treated as released: noises and private symbols, with coefficients."""
+    """A value that is treated as released: noises and private symbols, with coefficients.
+
+    Or a choice: `exponents` are those of the weights of what is chosen from; or they are the scores
+    of a race, in which the largest of score + draw is chosen, and `noises` are the draws.
+    """
 
     form: Form
+    exponents: tuple[Form, ...] = ()
+    noises: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,6 +94,7 @@ class Ledger:
     rows: list[Row] = field(default_factory=list)
     gates: list[Gate] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    assumptions: list[str] = field(default_factory=list)
 
 
 class Recording(Arithmetic):
@@ -83,7 +107,13 @@ class Recording(Arithmetic):
         self.publics = 0
         self.watched: set[int] = set()  # noises that some row has
         self.row_of: dict[Any, int] = {}
-        self.uniform_symbols: list[Any] = []
+        self.uniform_symbols: dict[Any, int] = {}  # public symbols that are uniform draws
+        self.uniforms = 0
+        self.picks = 0
+        self.revealed: dict[int, Form] = {}
+        self.spent: set[int] = set()  # noises whose values must never be seen
+        self.folds: dict[tuple[int, int], int] = {}
+        self.cumulative: dict[Any, list[Any]] = {}
         self.derived: dict[str, Derived] = {}
         self.decided = 0  # how many rows were visible at the last public decision
 
@@ -95,10 +125,32 @@ class Recording(Arithmetic):
         return self.terms.of("pub", self.publics, len(self.ledger.rows))
 
     def uniform(self) -> Form:
-        """A public uniform draw."""
-        found = self.public()
-        self.uniform_symbols.append(self.publics)
-        return found
+        """A uniform draw: public, unless it decides a choice whose chances are private."""
+        self.settled_ways()
+        self.uniforms += 1
+        return self.terms.of("uniform", self.uniforms - 1)
+
+    def fresh_uniform(self, form: Form) -> int | None:
+        """The symbol of a uniform draw that is not public, if the form is that alone."""
+        if form.constant or len(form.terms) != 1 or form.terms[0][1] != 1:
+            return None
+        symbol = form.terms[0][0]
+        hidden = self.terms.nodes[symbol][0] == "uniform" and symbol not in self.revealed
+        return symbol if hidden else None
+
+    def reveal(self, form: Form) -> Form:
+        """The form with its uniform draws as public numbers."""
+        for symbol, c in form.terms:
+            if self.terms.nodes[symbol][0] != "uniform":
+                continue
+            if any(symbol == used for used, _ in self.cumulative):
+                raise Unread("a uniform number that decides a choice, and is used besides")
+            if symbol not in self.revealed:
+                self.revealed[symbol] = self.public()
+                self.uniform_symbols[self.publics] = self.terms.nodes[symbol][1]
+            own = Form(((symbol, c),), Fraction(0))
+            form = form - own + self.revealed[symbol].times(c)
+        return form
 
     @property
     def in_pass(self) -> bool:
@@ -106,6 +158,16 @@ class Recording(Arithmetic):
 
     def is_seen(self, form: Form) -> bool:
         return self._scaled(form)[0] in self.seen
+
+    def public_if_seen(self, value: Any) -> Any:
+        """A noisy number that was made visible before, as the public one that it is."""
+        if not isinstance(value, Form):
+            return value
+        kinds = self.terms.kinds
+        private = {s for s in value.symbols if kinds[s] & (SUM | NOISE | RECORD)}
+        if private and self.is_seen(value.part(private)):
+            return self.visible(value)
+        return value
 
     def _scaled(self, form: Form) -> tuple[Form, Fraction]:
         if not form.terms:
@@ -115,6 +177,7 @@ class Recording(Arithmetic):
 
     def visible(self, form: Form) -> Form:
         """The value as a public one: a row of what is treated as released."""
+        form = self.folded(self.reveal(form))
         kinds = self.terms.kinds
         if self.terms.kind(form) & TOTAL:
             raise Unread("a release that depends on the records so far")
@@ -123,6 +186,16 @@ class Recording(Arithmetic):
             return form
         if self.in_pass and any(kinds[s] & RECORD for s in private):
             raise Unread("a release for every record")
+        over = self._common_divisor(private)
+        if over is not None:
+            inner, rest = form_of({}), form
+            for s, c in form.terms:
+                if s in private:
+                    inner += self.terms.nodes[s][1].times(c)
+                    rest = rest - Form(((s, c),), Fraction(0))
+            return rest + self.terms.div(self.visible(inner), over)
+        if private & self.spent:
+            raise Unread("noise that decided which value is the largest, and is seen besides")
         part = form.part(private)
         scaled, lead = self._scaled(part)
         known = self.seen.get(scaled)
@@ -130,11 +203,20 @@ class Recording(Arithmetic):
             for s in private:
                 if kinds[s] & NOISE and self.terms.nodes[s][0] != "noise":
                     raise Unread("a function of a draw beside private values")
+            self.settled_ways()
             self.ledger.rows.append(Row(scaled))
             self.watched |= {s for s in private if kinds[s] & NOISE}
             known = self.seen[scaled] = self.public()
             self.row_of[self.publics] = len(self.ledger.rows) - 1
         return (form - part) + known.times(lead)
+
+    def _common_divisor(self, private: set[int]) -> Form | None:
+        """The public number that all private parts of a form are divided by."""
+        nodes = [self.terms.nodes[s] for s in private]
+        divisors = {n[2] for n in nodes if n[0] == "over"}
+        if len(divisors) != 1 or not all(n[0] == "over" for n in nodes):
+            return None
+        return divisors.pop()
 
     # Sums ----------------------------------------------------------------------------------------
 
@@ -149,6 +231,7 @@ class Recording(Arithmetic):
             clean.append((conditions, forms))
         key = tuple(clean)
         if key not in self.pass_memo:
+            self.settled_ways()
             place = len(self.ledger.passes)
             self.ledger.passes.append(Pass(key, self._made(clean), self._times(clean)))
             count = len(clean[0][1]) if clean else 0
@@ -190,7 +273,7 @@ class Recording(Arithmetic):
     def _publicly(self, symbol: int) -> bool:
         node = self.terms.nodes[symbol]
         inner = [a for a in node[1:] if isinstance(a, Form)]
-        return node[0] in ("pub", "public") or any(map(self.uses_rows, inner))
+        return node[0] == "pub" or any(map(self.uses_rows, inner))
 
     def decide_truth(self, truth: Truth) -> bool:
         before = len(self.script.answers)
@@ -283,7 +366,10 @@ class Recording(Arithmetic):
 
             def attempt(script: Any) -> Any:
                 self.record = script
-                return one()
+                try:
+                    return one()
+                except Raised:
+                    raise Unread("an exception for some of the records") from None
 
             for script, value in ways(attempt, known):
                 found.append((tuple(script.taken), value))
@@ -310,9 +396,51 @@ class Recording(Arithmetic):
 
     # Noise ---------------------------------------------------------------------------------------
 
-    def noise(self, family: str, scale: Fraction) -> Form:
-        self.ledger.noises.append(Noise(family, scale))
+    def settled_ways(self) -> None:
+        """Refuses what must not happen on one of two ways that are to become one."""
+        if self.joining:
+            raise Unread("a draw, a sum or a release inside of a decision")
+
+    def noise(self, family: str, scale: Fraction, over: Form | None = None) -> Form:
+        self.settled_ways()
+        self.ledger.noises.append(Noise(family, scale, over=over))
         return self.terms.of("noise", len(self.ledger.noises) - 1)
+
+    def folded(self, form: Form) -> Form:
+        """Differences of two one-sided draws of one kind, as draws of their two-sided noise."""
+        symmetric = {"exponential": "laplace", "geometric": "two_sided_geometric"}
+        drawn: dict[Any, list[int]] = {}
+        slopes = dict(form.terms)
+        for (first, second), both in self.folds.items():
+            c = slopes.get(first)
+            if c and slopes.get(second) == -c:
+                del slopes[first], slopes[second]
+                slopes[both] = c
+        form = form_of(slopes, form.constant)
+        for symbol, c in form.terms:
+            node = self.terms.nodes[symbol]
+            if node[0] != "noise" or symbol in self.watched:
+                continue
+            noise = self.ledger.noises[node[1]]
+            if noise.family not in symmetric:
+                continue
+            others = drawn.get((noise.family, noise.scale, -c))
+            if not others:
+                drawn.setdefault((noise.family, noise.scale, c), []).append(symbol)
+                continue
+            other = others.pop()
+            first, second = (symbol, other) if c > 0 else (other, symbol)
+            numbers = (self.terms.nodes[first][1], self.terms.nodes[second][1])
+            new = Noise(symmetric[noise.family], noise.scale, None, numbers)
+            self.settled_ways()
+            self.watched |= {first, second}
+            self.spent |= {first, second}
+            self.ledger.noises.append(new)
+            both = self.terms.symbol(("noise", len(self.ledger.noises) - 1))
+            self.folds[first, second] = both
+            del slopes[first], slopes[second]
+            slopes[both] = abs(c)
+        return form_of(slopes, form.constant)
 
     def is_rejection(self, form: Form) -> bool:
         """Only one draw that no row has, or its size, and a constant."""

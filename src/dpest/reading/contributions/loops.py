@@ -11,20 +11,35 @@ from typing import TYPE_CHECKING, Any
 from dpest.reading.code.instructions import Code, Instruction, successors
 from dpest.reading.contributions.arithmetic import is_number, is_plain, share, unshared
 from dpest.reading.contributions.choices import Script, ways
-from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Unread, form_of
+from dpest.reading.contributions.forms import (
+    NOISE,
+    RECORD,
+    SUM,
+    TOTAL,
+    Form,
+    Raised,
+    Unread,
+    form_of,
+)
 from dpest.reading.contributions.ledger import Gate, Recording
 from dpest.reading.contributions.values import (
     Array,
+    Bound,
     Case,
     Cell,
+    Closure,
     Draw,
+    Held,
+    Instance,
     Key,
     KeyCounts,
     Map,
     Object,
+    PlainIterator,
     Rows,
     RowsIterator,
     Seq,
+    Stepped,
     Truth,
 )
 
@@ -32,6 +47,7 @@ if TYPE_CHECKING:
     from dpest.reading.contributions.machine import Frame
 
 _ROUNDS = 8
+_CONTAINERS = (Seq, Map, Array, Cell, Instance, PlainIterator)
 _Place = tuple[Any, ...]
 
 
@@ -63,6 +79,10 @@ class Snapshot:
             self.kept[id(value)] = (value, inside)
             for v in inside.values() if isinstance(inside, dict) else inside:
                 self._walk(v)
+            if isinstance(value, PlainIterator):
+                self._walk(tuple(value.values))
+        else:
+            self._walk(held_by(value))
 
     def restore(self) -> None:
         self.frame.registers.clear()
@@ -72,8 +92,12 @@ class Snapshot:
                 value.items = list(inside)
             elif isinstance(value, Map):
                 value.items = dict(inside)
+            elif isinstance(value, Instance):
+                value.attributes = dict(inside)
             elif isinstance(value, Array):
                 value.cells = list(inside)
+            elif isinstance(value, PlainIterator):
+                (value.place,) = inside
             elif isinstance(value, Object):
                 value.restore(dict(inside))
             else:
@@ -83,7 +107,7 @@ class Snapshot:
         """Places whose value is another now: (place, before, now)."""
         for name, now in self.frame.registers.items():
             before = self.registers.get(name, Left)
-            if not _same(before, now):
+            if not same_value(before, now):
                 yield ("register", name), before, now
         for key, (value, inside) in self.kept.items():
             now = _inside(value)
@@ -96,14 +120,20 @@ class Snapshot:
                     if k not in inside:
                         yield ("inside", key, k), Absent, now[k]
                 for k in inside:
-                    if not _same(inside[k], now[k]):
+                    if not same_value(inside[k], now[k]):
                         yield ("inside", key, k), inside[k], now[k]
                 continue
             if len(now) != len(inside):
                 raise Unread("a list that grows with the data")
             for k, (a, b) in enumerate(zip(inside, now, strict=True)):
-                if not _same(a, b):
+                if not same_value(a, b):
                     yield ("inside", key, k), a, b
+
+    def before(self, place: _Place) -> Any:
+        """What a place held."""
+        if place[0] == "register":
+            return self.registers.get(place[1], Left)
+        return self.kept[place[1]][1][place[2]]
 
     def put(self, place: _Place, value: Any) -> None:
         if place[0] == "register":
@@ -112,17 +142,21 @@ class Snapshot:
         owner = self.kept[place[1]][0]
         if isinstance(owner, (Seq, Map)):
             owner.items[place[2]] = value
+        elif isinstance(owner, Instance):
+            owner.attributes[place[2]] = value
         elif isinstance(owner, Array):
             owner.cells[place[2]] = value
+        elif isinstance(owner, Cell):
+            owner.value, owner.full = value, True
         else:
-            raise Unread("a variable of several functions that changes for each record")
+            raise Unread("something that goes on from record to record")
 
 
 def _holds(value: Any) -> bool:
     """Whether a value can be changed in place."""
     if isinstance(value, Object):
         return value.state() is not None
-    return isinstance(value, (Seq, Map, Array, Cell))
+    return isinstance(value, _CONTAINERS)
 
 
 def _inside(value: Any) -> Any:
@@ -132,12 +166,23 @@ def _inside(value: Any) -> Any:
         return list(value.items)
     if isinstance(value, Map):
         return dict(value.items)
+    if isinstance(value, Instance):
+        return dict(value.attributes)
     if isinstance(value, Array):
         return list(value.cells)
-    return [value.value]
+    return [value.place if isinstance(value, PlainIterator) else value.value]
 
 
-def _same(a: Any, b: Any) -> bool:
+def held_by(value: Any) -> tuple[Any, ...]:
+    """What functions and methods hold: variables of outer functions, their objects."""
+    if isinstance(value, Closure):
+        return (*value.cells, *value.defaults.values())
+    if isinstance(value, (Bound, Held)):
+        return value.held() if isinstance(value, Held) else (value.owner,)
+    return ()
+
+
+def same_value(a: Any, b: Any) -> bool:
     if a is b:
         return True
     if is_plain(a) and is_plain(b) and not isinstance(a, Array) and not isinstance(b, Array):
@@ -188,7 +233,7 @@ class Loops(Recording):
 
     # Over the records ----------------------------------------------------------------------------
 
-    def pass_over(self, frame: Frame, instruction: Instruction, iterator: RowsIterator) -> None:
+    def pass_over(self, frame: Frame, instruction: Any, iterator: RowsIterator) -> None:
         """One generic record goes through the body; what it adds to variables becomes sums."""
         if self.record is not None or self.key is not None:
             raise Unread("a loop over the records inside of another")
@@ -207,7 +252,7 @@ class Loops(Recording):
     def _round(
         self,
         frame: Frame,
-        instruction: Instruction,
+        instruction: Any,
         iterator: RowsIterator,
         outside: Snapshot,
         moving: dict[_Place, Any],
@@ -286,7 +331,7 @@ class Loops(Recording):
         if isinstance(a, Form) and (isinstance(b, Form) or is_number(b)):
             rest = Form(tuple(t for t in a.terms if t[0] not in zero), a.constant)
             return rest == self.form(b)
-        return _same(a, b) or (left and not isinstance(b, (Form, Array)) and not is_number(b))
+        return same_value(a, b) or (left and not isinstance(b, (Form, Array)) and not is_number(b))
 
     def _before(self, outside: Snapshot, place: _Place, before: Any) -> Any:
         if place[0] == "register":
@@ -305,10 +350,12 @@ class Loops(Recording):
         return before if not isinstance(before, (Seq, Map)) else Left()
 
     def _body(
-        self, frame: Frame, instruction: Instruction, element: Any, start: Snapshot
+        self, frame: Frame, instruction: Any, element: Any, start: Snapshot
     ) -> list[tuple[_Place, Any, Any]]:
         head = frame.pc
-        frame.pc = head + 1
+        counted = instruction.op == "counted"
+        first, back = (instruction.first, instruction.head) if counted else (head + 1, head)
+        frame.pc = first
         self.outer = set(start.kept)
         share(element)  # what is changed in one record's turn would be seen in another's
         if instruction.dst is not None:
@@ -316,14 +363,18 @@ class Loops(Recording):
         self.appended = {}
         self.coin_count = 0
         before = self.confined
-        self.confined = (frame, body_of(frame.code, head))
+        self.confined = (frame, body_of(frame.code, back))
         try:
-            done, _ = self.run_until(frame, head)
+            done, _ = self.run_until(frame, back)
         finally:
             self.confined = before
             frame.pc = head
         if done:
             raise Unread("a loop over the records that ends early")
+        if counted:
+            if not isinstance(frame.registers.get(instruction.dst), Stepped):
+                raise Unread("a loop over places that does not go on by one")
+            frame.registers[instruction.dst] = start.registers[instruction.dst]
         return list(start.changes())
 
     def _settle(
@@ -463,7 +514,10 @@ class Loops(Recording):
             del self.ledger.noises[first_noise:]
             self.key_rows, self.puts = [], {}
             self.record = script
-            changed = self._body(frame, instruction, element, start)
+            try:
+                changed = self._body(frame, instruction, element, start)
+            except Raised:
+                raise Unread("an exception for some of the keys of the data") from None
             return changed, dict(self.appended or {}), dict(self.puts)
 
         try:
@@ -650,7 +704,7 @@ class Loops(Recording):
             return a == self._renamed(b, new, old)
         if isinstance(a, Draw) and isinstance(b, Draw):
             return a.family == b.family
-        return _same(a, b)
+        return same_value(a, b)
 
     def _renamed(self, form: Form, new: int, old: int) -> Form:
         found = form_of({}, form.constant)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import builtins
 import types
-from fractions import Fraction
 from typing import Any
 
-from dpest.reading.code.instructions import Code, Instruction
+import numpy as np
+
+from dpest.reading.code.instructions import Instruction
 from dpest.reading.code.refusal import NotLowered
 from dpest.reading.code.sources import lowered
 from dpest.reading.contributions.arithmetic import (
+    BINARY,
     is_number,
     is_plain,
     natively,
@@ -18,12 +20,46 @@ from dpest.reading.contributions.arithmetic import (
     unshared,
 )
 from dpest.reading.contributions.choices import Script
-from dpest.reading.contributions.constants import constant
-from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Form, Terms, Unread
-from dpest.reading.contributions.loops import Loops
+from dpest.reading.contributions.control.actions import ACTIONS, CARRYING
+from dpest.reading.contributions.control.counting import by_coins, over_places
+from dpest.reading.contributions.control.joining import joined
+from dpest.reading.contributions.control.objects import (
+    Method,
+    Own,
+    Partial,
+    Super,
+    adopted,
+    attribute,
+    construct,
+    field_names,
+    has_special,
+    is_class,
+    special,
+)
+from dpest.reading.contributions.control.public import Native, Publics, Recipe, item_of, method_of
+from dpest.reading.contributions.control.stack import Frame, Suspended, goes_over_rows, holds_data
+from dpest.reading.contributions.forms import NOISE, Form, Raised, Terms, Unread
+from dpest.reading.contributions.functions.flips import (
+    CANDIDATE,
+    Flip,
+    Permuted,
+    flip_of,
+    settle,
+)
+from dpest.reading.contributions.functions.purity import (
+    is_known,
+    is_library,
+    is_plain_list,
+    is_post_processing,
+    is_pure,
+    module_of,
+)
+from dpest.reading.contributions.functions.python_functions import FUNCTIONS, METHODS
+from dpest.reading.contributions.functions.selections import against_weights
+from dpest.reading.contributions.functions.sources import draw
 from dpest.reading.contributions.pandas_functions import pandas_entry
 from dpest.reading.contributions.shapes import constructed, is_record_class
-from dpest.reading.contributions.table import FUNCTIONS, METHODS, PURE_MODULES, count_of, draw
+from dpest.reading.contributions.table import count_of
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -32,6 +68,7 @@ from dpest.reading.contributions.values import (
     Combined,
     Draw,
     Generator,
+    Instance,
     KeyCounts,
     Map,
     Object,
@@ -41,31 +78,68 @@ from dpest.reading.contributions.values import (
     Rows,
     RowsIterator,
     Seq,
+    Stepped,
     Transposed,
     Truth,
-    Uniforms,
 )
 
 MOST_STEPS = 400_000
 DEEPEST = 40
+_MAY_RAISE = ("/", "//", "%", "**")
 
 
-class Frame:
-    """One call: its registers, and what a generator has handed out."""
-
-    def __init__(self, code: Code, registers: dict[str, Any], names: dict[str, Any]) -> None:
-        self.code = code
-        self.registers = registers
-        self.globals = names
-        self.pc = 0
-        self.yielded = Seq()
+def PICK(place: int, kind: str) -> Any:  # a mark: a replay looks the draw up
+    raise AssertionError
 
 
-class Machine(Loops):
+def _place_in(keys: Any, key: Any) -> int:
+    """Where in a list an item stands that is looked up by its key."""
+    return int(key) if keys is None else list(keys).index(key)
+
+
+def keys_of(keys: list[Any] | None) -> Any:
+    return None if keys is None else tuple(keys)
+
+
+def _error(*arguments: Any, call: Native) -> Exception | None:
+    """What a call raises."""
+    try:
+        call.function(*arguments)
+    except Exception as error:
+        return error
+    return None
+
+
+_NEVER_RAISE = (
+    sum, len, abs, min, max, float, range, enumerate, zip, list, tuple, sorted, dict, bool, round,
+    np.sum, np.nansum, np.clip, np.abs, np.array, np.asarray, np.minimum, np.maximum, np.where,
+)  # fmt: skip
+
+
+def _may_raise(instruction: Instruction, uses: list[Any]) -> bool:
+    if instruction.op in ("binary", "inplace"):
+        return instruction.extra in _MAY_RAISE
+    if instruction.op == "call":
+        function = uses[0]
+        read = (types.FunctionType, Closure, Method, Draw, Partial, Instance)
+        if isinstance(function, read) and not is_library(function):
+            return False  # its own instructions are looked at
+        return not any(function is f for f in _NEVER_RAISE)
+    return instruction.op == "item"
+
+
+class Machine(Publics):
     """One run of a mechanism for every data set at once, along one way of public decisions."""
 
-    def __init__(self, script: Script, replace: bool) -> None:
+    def __init__(self, script: Script, replace: bool, races: bool = True) -> None:
         super().__init__()
+        self.races = races
+        self.outside: dict[int, tuple[Any, Any]] = {}
+        self.namespaces: dict[int, dict[str, Any]] = {}
+        self.joining = 0
+        self.drained: dict[int, tuple[Seq, tuple[Any, ...]]] = {}
+        self.flipping = False  # another turn of a loop over candidates is looked at
+        self.trying = 0  # calls and instructions in progress whose exceptions are caught
         self.terms = Terms()
         self.script = script
         self.replace = replace
@@ -84,7 +158,7 @@ class Machine(Loops):
         finally:
             self.frames.pop()
         assert done
-        return frame.yielded if frame.code.is_generator else value
+        return value
 
     def run_until(self, frame: Frame, stop: int | None) -> tuple[bool, Any]:
         """Until the frame returns, or comes to an instruction (then the first answer is False)."""
@@ -100,6 +174,12 @@ class Machine(Loops):
             instruction = frame.code.instructions[frame.pc]
             if instruction.op == "return":
                 return True, frame.registers[instruction.uses[0]]
+            if instruction.op == "yield" and frame.lazy:
+                frame.handed = [frame.registers[instruction.uses[0]]]
+                if instruction.dst is not None:
+                    frame.registers[instruction.dst] = None
+                frame.pc += 1
+                return False, None
             try:
                 self.step(frame, instruction)
             except Unread as reason:
@@ -117,27 +197,88 @@ class Machine(Loops):
             frame.pc = instruction.jumps[0]
             return
         if op == "branch":
-            taken = self.branch(frame, registers[instruction.uses[0]])
-            frame.pc = instruction.jumps[0 if taken else 1]
+            self.take(frame, instruction, registers[instruction.uses[0]])
             return
         if op == "next":
             self.next(frame, instruction)
             return
-        action = _ACTIONS.get(op)
+        action = ACTIONS.get(op)
         if action is None:
             raise Unread(f"the instruction `{op}` is not read here")
         try:
             uses = [registers[name] for name in instruction.uses]
-            if op not in _CARRYING:
+            if op not in CARRYING:
                 uses = list(map(self.settled, uses))
         except KeyError:
             raise Unread("a variable that may not be set") from None
-        if instruction.handler is not None and not all(map(is_plain, uses)):
-            raise Unread("private values where an exception would be caught")
-        value = action(self, frame, instruction, uses)
+        if instruction.handler is None and not self.trying:
+            value = action(self, frame, instruction, uses)
+        elif op in ("raise", "reraise"):
+            try:
+                action(self, frame, instruction, uses)
+            except Raised as raised:
+                if instruction.handler is None:
+                    raise
+                frame.caught, frame.pc = raised.error, instruction.handler
+                return
+        else:
+            try:
+                value = self.guarded(frame, instruction, uses, action)
+            except Raised as raised:
+                if instruction.handler is None:
+                    raise
+                frame.caught, frame.pc = raised.error, instruction.handler
+                return
         if instruction.dst is not None:
             registers[instruction.dst] = value
         frame.pc += 1
+
+    def guarded(self, frame: Frame, instruction: Instruction, uses: list[Any], action: Any) -> Any:
+        """An instruction whose exception would be caught: whether there is one must be public."""
+        self.trying += instruction.handler is not None
+        try:
+            value = action(self, frame, instruction, uses)
+        finally:
+            self.trying -= instruction.handler is not None
+        if all(map(is_plain, uses)) or not _may_raise(instruction, uses):
+            return value
+        call: tuple[Any, ...] = (BINARY.get(instruction.extra), *uses)
+        if instruction.op == "item":
+            call = (item_of, *uses)
+        elif instruction.op == "call":
+            if any(instruction.extra.stars) or instruction.extra.keywords:
+                raise Unread("a call whose exception would be caught")
+            call = tuple(uses)
+            if isinstance(uses[0], Bound):
+                call = (method_of(uses[0].name), uses[0].owner, *uses[1:])
+        try:
+            failed = self.publicly(_error, *call[1:], call=Native(call[0]))
+        except Unread:
+            raise Unread("private values where an exception would be caught") from None
+        if self.decide(self.publicly(lambda e: e is not None, failed)):
+            raise Raised(failed)
+        return value
+
+    def take(self, frame: Frame, instruction: Instruction, value: Any) -> None:
+        """A branch: both ways as one where they meet again, or one of them by the script."""
+        plain = is_plain(value) or isinstance(value, (Seq, Map))
+        if isinstance(value, Flip):
+            settle(self, frame, value)
+            return
+        if isinstance(value, Truth) and over_places(self, frame, instruction):
+            return
+        if isinstance(value, Truth) and by_coins(self, frame, value):
+            return
+        if not plain and self.record is None and joined(self, frame, value):
+            return
+        taken = self.branch(frame, value)
+        frame.pc = instruction.jumps[0 if taken else 1]
+
+    def extent(self) -> tuple[int, ...]:
+        """How much was found so far: draws, sums, releases."""
+        found = self.ledger
+        parts: tuple[list[Any], ...] = (found.rows, found.passes, found.noises, found.gates)
+        return (*map(len, parts), self.picks, self.uniforms, len(self.script.answers))
 
     def branch(self, frame: Frame, value: Any) -> bool:
         about = value.form if isinstance(value, Truth) else None
@@ -155,18 +296,19 @@ class Machine(Loops):
         raise Unread(f"no name `{name}`")
 
     def admitted(self, value: Any, what: str) -> Any:
-        """A value from outside of the run: constants, modules and functions."""
-        if is_plain(value) or isinstance(value, (types.ModuleType, type)):
-            return value
-        if isinstance(value, types.FunctionType):
-            return value
-        if callable(value) and _known(value):
-            return value
-        return constant(value, what)
+        """A value from outside of the run: constants, modules, functions, objects."""
+        return adopted(self, value, what)
+
+    def knows(self, function: Any) -> bool:
+        return is_known(function)
 
     def attribute(self, owner: Any, name: str) -> Any:
         if isinstance(owner, Generator):
-            return Draw(name)
+            return Draw(name, owner.library)
+        if isinstance(owner, (Instance, Super)) or is_class(owner):
+            return attribute(self, owner, name)
+        if isinstance(owner, PublicValue):
+            return Bound(owner, name)
         if isinstance(owner, Object):
             return owner.attribute(self, name)
         if isinstance(owner, types.ModuleType):
@@ -179,7 +321,7 @@ class Machine(Loops):
             return Bound(owner, name)
         if isinstance(owner, type) or callable(owner):
             found = getattr(owner, name, None)
-            if found is not None and _known(found):
+            if found is not None and is_known(found):
                 return found
         raise Unread(f"the attribute `{name}` of {type(owner).__name__}")
 
@@ -187,36 +329,115 @@ class Machine(Loops):
 
     def call(self, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
         if isinstance(function, Draw):
-            return draw(self, function.family, arguments, named)
+            return draw(self, function.library, function.family, arguments, named)
         if isinstance(function, Bound) and isinstance(function.owner, Object):
             return function.owner.call(self, function.name, arguments, named)
         if isinstance(function, Bound):
+            if isinstance(function.owner, PublicValue):
+                return self.publicly(method_of(function.name), function.owner, *arguments, **named)
             return METHODS.call(self, function.owner, function.name, arguments, named)
         if isinstance(function, Closure):
             return self.enter(function, arguments, named)
+        if isinstance(function, Method):
+            return self.call(function.function, [function.owner, *arguments], named)
+        if isinstance(function, Partial):
+            together = {**function.named, **named}
+            return self.call(function.function, [*function.arguments, *arguments], together)
+        if isinstance(function, Own):
+            return function.function(self, *function.arguments, *arguments)
+        if isinstance(function, Instance):
+            return special(self, function, "__call__", *arguments)
         try:
             known = FUNCTIONS.get(function) or pandas_entry(function)
         except TypeError:
             known = None
+        if known is not None or not isinstance(function, types.FunctionType):
+            arguments = [
+                self.whole(a) if isinstance(a, Suspended) and goes_over_rows(a.frame) else a
+                for a in arguments
+            ]
         plain = all(map(is_plain, (*arguments, *named.values())))
-        if known is None and is_record_class(function):
-            return constructed(self, function, arguments, named)
+        if self.on_public(function, arguments, named):
+            return self.publicly(function, *arguments, **named)
         if known is not None:
-            found = known(self, arguments, named)
+            try:
+                found = known(self, arguments, named)
+            except Unread:
+                if module_of(function) != "pandas" or holds_data((*arguments, *named.values())):
+                    raise
+                found = self.publicly(function, *arguments, **named)
             if found is not NotImplemented:
                 return found
-        if isinstance(function, types.FunctionType) and not _library(function):
+        if isinstance(function, types.FunctionType) and not is_library(function):
             return self.enter(self.closure_of(function), arguments, named)
-        if plain and _pure(function):
+        if is_class(function):
+            return construct(self, function, arguments, named)
+        if is_record_class(function):
+            return constructed(self, function, arguments, named)
+        if isinstance(function, type) and issubclass(function, Exception):
+            return self.publicly(function, *arguments, **named)
+        if plain and is_pure(function):
             return natively(function, *arguments, **named)
-        if plain or _pure(function):
+        if plain or is_pure(function):
             deep = [a for a in (*arguments, *named.values()) if not is_plain(a)]
-            if _pure(function) and all(_plain_list(a) for a in deep):
+            if is_pure(function) and all(is_plain_list(a) for a in deep):
                 return natively(function, *arguments, **named)
+        if is_pure(function) or is_post_processing(function):
+            if plain or all(is_plain_list(a) or is_plain(a) for a in (*arguments, *named.values())):
+                return natively(function, *arguments, **named)
+            return self.publicly(function, *arguments, **named)
         name = getattr(function, "__name__", type(function).__name__)
         raise Unread(f"`{name}` is not known here, on values that are not plain")
 
+    def on_public(self, function: Any, arguments: list[Any], named: dict[str, Any]) -> bool:
+        """A pure function of public values, one of which is not known."""
+        given = (*arguments, *named.values())
+        if not any(isinstance(a, PublicValue) and a.recipe is not None for a in given):
+            return False
+        unknown_shape = (builtins.range, builtins.enumerate, builtins.zip, builtins.sorted)
+        read = any(function is f for f in unknown_shape)
+        read = read or isinstance(function, types.FunctionType)
+        if read and not is_library(function):
+            return False
+        return (is_pure(function) or is_post_processing(function)) and all(
+            map(self.is_public, given)
+        )
+
+    def picked(self, kind: str, *about: Any) -> PublicValue:
+        """A public draw: a whole number, a place, an order."""
+        self.settled_ways()
+        self.picks += 1
+        return PublicValue(Recipe(PICK, (self.picks - 1, kind, *about)), len(self.ledger.rows))
+
+    def place_of(self, place: Form) -> PublicValue | None:
+        """The candidate whose place among others a public number is."""
+        only = place.terms[0][0] if len(place.terms) == 1 and not place.constant else None
+        node = ("",) if only is None else self.terms.nodes[only]
+        recipe = self.recipes.get(node[1]) if node[0] == "pub" else None
+        if recipe is None or recipe.function is not _place_in or recipe.arguments[0] is not None:
+            return None
+        found = recipe.arguments[1]
+        return found if found.recipe is not None and found.recipe.function is CANDIDATE else None
+
+    def items_of(self, value: PublicValue, count: int) -> Seq:
+        """The values of something public whose length is known."""
+        return Seq([self.publicly(item_of, value, i) for i in range(count)])
+
+    def followed(self, form: Form) -> Form:
+        """What a step has shown of a private number: public, and followed in a replay."""
+        return self.number_of(self.publicly_followed(lambda v: v, form))
+
+    def publicly_followed(self, function: Any, *arguments: Any) -> PublicValue:
+        return PublicValue(Recipe(function, arguments), len(self.ledger.rows))
+
+    def special_comparison(self, op: str, difference: Form) -> Any:
+        if self.in_pass or op not in ("<", "<=", ">", ">="):
+            return None
+        found = flip_of(self, op, difference)
+        return against_weights(self, op, difference) if found is None else found
+
     def closure_of(self, function: types.FunctionType) -> Closure:
+        self.namespaces[id(function.__globals__)] = function.__globals__
         try:
             code = lowered(function.__code__)
         except NotLowered as reason:
@@ -239,7 +460,39 @@ class Machine(Loops):
         return Closure(code, tuple(cells), defaults, function.__globals__)
 
     def enter(self, closure: Closure, arguments: list[Any], named: dict[str, Any]) -> Any:
-        return self.run(self.frame_of(closure, arguments, named))
+        frame = self.frame_of(closure, arguments, named)
+        return Suspended(frame, self.record) if frame.code.is_generator else self.run(frame)
+
+    # Generators ----------------------------------------------------------------------------------
+
+    def advance(self, generator: Suspended) -> tuple[bool, Any]:
+        """(whether there is another value, the value): the body goes on to its next yield."""
+        frame = generator.frame
+        if self.joining or self.record is not generator.record:
+            raise Unread("a generator that goes on in another place than it was made")
+        if generator.ended:
+            return False, None
+        frame.lazy, frame.handed = True, []
+        self.frames.append(frame)
+        try:
+            done, _ = self.run_until(frame, None)
+        finally:
+            self.frames.pop()
+            frame.lazy = False
+        generator.started = True
+        if done:
+            generator.ended = True
+            return False, None
+        return True, frame.handed[0]
+
+    def whole(self, generator: Suspended) -> Seq:
+        """All that a generator hands out; one value for each record where it goes over them."""
+        frame = generator.frame
+        if generator.started or self.record is not generator.record:
+            raise Unread("a generator that goes on in another place than it was made")
+        generator.started = generator.ended = True
+        self.run(frame)
+        return frame.yielded
 
     def frame_of(self, closure: Closure, arguments: list[Any], named: dict[str, Any]) -> Frame:
         code = closure.code
@@ -280,13 +533,25 @@ class Machine(Loops):
         return Frame(code, registers, closure.globals)
 
     def default(self, value: Any, name: str) -> Any:
-        if is_plain(value) or isinstance(value, (Form, Closure, types.FunctionType)):
+        known = (
+            Form,
+            Closure,
+            Instance,
+            Method,
+            Partial,
+            Generator,
+            PublicValue,
+            types.FunctionType,
+        )
+        if is_plain(value) or isinstance(value, known):
             return value
-        return constant(value, f"the default of `{name}`")
+        return adopted(self, value, f"the default of `{name}`")
 
     # Items ---------------------------------------------------------------------------------------
 
     def binary(self, op: str, a: Any, b: Any) -> Any:
+        if isinstance(a, Place) and op == "+" and type(b) is int and b == 1:
+            return Stepped()
         if op == "@" and isinstance(b, Rows) and isinstance(a, (Rows, Transposed)):
             first = a.rows if isinstance(a, Transposed) else a
             if isinstance(a, Rows) and any(isinstance(c.element, Array) for c in a.cases):
@@ -305,6 +570,12 @@ class Machine(Loops):
             index = self.pinned(index)
         if isinstance(owner, Rows):
             return self.rows_item(owner, index)
+        if isinstance(owner, Instance):
+            if field_names(owner.kind):
+                return self._of_list(tuple(owner.attributes.values()), index)
+            return special(self, owner, "__getitem__", index)
+        if isinstance(owner, PublicValue) or not is_plain(index):
+            return self.item_at(owner, index)
         if isinstance(owner, Map):
             if owner.open or not is_plain(index):
                 raise Unread("a look-up in a mapping that is not known")
@@ -331,6 +602,30 @@ class Machine(Loops):
             return natively(lambda a, b: a[b], owner, index)
         raise Unread(f"an item of {type(owner).__name__}")
 
+    def item_at(self, owner: Any, index: Any) -> Any:
+        """An item at a public place that is not known here."""
+        known = is_plain(index) or isinstance(index, (Form, PublicValue, tuple, slice))
+        if known and self.is_public(owner):
+            return self.publicly(item_of, owner, index)
+        place = index if isinstance(index, PublicValue) else None
+        if place is None and isinstance(index, Form) and self.is_public(index):
+            place = self.publicly(int, index)
+        items = owner.items if isinstance(owner, (Seq, Map)) else getattr(owner, "cells", owner)
+        one_axis = not isinstance(owner, Array) or len(owner.shape) == 1
+        if place is None or not one_axis or not isinstance(items, (list, tuple, dict)):
+            raise Unread("an item at a place that is not plain")
+        values = list(items.values()) if isinstance(items, dict) else list(items)
+        if getattr(owner, "bag", False) or getattr(owner, "open", False) or not values:
+            raise Unread("an item of a list that is not known")
+        forms = [self.form(v) for v in values]
+        if any(self.terms.kind(f) & NOISE for f in forms):
+            return self.publicly(item_of, owner, index)
+        if self.in_pass:
+            raise Unread("a private number at a place that is not plain")
+        keys = list(items) if isinstance(items, dict) else None
+        number = self.number_of(self.publicly(_place_in, keys_of(keys), place))
+        return self.terms.of("pick", number, *forms)
+
     def _of_list(self, items: Any, index: Any) -> Any:
         if not isinstance(index, (int, slice)) and not hasattr(index, "__index__"):
             raise Unread("an index that is not plain")
@@ -341,8 +636,6 @@ class Machine(Loops):
         return Seq(list(found)) if isinstance(index, slice) and isinstance(items, list) else found
 
     def array_item(self, owner: Array, index: Any) -> Any:
-        import numpy as np
-
         if not is_plain(index):
             raise Unread("an index that is not plain")
         places = np.arange(len(owner.cells)).reshape(owner.shape)
@@ -373,7 +666,7 @@ class Machine(Loops):
         if isinstance(owner, Object):
             owner.set_item(self, index, value)
             return
-        index = self.pinned(index)
+        index = self.pinned_public(self.pinned(index))
         unshared(owner)
         if isinstance(owner, Map) and not owner.frozen and not owner.open:
             if not is_plain(index):
@@ -386,8 +679,6 @@ class Machine(Loops):
             except (IndexError, TypeError):
                 raise Unread("an index out of range") from None
         elif isinstance(owner, Array) and is_plain(index):
-            import numpy as np
-
             places = np.arange(len(owner.cells)).reshape(owner.shape)
             try:
                 chosen = places[to_native(index)]
@@ -409,6 +700,15 @@ class Machine(Loops):
     def iterate(self, value: Any) -> Any:
         if isinstance(value, (PlainIterator, RowsIterator)):
             return value
+        if isinstance(value, Suspended):
+            if goes_over_rows(value.frame):
+                return self.iterate(self.whole(value))
+            return value
+        if isinstance(value, Instance):
+            if field_names(value.kind):
+                return PlainIterator.over(value.attributes.values())
+            if has_special(value, "__iter__"):
+                return self.iterate(special(self, value, "__iter__"))
         if isinstance(value, Object):
             return value.iterate(self)
         if isinstance(value, Rows):
@@ -416,6 +716,8 @@ class Machine(Loops):
         if isinstance(value, KeyCounts):
             return value
         if isinstance(value, Seq):
+            if value.drained:
+                raise Unread("a loop over what is left of candidates")
             if value.rows is not None:
                 return RowsIterator(value.rows)
             if value.bag:
@@ -434,6 +736,13 @@ class Machine(Loops):
     def listed(self, value: Any) -> list[Any]:
         """All values of something that can be gone through one by one."""
         found = self.iterate(value)
+        if isinstance(found, Suspended):
+            values: list[Any] = []
+            while True:
+                more, one = self.advance(found)
+                if not more:
+                    return values
+                values.append(one)
         if not isinstance(found, PlainIterator):
             raise Unread("a list of values for each record")
         return list(found.items)
@@ -441,9 +750,23 @@ class Machine(Loops):
     def next(self, frame: Frame, instruction: Instruction) -> None:
         iterator = frame.registers[instruction.uses[0]]
         if isinstance(iterator, PlainIterator):
-            try:
-                value = next(iterator.items)
-            except StopIteration:
+            if iterator.place >= len(iterator.values):
+                if instruction.extra is not None:
+                    frame.registers[instruction.extra] = None
+                frame.pc = instruction.jumps[0]
+                return
+            value = iterator.values[iterator.place]
+            iterator.place += 1
+            if instruction.dst is not None:
+                frame.registers[instruction.dst] = value
+            frame.pc += 1
+        elif isinstance(iterator, Permuted):
+            if instruction.dst is not None:
+                frame.registers[instruction.dst] = iterator.candidate(self)
+            frame.pc += 1
+        elif isinstance(iterator, Suspended):
+            more, value = self.advance(iterator)
+            if not more:
                 if instruction.extra is not None:
                     frame.registers[instruction.extra] = None
                 frame.pc = instruction.jumps[0]
@@ -452,6 +775,8 @@ class Machine(Loops):
                 frame.registers[instruction.dst] = value
             frame.pc += 1
         elif isinstance(iterator, RowsIterator):
+            if frame.lazy:
+                raise Unread("a generator that goes over the data, one by one")
             self.pass_over(frame, instruction, iterator)
         elif isinstance(iterator, KeyCounts):
             self.pass_over_keys(frame, instruction, iterator)
@@ -465,7 +790,16 @@ class Machine(Loops):
         if isinstance(value, Form):
             return self.visible(value)
         if isinstance(value, (Truth, Combined)):
-            return self.decide(value)
+            return self.shown(value) if self.is_public(value) else self.decide(value)
+        if isinstance(value, Instance):
+            return Instance(
+                value.kind,
+                {
+                    k: self.release(v)
+                    for k, v in value.attributes.items()
+                    if not isinstance(v, Generator)
+                },
+            )
         if isinstance(value, Object):
             return value.release(self)
         if isinstance(value, Array):
@@ -492,227 +826,13 @@ class Machine(Loops):
             return Map({k: self.release(v) for k, v in value.items.items()})
         if isinstance(value, tuple):
             return tuple(map(self.release, value))
+        if isinstance(value, Suspended):
+            return self.release(Seq(self.listed(value)))
+        if isinstance(value, PlainIterator):
+            return Seq([self.release(v) for v in value.items])
         if is_plain(value) or isinstance(value, PublicValue):
             return value
         raise Unread(f"{type(value).__name__} is released")
 
 
-# Instructions ------------------------------------------------------------------------------------
-
-
-def _build(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    parts: list[Any] = []
-    for value, star in zip(uses, i.extra.stars, strict=False):
-        parts += m.listed(value) if star else [value]
-    if i.extra.kind == "slice":
-        if not all(map(is_plain, parts)):
-            raise Unread("a slice whose ends are not plain")
-        return slice(*parts)
-    if i.extra.kind == "tuple":
-        return tuple(parts)
-    if i.extra.kind == "list":
-        return Seq(parts)
-    raise Unread("a set")
-
-
-def _dict(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    if any(i.extra or ()):
-        raise Unread("a dict that is unpacked into another")
-    keys = uses[::2]
-    if not all(map(is_plain, keys)):
-        raise Unread("a dict whose keys are not plain")
-    return Map(dict(zip(keys, uses[1::2], strict=True)))
-
-
-def _call(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    shape = i.extra
-    function, rest = uses[0], uses[1:]
-    arguments: list[Any] = []
-    for value, star in zip(rest[: len(shape.stars)], shape.stars, strict=True):
-        arguments += m.listed(value) if star else [value]
-    named: dict[str, Any] = {}
-    for name, value in zip(shape.keywords, rest[len(shape.stars) :], strict=True):
-        if name is not None:
-            named[name] = value
-        elif isinstance(value, Map) and not value.open:
-            named.update(value.items)
-        else:
-            raise Unread("keywords that are not plain")
-    return m.call(function, arguments, named)
-
-
-def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    a, b = uses
-    op = i.extra
-    if op in ("is", "is not"):
-        if a is None or b is None:
-            return (a is b) == (op == "is")
-        if isinstance(a, bool) and isinstance(b, bool):
-            return (a is b) == (op == "is")
-        raise Unread("`is` of values other than None")
-    if op in ("in", "not in"):
-        if isinstance(b, Object):
-            return b.contains(m, a) == (op == "in")
-        if isinstance(b, Map) and (b.growing or b.partial):
-            raise Unread("whether the data have a key")
-        if isinstance(b, Map) and not b.open and is_plain(a):
-            return (a in b.items) == (op == "in")
-        if is_plain(a) and is_plain(b) and isinstance(b, (tuple, str, range)):
-            return (a in b) == (op == "in")
-        if isinstance(b, Seq) and b.rows is None and is_plain(a) and all(map(is_plain, b.items)):
-            return (a in b.items) == (op == "in")
-        raise Unread("`in` of values that are not plain")
-    return m.compare(op, a, b)
-
-
-def _inplace(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    a, b = uses
-    unshared(a)
-    if isinstance(a, Seq):
-        if i.extra != "+" or a.rows is not None or a.bag:
-            raise Unread("a list that is changed in place")
-        a.items.extend(m.listed(b))
-        return a
-    if isinstance(a, Rows):
-        raise Unread("data that are changed in place")
-    found = m.binary(i.extra, a, b)
-    if isinstance(a, Array):
-        if not isinstance(found, Array) or found.shape != a.shape:
-            raise Unread("an array that changes its shape in place")
-        integers = a.cells and all(isinstance(c, int) for c in a.cells)
-        if integers and not all(isinstance(c, int) for c in found.cells):
-            raise Unread("an array of integers that is changed to other numbers in place")
-        a.cells[:] = found.cells
-        return a
-    return found
-
-
-def _unpack(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    if i.extra.star is not None:
-        raise Unread("a starred target")
-    parts = tuple(m.listed(uses[0]))
-    if len(parts) != i.extra.size:
-        raise Unread("a value that is unpacked into the wrong number of names")
-    return parts
-
-
-def _append(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
-    m.append(uses[0], uses[1])
-
-
-def _put(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
-    m.set_item(uses[0], uses[1], uses[2])
-
-
-def _set_item(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
-    m.set_item(uses[0], uses[1], uses[2])
-
-
-def _closure(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    code = i.extra.code
-    count = len(code.free)
-    defaults = dict(zip(code.parameters.defaulted, uses[count:], strict=True))
-    return Closure(code, tuple(uses[:count]), defaults, frame.globals)
-
-
-def _cell(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    if not isinstance(uses[0], Cell) or not uses[0].full:
-        raise Unread("a variable that may not be set")
-    return uses[0].value
-
-
-def _set_cell(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
-    if m.record is not None:
-        raise Unread("a variable of several functions that changes for each record")
-    uses[0].value, uses[0].full = uses[1], True
-
-
-def _yield(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    m.append(frame.yielded, uses[0])
-
-
-def _import(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    import importlib
-
-    wanted = i.extra
-    if wanted.level or wanted.module.split(".")[0] not in PURE_MODULES:
-        raise Unread(f"the import of {wanted.module}")
-    module = importlib.import_module(wanted.module)
-    if wanted.name is not None:
-        return m.attribute(module, wanted.name)
-    return module if wanted.whole else importlib.import_module(wanted.module.split(".")[0])
-
-
-# Instructions that hand a value on as it is.
-_CARRYING = ("move", "build", "dict", "append", "yield", "setcell")
-_ACTIONS: dict[str, Any] = {
-    "const": lambda m, f, i, u: i.extra,
-    "move": lambda m, f, i, u: u[0],
-    "global": lambda m, f, i, u: m.lookup(f, i.extra),
-    "cell": _cell,
-    "setcell": _set_cell,
-    "newcell": lambda m, f, i, u: Cell(),
-    "unary": lambda m, f, i, u: m.unary(i.extra, u[0]),
-    "binary": lambda m, f, i, u: m.binary(i.extra, u[0], u[1]),
-    "inplace": _inplace,
-    "compare": _compare,
-    "attr": lambda m, f, i, u: m.attribute(u[0], i.extra),
-    "item": lambda m, f, i, u: m.item(u[0], u[1]),
-    "setitem": _set_item,
-    "build": _build,
-    "dict": _dict,
-    "append": _append,
-    "put": _put,
-    "unpack": _unpack,
-    "part": lambda m, f, i, u: u[0][i.extra],
-    "iter": lambda m, f, i, u: m.iterate(u[0]),
-    "call": _call,
-    "closure": _closure,
-    "yield": _yield,
-    "import": _import,
-}
-
-
-def _module(function: Any) -> str:
-    return str(getattr(function, "__module__", None) or "").split(".")[0]
-
-
-def _library(function: Any) -> bool:
-    return _module(function) in PURE_MODULES
-
-
-def _known(function: Any) -> bool:
-    try:
-        return function in FUNCTIONS or _pure(function)
-    except TypeError:
-        return False
-
-
-def _pure(function: Any) -> bool:
-    """Functions of the mathematical libraries but for random ones, and a few builtins."""
-    module = str(getattr(function, "__module__", None) or "")
-    if isinstance(function, (types.BuiltinFunctionType, type)) and module in ("builtins", ""):
-        return function in (int, float, bool, abs, round, len, pow, divmod, str, tuple, complex)
-    if "random" in module or module.startswith("scipy.stats.qmc"):
-        return False
-    name = getattr(function, "__name__", "")
-    if type(function).__name__ == "ufunc":
-        return True
-    if module.startswith("scipy.stats") and name in ("rvs",):
-        return False
-    bound = getattr(function, "__self__", None)
-    if module.startswith("scipy.stats") and bound is not None and name == "rvs":
-        return False
-    return module.split(".")[0] in PURE_MODULES
-
-
-def _plain_list(value: Any) -> bool:
-    return (
-        isinstance(value, Seq)
-        and value.rows is None
-        and not value.bag
-        and all(is_plain(v) or _plain_list(v) for v in value.items)
-    )
-
-
-__all__ = ["RECORD", "SUM", "Fraction", "Frame", "Machine", "Uniforms"]
+__all__ = ["PICK", "Frame", "Machine"]

@@ -7,13 +7,12 @@ is marked `ONCE` is for each person: the first of its rows, or a number derived 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from dpest.reading.contributions.forms import Form, Unread
 from dpest.reading.contributions.ledger import ONCE, Derived
-from dpest.reading.contributions.values import Bound, Case, Object, Option, Rows
+from dpest.reading.contributions.values import Case, Object, Option, Rows
 
 
 class Person(Object):
@@ -46,53 +45,12 @@ def once(rows: Rows) -> Rows:
     )
 
 
-@dataclass(eq=False)
-class PersonGroups(Object):
-    """frame.groupby(user): the rows of each person."""
-
-    columns: Mapping[str, Rows]
-    chosen: str | None = None
-    words = "the rows of each person"
-
-    def item(self, m: Any, index: Any) -> Any:
-        if not isinstance(index, str) or index not in self.columns or self.chosen is not None:
-            raise Unread("a column of groups that is not known")
-        return PersonGroups(self.columns, index)
-
-    def attribute(self, m: Any, name: str) -> Any:
-        import pandas
-
-        known = hasattr(pandas.api.typing.DataFrameGroupBy, name)
-        if name in self.columns and self.chosen is None and not known:
-            return self.item(m, name)
-        return Bound(self, name)
-
-    def call(self, m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
-        from dpest.reading.contributions.frames import Frame, Labels, Series
-
-        if arguments or named:
-            raise self.refused(f"the method `{name}` with arguments")
-        rows = next(iter(self.columns.values()))
-        if name == "first" and self.chosen is None:
-            user = [n for n, r in self.columns.items() if is_user(r)]
-            rest = {n: r for n, r in self.columns.items() if n not in user}
-            if any(_may_be_absent(c.element) for r in rest.values() for c in r.cases):
-                raise Unread("the first values of people that are not missing")
-            return Frame(first_rows(rest), Labels())
-        if name == "size":
-            return Series(derived(m, "count", m.per_record(lambda _: 1, rows)), Labels())
-        if self.chosen is None or name not in ("sum", "mean", "max", "min", "count"):
-            raise self.refused(f"the method `{name}`")
-        values = m.per_record(_number, self.columns[self.chosen])
-        return Series(derived(m, name, values), Labels(), self.chosen)
-
-
-def _may_be_absent(value: Any) -> bool:
+def may_be_absent(value: Any) -> bool:
     values = value.values if isinstance(value, Option) else (value,)
     return any(v is None or (isinstance(v, float) and v != v) for v in values)
 
 
-def _number(value: Any) -> Any:
+def number_of(value: Any) -> Any:
     if isinstance(value, Form) or (isinstance(value, (int, float)) and value == value):
         return value
     raise Unread("a number of each person, of values that are no numbers")

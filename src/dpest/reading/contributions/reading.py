@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import types
 from dataclasses import dataclass
@@ -11,8 +12,8 @@ from typing import Any
 from dpest.ask.declaration import data_parameter
 from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.choices import Script, ways
-from dpest.reading.contributions.constants import constant
-from dpest.reading.contributions.forms import Form, Terms, Unread
+from dpest.reading.contributions.control.objects import Method, Partial, looked_up
+from dpest.reading.contributions.forms import Form, Raised, Terms, Unread
 from dpest.reading.contributions.frames import Frame, Labels
 from dpest.reading.contributions.ledger import Derived, Ledger
 from dpest.reading.contributions.machine import Machine
@@ -22,6 +23,7 @@ from dpest.reading.contributions.values import (
     Array,
     Case,
     Generator,
+    Instance,
     Map,
     Option,
     Rows,
@@ -121,35 +123,47 @@ class Way:
     derived: dict[str, Derived]
     """Symbols of a person that are computed from all of its rows."""
     length_symbol: Any
-    uniform_symbols: tuple[Any, ...]
+    uniform_symbols: dict[Any, int]
+    """Which public symbol is which uniform draw."""
+    recipes: dict[Any, Any]
+    """How a run makes what a public symbol stands for."""
+    namespaces: tuple[dict[str, Any], ...]
+    """The globals of all functions that were read."""
 
 
-def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
-    """All ways; refuses what it does not understand."""
-    if not isinstance(function, types.FunctionType):
-        raise Unread(f"a {type(function).__name__} is no plain function")
+def read(function: Any, parameters: dict[str, Any], data: Data, races: bool = True) -> list[Way]:
+    """All ways; refuses what it does not understand.
+
+    `races`: which of several noisy values is the largest is looked at as one step.
+    """
 
     def one(script: Script) -> Way:
-        machine = Machine(script, data.replace)
+        machine = Machine(script, data.replace, races)
         machine.rows_each = data.rows_each
         machine.fields = {k: v for c in data.columns for k, v in c.ranges().items()}
         if data.replace:
             machine.public_length = (
                 machine.public() if data.length is None else RowsLength(data.length)
             )
-        closure = machine.closure_of(function)
-        names = [*closure.code.parameters.positional_only, *closure.code.parameters.positional]
-        if not names:
-            raise Unread("a function without a parameter for its data")
-        first = data_parameter(function)
-        given: dict[str, Any] = {first: _data(machine, data), "rng": Generator()}
+        target, arguments, names = _target(machine, function)
+        given: dict[str, Any] = {"rng": Generator()} if "rng" in names else {}
         for name, value in parameters.items():
-            given[name] = constant(value, f"the parameter `{name}`")
-        if first in closure.code.parameters.positional_only:
-            output = machine.enter(closure, [given.pop(first)], given)
+            given[name] = machine.admitted(value, f"the parameter `{name}`")
+        first = data_parameter(function)
+        if first not in names and len(arguments) < len(names):
+            first = names[len(arguments)]  # the signature says another name than the code
+        if first not in names or first == "rng":
+            raise Unread("a function without a parameter for its data")
+        given.pop(first, None)
+        if names.index(first) == len(arguments):
+            arguments = [*arguments, _data(machine, data)]
         else:
-            output = machine.enter(closure, [], given)
-        released = machine.release(output)
+            given[first] = _data(machine, data)
+        try:
+            output = machine.call(target, arguments, given)
+            released = machine.release(output)
+        except Raised as raised:
+            released = raised
         return Way(
             tuple(script.taken),
             machine.ledger,
@@ -158,10 +172,32 @@ def read(function: Any, parameters: dict[str, Any], data: Data) -> list[Way]:
             machine.row_of,
             machine.derived,
             1 if data.replace and data.length is None else None,
-            tuple(machine.uniform_symbols),
+            machine.uniform_symbols,
+            machine.recipes,
+            tuple(machine.namespaces.values()),
         )
 
     return [way for _, way in ways(one, most=64)]
+
+
+def _target(machine: Machine, function: Any) -> tuple[Any, list[Any], list[str]]:
+    """What is called, with what stands before the data, and the names of its parameters."""
+    found = machine.admitted(function, "the mechanism")
+    if isinstance(found, Method):
+        target, before = found.function, [found.owner]
+    elif isinstance(found, Instance):
+        target, before = looked_up(found.kind.__mro__, "__call__"), [found]
+    elif isinstance(found, Partial):
+        names = [n for n in inspect.signature(function).parameters if n not in found.named]
+        return found, [], names
+    else:
+        target, before = found, []
+    if not isinstance(target, types.FunctionType):
+        raise Unread(f"a {type(function).__name__} is no plain function")
+    parameters = machine.closure_of(target).code.parameters
+    return target, before, [
+        *parameters.positional_only, *parameters.positional, *parameters.keyword_only
+    ]  # fmt: skip
 
 
 def _data(machine: Machine, data: Data) -> Any:

@@ -19,13 +19,18 @@ from dpest.reading.contributions.arithmetic import (
     to_native,
     unshared,
 )
+from dpest.reading.contributions.calling import given
+from dpest.reading.contributions.control.objects import special
+from dpest.reading.contributions.control.public import method_of, ordered
 from dpest.reading.contributions.forms import Form, Unread, number
+from dpest.reading.contributions.functions.selections import largest
 from dpest.reading.contributions.shapes import structured
 from dpest.reading.contributions.values import (
     Array,
     Bound,
     Case,
     Combined,
+    Instance,
     Key,
     KeyCounts,
     Map,
@@ -38,6 +43,7 @@ from dpest.reading.contributions.values import (
     RowsIterator,
     RowsLength,
     Seq,
+    Stepped,
     Transposed,
     Truth,
     Uniforms,
@@ -58,23 +64,6 @@ def entry(*functions: Any) -> Callable[[Handler], Handler]:
         return handler
 
     return declare
-
-
-def _given(arguments: list[Any], named: dict[str, Any], *names: str, **defaults: Any) -> list[Any]:
-    """The arguments by name; what is left over is refused."""
-    found = dict(zip(names, arguments, strict=False))
-    if len(arguments) > len(names):
-        raise Unread("a call with arguments that are not known here")
-    for name, value in named.items():
-        if name not in names or name in found:
-            raise Unread(f"a call with the argument `{name}`")
-        found[name] = value
-    for name in names:
-        if name not in found:
-            if name not in defaults:
-                raise Unread(f"a call without `{name}`")
-            found[name] = defaults[name]
-    return [found[name] for name in names]
 
 
 def _plain(arguments: list[Any], named: dict[str, Any]) -> bool:
@@ -108,6 +97,8 @@ def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if isinstance(value, Rows):
         return m.length_of(value)
     if isinstance(value, Seq):
+        if value.drained and not m.flipping:
+            raise Unread("how many candidates are left")
         return m.public() if value.bag else len(value.items)
     if isinstance(value, Map):
         if value.partial or value.growing:
@@ -117,12 +108,16 @@ def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         return value.shape[0]
     if isinstance(value, (tuple, str, range)):
         return len(value)
+    if isinstance(value, PublicValue):
+        return m.publicly(len, value)
+    if isinstance(value, Instance):
+        return special(m, value, "__len__")
     raise Unread(f"the length of {type(value).__name__}")
 
 
 @entry(builtins.sum)
 def _sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, start = _given(arguments, named, "iterable", "start", start=0)
+    value, start = given(arguments, named, "iterable", "start", start=0)
     value = _rows(m, value)
     if isinstance(value, RowsIterator):
         value = value.rows
@@ -130,6 +125,8 @@ def _sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         total = m.sum_rows(value)
         return total if is_number(start) and start == 0 else m.binary("+", start, total)
     total = start
+    if isinstance(value, PublicValue):
+        return m.publicly(builtins.sum, value, start)
     for part in m.listed(value):
         total = m.binary("+", total, part)
     return total
@@ -137,11 +134,18 @@ def _sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 def _extreme(op: str) -> Handler:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+        key = named.pop("key", None) if "key" in named else None
         if named:
-            raise Unread(f"{op} with a key or a default")
+            raise Unread(f"{op} with a default")
+        if len(arguments) == 1 and isinstance(arguments[0], PublicValue) and key is None:
+            return m.publicly(getattr(builtins, op), arguments[0])
         values = arguments if len(arguments) > 1 else m.listed(arguments[0])
         if not values:
             raise Unread(f"{op} of nothing")
+        if key is not None:
+            return largest(m, [m.call(key, [v], {}) for v in values], tuple(values), op)
+        if any(isinstance(v, (tuple, PublicValue)) for v in values):
+            return m.publicly(getattr(builtins, op), Seq(list(values)))
         if any(isinstance(v, (Rows, Array, Seq)) for v in values):
             raise Unread(f"{op} of arrays")
         if is_nan(values[0]):
@@ -157,17 +161,19 @@ FUNCTIONS[builtins.max] = _extreme("max")
 
 @entry(builtins.abs, np.abs, np.absolute, np.fabs, math.fabs)
 def _abs(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
     return m.elementwise(m.absolute, _rows(m, value))
 
 
 @entry(builtins.float, np.float64)
 def _float(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
     if is_plain(value) and not isinstance(value, Array):
         return natively(float, value)
     if isinstance(value, Array) and len(value.cells) == 1:
         value = value.cells[0]
+    if isinstance(value, PublicValue):
+        return m.publicly(float, value)
     if isinstance(value, (Form, Truth, Combined)) or is_number(value):
         return m.tidy(m.form(value))
     raise Unread("float of a value that is no number")
@@ -175,7 +181,9 @@ def _float(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 @entry(builtins.bool)
 def _bool(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
+    if isinstance(value, PublicValue):
+        return m.publicly(bool, value)
     return value if isinstance(value, (Truth, Combined)) else m.decide(value)
 
 
@@ -183,49 +191,50 @@ def _bool(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return natively(int, *arguments, **named)
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
+    if isinstance(value, PublicValue):
+        return m.publicly(int, value)
     if isinstance(value, (Truth, Combined)):
-        return m.form(value)
+        return int(m.form(value).constant)
     found = m.local(m.form(value))
     if m.terms.kind(found):
         node = m.terms.nodes[found.terms[0][0]]
         if node[0] == "field" and m.fields[node[2]][2] and found == m.terms.of(*node):
             return found  # it is whole already
         raise Unread("int of a private value")
-    return m.terms.of("public", "int", found)
+    return m.publicly(int, found)
 
 
-def _rounded(op: str, *functions: Any) -> None:
+def _rounding(function: Any) -> Handler:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if _plain(arguments, named):
             return NotImplemented
-        names = {"ndigits": "decimals", "number": "x", "a": "x"}
-        named = {names.get(k, k): v for k, v in named.items()}
-        value, digits = _given(arguments, named, "x", "decimals", decimals=None)
-        if digits is not None and (op != "round" or not isinstance(digits, int)):
-            raise Unread("a rounding to a number of digits that is not known")
-        return m.elementwise(lambda x: _public_of(m, op, x, digits or 0), _array(m, value))
+        value = _rows(m, arguments[0])
+        if isinstance(value, Rows) or m.in_pass:
+            return m.elementwise(lambda x: _rounded(m, function, x, arguments[1:]), value)
+        return m.publicly(function, *arguments, **named)
 
-    for function in functions:
-        FUNCTIONS[function] = handler
+    return handler
 
 
-_rounded("round", builtins.round, np.round, np.around, np.rint)
-_rounded("floor", math.floor, np.floor)
-_rounded("ceil", math.ceil, np.ceil)
-
-
-def _public_of(m: Machine, op: str, value: Any, digits: int) -> Any:
-    """A rounded public number; inside of a loop over the records, what is whole stays as it is."""
+def _rounded(m: Machine, function: Any, value: Any, digits: list[Any]) -> Any:
+    """A record's number, rounded: between its ends, rounded."""
+    if is_number(value):
+        return natively(function, value, *digits)
     form = m.local(m.form(value))
-    if m.terms.kind(form):
-        raise Unread(f"{op} of a private value")
-    if not form.terms:
-        known: dict[str, Callable[..., Any]] = {
-            "round": round, "floor": math.floor, "ceil": math.ceil,
-        }  # fmt: skip
-        return natively(known[op], value)
-    return m.terms.of("public", op, form, number(digits))
+    if not m.terms.kind(form):
+        return m.publicly(function, form, *digits)
+    places = digits[0] if digits else 0
+    if not isinstance(places, int) or (function in (np.floor, np.ceil) and places):
+        raise Unread("rounding to a number of digits that is not known")
+    kind = {math.floor: "floor", np.floor: "floor", math.ceil: "ceil", np.ceil: "ceil"}
+    scale = number(Fraction(10) ** places)
+    inner = m.terms.mul(form, scale)
+    return m.terms.of(kind.get(function, "rint"), inner).times(1 / scale.constant)
+
+
+for _rounds in (builtins.round, math.floor, math.ceil, np.round, np.rint, np.floor, np.ceil):
+    FUNCTIONS[_rounds] = _rounding(_rounds)
 
 
 @entry(builtins.range)
@@ -242,12 +251,11 @@ def _range(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 @entry(builtins.enumerate)
 def _enumerate(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, start = _given(arguments, named, "iterable", "start", start=0)
+    value, start = given(arguments, named, "iterable", "start", start=0)
     iterator = m.iterate(value)
     if isinstance(iterator, RowsIterator):
-        if start != 0:
-            raise Unread("places of records that are counted from another number")
-        return RowsIterator(m.per_record(lambda e: (Place(), e), iterator.rows))
+        place = Place() if is_number(start) and start == 0 else Stepped()
+        return RowsIterator(m.per_record(lambda e: (place, e), iterator.rows))
     if not isinstance(iterator, PlainIterator) or not is_number(start):
         raise Unread("enumerate of values that are not known")
     return PlainIterator.over(enumerate(iterator.items, start))
@@ -269,7 +277,7 @@ def _zip(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 def _list(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments:
         return Seq()
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
     value = _rows(m, value)
     if isinstance(value, RowsIterator):
         value = value.rows
@@ -277,34 +285,40 @@ def _list(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         return Seq(rows=Rows(value.cases, False))
     if isinstance(value, Map) and value.open:
         raise Unread("the keys of the data in the order in which they occur: sort them first")
+    if isinstance(value, PublicValue):
+        return value if value.recipe is None else m.publicly(builtins.list, value)
     return Seq(m.listed(value))
 
 
 @entry(builtins.sorted)
 def _sorted(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "x")
-    if isinstance(value, Seq) and value.bag:
+    value, key, reverse = given(arguments, named, "x", "key", "reverse", key=None, reverse=False)
+    if isinstance(value, (Seq, Map)) and (
+        getattr(value, "bag", False) or getattr(value, "open", False)
+    ):
+        if key is not None:
+            raise Unread("keys of the data in an order of their own")
         return PublicValue()
-    if isinstance(value, Map) and value.open:
-        return PublicValue()
+    if isinstance(value, PublicValue):
+        if key is not None:
+            raise Unread("a list that is not known, in an order of its own")
+        return m.publicly(builtins.sorted, value, reverse=reverse)
     values = m.listed(value)
-    if all(map(is_number, values)):
+    if key is None and not reverse and all(map(is_number, values)):
         return Seq(sorted(values))
-    for v in values:
-        if not isinstance(v, Form):
-            raise Unread("sorting of values that are no numbers")
-        m.visible(v)
-    return PublicValue()
+    keys = values if key is None else [m.call(key, [v], {}) for v in values]
+    order = m.publicly(ordered, tuple(values), tuple(keys), reverse)
+    return m.items_of(order, len(values))
 
 
 @entry(builtins.set, builtins.frozenset)
 def _set(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
     if isinstance(value, (Seq, Map)) and (
         getattr(value, "bag", False) or getattr(value, "open", False)
     ):
         return PublicValue()
-    raise Unread("a set")
+    return m.publicly(builtins.set, value)
 
 
 @entry(builtins.dict)
@@ -312,14 +326,22 @@ def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments:
         return Map(dict(named))
     (value,) = arguments
-    if isinstance(value, Map) and not value.frozen and not named and not value.growing:
-        return Map(dict(value.items), value.open, partial=set(value.partial))
-    raise Unread("a dict of values that are not known")
+    if isinstance(value, Map) and not value.frozen and not value.growing:
+        return Map({**value.items, **named}, value.open, partial=set(value.partial))
+    if isinstance(value, PublicValue):
+        return m.publicly(builtins.dict, value, **named)
+    found: dict[Any, Any] = {}
+    for pair in m.listed(value):
+        parts = m.listed(pair)
+        if len(parts) != 2 or not is_plain(parts[0]):
+            return m.publicly(builtins.dict, value, **named)
+        found[parts[0]] = parts[1]
+    return Map({**found, **named})
 
 
 @entry(collections.defaultdict)
 def _defaultdict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (factory,) = _given(arguments, named, "default_factory")
+    (factory,) = given(arguments, named, "default_factory")
     if factory not in (int, float):
         raise Unread("a defaultdict of other values than numbers")
     return Map(default=factory())
@@ -327,7 +349,9 @@ def _defaultdict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any
 
 @entry(collections.Counter)
 def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "x")
+    if not arguments and not named:
+        return Map(default=0)
+    (value,) = given(arguments, named, "x")
     value = _rows(m, value)
     if not isinstance(value, Rows):
         raise Unread("a Counter of values other than the data")
@@ -352,7 +376,7 @@ def _of_one(op: str, *functions: Any) -> None:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if _plain(arguments, named):
             return NotImplemented
-        (value,) = _given(arguments, named, "x")
+        (value,) = given(arguments, named, "x")
         native = functions[0]
         return m.elementwise(lambda x: m.function_of(op, native, x), _rows(m, value))
 
@@ -382,7 +406,7 @@ _expit()
 
 @entry(np.square)
 def _square(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "x")
+    (value,) = given(arguments, named, "x")
     return m.binary("**", _array(m, value), 2)
 
 
@@ -395,7 +419,7 @@ def _pair(op: str) -> Handler:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if _plain(arguments, named):
             return NotImplemented
-        a, b = (_array(m, v) for v in _given(arguments, named, "a", "b"))
+        a, b = (_array(m, v) for v in given(arguments, named, "a", "b"))
         return m.elementwise(lambda x, y: m.extreme(op, [x, y]), a, b)
 
     return handler
@@ -415,7 +439,7 @@ def _pair_of_numbers(op: str) -> Handler:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if _plain(arguments, named):
             return NotImplemented
-        a, b = (_array(m, v) for v in _given(arguments, named, "a", "b"))
+        a, b = (_array(m, v) for v in given(arguments, named, "a", "b"))
         return m.elementwise(lambda x, y: one(m, x, y), a, b)
 
     return handler
@@ -431,7 +455,7 @@ def _test(on_nan: bool, *functions: Any) -> None:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if _plain(arguments, named):
             return NotImplemented
-        (value,) = _given(arguments, named, "x")
+        (value,) = given(arguments, named, "x")
 
         def one(x: Any) -> bool:
             if not isinstance(x, Form) and not is_number(x):
@@ -452,7 +476,7 @@ _test(False, np.isfinite, math.isfinite)
 def _nan_to_num(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
-    value, _, nan = _given(arguments, named, "x", "copy", "nan", copy=True, nan=0.0)
+    value, _, nan = given(arguments, named, "x", "copy", "nan", copy=True, nan=0.0)
     if not is_number(nan):
         raise Unread("NaN that is replaced by something that is not plain")
     return m.elementwise(lambda x: nan if is_nan(x) else x, _array(m, value))
@@ -460,13 +484,13 @@ def _nan_to_num(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 @entry(np.nansum)
 def _nansum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "a")
+    (value,) = given(arguments, named, "a")
     return _summed(m, m.elementwise(lambda x: 0 if is_nan(x) else x, _array(m, value)), None)
 
 
 def _operator(op: str) -> Handler:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-        a, b = (_array(m, v) for v in _given(arguments, named, "a", "b"))
+        a, b = (_array(m, v) for v in given(arguments, named, "a", "b"))
         return m.binary(op, a, b)
 
     return handler
@@ -481,7 +505,7 @@ for _function, _op in (
 
 @entry(np.dot, np.inner, np.vdot)
 def _dot(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    a, b = (_array(m, v) for v in _given(arguments, named, "a", "b"))
+    a, b = (_array(m, v) for v in given(arguments, named, "a", "b"))
     if is_number(a) or is_number(b) or isinstance(a, Form) or isinstance(b, Form):
         return m.binary("*", a, b)
     return m.binary("@", a, b)
@@ -493,7 +517,7 @@ def _clip(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         return NotImplemented
     names = {"min": "a_min", "max": "a_max"}
     named = {names.get(k, k): v for k, v in named.items()}
-    value, low, high = _given(arguments, named, "a", "a_min", "a_max", a_min=None, a_max=None)
+    value, low, high = given(arguments, named, "a", "a_min", "a_max", a_min=None, a_max=None)
     return _clipped(m, _array(m, value), low, high)
 
 
@@ -506,7 +530,7 @@ def _clipped(m: Machine, value: Any, low: Any, high: Any) -> Any:
 
 @entry(np.array)
 def _new_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, dtype, copied = _given(arguments, named, "x", "dtype", "copy", dtype=None, copy=True)
+    value, dtype, copied = given(arguments, named, "x", "dtype", "copy", dtype=None, copy=True)
     if isinstance(dtype, Seq) and isinstance(_rows(m, value), Rows):
         return structured(m, _rows(m, value), dtype)
     _float_type(dtype)
@@ -517,7 +541,7 @@ def _new_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 @entry(np.asarray, np.asanyarray, np.ascontiguousarray, np.atleast_1d)
 def _as_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, dtype, _ = _given(arguments, named, "x", "dtype", "copy", dtype=None, copy=None)
+    value, dtype, _ = given(arguments, named, "x", "dtype", "copy", dtype=None, copy=None)
     _float_type(dtype)
     if isinstance(value, Array):
         return value.view(value.shape, list(value.cells))
@@ -531,7 +555,7 @@ def _float_type(dtype: Any) -> None:
 
 @entry(np.sum)
 def _np_sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, axis, keep = _given(arguments, named, "a", "axis", "keepdims", axis=None, keepdims=False)
+    value, axis, keep = given(arguments, named, "a", "axis", "keepdims", axis=None, keepdims=False)
     return _summed(m, _array(m, value), axis, keep)
 
 
@@ -567,7 +591,7 @@ def _kept(value: Any, keep: Any) -> Any:
 
 @entry(np.mean, np.average)
 def _np_mean(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, axis = _given(arguments, named, "a", "axis", axis=None)
+    value, axis = given(arguments, named, "a", "axis", axis=None)
     return _mean(m, _array(m, value), axis)
 
 
@@ -585,7 +609,7 @@ def _mean(m: Machine, value: Any, axis: Any) -> Any:
 
 @entry(np.linalg.norm)
 def _norm(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    value, order, axis, keep = _given(
+    value, order, axis, keep = given(
         arguments, named, "x", "ord", "axis", "keepdims", ord=None, axis=None, keepdims=False
     )
     value = _array(m, value)
@@ -625,7 +649,7 @@ def _hypot(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 def _where(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
-    truth, a, b = (_array(m, v) for v in _given(arguments, named, "condition", "x", "y"))
+    truth, a, b = (_array(m, v) for v in given(arguments, named, "condition", "x", "y"))
     if isinstance(truth, Rows):
         return m.elementwise(lambda t, x, y: x if m.decide(t) else y, truth, a, b)
     return m.elementwise(lambda t, x, y: x if m.decide(t) else y, truth, a, b)
@@ -635,7 +659,7 @@ def _where(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 def _bincount(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
-    value, least = _given(arguments, named, "x", "minlength", minlength=0)
+    value, least = given(arguments, named, "x", "minlength", minlength=0)
     value = _rows(m, value)
     if not isinstance(value, Rows) or not isinstance(least, int):
         raise Unread("bincount of values that are not known")
@@ -668,7 +692,7 @@ def _check_bins(m: Machine, element: Any, least: int) -> None:
 
 @entry(np.count_nonzero)
 def _count(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "a")
+    (value,) = given(arguments, named, "a")
     value = _array(m, value)
     if not isinstance(value, Rows):
         return NotImplemented
@@ -679,7 +703,7 @@ def _count(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 def _histogram(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
-    value, bins, ends = _given(arguments, named, "a", "bins", "range", bins=10, range=None)
+    value, bins, ends = given(arguments, named, "a", "bins", "range", bins=10, range=None)
     value = _array(m, value)
     bins = _array(m, bins)
     if not isinstance(value, Rows) or not is_plain(bins):
@@ -707,7 +731,7 @@ def _histogram(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 @entry(np.cumsum)
 def _cumsum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-    (value,) = _given(arguments, named, "a")
+    (value,) = given(arguments, named, "a")
     value = _array(m, value)
     if not isinstance(value, Array) or len(value.shape) != 1:
         raise Unread("cumsum over the data")
@@ -722,34 +746,11 @@ def _cumsum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 # Draws -------------------------------------------------------------------------------------------
 
 
-def draw(m: Machine, family: str, arguments: list[Any], named: dict[str, Any]) -> Any:
-    """A method of the generator."""
-    if family in ("laplace", "normal"):
-        loc, scale, size = _given(
-            arguments, named, "loc", "scale", "size", loc=0.0, scale=1.0, size=None
-        )
-        return _noise(m, family, loc, scale, size)
-    if family == "standard_normal":
-        (size,) = _given(arguments, named, "size", size=None)
-        return _noise(m, "normal", 0.0, 1.0, size)
-    if family in ("random", "uniform"):
-        if family == "uniform":
-            low, high, size = _given(
-                arguments, named, "low", "high", "size", low=0.0, high=1.0, size=None
-            )
-            if low != 0 or high != 1:
-                raise Unread("uniform draws between other numbers than 0 and 1")
-        else:
-            (size,) = _given(arguments, named, "size", size=None)
-        return _uniform(m, size)
-    raise Unread(f"noise of the family {family}")
-
-
-def _noise(m: Machine, family: str, loc: Any, scale: Any, size: Any) -> Any:
+def noise_like(m: Machine, family: str, loc: Any, scale: Any, size: Any) -> Any:
     if m.record is not None and m.key is None:
         raise Unread("noise for every record")
-    loc, scale = _array(m, loc), _array(m, scale)
-    if not is_plain(scale):
+    loc, scale = _array(m, loc), _array(m, m.pinned_public(scale))
+    if not m.is_public(scale):
         raise Unread("a scale of noise that is not known")
     if isinstance(loc, Rows) or m.is_length(size):
         raise Unread("noise for every record")
@@ -774,10 +775,32 @@ def _zero(value: Any) -> bool:
 
 
 def _one(m: Machine, family: str, scale: Any) -> Any:
+    if isinstance(scale, Form) and scale.terms:
+        return _divided(m, family, scale)
+    if not is_number(scale) and not isinstance(scale, Form):
+        raise Unread("a scale of noise that is not known")
+    if isinstance(scale, Form):
+        scale = scale.constant
     size = Fraction(scale.item() if hasattr(scale, "item") else scale)
+    if family == "geometric":
+        return m.noise(family, 1 - size) if size != 1 else 0
     if size < 0:
         raise Unread("a negative scale")
     return m.noise(family, size) if size else 0.0
+
+
+def _divided(m: Machine, family: str, scale: Form) -> Any:
+    """Noise of the scale c/d, d public and not known here: noise of the scale c, divided by d."""
+    ((symbol, c), *others) = scale.terms
+    node = m.terms.nodes[symbol]
+    if others or scale.constant or node[0] != "div" or node[1].terms or node[2].constant:
+        raise Unread("a scale of noise that is not known")
+    lead = node[2].terms[0][1]
+    size = c * node[1].constant / lead
+    if size <= 0 or family == "geometric":
+        raise Unread("a scale of noise that is not known")
+    divisor = node[2].times(1 / lead)
+    return m.terms.of("over", m.noise(family, size, divisor), divisor)
 
 
 def _shape(size: Any) -> tuple[int, ...] | None:
@@ -790,7 +813,7 @@ def _shape(size: Any) -> tuple[int, ...] | None:
     raise Unread("a number of draws that is not known")
 
 
-def _uniform(m: Machine, size: Any) -> Any:
+def uniform_draw(m: Machine, size: Any) -> Any:
     if m.key is not None:
         raise Unread("coins for the keys of the data")
     if m.record is not None:
@@ -812,6 +835,9 @@ def _uniform(m: Machine, size: Any) -> Any:
 
 class _Methods:
     """Attributes and methods of values that are not plain."""
+
+    further: dict[type, Any]
+    """Methods that another file knows."""
 
     def attribute(self, m: Machine, owner: Any, name: str) -> Any:
         if isinstance(owner, Seq) and owner.rows is not None and name not in ("append",):
@@ -860,7 +886,7 @@ class _Methods:
         if isinstance(owner, KeyCounts) and name == "items" and not arguments:
             return KeyCounts(True, owner.rows)
         if isinstance(owner, KeyCounts) and name == "get" and not named:
-            key, otherwise = _given(arguments, named, "key", "default", default=None)
+            key, otherwise = given(arguments, named, "key", "default", default=None)
             if otherwise != 0:
                 raise Unread("a look-up in the counts of the data that is not 0 for an absent key")
             return count_of(m, owner, key)
@@ -872,6 +898,8 @@ class _Methods:
             return natively(
                 lambda o, *a, **k: getattr(o, name)(*a, **k), owner, *arguments, **named
             )
+        if isinstance(owner, (str, Form)) or is_number(owner):
+            return m.publicly(method_of(name), owner, *arguments, **named)
         raise Unread(f"the method `{name}` of {type(owner).__name__}")
 
     def _of_array(
@@ -880,15 +908,15 @@ class _Methods:
         if isinstance(owner, Rows) and not owner.array:
             raise Unread(f"the method `{name}` of a list of the data")
         if name == "sum":
-            axis, keep = _given(arguments, named, "axis", "keepdims", axis=None, keepdims=False)
+            axis, keep = given(arguments, named, "axis", "keepdims", axis=None, keepdims=False)
             return _summed(m, owner, axis, keep)
         if name == "mean":
-            (axis,) = _given(arguments, named, "axis", axis=None)
+            (axis,) = given(arguments, named, "axis", axis=None)
             return _mean(m, owner, axis)
         if name == "clip":
             names = {"min": "a_min", "max": "a_max"}
-            given = {names.get(k, k): v for k, v in named.items()}
-            low, high = _given(arguments, given, "a_min", "a_max", a_min=None, a_max=None)
+            ends = {names.get(k, k): v for k, v in named.items()}
+            low, high = given(arguments, ends, "a_min", "a_max", a_min=None, a_max=None)
             return _clipped(m, owner, low, high)
         if name == "dot":
             return m.binary("@", owner, *arguments)
@@ -903,7 +931,14 @@ class _Methods:
             return Seq([r if not isinstance(r, Array) else Seq(r.cells) for r in owner.rows()])
         if name == "tolist" and isinstance(owner, Rows):
             return Seq(rows=Rows(owner.cases, False))
-        raise Unread(f"the method `{name}` of an array")
+        return self._further(m, owner, name, arguments, named)
+
+    def _further(
+        self, m: Machine, owner: Any, name: str, arguments: list[Any], named: dict[str, Any]
+    ) -> Any:
+        if type(owner) not in self.further:
+            raise Unread(f"the method `{name}` of an array of the data")
+        return self.further[type(owner)](m, owner, name, arguments, named)
 
     def _of_list(
         self, m: Machine, owner: Seq, name: str, arguments: list[Any], named: dict[str, Any]
@@ -917,7 +952,7 @@ class _Methods:
             unshared(owner)
             owner.items.extend(m.listed(arguments[0]))
             return None
-        raise Unread(f"the method `{name}` of a list")
+        return self._further(m, owner, name, arguments, named)
 
     def _of_dict(
         self, m: Machine, owner: Map, name: str, arguments: list[Any], named: dict[str, Any]
@@ -929,7 +964,7 @@ class _Methods:
                 raise Unread("a key of the data that is absent and not 0")
             return owner.items[arguments[0]]
         if name == "setdefault" and not named and not owner.partial:
-            key, value = _given(arguments, named, "key", "default")
+            key, value = given(arguments, named, "key", "default")
             if is_plain(key) and key not in owner.items:
                 m.set_item(owner, key, value)
             return m.item(owner, key)
@@ -943,9 +978,10 @@ class _Methods:
             return Seq(list(owner.items))
         if name == "get" and 1 <= len(arguments) <= 2 and not named and is_plain(arguments[0]):
             return owner.items.get(arguments[0], arguments[1] if len(arguments) > 1 else None)
-        raise Unread(f"the method `{name}` of a dict")
+        return self._further(m, owner, name, arguments, named)
 
 
 METHODS = _Methods()
+METHODS.further = {}
 
-__all__ = ["FUNCTIONS", "METHODS", "Key", "RowsLength", "draw", "number"]
+__all__ = ["FUNCTIONS", "METHODS", "Key", "RowsLength", "entry", "given", "number"]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from dpest.reading.contributions.forms import Form, Unread
 
+_OPPOSITE = {"heads": "tails", "tails": "heads", "in": "out", "out": "in"}
+
 
 @dataclass(frozen=True)
 class Truth:
     """A condition about a record or about public values: `form` against 0.
 
-    `relation` is ">", ">=", "==" or "!=". A coin is ("coin", its name, its chance) instead.
+    `relation` is ">", ">=", "==" or "!="; of a coin, which has a name and a chance, "heads" or
+    "tails"; of a subset of the records, "in" or "out".
     """
 
     relation: str
@@ -23,7 +26,7 @@ class Truth:
 
     def negated(self) -> Truth:
         if self.coin is not None:
-            return Truth("tails" if self.relation == "heads" else "heads", None, self.coin)
+            return Truth(_OPPOSITE[self.relation], None, self.coin)
         assert self.form is not None
         if self.relation in ("==", "!="):
             return Truth("!=" if self.relation == "==" else "==", self.form)
@@ -150,6 +153,11 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
+class Stepped:
+    """The place behind that of a record, or its number counted from elsewhere."""
+
+
+@dataclass(frozen=True, eq=False)
 class Transposed:
     """X.T, for X with a row per record."""
 
@@ -173,6 +181,10 @@ class Key:
     """A key of such a counter."""
 
 
+class Drained:
+    """An entry of a list that candidates were drawn from: which are left, nobody may know."""
+
+
 @dataclass(eq=False)
 class Seq:
     """A list. `rows`: one value per record; `bag`: public values in a private order."""
@@ -181,6 +193,10 @@ class Seq:
     rows: Rows | None = None
     bag: bool = False
     shared: bool = False  # held by every record's turn of a loop: not to be changed
+
+    @property
+    def drained(self) -> bool:
+        return any(isinstance(v, Drained) for v in self.items)
 
 
 @dataclass(eq=False)
@@ -231,19 +247,56 @@ class Array:
 
 @dataclass(frozen=True, eq=False)
 class PublicValue:
-    """A public value that is no number: what was sorted, or looked up."""
+    """A public value of which only is known how a run makes it, and when it came up.
+
+    `recipe` is None where that is not known either. `after`: how many rows were visible.
+    """
+
+    recipe: Any = None
+    after: int = 0
+    options: tuple[Any, ...] = ()
+    """Plain values that it is one of, where they are known."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
+class Instance:
+    """An object of a class of the program. `shared`: it is not to be changed."""
+
+    kind: type
+    attributes: dict[str, Any] = field(default_factory=dict)
+    shared: bool = False
+
+
+@dataclass(frozen=True)
 class Generator:
-    """The rng that the mechanism is given."""
+    """A source of random numbers that nobody has seeded.
+
+    `library` tells whose methods it has: "generator" (NumPy's), "state" (RandomState, np.random),
+    "random" (the module random, SystemRandom and secrets).
+    """
+
+    library: str = "generator"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Draw:
-    """A method of the generator: rng.laplace."""
+    """A method of a generator: rng.laplace."""
 
     family: str
+    library: str = "generator"
+
+
+class Silence(Object):
+    """A context that does nothing to values: np.errstate and its like."""
+
+    words = "a context"
+
+
+class Held:
+    """A value that holds others: a method its object, a partial function its arguments."""
+
+    def held(self) -> tuple[Any, ...]:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,10 +325,16 @@ class Cell:
 
 @dataclass(eq=False)
 class PlainIterator:
-    """An iterator over values that are known one by one."""
+    """An iterator over values that are known one by one; `place` is how far it is."""
 
-    items: Iterator[Any]
+    values: list[Any]
+    place: int = 0
 
     @classmethod
     def over(cls, values: Iterable[Any]) -> PlainIterator:
-        return cls(iter(list(values)))
+        return cls(list(values))
+
+    @property
+    def items(self) -> list[Any]:
+        """What is left of it."""
+        return self.values[self.place :]

@@ -13,7 +13,7 @@ import functools
 import importlib
 import random
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -180,7 +180,11 @@ class Inspection:
             return Value("list", NOTHING, NOTHING, inside.functions, inside.shared, known=thing)
         if isinstance(thing, (np.random.Generator, np.random.RandomState, random.Random)):
             return Value("rng", frozenset({"noise"}), OUTSIDE, known=thing)
-        if callable(thing) or isinstance(thing, ModuleType):
+        if isinstance(thing, Iterator):
+            where = _defined_at(self.calling) if self.calling is not None else self.unit.file
+            what = f"an iterator ({type(thing).__name__}) that outlives the call"
+            self._note_at(where, what, STATE, None)
+        elif callable(thing) or isinstance(thing, ModuleType):
             return Value("function", known=thing)
         return Value("object", NOTHING, OUTSIDE, known=thing)
 
@@ -350,6 +354,12 @@ class Inspection:
                 return Value("any", touches)
             return self.call_unit(unit, args, named, rest)
         if isinstance(thing, type):
+            if issubclass(thing, np.number) and thing not in permitted.WIDE:
+                self.note(
+                    place,
+                    f"numbers of the type {thing.__name__}, which wrap or round",
+                    "count with Python's own numbers, float64 or int64",
+                )
             return self._make(place, thing, args, named, touches)
         own = getattr(type(thing), "__call__", None)  # noqa: B004
         if isinstance(own, FunctionType) and is_user_file(own.__code__.co_filename):

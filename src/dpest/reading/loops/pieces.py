@@ -142,7 +142,9 @@ def _definition(function: Callable[..., Any]) -> tuple[ast.FunctionDef, str]:
     definition = tree.body[0]
     if not isinstance(definition, ast.FunctionDef):
         raise UntraceableError(
-            "only plain functions can be cut into pieces", "Define the mechanism with `def`."
+            "only plain functions can be cut into pieces",
+            "Define the mechanism with `def`.",
+            f"{file}:{first}",
         )
     ast.increment_lineno(tree, first - 1)
     for node in ast.walk(definition):

@@ -1,0 +1,1 @@
+"""Calls, objects, decisions and loops of a reading, and what is public."""

@@ -1,0 +1,73 @@
+"""Calls in progress, and generators that stand at a yield."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpest.reading.code.instructions import Code
+from dpest.reading.contributions.values import (
+    Cell,
+    Held,
+    Instance,
+    Map,
+    Object,
+    Rows,
+    RowsIterator,
+    Seq,
+)
+
+
+class Frame:
+    """One call: its registers, and what a generator has handed out."""
+
+    def __init__(self, code: Code, registers: dict[str, Any], names: dict[str, Any]) -> None:
+        self.code = code
+        self.registers = registers
+        self.globals = names
+        self.pc = 0
+        self.yielded = Seq()
+        self.caught: Any = None
+        self.lazy = False  # a generator: `yield` stops it
+        self.handed: list[Any] = []
+
+
+class Suspended(Held):
+    """A generator: a call that was not begun, or stands at a yield."""
+
+    def __init__(self, frame: Frame, record: Any) -> None:
+        self.frame = frame
+        self.record = record
+        self.started = self.ended = False
+
+    def held(self) -> tuple[Any, ...]:
+        return tuple(self.frame.registers.values())
+
+
+def goes_over_rows(frame: Frame) -> bool:
+    """Whether a generator that was not begun may go over the data."""
+    return holds_data(tuple(frame.registers.values()))
+
+
+def holds_data(value: Any) -> bool:
+    """Whether something holds a value for each record."""
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        listed = isinstance(value, Seq) and value.rows is not None
+        if listed or isinstance(value, (Rows, RowsIterator, Object)):
+            return True
+        if isinstance(value, Cell):
+            pending.append(value.value)
+        elif isinstance(value, Instance):
+            pending += value.attributes.values()
+        elif isinstance(value, Suspended):
+            pending += value.frame.registers.values()
+        elif isinstance(value, tuple):
+            pending += value
+        elif isinstance(value, (Seq, Map)):
+            pending += value.items.values() if isinstance(value, Map) else value.items
+    return False

@@ -1,0 +1,505 @@
+"""Further functions of Python and NumPy, on values that are not plain."""
+
+from __future__ import annotations
+
+import bisect
+import builtins
+import contextlib
+import functools
+import itertools
+import operator
+import warnings
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from dpest.reading.contributions.arithmetic import is_number, is_plain, natively, unshared
+from dpest.reading.contributions.calling import given
+from dpest.reading.contributions.control.objects import Partial
+from dpest.reading.contributions.control.public import method_of
+from dpest.reading.contributions.forms import NOISE, Form, Unread
+from dpest.reading.contributions.functions.flips import drawn_from
+from dpest.reading.contributions.functions.selections import largest
+from dpest.reading.contributions.table import FUNCTIONS, METHODS, entry
+from dpest.reading.contributions.values import (
+    Array,
+    Case,
+    Combined,
+    Instance,
+    Map,
+    PlainIterator,
+    PublicValue,
+    Rows,
+    RowsIterator,
+    Seq,
+    Silence,
+    Truth,
+)
+
+if TYPE_CHECKING:
+    from dpest.reading.contributions.machine import Machine
+
+_Arguments = list[Any]
+_Named = dict[str, Any]
+
+
+def _rows(m: Machine, value: Any) -> Rows | None:
+    """The rows that something goes over, if it goes over the data."""
+    if isinstance(value, Rows):
+        return value
+    if isinstance(value, Seq) and value.rows is not None:
+        return value.rows
+    if isinstance(value, RowsIterator):
+        return value.rows
+    return None
+
+
+# Going through values ----------------------------------------------------------------------------
+
+
+@entry(builtins.iter)
+def _iter(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    (value,) = given(arguments, named, "x")
+    return m.iterate(value)
+
+
+@entry(builtins.next)
+def _next(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    iterator, *default = arguments
+    if isinstance(iterator, PlainIterator):
+        if iterator.place < len(iterator.values):
+            iterator.place += 1
+            return iterator.values[iterator.place - 1]
+    elif not isinstance(iterator, RowsIterator):
+        more, value = m.advance(iterator)
+        if more:
+            return value
+    if default and not isinstance(iterator, RowsIterator):
+        return default[0]
+    raise Unread("the next value of an iterator that may have none")
+
+
+@entry(builtins.reversed)
+def _reversed(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    (value,) = given(arguments, named, "x")
+    rows = _rows(m, value)
+    if rows is not None:
+        return RowsIterator(rows)  # sums don't see the order, and nothing else may
+    return PlainIterator.over(reversed(m.listed(value)))
+
+
+@entry(builtins.map)
+def _map(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    function, *values = arguments
+    rows = [_rows(m, v) for v in map(m.iterate, values)]
+    if len(rows) == 1 and rows[0] is not None:
+        return RowsIterator(m.per_record(lambda e: m.call(function, [e], {}), rows[0]))
+    if any(r is not None for r in rows):
+        raise Unread("map over the data and over other values")
+    parts = zip(*(m.listed(v) for v in values), strict=False)
+    return PlainIterator.over([m.call(function, list(p), {}) for p in parts])
+
+
+@entry(builtins.filter)
+def _filter(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    function, value = given(arguments, named, "function", "iterable")
+
+    def holds(element: Any) -> bool:
+        return m.decide(element if function is None else m.call(function, [element], {}))
+
+    rows = _rows(m, m.iterate(value))
+    if rows is None:
+        return PlainIterator.over([v for v in m.listed(value) if holds(v)])
+    found = []
+    for case in rows.cases:
+        if not case.present:
+            found.append(case)
+            continue
+        for conditions, keep in m.in_record(case.conditions, lambda c=case: holds(c.element)):
+            found.append(Case(conditions, case.element if keep else None, keep))
+    return RowsIterator(Rows(tuple(found), False))
+
+
+def _quantified(conjunction: bool, native: Any) -> Any:
+    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+        """any and all: in turn, and no further than needed."""
+        (value,) = given(arguments, named, "x")
+        if isinstance(value, PublicValue):
+            return m.publicly(native, value)
+        iterator = m.iterate(value)
+        if isinstance(iterator, RowsIterator):
+            raise Unread(f"`{native.__name__}` over the data, without noise")
+        if isinstance(iterator, PlainIterator):
+            values = iterator.items
+            if not any(_noisy(m, v) for v in values):
+                plain = [v for v in values if is_plain(v)]
+                if any(bool(v) != conjunction for v in plain):
+                    return not conjunction
+                rest = tuple(v for v in values if not is_plain(v))
+                if all(isinstance(v, (Truth, Combined)) for v in rest) and rest:
+                    return Combined(conjunction, rest)
+            for v in values:
+                if m.decide(v) != conjunction:
+                    return not conjunction
+            return conjunction
+        while True:
+            more, v = m.advance(iterator)
+            if not more:
+                return conjunction
+            if m.decide(v) != conjunction:
+                return not conjunction
+
+    return handler
+
+
+def _noisy(m: Machine, value: Any) -> bool:
+    form = getattr(value, "form", None)
+    return isinstance(form, Form) and bool(m.terms.kind(form) & NOISE)
+
+
+FUNCTIONS[builtins.any] = _quantified(False, builtins.any)
+FUNCTIONS[builtins.all] = _quantified(True, builtins.all)
+
+
+@entry(functools.reduce)
+def _reduce(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    function, value, *start = arguments
+    values = [*start, *m.listed(value)]
+    if not values:
+        raise Unread("reduce of nothing")
+    total = values[0]
+    for v in values[1:]:
+        total = m.call(function, [total, v], {})
+    return total
+
+
+@entry(functools.partial)
+def _partial(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    return Partial(arguments[0], tuple(arguments[1:]), dict(named))
+
+
+@entry(itertools.chain)
+def _chain(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    return PlainIterator.over([v for a in arguments for v in m.listed(a)])
+
+
+@entry(itertools.accumulate)
+def _accumulate(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    (value,) = given(arguments, named, "iterable")
+    found: list[Any] = []
+    for v in m.listed(value):
+        found.append(v if not found else m.binary("+", found[-1], v))
+    return PlainIterator.over(found)
+
+
+def _operator(op: str) -> Any:
+    return lambda m, arguments, named: m.binary(op, *arguments)
+
+
+for _function, _op in (
+    (operator.add, "+"), (operator.sub, "-"), (operator.mul, "*"), (operator.truediv, "/"),
+):  # fmt: skip
+    FUNCTIONS[_function] = _operator(_op)
+
+
+# Types -------------------------------------------------------------------------------------------
+
+
+@entry(builtins.isinstance)
+def _isinstance(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    value, kinds = given(arguments, named, "x", "kinds")
+    wanted = kinds if isinstance(kinds, tuple) else (kinds,)
+    if is_plain(value) and not isinstance(value, Array):
+        return isinstance(value, wanted)
+    if isinstance(value, Instance):
+        return any(issubclass(value.kind, k) for k in wanted)
+    if isinstance(value, PublicValue):
+        return m.publicly(isinstance, value, wanted)
+    known = {Seq: list, Map: dict, Array: np.ndarray}
+    if type(value) in known:
+        return any(issubclass(known[type(value)], k) for k in wanted)
+    if isinstance(value, Rows):
+        return any(issubclass(np.ndarray if value.array else list, k) for k in wanted)
+    raise Unread("the type of a private value")
+
+
+@entry(builtins.print)
+def _print(m: Machine, arguments: _Arguments, named: _Named) -> None:
+    raise Unread("something that is printed: it is released beside the result")
+
+
+# Weights ------------------------------------------------------------------------------------------
+
+
+def _exponentials(m: Machine, value: Any) -> tuple[Array, Any]:
+    array = m.array(value) if isinstance(value, (Seq, tuple)) else value
+    if not isinstance(array, Array) or len(array.shape) != 1:
+        raise Unread("weights of an array that is not known")
+    weights = m.call(np.exp, [array], {})
+    return weights, m.call(np.sum, [weights], {})
+
+
+@entry(softmax)
+def _softmax(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    (value,) = given(arguments, named, "x")
+    if is_plain(value) or m.is_public(value):
+        return m.publicly(softmax, value)
+    weights, total = _exponentials(m, value)
+    return m.binary("/", weights, total)
+
+
+@entry(logsumexp)
+def _logsumexp(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    (value,) = given(arguments, named, "x")
+    if is_plain(value) or m.is_public(value):
+        return m.publicly(logsumexp, value)
+    return m.call(np.log, [_exponentials(m, value)[1]], {})
+
+
+def _searched(side: str) -> Any:
+    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+        """The place of a uniform number among sums of weights: which of them is chosen."""
+        values, number = arguments[:2]
+        if named or len(arguments) != 2 or m.is_public(tuple(arguments)):
+            return NotImplemented if is_plain(tuple(arguments)) else m.publicly(
+                np.searchsorted, *arguments, **{"side": side, **named}
+            )  # fmt: skip
+        cells = values.cells if isinstance(values, Array) else m.listed(values)
+        for place, cell in enumerate(cells):
+            if m.decide(m.compare("<=" if side == "left" else "<", number, cell)):
+                return place
+        return len(cells)
+
+    return handler
+
+
+FUNCTIONS[np.searchsorted] = FUNCTIONS[bisect.bisect_left] = _searched("left")
+FUNCTIONS[bisect.bisect] = FUNCTIONS[bisect.bisect_right] = _searched("right")
+
+
+@entry(np.errstate, contextlib.nullcontext, warnings.catch_warnings)
+def _silence(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    return Silence()
+
+
+# Where the largest is ----------------------------------------------------------------------------
+
+
+def _arg(op: str, native: Any) -> Any:
+    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+        value, axis = given(arguments, named, "a", "axis", axis=None)
+        if isinstance(value, Rows) or _rows(m, value) is not None:
+            raise Unread("the place of a record")
+        if isinstance(value, PublicValue) or (is_plain(value) and not isinstance(value, tuple)):
+            return NotImplemented if is_plain(value) else m.publicly(native, value, axis=axis)
+        values = value.cells if isinstance(value, Array) else m.listed(value)
+        flat = not isinstance(value, Array) or len(value.shape) == 1
+        if not flat or axis not in (None, 0, -1):
+            raise Unread("the place of the largest along an axis")
+        return largest(m, values, tuple(range(len(values))), op)
+
+    return handler
+
+
+FUNCTIONS[np.argmax] = _arg("max", np.argmax)
+FUNCTIONS[np.argmin] = _arg("min", np.argmin)
+
+
+def _extreme_of_array(op: str, native: Any) -> Any:
+    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+        value, axis = given(arguments, named, "a", "axis", axis=None)
+        if is_plain(value):
+            return NotImplemented
+        if isinstance(value, PublicValue):
+            return m.publicly(native, value, axis=axis)
+        if _rows(m, value) is not None:
+            raise Unread(f"the {op} of the data")
+        cells = value.cells if isinstance(value, Array) else m.listed(value)
+        if axis not in (None, 0, -1) or (isinstance(value, Array) and len(value.shape) != 1):
+            raise Unread(f"{op} along an axis")
+        return m.extreme(op, cells)
+
+    return handler
+
+
+for _native in (np.max, np.amax):
+    FUNCTIONS[_native] = _extreme_of_array("max", np.max)
+for _native in (np.min, np.amin):
+    FUNCTIONS[_native] = _extreme_of_array("min", np.min)
+
+
+# Arrays that are made of others ------------------------------------------------------------------
+
+
+def _made(native: Any) -> Any:
+    """A function that moves entries around, and computes nothing: done on their places."""
+
+    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+        if all(map(is_plain, (*arguments, *named.values()))):
+            return NotImplemented
+        cells: list[Any] = []
+
+        def placed(value: Any) -> Any:
+            if isinstance(value, (Seq, tuple, range)):
+                parts = m.listed(value)
+                if any(isinstance(v, (Array, Seq, tuple)) for v in parts):
+                    return [placed(v) for v in parts]
+                value = m.array(Seq(parts))
+            if isinstance(value, Array):
+                value.shared = True  # the result may be a view of it
+                first = len(cells)
+                cells.extend(value.cells)
+                return np.arange(first, len(cells)).reshape(value.shape)
+            if isinstance(value, (Form, PublicValue)) or is_number(value):
+                cells.append(value)
+                return np.int64(len(cells) - 1)
+            raise Unread(f"`{native.__name__}` of {type(value).__name__}")
+
+        first, *rest = arguments
+        if not all(map(is_plain, (*rest, *named.values()))):
+            raise Unread(f"`{native.__name__}` with unknown arguments")
+        try:
+            places = np.asarray(native(placed(first), *rest, **named))
+        except Unread:
+            raise
+        except Exception as error:
+            raise Unread(f"`{native.__name__}` raises {type(error).__name__}") from None
+        return Array(places.shape, [cells[i] for i in places.ravel().tolist()], shared=True)
+
+    return handler
+
+
+for _moves in (
+    np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.ravel, np.reshape,
+    np.transpose, np.flip, np.roll, np.repeat, np.tile, np.squeeze, np.expand_dims,
+):  # fmt: skip
+    FUNCTIONS[_moves] = _made(_moves)
+
+
+@entry(np.diff)
+def _diff(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    if all(map(is_plain, arguments)):
+        return NotImplemented
+    (value,) = given(arguments, named, "a")
+    cells = value.cells if isinstance(value, Array) else m.listed(value)
+    if isinstance(value, Array) and len(value.shape) != 1:
+        raise Unread("differences along an axis")
+    parts = [m.binary("-", b, a) for a, b in itertools.pairwise(cells)]
+    return Array((len(parts),), parts)
+
+
+@entry(np.zeros_like, np.ones_like)
+def _like(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    raise AssertionError
+
+
+def _filled(number: float) -> Any:
+    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+        value, dtype = given(arguments, named, "a", "dtype", dtype=float)
+        if is_plain(value):
+            return NotImplemented
+        if not isinstance(value, Array) or dtype not in (float, None, np.float64):
+            raise Unread("an array like another that is not known")
+        return Array(value.shape, [number] * len(value.cells))
+
+    return handler
+
+
+FUNCTIONS[np.zeros_like], FUNCTIONS[np.ones_like] = _filled(0.0), _filled(1.0)
+
+
+# Methods of lists, dicts and text ----------------------------------------------------------------
+
+
+def _list_method(m: Machine, owner: Seq, name: str, arguments: _Arguments, named: _Named) -> Any:
+    if name == "pop" and len(arguments) == 1 and m.record is None and m.key is None:
+        candidate = drawn_from(m, owner, arguments[0])
+        if candidate is not None:
+            return candidate
+    if owner.rows is not None or owner.bag or m.record is not None or m.key is not None:
+        raise Unread(f"the method `{name}` of a list")
+    arguments = list(map(m.pinned_public, arguments)) if name in ("pop", "remove") else arguments
+    if name == "remove" and is_plain(arguments[0]) and all(map(is_plain, owner.items)):
+        unshared(owner)
+        if arguments[0] not in owner.items:
+            raise Unread("a value that is removed, and is not there")
+        owner.items.remove(arguments[0])
+        return None
+    if name == "pop" and len(arguments) <= 1 and all(isinstance(a, int) for a in arguments):
+        unshared(owner)
+        if not owner.items:
+            raise Unread("pop of an empty list")
+        return owner.items.pop(*arguments)
+    if name == "insert" and isinstance(arguments[0], int):
+        unshared(owner)
+        owner.items.insert(*arguments)
+        return None
+    if name == "reverse" and not arguments:
+        unshared(owner)
+        owner.items.reverse()
+        return None
+    if name == "clear" and not arguments:
+        unshared(owner)
+        owner.items.clear()
+        return None
+    if name == "sort":
+        unshared(owner)
+        key, reverse = given(arguments, named, "key", "reverse", key=None, reverse=False)
+        found = m.call(builtins.sorted, [owner], {"key": key, "reverse": reverse})
+        owner.items = m.listed(found)
+        return None
+    if name in ("index", "count") and m.is_public(owner):
+        return m.publicly(method_of(name), owner, *arguments)
+    raise Unread(f"the method `{name}` of a list")
+
+
+def _dict_method(m: Machine, owner: Map, name: str, arguments: _Arguments, named: _Named) -> Any:
+    if owner.open or owner.frozen:
+        raise Unread(f"the method `{name}` of a dict")
+    if name == "update" and len(arguments) <= 1:
+        unshared(owner)
+        for value in arguments:
+            if not isinstance(value, Map) or value.open:
+                raise Unread("an update by values that are not known")
+            owner.items.update(value.items)
+        owner.items.update(named)
+        return None
+    if name == "copy" and not arguments:
+        return Map(dict(owner.items))
+    arguments = list(map(m.pinned_public, arguments)) if name == "pop" else arguments
+    if name in ("setdefault", "pop") and arguments and is_plain(arguments[0]):
+        unshared(owner)
+        if arguments[0] in owner.items:
+            return owner.items.pop(arguments[0]) if name == "pop" else owner.items[arguments[0]]
+        if len(arguments) < 2:
+            raise Unread(f"no key {arguments[0]!r}")
+        if name == "setdefault":
+            owner.items[arguments[0]] = arguments[1]
+        return arguments[1]
+    raise Unread(f"the method `{name}` of a dict")
+
+
+def _array_method(m: Machine, owner: Array, name: str, arguments: _Arguments, named: _Named) -> Any:
+    functions = {
+        "argmax": np.argmax, "argmin": np.argmin, "max": np.max, "min": np.min, "ravel": np.ravel,
+        "flatten": np.ravel, "cumsum": np.cumsum, "transpose": np.transpose,
+    }  # fmt: skip
+    if name == "reshape":
+        shape = arguments[0] if len(arguments) == 1 else tuple(arguments)
+        return m.call(np.reshape, [owner, shape], named)
+    if name == "round":
+        return m.call(np.round, [owner, *arguments], named)
+    if name in functions:
+        return m.call(functions[name], [owner, *arguments], named)
+    if is_plain(owner) and all(map(is_plain, arguments)):
+        return natively(method_of(name), owner, *arguments, **named)
+    if name in ("std", "var", "argsort", "sort", "nonzero", "any", "all", "prod"):
+        return m.publicly(method_of(name), owner, *arguments, **named)
+    raise Unread(f"the method `{name}` of an array")
+
+
+METHODS.further = {Seq: _list_method, Map: _dict_method, Array: _array_method}
+
+__all__ = ["Fraction", "is_number"]
