@@ -116,7 +116,10 @@ def _judged(evidence: Evidence, limit: float | None) -> Evidence:
 def sampler_of(campaign: Campaign) -> MechanismSampler:
     """Runs of the question's mechanism, wherever the campaign was told to run them."""
     return MechanismSampler(
-        campaign.question.mechanism, device=campaign.device, run_all=run_all_of(campaign)
+        campaign.question.mechanism,
+        device=campaign.device,
+        run_all=run_all_of(campaign),
+        map_blocks=None if campaign.runner is None else campaign.runner.map_blocks,
     )
 
 

@@ -22,6 +22,7 @@ from dpest.execution.pools import leave_global_generator
 from dpest.execution.runner import Runner, _groups, open_runner
 from dpest.running.batch.batch import batch
 from dpest.running.batch.counts import count_outputs
+from dpest.running.native.runs import draw_runs
 
 SIZE = 300_000  # three blocks
 THRESHOLD = 1.0
@@ -53,7 +54,7 @@ def test_many_draws_at_once_are_the_same_draws(pool: Runner, tmp_path: Path) -> 
     with open_runner(workers=1, state=tmp_path / "kept") as kept:
         for runner in (pool, Runner(), kept):
             for (x, size, seed), found in zip(draws, runner.batches(above, draws), strict=True):
-                here = batch(above, x, size, seed)
+                here = draw_runs(above, x, size, seed)
                 assert found.size == size
                 for a, b in zip(here.groups, found.groups, strict=True):
                     np.testing.assert_array_equal(a.rows, b.rows)

@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 import dpest.execution.state as state_module
+from dpest import zoo
 from dpest.errors import StateError
 from dpest.execution.encoding import decoded, encoded
 from dpest.execution.identity import mechanism_identity, work_identity
-from dpest.execution.runner import open_runner
+from dpest.execution.runner import Runner, open_runner
 from dpest.execution.state import _MARK as MARK
 from dpest.execution.state import State
 from dpest.running.batch.batch import batch
@@ -200,3 +201,18 @@ def test_identity_of_inputs() -> None:
     assert work_identity({"a": 1, "b": 2}) == work_identity({"b": 2, "a": 1})
     assert work_identity(np.array([1.0, 2.0])) != work_identity(np.array([[1.0, 2.0]]))
     assert work_identity(1) != work_identity(1.0) != work_identity(True)
+
+
+def test_native_blocks_are_kept_and_resumed(tmp_path: Path) -> None:
+    pytest.importorskip("llvmlite")
+    draws = [([1.0] * 5, 1 << 19, 3)]
+    whole = Runner().batches(zoo.get("SVT1"), draws)[0]
+    assert whole.runner == "native"
+    with open_runner(workers=1, state=tmp_path / "kept") as first:
+        first.batches(zoo.get("SVT1"), [([1.0] * 5, 1 << 18, 3)])
+        first.batches(zoo.get("SVT1"), draws)
+    with open_runner(workers=1, state=tmp_path / "kept") as second:
+        again = second.batches(zoo.get("SVT1"), draws)[0]
+    assert again.runner == "native"
+    assert again.codes().keys == whole.codes().keys
+    assert again.codes().counts.tolist() == whole.codes().counts.tolist()

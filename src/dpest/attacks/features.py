@@ -461,15 +461,19 @@ class Coder:
     def uses_leaves(self) -> bool:
         return bool(self._leaves)
 
-    def codes_of(self, parts: Parts) -> list[Codes]:
-        """One array of codes per feature, in the order of `features`."""
-        found: list[Codes] = []
+    def signature_places(self, parts: Parts) -> list[Codes]:
+        """Where the signature of each output, or of each of its parts, is among the frequent."""
         keys = [parts.signatures]
         if self._inner:
             # Parts that no output here has are absent in all rows.
             absent = np.zeros(parts.size, dtype=np.uint64)
             keys = [*parts.inner, *[absent] * self._inner][: self._inner]
-        places = [one.codes(key) for one, key in zip(self._signatures, keys, strict=True)]
+        return [one.codes(key) for one, key in zip(self._signatures, keys, strict=True)]
+
+    def codes_of(self, parts: Parts) -> list[Codes]:
+        """One array of codes per feature, in the order of `features`."""
+        found: list[Codes] = []
+        places = self.signature_places(parts)
         found.extend(
             place for one, place in zip(self._signatures, places, strict=True) if one.several
         )

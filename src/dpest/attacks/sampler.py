@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.errors import DpestError, ReadingError
-from dpest.running.batch.batch import block_of, blocks_in
+from dpest.running.native.runs import draw_runs
 from dpest.running.samples import Samples
 from dpest.running.skeleton import Skeleton
 
@@ -28,11 +29,19 @@ class Sampler(Protocol):
     def notes(self) -> tuple[str, ...]: ...
 
 
+def runners_of(sample: Sampler) -> dict[str, int]:
+    """How many runs of a sampler were made natively, by the batch reading, by plain calls."""
+    found = sample.runners if isinstance(sample, MechanismSampler) else {}
+    return {name: count for name, count in sorted(found.items()) if name}
+
+
 class MechanismSampler:
-    """The batch reading of a mechanism, or calls of a black box.
+    """Runs of a mechanism: native loops, the batch reading, or calls of a black box.
 
     In this process, or by `run_all`, which makes many draws of one mechanism at once and gives the
-    same outputs: `Runner.batches` of a pool of processes, or of a cluster.
+    same outputs: `Runner.batches` of a pool of processes, or of a cluster (and `map_blocks` of the
+    same runner, for work that brings back less than outputs). `count_on` is the device of runs
+    whose outputs nobody needs, that of the others if not said.
     A run that raises has the output "raises ValueError": whoever sees the output sees that too.
     Such runs are counted and stated, and so are NaN and a black box's outputs of several shapes.
     Only if every run on both inputs raised does `draw` raise as well.
@@ -44,16 +53,42 @@ class MechanismSampler:
         params: Mapping[str, Any] | None = None,
         device: str = "numpy",
         run_all: Callable[..., list[Samples]] | None = None,
+        map_blocks: Callable[..., list[Any]] | None = None,
+        count_on: str | None = None,
     ) -> None:
         self._mechanism = as_mechanism(mechanism).with_params(params)
         self._device = device
         self._run_all = run_all
+        self.map_blocks = map_blocks
+        self.count_on = device if count_on is None else count_on
         self.runs = 0
+        self.runners: Counter[str] = Counter()
+        """Who made the runs: how many were "native", by the "batch" reading, by plain "calls"."""
         self.raised = 0
         self.nans = 0
         self._inputs: set[str] = set()
         self._shapes: set[Skeleton] = set()
         self._notes: dict[str, None] = {}
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return self._mechanism
+
+    @property
+    def counts_natively(self) -> bool:
+        """Whether runs that are only counted may be made by native loops: here, by `map_blocks`,
+        or on the GPU that `count_on` names.
+        """
+        if self.count_on.startswith("cuda"):
+            return True
+        return self.count_on in ("numpy", "cpu") and (self._run_all is None) == (
+            self.map_blocks is None
+        )
+
+    def counted(self, runs: int, runner: str) -> None:
+        """Runs of the mechanism that were made elsewhere, and only counted."""
+        self.runs += runs
+        self.runners[runner] += runs
 
     def draw(self, x: Any, size: int, seed: int) -> Samples:
         return self.draw_all([(x, size, seed)])[0]
@@ -67,6 +102,7 @@ class MechanismSampler:
 
     def _noted(self, x: Any, samples: Samples) -> Samples:
         self.runs += samples.size
+        self.runners[samples.runner] += samples.size
         if len(self._inputs) < 2:
             self._inputs.add(repr(x))
         self.nans += samples.nan_count
@@ -82,11 +118,7 @@ class MechanismSampler:
         return samples
 
     def _sampled(self, x: Any, size: int, seed: int) -> Samples:
-        parts = [
-            block_of(self._mechanism, x, size, seed, number, device=self._device)
-            for number in range(blocks_in(size, self._device))
-        ]
-        return parts[0] if len(parts) == 1 else Samples.concatenate(parts)
+        return draw_runs(self._mechanism, x, size, seed, device=self._device)
 
     def notes(self) -> tuple[str, ...]:
         stated = tuple(self._notes)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpest.attacks.budget import Budget, Meter, Progress, Report
 from dpest.attacks.predictors import Ensemble, RegionBets
-from dpest.attacks.sampler import Sampler
+from dpest.attacks.sampler import Sampler, runners_of
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure, Witness, confidence
 from dpest.running.samples import Samples
@@ -235,6 +235,7 @@ def sequential_attack(
         notes=tuple(notes),
         details={
             "interrupted": interrupted,
+            "runner": runners_of(sample),
             "refuted_claim": claim is not None and audit.bound >= claim,
             # Points (runs, log10 of the wealth against the claim).
             "wealth": _thinned(wealth),

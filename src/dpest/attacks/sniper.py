@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 import math
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,8 +23,9 @@ from scipy.special import erfinv
 
 from dpest.attacks.budget import Budget, Meter, Progress, Report
 from dpest.attacks.classifiers import QUICK, AdditiveTrainer, ProbabilityTrainer, Scorer, Trainer
+from dpest.attacks.fused import count_scores
 from dpest.attacks.networks import PaperLogistic, PaperNetwork
-from dpest.attacks.sampler import Sampler
+from dpest.attacks.sampler import MechanismSampler, Sampler, runners_of
 from dpest.attacks.thresholds import (
     CAUTION,
     RANKING,
@@ -34,12 +36,15 @@ from dpest.attacks.thresholds import (
 )
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure, Witness, confidence
+from dpest.running.native.signals import NotCompiled
 from dpest.running.samples import Samples
 
 Floats = NDArray[np.float64]
 Pair = tuple[Any, Any]
 
 _METHOD = "sniper"
+# Runs on each input that are counted at a time where only counts come back.
+_FUSED_PORTION = 1 << 22
 # Outputs of one input that are held to compare pairs.
 _MOST_COMPARED = 1 << 20
 # Of a budget in seconds: when the comparison of pairs, and all learning, should be over.
@@ -161,6 +166,56 @@ class _Run:
             self.report(stage)
             yield first, second
 
+    def measure(
+        self, pair: Pair, size: int, attack: Attack, rng: np.random.Generator
+    ) -> Iterator[Counts]:
+        """The counts of an attack after each portion: in native loops where it can be."""
+        counts, coin = Counts(), attack.two_sided
+        fused = isinstance(self.sample, MechanismSampler) and self.sample.counts_natively
+        portion = _FUSED_PORTION if fused else self.portion
+        for begin in range(0, size, portion):
+            count = min(portion, size - begin)
+            ahead = int(self._seeds.binomial(2 * count, 0.5)) if coin else count
+            sizes = ahead, 2 * count - ahead
+            draws = [(x, n, self.seed()) for x, n in zip(pair, sizes, strict=True)]
+            found = self._fused(attack, draws, rng) if fused else None
+            if found is None:
+                fused = False
+                for first, second in self._portions(draws):
+                    counts = counts.plus(attack, first, second, rng)
+            else:
+                counts = counts.joined(found)
+            self.meter.runs += 2 * count
+            self.report("measuring")
+            yield counts
+
+    def _fused(
+        self, attack: Attack, draws: Sequence[tuple[Any, int, int]], rng: np.random.Generator
+    ) -> Counts | None:
+        assert isinstance(self.sample, MechanismSampler)
+        sample = self.sample
+        try:
+            found = count_scores(
+                sample.mechanism, attack, draws, sample.map_blocks, sample.count_on
+            )
+        except (NotCompiled, pickle.PicklingError):
+            return None
+        where = "native, fused" if sample.count_on in ("numpy", "cpu") else "GPU, fused"
+        sample.counted(sum(part.size for part in found), where)
+        return Counts.of_scores(attack, found[0], found[1], rng)
+
+    def _portions(self, draws: Sequence[tuple[Any, int, int]]) -> Iterator[tuple[Samples, Samples]]:
+        """Outputs for two draws, in portions that fit into memory."""
+        (x, n, seed), (x2, n2, seed2) = draws
+        parts = max(1, -(-max(n, n2) // self.portion))
+        seeds = [np.random.default_rng(s).integers(0, 2**63, parts) for s in (seed, seed2)]
+        for part in range(parts):
+            sizes = [k * (part + 1) // parts - k * part // parts for k in (n, n2)]
+            yield (
+                self.sample.draw(x, sizes[0], int(seeds[0][part])),
+                self.sample.draw(x2, sizes[1], int(seeds[1][part])),
+            )
+
     def outputs(self, x: Any, size: int, stage: str) -> Samples:
         samples = self.sample.draw(x, size, self.seed())
         self.meter.runs += size
@@ -232,9 +287,9 @@ def sniper_attack(
                     pair = candidate[::-1] if found.flipped else candidate
         assert attack is not None
         rng = np.random.default_rng(run.seed())
-        coin = attack.two_sided
-        for first, second in run.draw(pair, _final_size(plan, meter, coin), "measuring", coin=coin):
-            counts = counts.plus(attack, first, second, rng)
+        final = _final_size(plan, meter, attack.two_sided)
+        for so_far in run.measure(pair, final, attack, rng):
+            counts = so_far
     except KeyboardInterrupt:
         stopped = True
         notes.append(
@@ -248,6 +303,7 @@ def sniper_attack(
         "final_runs_per_side": max(counts.n1, counts.n2),
         "counts": (counts.above1, counts.above2),
         "paper": paper,
+        "runner": runners_of(sample),
     }
     if attack is not None and counts.n1 and counts.n2:
         value = counts.bound(attack, alpha, delta, stopped=stopped, paper=paper)

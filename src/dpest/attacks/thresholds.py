@@ -10,13 +10,14 @@ at most e^epsilon: one exact binomial bound, from twice as many runs.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from dpest.attacks.classifiers import Scorer
+from dpest.running.native.scoring import ScoreCounts
 from dpest.running.samples import Samples
 from dpest.stats import clopper_pearson, ratio
 from dpest.stats.betting import bernoulli_sequence
@@ -95,6 +96,21 @@ class Counts:
             self.below1 + below1,
             self.below2 + below2,
         )
+
+    @staticmethod
+    def of_scores(
+        attack: Attack, first: ScoreCounts, second: ScoreCounts, rng: np.random.Generator
+    ) -> Counts:
+        """From counts of scores: a coin decides about each run at the threshold."""
+        ones, twos = (
+            part.above + (int(rng.binomial(part.equal, attack.q)) if attack.q > 0.0 else 0)
+            for part in (first, second)
+        )
+        below = (first.below, second.below) if attack.two_sided else (0, 0)
+        return Counts(first.size, second.size, ones, twos, *below)
+
+    def joined(self, other: Counts) -> Counts:
+        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def right(self) -> int:

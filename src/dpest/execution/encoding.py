@@ -126,7 +126,8 @@ class _Writer:
         )
         groups = [self._group(group) for group in samples.groups]
         raised = self.tree(samples.raised)
-        return ["samples", samples.size, rows, groups, self.tree(samples.notes), raised]
+        made = ["samples", samples.size, rows, groups, self.tree(samples.notes), raised]
+        return [*made, samples.runner] if samples.runner else made
 
     def _group(self, group: Group) -> Any:
         skeleton = self.tree(group.skeleton)
@@ -182,7 +183,9 @@ class _Reader:
             error = type(kind, (Exception,), {})(text)
         return RaisedRuns(error, count)
 
-    def samples(self, size: int, rows: Any, groups: list[Any], notes: Any, raised: Any) -> Samples:
+    def samples(
+        self, size: int, rows: Any, groups: list[Any], notes: Any, raised: Any, runner: str = ""
+    ) -> Samples:
         kind, where = rows
         found = []
         for number, (how, skeleton, columns, *codes) in enumerate(groups):
@@ -196,7 +199,7 @@ class _Reader:
             if how == "codes":
                 values = tuple(value[self._arrays[codes[0]]] for value in values)
             found.append(Group(self.value(skeleton), places, values))
-        return Samples(size, found, self.value(notes), self.value(raised))
+        return Samples(size, found, self.value(notes), self.value(raised), runner)
 
 
 _READERS: dict[str, Callable[..., Any]] = {

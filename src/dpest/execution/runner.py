@@ -28,6 +28,7 @@ from dpest.execution.state import State
 from dpest.execution.travel import describe, pack, pack_result, unpack
 from dpest.running.batch.batch import batch, block_of, blocks_in, join_blocks
 from dpest.running.batch.counts import OutputCounts, count_block, count_outputs
+from dpest.running.native.runs import block_of_runs
 from dpest.running.samples import Samples
 from dpest.running.seeds import Seed
 from dpest.running.time_limit import DEFAULT_SECONDS
@@ -160,7 +161,7 @@ class Runner:
                 part
                 for x, size, seed in draws
                 for part in self._sampled(
-                    "batch", block_of, target, x, size, seed, device, time_limit
+                    "runs", block_of_runs, target, x, size, seed, device, time_limit
                 )
             ]
         else:
@@ -436,7 +437,7 @@ def _one_of_many(
 ) -> Samples:
     which, number = places[place]
     x, size, seed = draws[which]
-    return block_of(target, x, size, seed, number, **settings)
+    return block_of_runs(target, x, size, seed, number, **settings)
 
 
 def _run_blocks(packed: bytes, blocks: tuple[int, ...]) -> tuple[bytes | None, list[bytes]]:

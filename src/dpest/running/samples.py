@@ -84,6 +84,7 @@ class Samples:
     """`size` outputs in order. No two groups have the same skeleton; every row is in one group.
 
     `notes` say what a reader of a result should know; `raised` counts the runs that raised.
+    `runner` names who made the runs, where that was a choice.
     """
 
     def __init__(
@@ -92,11 +93,13 @@ class Samples:
         groups: Sequence[Group],
         notes: Sequence[str] = (),
         raised: RaisedRuns | None = None,
+        runner: str = "",
     ) -> None:
         self.size = size
         self.groups = tuple(groups)
         self.notes = tuple(notes)
         self.raised = raised
+        self.runner = runner
 
     @staticmethod
     def from_outputs(outputs: Sequence[Any], typed: bool = False) -> Samples:
@@ -154,6 +157,7 @@ class Samples:
             offset += part.size
             notes.update(dict.fromkeys(part.notes))
             raised = RaisedRuns.joined(raised, part.raised)
+        runners = sorted({part.runner for part in parts if part.runner})
         groups = [
             Group(
                 skeleton,
@@ -165,7 +169,7 @@ class Samples:
             )
             for skeleton, found in pieces.items()
         ]
-        return Samples(offset, groups, tuple(notes), raised)
+        return Samples(offset, groups, tuple(notes), raised, " and ".join(runners))
 
     def take(self, rows: Any) -> Samples:
         """The outputs at these positions (integers, or a mask), in this order."""

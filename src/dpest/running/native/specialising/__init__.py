@@ -1,0 +1,1 @@
+"""A function's lowered code, executed on what is known now: the rest becomes steps of a kernel."""
