@@ -274,11 +274,12 @@ class Campaign:
 
     def verdict(self) -> Verdict:
         stated = replace(self.question.stated(), mechanism=self.name)
+        contradicted = contradictions(self.evidence)
         details = {**self.details, "obstacles": [o.to_dict() for o in self.obstacles.values()]}
         return Verdict(
             stated,
-            tuple(self.evidence),
-            tuple(dict.fromkeys(self.all_notes())),
+            tuple(e for e in self.evidence if e not in contradicted),
+            tuple(dict.fromkeys((*self.all_notes(), *map(withdrawn, contradicted)))),
             seed=self.seed,
             seconds=time.monotonic() - self.started,
             alpha=self.alpha,
@@ -818,3 +819,30 @@ class Campaign:
             self.tell("the machine's doubles")
             self.details["floating_point_unasked"] = True
             self.evidence += attacking.floating_point(self, attacking.UNASKED_DOUBLES)
+
+
+def contradictions(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Upper bounds that an exact value of one pair exceeds, beyond all rounding.
+
+    The pair can be computed again by whoever doubts it, so the upper bound goes: it was proved
+    under an assumption that the pair does not meet (no records at all), or dpest is wrong.
+    """
+    exact = [
+        e.value - e.error
+        for e in evidence
+        if e.side == "lower" and e.standing == EXACT and e.arithmetic == "real"
+    ]
+    most = max(exact, default=0.0)
+    return [
+        e
+        for e in evidence
+        if e.side == "upper" and e.standing.is_bound and e.value * (1 + 1e-6) + 1e-9 < most
+    ]
+
+
+def withdrawn(upper: Evidence) -> str:
+    return (
+        f"the upper bound {upper.value:g} ({upper.method}) is withdrawn: the exact value of a pair "
+        "exceeds it. It holds under an assumption that this pair does not meet, or this is a bug "
+        "in dpest: please report it"
+    )

@@ -206,3 +206,14 @@ def test_the_end_of_a_wider_time_limit_is_not_taken_for_the_traces_own():
 def test_patience_is_a_positive_number(patience):
     with pytest.raises((DomainError, InputError), match="patience"):
         dpest.audit(zoo.get("SVT4"), patience=patience)
+
+
+def test_an_upper_bound_below_an_exact_value_is_withdrawn():
+    from dpest.campaign import contradictions
+    from dpest.evidence import EXACT, PROVED, Evidence
+
+    lower = Evidence("lower", 1.0, EXACT, "exact: one below")
+    upper = Evidence("upper", 1.0 - 1e-12, PROVED, "proof: potentials")
+    false = Evidence("upper", 0.5, PROVED, "proof: contributions")
+    assert contradictions([lower, upper]) == []
+    assert contradictions([lower, upper, false]) == [false]
