@@ -343,7 +343,7 @@ def test_a_refused_confirmation_falls_back_to_samples():
         total, "add_remove_one:1", reals(4), confirm=lambda x, x2, event: None, seed=2, alpha=0.001
     )
     assert evidence.standing.name == "confidence"
-    assert 0.09 < evidence.value <= 0.1
+    assert 0.08 < evidence.value <= 0.1
     assert abs(len(evidence.witness.x) - len(evidence.witness.x2)) == 1
 
 
@@ -374,10 +374,10 @@ def test_a_denominator_of_zero_goes_to_the_support_analysis():
 
 
 def test_what_is_not_smooth_is_searched_at_random_and_said():
-    def squared(x, rng):
-        return (x[0] + rng.laplace()) * rng.laplace()
+    def text(x, rng):
+        return str(round(x[0] + rng.laplace()))
 
-    evidence = finder_attack(squared, "linf", reals(1), budget="40000 runs", seed=0)
+    evidence = finder_attack(text, "linf", reals(1), budget="40000 runs", seed=0)
     assert evidence.method == "finder: random search"
     assert any("random search" in note for note in evidence.notes)
 

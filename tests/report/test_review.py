@@ -70,6 +70,8 @@ def test_the_badge_is_a_picture_of_the_worst(audits):
     assert "violated" in text
 
 
+@pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_file_as_target(audits, tmp_path):
     from dpest.cli import dpest as command
 

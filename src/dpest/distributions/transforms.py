@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import numbers
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -368,6 +369,8 @@ def _tree(mechanism: Mechanism, x: Any) -> Term:
     if code.outputs != ("out",):
         raise RefusedError("transforms of noise are known for one real output alone")
     values = [x] if number else list(x)
+    if not all(isinstance(v, numbers.Real) for v in values):
+        raise RefusedError("transforms of noise are known for data of numbers alone")
     memory: dict[str, Term | float] = {
         name: float(v) for name, v in zip(code.inputs, values, strict=True)
     }

@@ -68,7 +68,8 @@ class Side:
 
     def event_trace(self, x: Sequence[float], event: PatternEvent) -> Trace:
         """The paths at an input that end in an event, as a trace that holds nothing else."""
-        found = instantiate(self.forms, x, check=False)
+        several = isinstance(self.forms.inputs, (list, tuple, np.ndarray))
+        found = instantiate(self.forms, x if several else x[0], check=False)
         paths = []
         for path in found.paths:
             more = event.conditions_on(path)
