@@ -301,9 +301,10 @@ class Campaign:
 
         lower = self.verdict().lower
         witness = [] if lower is None else [(lower.witness.x, lower.witness.x2)]
+        found: Demonstration | None = None
         try:
             with watched(Deadline(DEMONSTRATION_SECONDS)):
-                return demonstrate(
+                found = demonstrate(
                     question.mechanism,
                     [
                         *(p for p in witness if p[0] is not None),
@@ -314,8 +315,9 @@ class Campaign:
                     seed=self.seed,
                     run_all=attacking.run_all_of(self),
                 )
-        except DpestError:
-            return None  # the bounds stand without it
+        except (DpestError, TimeUp):
+            pass  # the bounds stand without it; the time may be up as soon as it was found
+        return found
 
     @functools.cached_property
     def name(self) -> str:
