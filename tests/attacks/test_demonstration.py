@@ -124,3 +124,20 @@ def test_the_stated_runs_are_enough(p, q, epsilon, delta):
     else:
         p_values = binomial.upper_tail(c1, c1 + c2, math.exp(epsilon) / (1 + math.exp(epsilon)))
     assert (p_values >= 1e-3).sum() < 12
+
+
+def test_what_is_seen_of_a_table_is_seen_by_the_script(tmp_path):
+    """The labels of a Series are part of the output, in the script too."""
+    pytest.importorskip("pandas")
+    from dpest.cli.targets import load
+
+    path = tmp_path / "tables.py"
+    path.write_text(
+        "import pandas as pd\n\n"
+        "def labelled(x, rng):\n"
+        "    return pd.Series({f'{sum(x)}': rng.laplace(), 'other': rng.laplace()})\n",
+        encoding="utf-8",
+    )
+    found = demonstrate(load(f"{path}:labelled"), [([0, 1], [1, 1])], 1.0)
+    assert found is not None
+    assert run(found.script, tmp_path) < 1e-3

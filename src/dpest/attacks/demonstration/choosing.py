@@ -25,7 +25,7 @@ from dpest.stats import binomial, clopper_pearson
 # Standard errors by which counts may be worse than expected: one script in ten thousand misses.
 _UNLUCKY = 3.72
 # Runs a side of the search: as many as it takes to see an excess.
-_RUNS = (20_000, 1_000_000)
+_RUNS = (2_000, 20_000, 1_000_000)
 # Standard errors by which each frequency is taken as worse: the best of many events looks too good.
 _CAUTION = 2.0
 _LEAST, _MOST = 200, 20_000_000

@@ -24,6 +24,22 @@ import numpy as np
 
 _READING = '''
 
+def table(value):
+    """What one sees of a table, a column or an index of pandas: labels, types, values."""
+    if hasattr(value, "columns"):
+        columns = [column(value.iloc[:, i]) for i in range(value.shape[1])]
+        return [value.columns, value.index, columns, value.attrs]
+    if hasattr(value, "index"):
+        return [value.index, column(value), value.name, value.attrs]
+    return [column(value), list(value.names)]
+
+
+def column(values):
+    categories = getattr(values.dtype, "categories", None)
+    known = None if categories is None else [categories.tolist(), bool(values.dtype.ordered)]
+    return [str(values.dtype), known, values.tolist()]
+
+
 def leaves(output):
     """The elements of one output, in order; the keys of a dictionary come last, as one string."""
     if isinstance(output, (set, frozenset)):
@@ -33,8 +49,8 @@ def leaves(output):
     def walk(value):
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        if hasattr(value, "to_numpy"):
-            value = value.to_numpy()
+        if type(value).__module__.split(".")[0] == "pandas":
+            value = table(value)
         if isinstance(value, np.ndarray):
             value = value.ravel().tolist() if value.ndim else value.item()
         if isinstance(value, dict):
