@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +44,7 @@ from dpest.kernel.judgments.assertions import (
 from dpest.kernel.judgments.checking import FORMAT
 from dpest.kernel.judgments.derivations import Derivations, Goal
 from dpest.kernel.judgments.entailments import Hand
+from dpest.proofs.certificates import sealed
 from dpest.reading.programs.replaying import replayed
 from dpest.reading.programs.translation import Code, translated
 
@@ -241,9 +241,7 @@ def _derived(
             "derivation": node,
             "proof": proof,
         }
-        text = json.dumps(certificate, sort_keys=True)
-        certificate["digest"] = hashlib.sha256(text.encode("utf-8")).hexdigest()
-        return certificate
+        return sealed(certificate)
     return None
 
 

@@ -9,8 +9,9 @@ reason. It trusts the lemmas in its docstrings, Python's integers, and nothing e
 """
 
 from . import judgments
-from .checking import check, check_text, digest
+from .checking import check, check_text
 from .invalid import Invalid
+from .sealing import digest
 from .statement import Statement
 
 __all__ = ["Invalid", "Statement", "check", "check_text", "digest", "judgments"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import replace
 
-from .fields import Fields, listed, loads, mapping
+from .fields import Fields, listed
 from .header import read_header
 from .invalid import Invalid, need
 from .rules import RULES
+from .sealing import unsealed
 from .statement import Statement
 
 _DEEPEST = 8
@@ -30,17 +29,7 @@ def check(certificate: object) -> Statement:
 
 def check_text(text: str) -> Statement:
     """The same for the text of a file, whose digest must be right."""
-    certificate = mapping(loads(text), "certificate")
-    need("digest" in certificate, "certificate: digest is missing")
-    need(certificate["digest"] == digest(certificate), "digest: the certificate was changed")
-    return check(certificate)
-
-
-def digest(certificate: object) -> str:
-    """Of everything in it, so that no part is changed by accident."""
-    body = {k: v for k, v in mapping(certificate, "certificate").items() if k != "digest"}
-    text = json.dumps(body, sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return check(unsealed(text))
 
 
 def _check(certificate: object, depth: int) -> Statement:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +10,7 @@ from .adjacency import Adjacency, read_adjacency
 from .data import MOST_POINTS
 from .fields import Fields, mapping, rational, text
 from .invalid import Invalid, need
+from .sealing import sha256
 from .source import signature
 from .statement import Statement
 
@@ -50,8 +50,7 @@ def read_header(fields: Fields) -> Header:
     version = fields.text("version") if fields.has("version") else "1.0"
     need(version in _VERSIONS, f"version: {version[:20]!r} is not known here")
     source, digest = fields.text("source"), fields.text("sha256")
-    found = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
-    need(found == digest, "sha256: not the digest of the source")
+    need(sha256(source) == digest, "sha256: not the digest of the source")
     fields.text("mechanism")  # a name for people: no statement repeats it
     module = fields.optional("module")
     need(module is None or isinstance(module, str), "module: not a text")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..fields import Fields, loads, mapping
+from ..fields import Fields
 from ..invalid import Invalid, need
+from ..sealing import sha256, unsealed
 from .assertions import SIDED, Assertion, assertion_text, read_assertion, variables
 from .derivations import Derivations, Goal
 from .entailments import need_entailed
@@ -57,16 +56,7 @@ def check(certificate: object) -> Judgment:
 
 def check_text(text: str) -> Judgment:
     """The same for the text of a file, whose digest must be right."""
-    certificate = mapping(loads(text), "certificate")
-    need("digest" in certificate, "certificate: digest is missing")
-    need(certificate["digest"] == _digest(certificate), "digest: the certificate was changed")
-    return check(certificate)
-
-
-def _digest(certificate: dict[str, object]) -> str:
-    body = {k: v for k, v in certificate.items() if k != "digest"}
-    text = json.dumps(body, sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return check(unsealed(text))
 
 
 def _check(certificate: object) -> Judgment:
@@ -95,8 +85,7 @@ def _side(fields: Fields) -> _Side:
     inputs, outputs = fields.texts("inputs"), fields.texts("outputs")
     code = read_program(fields.take("code"), fields.where)
     fields.done()
-    digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
-    return _Side(function, digest, inputs, outputs, code)
+    return _Side(function, sha256(source), inputs, outputs, code)
 
 
 def _need_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpest.reading.contributions.forms import Unread
@@ -9,7 +10,17 @@ from dpest.reading.contributions.loops import Snapshot
 
 
 def given(arguments: list[Any], named: dict[str, Any], *names: str, **defaults: Any) -> list[Any]:
-    """The arguments by name; what is left over is refused."""
+    """The arguments in the order of their names; what is left over is refused."""
+    return list(by_name(names, defaults, arguments, named).values())
+
+
+def by_name(
+    names: Sequence[str],
+    defaults: Mapping[str, Any],
+    arguments: Sequence[Any],
+    named: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What each name is given, as Python does it; what is left over is refused."""
     found = dict(zip(names, arguments, strict=False))
     if len(arguments) > len(names):
         raise Unread("a call with arguments that are not known here")
@@ -22,7 +33,7 @@ def given(arguments: list[Any], named: dict[str, Any], *names: str, **defaults: 
             if name not in defaults:
                 raise Unread(f"a call without `{name}`")
             found[name] = defaults[name]
-    return [found[name] for name in names]
+    return {name: found[name] for name in names}
 
 
 def on_record(m: Any, function: Any, arguments: list[Any]) -> Any:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpest.reading.contributions.arithmetic import from_native, is_plain, share
+from dpest.reading.contributions.calling import by_name
 from dpest.reading.contributions.forms import Unread
 from dpest.reading.contributions.values import (
     Draw,
@@ -238,7 +239,7 @@ def set_attribute(m: Machine, owner: Any, name: str, value: Any) -> None:
 def construct(m: Machine, kind: type, arguments: list[Any], named: dict[str, Any]) -> Any:
     if is_named_tuple(kind):
         defaults = dict(getattr(kind, "_field_defaults", {}))
-        return Instance(kind, _by_name(list(field_names(kind)), defaults, arguments, named))
+        return Instance(kind, by_name(list(field_names(kind)), defaults, arguments, named))
     made = Instance(kind)
     start = looked_up(kind.__mro__, "__init__")
     if dataclasses.is_dataclass(kind) and _is_generated(kind, start):
@@ -278,7 +279,7 @@ def _fill(
             defaults[f.name] = adopted(m, f.default, f"{kind.__name__}.{f.name}")
         elif f.default_factory is not dataclasses.MISSING:
             defaults[f.name] = m.call(f.default_factory, [], {})
-    made.attributes.update(_by_name([f.name for f in fields], defaults, arguments, named))
+    made.attributes.update(by_name([f.name for f in fields], defaults, arguments, named))
     for f in dataclasses.fields(kind):
         if not f.init and f.name in defaults:
             made.attributes[f.name] = defaults[f.name]
@@ -288,24 +289,6 @@ def _fill(
         if frozen:
             raise Unread("a frozen object that is changed while it is made")
         m.call(after, [made_frozen], {})
-
-
-def _by_name(
-    names: list[str], defaults: dict[str, Any], arguments: list[Any], named: dict[str, Any]
-) -> dict[str, Any]:
-    if len(arguments) > len(names):
-        raise Unread("an object that is made with too many arguments")
-    found = dict(zip(names, arguments, strict=False))
-    for name, value in named.items():
-        if name not in names or name in found:
-            raise Unread(f"an object that is made with `{name}`")
-        found[name] = value
-    for name in names:
-        if name not in found:
-            if name not in defaults:
-                raise Unread(f"an object that is made without `{name}`")
-            found[name] = defaults[name]
-    return {name: found[name] for name in names}
 
 
 def special(m: Machine, owner: Any, name: str, *arguments: Any) -> Any:
