@@ -54,7 +54,7 @@ class Noise:
     """A draw around 0. `most`: it was drawn again until its size was at most that.
 
     `parts`: it is the difference of two one-sided draws. `coins`: it is a number of coins.
-    `over`: a public number that the draw is divided by.
+    `over`: a public number that the draw is divided by. `made`: how it is made of uniform draws.
     """
 
     family: str
@@ -63,6 +63,7 @@ class Noise:
     parts: tuple[int, int] | None = None
     coins: bool = False
     over: Form | None = None
+    made: Form | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,8 @@ class Recording(Arithmetic):
         self.revealed: dict[int, Form] = {}
         self.spent: set[int] = set()  # noises whose values must never be seen
         self.folds: dict[tuple[int, int], int] = {}
+        self.made: dict[Form, Form] = {}  # noises that are made of uniform draws
+        self.made_of: frozenset[Any] = frozenset()  # those draws
         self.cumulative: dict[Any, list[Any]] = {}
         self.derived: dict[str, Derived] = {}
         self.decided = 0  # how many rows were visible at the last public decision
@@ -405,6 +408,18 @@ class Recording(Arithmetic):
         self.settled_ways()
         self.ledger.noises.append(Noise(family, scale, over=over))
         return self.terms.of("noise", len(self.ledger.noises) - 1)
+
+    def made_noise(self, family: str, made: Form, sources: frozenset[Any]) -> Form:
+        """Standard noise that the program makes of uniform draws, which are used for it alone."""
+        known = self.made.get(made)
+        if known is None:
+            if sources & self.made_of:
+                raise Unread("a uniform draw that two noises are made of")
+            self.settled_ways()
+            self.made_of |= sources
+            self.ledger.noises.append(Noise(family, Fraction(1), made=made))
+            known = self.made[made] = self.terms.of("noise", len(self.ledger.noises) - 1)
+        return known
 
     def folded(self, form: Form) -> Form:
         """Differences of two one-sided draws of one kind, as draws of their two-sided noise."""

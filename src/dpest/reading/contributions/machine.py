@@ -57,6 +57,7 @@ from dpest.reading.contributions.functions.purity import (
 from dpest.reading.contributions.functions.python_functions import FUNCTIONS, METHODS
 from dpest.reading.contributions.functions.selections import against_weights
 from dpest.reading.contributions.functions.sources import draw
+from dpest.reading.contributions.made_noise import with_made_noise
 from dpest.reading.contributions.pandas_functions import pandas_entry
 from dpest.reading.contributions.shapes import constructed, is_record_class
 from dpest.reading.contributions.table import count_of
@@ -273,6 +274,9 @@ class Machine(Publics):
             return
         taken = self.branch(frame, value)
         frame.pc = instruction.jumps[0 if taken else 1]
+
+    def visible(self, form: Form) -> Form:
+        return super().visible(with_made_noise(self, self.reveal(form)))
 
     def extent(self) -> tuple[int, ...]:
         """How much was found so far: draws, sums, releases."""

@@ -17,6 +17,7 @@ from dpest.reading.contributions.forms import Form, Raised, Terms, Unread
 from dpest.reading.contributions.frames import Frame, Labels
 from dpest.reading.contributions.ledger import Derived, Ledger
 from dpest.reading.contributions.machine import Machine
+from dpest.reading.contributions.made_noise import check_unused
 from dpest.reading.contributions.persons import Person
 from dpest.reading.contributions.shapes import Record, Structured
 from dpest.reading.contributions.values import (
@@ -164,6 +165,11 @@ def read(function: Any, parameters: dict[str, Any], data: Data, races: bool = Tr
             released = machine.release(output)
         except Raised as raised:
             released = raised
+        found = machine.ledger
+        check_unused(
+            machine, machine.made_of, released, script.taken, found.rows, found.passes,
+            found.gates, [n.over for n in found.noises], machine.derived,
+        )  # fmt: skip
         return Way(
             tuple(script.taken),
             machine.ledger,
