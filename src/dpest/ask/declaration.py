@@ -96,10 +96,17 @@ def _again(module: str, name: str, changes: Mapping[str, Any]) -> Mechanism:
 
 
 def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """What it may be called with: of a wrapper its own, unless it takes whatever it is given."""
     try:
-        return inspect.signature(function).parameters
+        own = inspect.signature(function, follow_wrapped=False).parameters
+        if any(p.kind in _WHATEVER for p in own.values()):
+            return inspect.signature(function).parameters
+        return own
     except (TypeError, ValueError):  # builtins and extension types may have no signature
         return {}
+
+
+_WHATEVER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def data_first(function: Callable[..., Any]) -> bool:

@@ -232,6 +232,15 @@ class Recording(Arithmetic):
                 if self.terms.kind(f) & ~RECORD:
                     raise Unread("what a record adds depends on other private values")
             clean.append((conditions, forms))
+        known = [self._constant_total([forms[j] for _, forms in clean])
+                 for j in range(len(clean[0][1]) if clean else 0)]  # fmt: skip
+        if any(k is not None for k in known):
+            rest = [
+                (c, [f for f, k in zip(forms, known, strict=True) if k is None])
+                for c, forms in clean
+            ]
+            others = iter(self.sums(rest) if None in known else ())
+            return [next(others) if k is None else k for k in known]
         key = tuple(clean)
         if key not in self.pass_memo:
             self.settled_ways()
@@ -241,6 +250,14 @@ class Recording(Arithmetic):
             found = tuple(self.terms.of("sum", place, j) for j in range(count))
             self.pass_memo[key] = found
         return list(self.pass_memo[key])
+
+    def _constant_total(self, forms: list[Form]) -> Form | None:
+        """The sum where every record adds the same number, and how many there are is public."""
+        if self.public_length is None or self.rows_each != 1:
+            return None
+        if len(set(forms)) != 1 or forms[0].terms:
+            return None
+        return self.form(self.public_length).times(forms[0].constant)
 
     def _times(self, cases: Sequence[tuple[tuple[Truth, ...], Any]]) -> int:
         once = {ONCE in conditions for conditions, _ in cases}

@@ -22,6 +22,7 @@ from dpest.reading.contributions.forms import (
     form_of,
 )
 from dpest.reading.contributions.ledger import Gate, Recording
+from dpest.reading.contributions.persons import PERSON, person_totals
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -384,6 +385,10 @@ class Loops(Recording):
         for k, (place, before) in enumerate(moving.items()):
             name = (self.loop_count, k)
             old = self._total(before, name)
+            if place[-1] is PERSON:
+                adds = [(c, self._added(old, now.get(place))) for c, now, _ in cases]
+                outside.put(place, person_totals(self, adds))
+                continue
             after = [(c, now.get(place, old)) for c, now, _ in cases]
             outside.put(place, self._summed(before, old, after))
             if before is Absent:

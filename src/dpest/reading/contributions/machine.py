@@ -59,6 +59,7 @@ from dpest.reading.contributions.functions.selections import against_weights
 from dpest.reading.contributions.functions.sources import draw
 from dpest.reading.contributions.made_noise import with_made_noise
 from dpest.reading.contributions.pandas_functions import pandas_entry
+from dpest.reading.contributions.persons import PERSON, by_person, of_people
 from dpest.reading.contributions.shapes import constructed, is_record_class
 from dpest.reading.contributions.table import count_of
 from dpest.reading.contributions.values import (
@@ -570,6 +571,8 @@ class Machine(Publics):
             return owner.item(self, index)
         if isinstance(index, Place):
             return self.at_place(owner)
+        if index is PERSON:
+            return self.of_person(owner)
         if not isinstance(owner, Rows):
             index = self.pinned(index)
         if isinstance(owner, Rows):
@@ -605,6 +608,16 @@ class Machine(Publics):
         if is_plain(owner) and is_plain(index):
             return natively(lambda a, b: a[b], owner, index)
         raise Unread(f"an item of {type(owner).__name__}")
+
+    def of_person(self, owner: Any, otherwise: Any = None) -> Any:
+        """The entry of the person whose row is looked at."""
+        if not isinstance(owner, Map) or self.record is None or by_person(owner) is not None:
+            raise Unread("a look-up by person")
+        if PERSON not in owner.items:
+            if otherwise is None and owner.default is None:
+                raise Unread("an entry for each person that may be absent: use a defaultdict")
+            return owner.default if otherwise is None else otherwise
+        return owner.items[PERSON]
 
     def item_at(self, owner: Any, index: Any) -> Any:
         """An item at a public place that is not known here."""
@@ -670,8 +683,14 @@ class Machine(Publics):
         if isinstance(owner, Object):
             owner.set_item(self, index, value)
             return
-        index = self.pinned_public(self.pinned(index))
         unshared(owner)
+        if index is PERSON:
+            known = isinstance(owner, Map) and not (owner.frozen or owner.open)
+            if not known or self.record is None or by_person(owner) is not None:
+                raise Unread("a change by person")
+            owner.items[PERSON] = value
+            return
+        index = self.pinned_public(self.pinned(index))
         if isinstance(owner, Map) and not owner.frozen and not owner.open:
             if not is_plain(index):
                 self.put(owner, index, value)
@@ -727,6 +746,8 @@ class Machine(Publics):
             if value.bag:
                 raise Unread("a loop over a list whose order is private")
             return PlainIterator.over(value.items)
+        if (people := by_person(value)) is not None:
+            return self.iterate(of_people(self, people, "keys"))
         if isinstance(value, Map):
             if value.open or value.partial:
                 raise Unread("a loop over a mapping whose keys are those of the data")

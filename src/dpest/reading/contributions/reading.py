@@ -18,7 +18,7 @@ from dpest.reading.contributions.frames import Frame, Labels
 from dpest.reading.contributions.ledger import Derived, Ledger
 from dpest.reading.contributions.machine import Machine
 from dpest.reading.contributions.made_noise import check_unused
-from dpest.reading.contributions.persons import Person
+from dpest.reading.contributions.persons import PERSON
 from dpest.reading.contributions.shapes import Record, Structured
 from dpest.reading.contributions.values import (
     Array,
@@ -223,7 +223,7 @@ def _data(machine: Machine, data: Data) -> Any:
             for c in data.columns
         }
         if data.user is not None:
-            columns = {data.user: Rows((Case((), Person()),), True), **columns}
+            columns = {data.user: Rows((Case((), PERSON),), True), **columns}
         if data.form == "pandas":
             return Frame(columns, Labels())
         return Structured(columns) if data.form == "structured" else Map(columns, frozen=True)
@@ -245,7 +245,7 @@ def _record(machine: Machine, data: Data, index: int | None) -> Any:
     """One record, as the function is given it: a number, a dict, a row of a matrix, a tuple."""
     found: dict[Any, Any] = {c.name: _field(machine, c, index) for c in data.columns}
     if data.user is not None:
-        found = {data.user: Person(), **found}
+        found = {data.user: PERSON, **found}
     if None in found:
         return found[None]
     if data.form == "matrix" and not data.apart:

@@ -24,6 +24,7 @@ from dpest.reading.contributions.control.objects import special
 from dpest.reading.contributions.control.public import method_of, ordered
 from dpest.reading.contributions.forms import Form, Unread, number
 from dpest.reading.contributions.functions.selections import largest
+from dpest.reading.contributions.persons import PERSON, by_person, derived, is_user, of_people, once
 from dpest.reading.contributions.shapes import structured
 from dpest.reading.contributions.values import (
     Array,
@@ -100,6 +101,8 @@ def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if value.drained and not m.flipping:
             raise Unread("how many candidates are left")
         return m.public() if value.bag else len(value.items)
+    if (people := by_person(value)) is not None:
+        return m.length_of(people)
     if isinstance(value, Map):
         if value.partial or value.growing:
             raise Unread("how many keys the data have")
@@ -318,6 +321,9 @@ def _set(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         getattr(value, "bag", False) or getattr(value, "open", False)
     ):
         return PublicValue()
+    rows = value.rows if isinstance(value, RowsIterator) else _rows(m, value)
+    if isinstance(rows, Rows) and is_user(rows):
+        return Seq(rows=once(rows))  # good for counting, and for one turn for each
     return m.publicly(builtins.set, value)
 
 
@@ -353,8 +359,12 @@ def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         return Map(default=0)
     (value,) = given(arguments, named, "x")
     value = _rows(m, value)
+    if isinstance(value, RowsIterator):
+        value = value.rows
     if not isinstance(value, Rows):
         raise Unread("a Counter of values other than the data")
+    if is_user(value):
+        return Map({PERSON: derived(m, "count", m.per_record(lambda _: 1, value))})
     for case in value.cases:
         known = isinstance(case.element, (Form, Option)) or is_plain(case.element)
         if case.present and not known:
@@ -959,6 +969,12 @@ class _Methods:
     ) -> Any:
         if owner.open:
             raise Unread(f"`{name}` of a mapping whose keys are those of the data")
+        if name == "get" and arguments and arguments[0] is PERSON and not named:
+            return m.of_person(owner, *arguments[1:])
+        if (people := by_person(owner)) is not None:
+            if name not in ("keys", "values", "items") or arguments or named:
+                raise Unread(f"`{name}` of a mapping that has an entry for each person")
+            return of_people(m, people, name)
         if name == "get" and len(arguments) == 2 and not named and arguments[0] in owner.partial:
             if not is_number(arguments[1]) or arguments[1] != 0:
                 raise Unread("a key of the data that is absent and not 0")

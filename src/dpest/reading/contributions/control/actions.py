@@ -13,6 +13,7 @@ from dpest.reading.contributions.control.stack import Frame
 from dpest.reading.contributions.forms import Raised, Unread
 from dpest.reading.contributions.functions.purity import POST
 from dpest.reading.contributions.table import PURE_MODULES
+from dpest.reading.contributions.persons import PERSON
 from dpest.reading.contributions.values import (
     Array,
     Cell,
@@ -152,7 +153,7 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     if op in ("in", "not in"):
         if isinstance(b, Object):
             return b.contains(m, a) == (op == "in")
-        if isinstance(b, Map) and (b.growing or b.partial):
+        if isinstance(b, Map) and (b.growing or b.partial or PERSON in b.items):
             raise Unread("whether the data have a key")
         if isinstance(b, Map) and not b.open and is_plain(a):
             return (a in b.items) == (op == "in")
