@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 ENGINES = ("proof", "exact", "attack")
 # Exact evaluations of pairs: enough for the patterns, the corners and a local search.
 PAIRS = 160
+# A search that ran out of time after fewer pairs than that has not seen much.
+FEW_PAIRS = 40
 # Without a bound to meet, a search ends when so many pairs in a row are no worse than known ones.
 IDLE = 80
 # All pairs of a domain that can be listed, if they take no longer than an ordinary search.
@@ -666,6 +668,8 @@ class Campaign:
         if refused and found is not None and not look:
             self.unread_pairs = True  # the worst pair may be one of them
             self.refuse("no exact answer on some pairs", str(refused[0]))
+        if found is not None and not look and deadline.passed() and found.evaluations < FEW_PAIRS:
+            self.unread_pairs = True  # there was no time for them
         if found is not None and found.value > -math.inf:
             # A value that is a lower bound for its pair says nothing from above.
             whole = found.exhaustive and self.complete

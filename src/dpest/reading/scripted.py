@@ -155,7 +155,15 @@ class ScriptedRandom(random.Random):
     def choice(self, seq: Any) -> Any:
         if not len(seq):
             raise IndexError("Cannot choose from an empty sequence")
-        return seq[self.stage.draws.choice(len(seq))] if len(seq) > 1 else seq[0]
+        if len(seq) == 1:
+            return seq[0]
+        if all(isinstance(v, (int, float)) and type(v) is type(seq[0]) for v in seq):
+            return seq[self.stage.draws.choice(len(seq))]
+        return seq[self._place(len(seq))]
+
+    def _place(self, count: int, p: Any = None) -> int:
+        """One of several outcomes, also of two: numbers are drawn as a bit, others as a place."""
+        return int(self.stage.draws.choice([str(i) for i in range(count)], p=p))
 
     def choices(
         self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1
@@ -163,8 +171,7 @@ class ScriptedRandom(random.Random):
         if cum_weights is not None:
             raise ReplayError("random.choices with cumulative weights", "use weights=")
         chances = None if weights is None else [w / sum(weights) for w in weights]
-        size = len(population)
-        return [population[self.stage.draws.choice(size, p=chances)] for _ in range(k)]
+        return [population[self._place(len(population), chances)] for _ in range(k)]
 
     def sample(self, population: Any, k: int, **_: Any) -> Any:
         places = self.stage.draws.choice(len(population), k, replace=False)

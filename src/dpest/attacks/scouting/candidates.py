@@ -180,6 +180,9 @@ def _backgrounds(
         yield [entry] * count
     if count > 2 and len(usual) > 1:
         yield [usual[i % len(usual)] for i in range(count)]
+        half = (count - 1) // 2
+        for a, b in itertools.combinations(usual[:3], 2):  # one entry more decides the median
+            yield [a, *[a] * half, *[b] * (count - 1 - half)]
     ends = _ends(domain) if isinstance(domain, Reals) else []
     if count > 2 and len(ends) > 1:
         step = (ends[1] - ends[0]) / (count - 1)
