@@ -483,6 +483,14 @@ class Loops(Recording):
     def item(self, owner: Any, index: Any) -> Any:
         raise NotImplementedError
 
+    def is_whole(self, value: Any) -> bool:
+        """Whether it is a whole number of the record, as it is given."""
+        if not isinstance(value, Form) or value.constant or len(value.terms) != 1:
+            return False
+        ((symbol, slope),) = value.terms
+        node = self.terms.nodes[symbol]
+        return bool(node[0] == "field" and slope == 1 and self.fields[node[2]][2])
+
     def pinned(self, value: Any) -> Any:
         """A whole number of the record, as a plain one, by cases."""
         if self.record is None or not isinstance(value, Form) or len(value.terms) != 1:

@@ -715,28 +715,65 @@ def _histogram(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         return NotImplemented
     value, bins, ends = given(arguments, named, "a", "bins", "range", bins=10, range=None)
     value = _array(m, value)
-    bins = _array(m, bins)
-    if not isinstance(value, Rows) or not is_plain(bins):
+    if not isinstance(value, Rows):
         raise Unread("a histogram of values that are not known")
-    if is_number(bins):
-        if ends is None or not is_plain(ends):
-            raise Unread("a histogram whose range depends on the data: give range")
-        edges = [float(e) for e in np.linspace(ends[0], ends[1], int(bins) + 1)]
-    else:
-        edges = [float(e) for e in bins.cells]
+    edges = _edges(m, bins, ends)
 
     def counts(element: Any) -> Array:
-        found = [0] * (len(edges) - 1)
-        if m.decide(m.compare(">=", element, edges[0])):
-            for j, edge in enumerate(edges[1:]):
-                last = j == len(edges) - 2
-                if m.decide(m.compare("<=" if last else "<", element, edge)):
-                    found[j] = 1
-                    break
-        return Array((len(found),), list(found))
+        place = _bin_of(m, element, edges)
+        return Array((len(edges) - 1,), [int(j == place) for j in range(len(edges) - 1)])
 
     total = m.sum_rows(m.per_record(counts, value))
     return total, Array((len(edges),), list(edges))
+
+
+def _bin_of(m: Machine, element: Any, edges: list[float]) -> int | None:
+    """The bin that a number lies in; the last one has both of its ends."""
+    if not m.decide(m.compare(">=", element, edges[0])):
+        return None
+    for j, edge in enumerate(edges[1:]):
+        last = j == len(edges) - 2
+        if m.decide(m.compare("<=" if last else "<", element, edge)):
+            return j
+    return None
+
+
+@entry(np.histogram2d)
+def _histogram2d(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if _plain(arguments, named):
+        return NotImplemented
+    x, y, bins, ends = given(arguments, named, "x", "y", "bins", "range", bins=10, range=None)
+    values = [_array(m, v) for v in (x, y)]
+    if not all(isinstance(v, Rows) for v in values):
+        raise Unread("a histogram of values that are not known")
+    each = [bins, bins] if is_number(bins) else m.listed(bins)
+    ranges = [None, None] if ends is None else m.listed(ends)
+    if len(each) != 2 or len(ranges) != 2:
+        raise Unread("a histogram of two variables with other than two lists of edges")
+    first, second = (
+        _edges(m, one, between) for one, between in zip(each, ranges, strict=True)
+    )
+
+    def counts(a: Any, b: Any) -> Array:
+        place = (_bin_of(m, a, first), _bin_of(m, b, second))
+        shape = (len(first) - 1, len(second) - 1)
+        return Array(shape, [int((i, j) == place) for i in range(shape[0]) for j in range(shape[1])])
+
+    total = m.sum_rows(m.per_record(counts, *values))
+    return total, Array((len(first),), list(first)), Array((len(second),), list(second))
+
+
+def _edges(m: Machine, bins: Any, between: Any) -> list[float]:
+    """The edges of bins, which must not depend on the data."""
+    bins = _array(m, bins)
+    if not is_number(bins):
+        if not is_plain(bins):
+            raise Unread("a histogram of values that are not known")
+        return [float(e) for e in bins.cells]
+    limits = None if between is None else m.listed(between)
+    if limits is None or not all(map(is_plain, limits)):
+        raise Unread("a histogram whose range depends on the data: give range")
+    return [float(e) for e in np.linspace(limits[0], limits[1], int(bins) + 1)]
 
 
 @entry(np.cumsum)
