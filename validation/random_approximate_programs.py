@@ -140,13 +140,13 @@ def source(p: Program, r: random.Random) -> str:
         out.append(f"    h = rng.{step.family}(0, {scale})")
         out.append("    y = s" + ("" if bug == "noise forgotten" else " + h"))
         if bug == "noise reused":
-            out += ["    out.append(y)", "    y = 2 * s + h"]
+            out += ["    out.append(float(y))", "    y = 2 * s + h"]
         if step.hidden is None:
-            out += ["    out.append(y)", f"    w = w + {step.rate} * y"]
+            out += ["    out.append(float(y))", f"    w = w + {step.rate} * y"]
         else:
             out += [
                 f"    if y > {step.hidden}:",
-                "        out.append(y)",
+                "        out.append(float(y))",
                 f"        w = w + {step.rate} * y",
                 "    else:",
                 "        out.append(None)",
