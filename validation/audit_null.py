@@ -6,8 +6,8 @@ Eight mechanisms whose claim is exactly their loss, so that nothing is easier th
 They have no source that could be read: dpest scouts lengths and values, records their noise,
 chooses pairs, events and classifiers, and measures, all on one budget of runs and at one ALPHA
 (0.05). Each audit has a seed of its own (AUDITS in all, 2,000 by default). Counted is the status
-"violated". The exit status is 1 if the 95 % upper limit of the rate of all audits exceeds ALPHA, or if one
-mechanism alone is accused significantly more often than ALPHA allows.
+"violated". The exit status is 1 if the 95 % upper limit of the rate of all audits exceeds ALPHA,
+or if one mechanism alone is accused significantly more often than ALPHA allows.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from scipy.stats import norm
 
 import dpest
@@ -88,7 +89,7 @@ def contribution(r: random.Random) -> tuple[list[str], Any]:
             ),
             ([f"a = min(max(v, 0.0), {c}) ** 2"], lambda v, w: np.clip(v, 0, c) ** 2 + 0 * w),
             ([f"a = {c} * np.tanh({inner})"], lambda v, w: c * np.tanh(u(v, w))),
-            ([f"a = 1 / (1 + np.exp(-({inner})))"], lambda v, w: 1 / (1 + np.exp(-u(v, w)))),
+            ([f"a = 1 / (1 + np.exp(-({inner})))"], lambda v, w: expit(u(v, w))),
             (
                 [f"a = np.clip(v, 0, 1) * np.clip({b}*w - v, -{c}, {c})"],
                 lambda v, w: np.clip(v, 0, 1) * np.clip(b * w - v, -c, c),
