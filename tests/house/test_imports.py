@@ -36,7 +36,7 @@ CYCLES = {
     "dpest.attacks.recorded.hooks": 2,
     "dpest.notions.claims": 3,
     "dpest.notions.closed_forms": 3,
-    "dpest.proofs.loops.contributions": 3,
+    "dpest.proofs.explaining": 3,
     "dpest.reading.loops.loops": 2,
     "dpest.reading.rewrites.curve_pieces": 17,
     "dpest.running.batch.block": 2,
