@@ -19,11 +19,11 @@ from dpest.geometry.linear import Form as Linear
 from dpest.geometry.linear import Symbol, rational
 from dpest.notions.claims import as_claim
 from dpest.proofs import certificates
-from dpest.proofs.adjacency_faces import entry_ranges, radius_of
-from dpest.proofs.alignment import Draw
+from dpest.proofs.alignments.adjacency_faces import entry_ranges, radius_of
+from dpest.proofs.alignments.alignment import Draw
+from dpest.proofs.alignments.regions_of_release import Rates, rates
 from dpest.proofs.conformance import call
 from dpest.proofs.proof import Proof
-from dpest.proofs.regions_of_release import Rates, rates
 from dpest.reading.loops.any_length import ELEMENT, fields_of
 from dpest.reading.loops.piece_runs import World
 from dpest.reading.records.record_cases import Entry
