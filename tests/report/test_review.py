@@ -39,7 +39,13 @@ def audits(tmp_path_factory):
 
     path = tmp_path_factory.mktemp("code") / "code.py"
     path.write_text(CODE, encoding="utf-8")
-    return path.parent, [Audited.of(m, dpest.audit(m), path.parent) for m in declared_in(str(path))]
+    return path.parent, [(m, dpest.audit(m)) for m in declared_in(str(path))]
+
+
+@pytest.fixture(scope="module")
+def reviewed(audits):
+    folder, found = audits
+    return [Audited.of(mechanism, verdict, folder) for mechanism, verdict in found]
 
 
 def test_sarif_points_to_the_line_of_the_function_that_fails(reviewed):
