@@ -67,7 +67,8 @@ def shown(target: Target, folder: Path, repeats: int, seconds: float) -> tuple[s
     few = demonstration["runs"] <= MOST or ratio <= CLEAR
     row = (
         f"{name:28} loss {ratio:7.3g} of the claim {demonstration['runs']:>10,} runs "
-        f"{hits:3} of {len(p_values)}  largest p {max(p_values):.2g}  {time.monotonic() - started:.0f} s"
+        f"{hits:3} of {len(p_values)}  largest p {max(p_values):.2g}  "
+        f"{time.monotonic() - started:.0f} s"
     )
     return row, hits == len(p_values) and few
 
