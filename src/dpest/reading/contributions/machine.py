@@ -574,7 +574,7 @@ class Machine(Publics):
         if index is PERSON:
             return self.of_person(owner)
         if not isinstance(owner, Rows):
-            index = self.pinned(index)
+            index = self.pinned_index(index)
         if isinstance(owner, Rows):
             return self.rows_item(owner, index)
         if isinstance(owner, Instance):
@@ -608,6 +608,12 @@ class Machine(Publics):
         if is_plain(owner) and is_plain(index):
             return natively(lambda a, b: a[b], owner, index)
         raise Unread(f"an item of {type(owner).__name__}")
+
+    def pinned_index(self, index: Any) -> Any:
+        """A place of one or several axes, as a plain one, by cases of the record."""
+        if isinstance(index, tuple) and self.record is not None:
+            return tuple(self.pinned(self.settled(i)) for i in index)
+        return self.pinned(index)
 
     def of_person(self, owner: Any, otherwise: Any = None) -> Any:
         """The entry of the person whose row is looked at."""
@@ -690,7 +696,7 @@ class Machine(Publics):
                 raise Unread("a change by person")
             owner.items[PERSON] = value
             return
-        index = self.pinned_public(self.pinned(index))
+        index = self.pinned_public(self.pinned_index(index))
         if isinstance(owner, Map) and not owner.frozen and not owner.open:
             if not is_plain(index):
                 self.put(owner, index, value)
