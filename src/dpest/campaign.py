@@ -677,6 +677,38 @@ class Campaign:
             self.consider((found.value, found.x, found.x2), how)
             if whole:
                 self.exhausted(found)
+            elif not look:
+                self.bound_one_number()
+
+    def bound_one_number(self) -> None:
+        """All pairs of one real number, where chances are linear in it: a bound from above."""
+        question = self.question
+        domain = question.domain
+        if not isinstance(domain, Reals) or domain.form != "number" or domain.integral:
+            return
+        known = question.adjacency.relates_all and question.measure == Measure()
+        if not known or not math.isfinite(domain.width) or self.verdict().upper is not None:
+            return
+        from dpest.exact.losses.one_number import worst_of_one_number
+
+        worst = None
+        try:
+            with watched(Deadline(EXACT_SECONDS)):
+                worst = worst_of_one_number(question.mechanism, domain.low, domain.high)
+        except TimeUp:
+            self.notes.append("no bound for all pairs of numbers within its time")
+        best = max((e for e in self.evidence if e.side == "lower"), key=lambda e: e.value)
+        if worst is not None:
+            words = "all pairs of numbers: chances are linear in the input between finitely many"
+            self.evidence.append(
+                best.with_(
+                    side="upper",
+                    value=worst,
+                    method="exact: all pairs of one number",
+                    witness=Witness(event=words),
+                    runs=0,
+                )
+            )
 
     # Where to look ---------------------------------------------------------------------------
 

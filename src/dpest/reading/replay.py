@@ -21,6 +21,7 @@ from dpest.errors import ReplayError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.polyhedra import feasible
 from dpest.geometry.regions import digest
+from dpest.noise import Uniform
 from dpest.noise.family import Noise
 from dpest.reading.calls import fresh, place_of
 from dpest.reading.domains.numbers import Truth
@@ -269,6 +270,18 @@ class _AtPoint(Script):
         self.values = values
         self.picks = None if picks is None else {p.site: p.outcome for p in picks}
         self.random = _GENERATOR(turn)
+
+    def as_read(self, index: int, noise: Noise) -> tuple[Noise, float]:
+        """A uniform draw between data is read as one of its width, moved there."""
+        if isinstance(noise, Uniform):
+            width = noise.high - noise.low
+            for other in self.machine.noises_at(index):
+                if other == noise:
+                    break
+                plain = isinstance(other, Uniform) and other.low == 0
+                if plain and math.isclose(other.high, width, rel_tol=1e-9):
+                    return other, float(noise.low)
+        return noise, 0.0
 
     def value(self, index: int, noise: Noise) -> Any:
         symbol = self.machine.symbol_of(index, noise)

@@ -43,6 +43,10 @@ class Script:
     def outcome(self, index: int, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
         raise NotImplementedError
 
+    def as_read(self, index: int, noise: Noise) -> tuple[Noise, float]:
+        """The noise as the reader has it, and how far from there it lies."""
+        return noise, 0.0
+
 
 class Stage:
     """Where scripts are played: the generators ask whichever script is on."""
@@ -68,9 +72,10 @@ class _Run:
     def draw(self, noise: Noise) -> Any:
         if noise.constant is not None:
             return noise.constant
+        noise, moved = self.script.as_read(len(self.script.log), noise)
         value = self.script.value(len(self.script.log), noise)
         self.script.log.append((noise, value))
-        return value
+        return value + moved if moved else value
 
     def outcome(self, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
         if len(outcomes) == 1:
