@@ -49,9 +49,7 @@ class _Line:
         return [(other.constant - self.constant) / (self.slope - other.slope)]
 
     def scaled(self, factor: Fraction, moved: _Line) -> _Line:
-        return _Line(
-            factor * self.constant + moved.constant, factor * self.slope + moved.slope
-        )
+        return _Line(factor * self.constant + moved.constant, factor * self.slope + moved.slope)
 
 
 @dataclass(frozen=True)
@@ -92,9 +90,7 @@ class _Way:
     def weight(self, t: Fraction) -> Fraction:
         if not self.possible(t):
             return _ZERO
-        return self.chance * math.prod(
-            (i.length(t) for i in self.intervals.values()), start=_ONE
-        )
+        return self.chance * math.prod((i.length(t) for i in self.intervals.values()), start=_ONE)
 
     def density(self, t: Fraction, y: Fraction) -> Fraction:
         assert self.drawn is not None

@@ -302,6 +302,19 @@ class Recording(Arithmetic):
             self.decided = len(self.ledger.rows)
         return found
 
+    def is_whole_sum(self, value: Any) -> bool:
+        """Whether it is made of sums of whole numbers: int() leaves it as it is."""
+        if not isinstance(value, Form) or value.constant.denominator != 1 or not value.terms:
+            return False
+        for symbol, c in value.terms:
+            node = self.terms.nodes[symbol]
+            if node[0] != "sum" or c.denominator != 1:
+                return False
+            adds = [forms[node[2]] for _, forms in self.ledger.passes[node[1]].cases]
+            if any(f.terms or f.constant.denominator != 1 for f in adds):
+                return False
+        return True
+
     def sum_rows(self, rows: Rows) -> Any:
         """rows.sum(axis=0): a number, or an array of numbers."""
         shapes = {

@@ -37,7 +37,14 @@ from dpest.reading.contributions.control.objects import (
     special,
 )
 from dpest.reading.contributions.control.public import Native, Publics, Recipe, item_of, method_of
-from dpest.reading.contributions.control.stack import Frame, Suspended, goes_over_rows, holds_data
+from dpest.reading.contributions.control.stack import (
+    CONTEXT,
+    Frame,
+    Managed,
+    Suspended,
+    goes_over_rows,
+    holds_data,
+)
 from dpest.reading.contributions.forms import NOISE, Form, Raised, Terms, Unread
 from dpest.reading.contributions.functions.flips import (
     CANDIDATE,
@@ -373,6 +380,11 @@ class Machine(Publics):
                 found = self.publicly(function, *arguments, **named)
             if found is not NotImplemented:
                 return found
+        if isinstance(function, types.FunctionType) and function.__code__ is CONTEXT:
+            made = self.call(function.__wrapped__, arguments, named)  # type: ignore[attr-defined]
+            if not isinstance(made, Suspended):
+                raise Unread("a context manager that is no generator")
+            return Managed(made)
         if isinstance(function, types.FunctionType) and not is_library(function):
             return self.enter(self.closure_of(function), arguments, named)
         if is_class(function):

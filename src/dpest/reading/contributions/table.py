@@ -199,6 +199,8 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         return m.publicly(int, value)
     if isinstance(value, (Truth, Combined)):
         return int(m.form(value).constant)
+    if m.is_whole_sum(value):
+        return value
     found = m.local(m.form(value))
     if m.terms.kind(found):
         node = m.terms.nodes[found.terms[0][0]]
@@ -356,8 +358,10 @@ def _defaultdict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any
 @entry(collections.Counter)
 def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments and not named:
-        return Map(default=0)
+        return Map(default=0, counter=True)
     (value,) = given(arguments, named, "x")
+    if isinstance(value, Map) and not (value.open or value.frozen or value.partial):
+        return Map(dict(value.items), default=0, counter=True)
     value = _rows(m, value)
     if isinstance(value, RowsIterator):
         value = value.rows
@@ -412,6 +416,23 @@ def _expit() -> None:
 
 
 _expit()
+
+
+@entry(np.sign)
+def _sign(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if _plain(arguments, named):
+        return NotImplemented
+    (value,) = given(arguments, named, "x")
+    value = _array(m, value)
+    if not isinstance(value, Rows) and not m.in_pass:
+        return m.publicly(np.sign, value)
+
+    def one(x: Any) -> Any:
+        if m.decide(m.compare(">", x, 0)):
+            return 1.0
+        return -1.0 if m.decide(m.compare("<", x, 0)) else 0.0
+
+    return m.elementwise(one, value)
 
 
 @entry(np.square)
@@ -750,14 +771,14 @@ def _histogram2d(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any
     ranges = [None, None] if ends is None else m.listed(ends)
     if len(each) != 2 or len(ranges) != 2:
         raise Unread("a histogram of two variables with other than two lists of edges")
-    first, second = (
-        _edges(m, one, between) for one, between in zip(each, ranges, strict=True)
-    )
+    first, second = (_edges(m, one, between) for one, between in zip(each, ranges, strict=True))
 
     def counts(a: Any, b: Any) -> Array:
         place = (_bin_of(m, a, first), _bin_of(m, b, second))
         shape = (len(first) - 1, len(second) - 1)
-        return Array(shape, [int((i, j) == place) for i in range(shape[0]) for j in range(shape[1])])
+        return Array(
+            shape, [int((i, j) == place) for i in range(shape[0]) for j in range(shape[1])]
+        )
 
     total = m.sum_rows(m.per_record(counts, *values))
     return total, Array((len(first),), list(first)), Array((len(second),), list(second))
@@ -1021,6 +1042,8 @@ class _Methods:
             if is_plain(key) and key not in owner.items:
                 m.set_item(owner, key, value)
             return m.item(owner, key)
+        if name == "update" and owner.counter and len(arguments) == 1 and m.record is None:
+            return _count_more(m, owner, arguments[0])
         if (owner.partial or owner.growing) and name != "get":
             raise Unread(f"`{name}` of a mapping whose keys are those of the data")
         if name == "items" and not arguments:
@@ -1032,6 +1055,22 @@ class _Methods:
         if name == "get" and 1 <= len(arguments) <= 2 and not named and is_plain(arguments[0]):
             return owner.items.get(arguments[0], arguments[1] if len(arguments) > 1 else None)
         return self._further(m, owner, name, arguments, named)
+
+
+def _count_more(m: Machine, counts: Map, values: Any) -> None:
+    """Counter.update(data): each value that a record may be is counted."""
+    values = values.rows if isinstance(values, RowsIterator) else _rows(m, values)
+    if not isinstance(values, Rows):
+        raise Unread("a Counter that is told of values other than the data")
+    elements = [c.element for c in values.cases if c.present]
+    if not all(isinstance(e, Option) for e in elements):
+        raise Unread("a Counter of values that are not one of a few")
+    unshared(counts)
+    for key in dict.fromkeys(v for e in elements for v in e.values):
+        if key not in counts.items:
+            counts.partial.add(key)
+        found = count_of(m, KeyCounts(rows=values), key)
+        counts.items[key] = m.binary("+", counts.items.get(key, 0), found)
 
 
 METHODS = _Methods()

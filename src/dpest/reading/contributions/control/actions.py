@@ -10,6 +10,7 @@ from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_plain, natively, unshared
 from dpest.reading.contributions.control.objects import Method, Own, Super, set_attribute
 from dpest.reading.contributions.control.stack import Frame
+from dpest.reading.contributions.control.stack import Managed
 from dpest.reading.contributions.forms import Raised, Unread
 from dpest.reading.contributions.functions.purity import POST
 from dpest.reading.contributions.table import PURE_MODULES
@@ -84,7 +85,16 @@ def _text(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     return m.publicly(lambda *parts: "".join(parts), *uses)
 
 
+def _left(m: Machine, owner: Managed, *error: Any) -> bool:
+    if any(e is not None for e in error):
+        raise Unread("an exception inside of a context manager")
+    return owner.left(m)
+
+
 def _special(owner: Any, name: str) -> Any:
+    if isinstance(owner, Managed):
+        enters = name == "__enter__"
+        return Own(lambda m, *error: owner.entered(m) if enters else _left(m, owner, *error))
     if isinstance(owner, Silence):
         return Own(lambda m, *_: False if name == "__exit__" else None)
     found = getattr(owner.kind, name, None) if isinstance(owner, Instance) else None
