@@ -21,9 +21,9 @@ from dpest.reading.contributions.persons import (
     derived,
     first_rows,
     is_user,
-    once,
     may_be_absent,
     number_of,
+    once,
 )
 from dpest.reading.contributions.queries import mask_of
 from dpest.reading.contributions.shapes import joined

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_plain, natively, unshared
 from dpest.reading.contributions.control.objects import Method, Own, Super, set_attribute
-from dpest.reading.contributions.control.stack import Frame
-from dpest.reading.contributions.control.stack import Managed
+from dpest.reading.contributions.control.stack import Frame, Managed
 from dpest.reading.contributions.forms import Raised, Unread
 from dpest.reading.contributions.functions.purity import POST
-from dpest.reading.contributions.table import PURE_MODULES
 from dpest.reading.contributions.persons import PERSON
+from dpest.reading.contributions.table import PURE_MODULES
 from dpest.reading.contributions.values import (
     Array,
     Cell,
