@@ -279,7 +279,8 @@ class _AtPoint(Script):
                 if other == noise:
                     break
                 plain = isinstance(other, Uniform) and other.low == 0
-                if plain and math.isclose(other.high, width, rel_tol=1e-9):
+                rounding = 4 * math.ulp(max(abs(noise.low), abs(noise.high)))
+                if plain and math.isclose(other.high, width, rel_tol=1e-12, abs_tol=rounding):
                     return other, float(noise.low)
         return noise, 0.0
 
