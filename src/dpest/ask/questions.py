@@ -46,6 +46,14 @@ class Resolved:
     length_assumed: bool = False
     """Whether nobody said how long they are."""
 
+    @property
+    def every_length(self) -> bool:
+        """Is the question about data of every length? `length` is then where pairs are looked for.
+
+        Where nobody said anything about the data, it is about the length that was assumed.
+        """
+        return self.length_assumed and not self.domain_assumed
+
     def stated(self) -> Question:
         return Question(
             mechanism=self.mechanism.name,
