@@ -17,6 +17,7 @@ from dpest.errors import DpestError, InputError, RefusedError
 from dpest.evidence import EPSILON
 from dpest.geometry.linear import Form as Linear
 from dpest.geometry.linear import Symbol, rational
+from dpest.notions.claims import as_claim
 from dpest.proofs import certificates
 from dpest.proofs.alignments.adjacency_faces import entry_ranges, radius_of
 from dpest.proofs.alignments.alignment import Draw
@@ -182,11 +183,7 @@ def asked(
         isinstance(length, bool) or not isinstance(length, int) or length < 1
     ):
         raise InputError(f"a length is ANY or a positive integer: {length=}")
-    said = claim if claim is not None else target.claim
-    if isinstance(said, str):
-        from dpest.notions.claims import parse_claim
-
-        said = parse_claim(said)
+    said = as_claim(claim) if claim is not None else target.claim
     known = target.all_params
     filled: list[str] = []
     for needed, parameter in other_parameters(target.function).items():
