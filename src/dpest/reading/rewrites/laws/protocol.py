@@ -172,13 +172,13 @@ class _Numbers:
         self._known: dict[Any, float] = {}
 
     def given(self, noise: Noise) -> Noise:
-        values = {f.name: getattr(noise, f.name) for f in fields(noise)}  # type: ignore[arg-type]
+        values = {f.name: getattr(noise, f.name) for f in fields(noise)}
         found = {
             name: self._known.setdefault(value, 0.5 / (1 + len(self._known)))
             for name, value in values.items()
             if not is_number(value) and not isinstance(value, Collection)
         }
-        return replace(noise, **found) if found else noise  # type: ignore[type-var]
+        return replace(noise, **found) if found else noise
 
 
 def drawn_in(made: Expression) -> Iterator[Drawn]:
