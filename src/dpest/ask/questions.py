@@ -51,6 +51,14 @@ class Question:
         """The domain, if somebody said what the data are."""
         return None if self.domain_assumed else self.domain
 
+    @property
+    def every_length(self) -> bool:
+        """Is the question about data of every length? `length` is then where pairs are looked for.
+
+        Where nobody said anything about the data, it is about the length that was assumed.
+        """
+        return self.length_assumed and not self.domain_assumed
+
     def stated(self) -> StatedQuestion:
         """In words."""
         return StatedQuestion(
