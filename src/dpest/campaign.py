@@ -20,7 +20,7 @@ from dpest.ask.declaration import data_first
 from dpest.ask.domains import ANY, Reals, integers
 from dpest.ask.entries import short
 from dpest.ask.patterns import Pattern, patterns
-from dpest.ask.questions import Resolved
+from dpest.ask.questions import Question
 from dpest.ask.search import WorstPair, search
 from dpest.attacks.budget import Budget, Progress, Report
 from dpest.attacks.scouting.candidates import candidates, lengths_to_try
@@ -94,7 +94,7 @@ class Campaign:
 
     def __init__(
         self,
-        question: Resolved,
+        question: Question,
         *,
         alpha: float = 0.05,
         budget: Budget | str | int | None = None,
@@ -376,7 +376,7 @@ class Campaign:
             )
             self.obstacles["rng"] = NO_GENERATOR
             return
-        from dpest.proofs import INTEGER_DATA, prove
+        from dpest.proofs import INTEGER_DATA, goal_of, prove_goal
 
         for length in lengths:
             if length in self.tried:
@@ -387,16 +387,7 @@ class Campaign:
             deadline = Deadline(ANY_SECONDS if length is ANY else PROOF_SECONDS)
             try:
                 with watched(deadline):
-                    proof = prove(
-                        question.mechanism,
-                        adjacency=question.adjacency,
-                        length=length,
-                        unit=question.unit,
-                        domain=None if question.domain_assumed else question.domain,
-                        form=question.domain.form,
-                        fallback_length=0,
-                        by_contributions=False,
-                    )
+                    proof = prove_goal(goal_of(question, length), 0, by_contributions=False)
             except DpestError as reason:
                 self.refuse(f"no proof for {where}", reason)
                 continue
@@ -440,24 +431,15 @@ class Campaign:
         if question.mechanism.takes_size:
             return
         from dpest.proofs.approximate.proving import prove_contributions
-        from dpest.proofs.question import asked
+        from dpest.proofs.question import goal_of
 
         self.tell("proof by what a record adds")
-        domain = None if question.domain_assumed else question.domain
+        length = ANY if question.length_assumed else question.length
         deadline = Deadline(CONTRIBUTION_SECONDS)
         try:
             with watched(deadline):
-                target = asked(
-                    question.mechanism,
-                    question.adjacency,
-                    ANY if question.length_assumed else question.length,
-                    None,
-                    None,
-                    domain,
-                    question.claim,
-                    question.domain.form,
-                )
-                proof = prove_contributions(target, question.measure, question.limit)
+                goal = goal_of(question, length, question.claim)
+                proof = prove_contributions(goal, question.measure, question.limit)
         except DpestError as reason:
             self.refuse("no proof by what a record adds", reason)
             return
