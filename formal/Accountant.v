@@ -225,7 +225,37 @@ Proof.
   pose proof (curve_high_ok mu _ KN MU). lra.
 Qed.
 (** Without Gaussian stages no curve is needed: epsilons and deltas add up. *)
-Definition no_squares (ws : list (list step)) : bool := total_at_most squared_of ws 0.
+Definition check_sums (ws : list (list step)) (eps delta : Q) : bool :=
+  total_at_most squared_of ws 0 && total_at_most epsilon_of ws eps && total_at_most delta_of ws delta.
+Theorem sums_private ws eps delta : check_sums ws eps delta = true ->
+  forall p : mixed A O, within_steps ws p -> approximately_private near (Q2R eps) (Q2R delta) (run_mixed p).
+Proof.
+  unfold check_sums. rewrite !andb_true_iff. intros [[PB PE] PD] p W a b NB f T.
+  apply total_at_most_ok in PB. apply total_at_most_ok in PE. apply total_at_most_ok in PD. rewrite Q2R_0 in PB.
+  apply le_epsilon. intros eta E. pose proof full_pos as Z. set (m := full * eta). assert (MP : 0 < m) by (apply Rmult_lt_0_compat; auto).
+  pose proof (mixed_curve p a b m NB MP f T ws _ _ _ W PB PE PD (exp (Q2R eps)) (exp_pos _)) as X.
+  rewrite Rplus_0_r, sqrt_square, <- exp_plus in X by lra. replace (Q2R eps + - Q2R eps) with 0 in X by lra. rewrite exp_0 in X.
+  assert (curve m 1 <= eta); [|lra]. apply Rmult_le_reg_l with full; auto. pose proof (curve_small m MP). fold m. lra.
+Qed.
+(** Gaussian stages alone, and stages that cost nothing. *)
 Definition check_gaussian (ws : list (list step)) (mu2 : Q) : bool :=
-  total_at_most squared_of ws mu2 && total_at_most epsilon_of ws 0 && total_at_most delta_of ws 0.
+  negb (Qle_bool mu2 0) && total_at_most squared_of ws mu2 && total_at_most epsilon_of ws 0 && total_at_most delta_of ws 0.
+Theorem accountant_gaussian ws mu2 : check_gaussian ws mu2 = true ->
+  forall p : mixed A O, within_steps ws p -> gaussian_private (sqrt (Q2R mu2)) (run_mixed p).
+Proof.
+  unfold check_gaussian. rewrite !andb_true_iff. intros [[[MU PB] PE] PD] p W a b NB f T t TP.
+  apply total_at_most_ok in PB. apply total_at_most_ok in PE. apply total_at_most_ok in PD. rewrite Q2R_0 in *. apply not_le in MU. rewrite Q2R_0 in MU.
+  pose proof full_pos as Z. pose proof (sqrt_lt_R0 _ MU) as SP. pose proof (sqrt_sqrt _ (Rlt_le _ _ MU)) as SS. set (mu := sqrt (Q2R mu2)) in *.
+  apply le_epsilon. intros eta E. set (d := full * eta). assert (DP : 0 < d) by (apply Rmult_lt_0_compat; auto).
+  set (m := sqrt (d * (d + 2 * mu))).
+  assert (Q : 0 < d * (d + 2 * mu)) by (apply Rmult_lt_0_compat; lra). assert (MP : 0 < m) by (apply sqrt_lt_R0; auto).
+  pose proof (mixed_curve p a b m NB MP f T ws _ _ _ W PB PE PD t TP) as X.
+  replace (m * m + Q2R mu2) with ((mu + d) * (mu + d)) in X by (unfold m; rewrite sqrt_sqrt by lra; rewrite <- SS; ring).
+  rewrite sqrt_square, Ropp_0, exp_0, Rmult_1_r in X by lra.
+  pose proof (curve_growth t TP mu (mu + d) SP ltac:(lra)) as G.
+  assert (curve (mu + d) t <= curve mu t + eta); [|lra]. apply Rmult_le_reg_l with full; auto. unfold d in *. lra.
+Qed.
+(** Gaussian privacy is (epsilon, delta)-privacy for every epsilon. *)
+Theorem gaussian_approximately mu eps M : gaussian_private mu M -> approximately_private near eps (curve mu (exp eps)) M.
+Proof. intros G a b NB f T. apply G; auto. apply exp_pos. Qed.
 End Programs.

@@ -267,28 +267,54 @@ Proof.
   - destruct (W eta E) as (C & CP & B & A1 & A2). pose proof (curve_above m t (- C) C ltac:(lra) ltac:(lra)) as X.
     rewrite loss_integral in X by auto. fold z in X. pose proof (Rmult_le_compat_l t _ _ (Rlt_le _ _ T) (area_half (C + m))). lra.
 Qed.
+Section Growth.
+Variable t : R.
+Hypothesis T : 0 < t.
+Let F (m : R) : R := full / 2 * (1 - t) + t * area (border m t + m) - area (border m t).
+Lemma value_derive x : 0 < x -> is_derive F x (bell (border x t)).
+Proof.
+  intros XP.
+  assert (D0 : is_derive (fun m => border m t) x (- ln t / (x * x) - / 2)) by (unfold border; auto_derive; [lra | field; lra]).
+  assert (D1 : is_derive (fun m => border m t + m) x (- ln t / (x * x) + / 2)) by (unfold border; auto_derive; [lra | field; lra]).
+  pose proof (is_derive_comp area (fun m => border m t) x _ _ (area_derive _) D0) as A0.
+  pose proof (is_derive_comp area (fun m => border m t + m) x _ _ (area_derive _) D1) as A1.
+  pose proof (is_derive_scal (fun m => area (border m t + m)) x t _ A1) as A2.
+  pose proof (is_derive_plus (fun _ => full / 2 * (1 - t)) (fun m => t * area (border m t + m)) x _ _ (is_derive_const (full / 2 * (1 - t)) x) A2) as A3.
+  pose proof (is_derive_minus (fun m => full / 2 * (1 - t) + t * area (border m t + m)) (fun m => area (border m t)) x _ _ A3 A0) as A4.
+  assert (E : t * bell (border x t + x) = bell (border x t)).
+  { rewrite <- bell_shift, <- Rmult_assoc. assert (X : t * exp (- (x * border x t) - x * x / 2) = 1); [|rewrite X; lra].
+    rewrite <- (exp_ln t) at 1 by auto. rewrite <- exp_plus, <- exp_0. f_equal. unfold border. field. lra. }
+  match type of A4 with is_derive _ _ ?d => replace (bell (border x t)) with d; [exact A4|] end.
+  unfold Hierarchy.minus, Hierarchy.plus, opp, Hierarchy.zero, scal; simpl; unfold mult; simpl.
+  transitivity ((- ln t / (x * x) + / 2) * (t * bell (border x t + x)) - (- ln t / (x * x) - / 2) * bell (border x t)); [ring|].
+  rewrite E. field. lra.
+Qed.
+Lemma bell_1 x : bell x <= 1.
+Proof. unfold bell, gaussian_density. rewrite <- exp_0. apply exp_le. pose proof (Rle_0_sqr x). unfold Rsqr in H. lra. Qed.
+(** It grows with the move, and not faster. *)
+Theorem curve_growth m m' : 0 < m -> m <= m' -> 0 <= full * curve m' t - full * curve m t <= m' - m.
+Proof.
+  intros MP L. rewrite !curve_value by lra. change (0 <= F m' - F m <= m' - m).
+  destruct (MVT_gen F m m' (fun m => bell (border m t))) as (c & _ & E).
+  - rewrite Rmin_left, Rmax_right by auto. intros x X. apply value_derive. lra.
+  - rewrite Rmin_left, Rmax_right by auto. intros x X. apply continuity_pt_filterlim, (ex_derive_continuous F). eexists. apply value_derive. lra.
+  - rewrite E. pose proof (bell_pos (border c t)). pose proof (bell_1 (border c t)). split; [apply Rmult_le_pos; lra|].
+    rewrite <- (Rmult_1_l (m' - m)) at 2. apply Rmult_le_compat_r; lra.
+Qed.
+End Growth.
 Theorem curve_grows m m' t : 0 < m -> m <= m' -> 0 < t -> curve m t <= curve m' t.
 Proof.
-  intros MP [L | <-] T; [|lra]. pose proof full_pos as Z. apply Rmult_le_reg_l with full; auto.
-  rewrite !curve_value by lra.
-  set (F := fun m => full / 2 * (1 - t) + t * area (border m t + m) - area (border m t)).
-  change (F m <= F m'). left. apply (incr_function F 0 p_infty (fun m => bell (border m t))); simpl; auto; try lra.
-  - intros x XP _.
-    assert (D0 : is_derive (fun m => border m t) x (- ln t / (x * x) - / 2)) by (unfold border; auto_derive; [lra | field; lra]).
-    assert (D1 : is_derive (fun m => border m t + m) x (- ln t / (x * x) + / 2)) by (unfold border; auto_derive; [lra | field; lra]).
-    pose proof (is_derive_comp area (fun m => border m t) x _ _ (area_derive _) D0) as A0.
-    pose proof (is_derive_comp area (fun m => border m t + m) x _ _ (area_derive _) D1) as A1.
-    pose proof (is_derive_scal (fun m => area (border m t + m)) x t _ A1) as A2.
-    pose proof (is_derive_plus (fun _ => full / 2 * (1 - t)) (fun m => t * area (border m t + m)) x _ _ (is_derive_const (full / 2 * (1 - t)) x) A2) as A3.
-    pose proof (is_derive_minus (fun m => full / 2 * (1 - t) + t * area (border m t + m)) (fun m => area (border m t)) x _ _ A3 A0) as A4.
-    assert (E : t * bell (border x t + x) = bell (border x t)).
-    { rewrite <- bell_shift, <- Rmult_assoc. assert (X : t * exp (- (x * border x t) - x * x / 2) = 1); [|rewrite X; lra].
-      rewrite <- (exp_ln t) at 1 by auto. rewrite <- exp_plus, <- exp_0. f_equal. unfold border. field. lra. }
-    match type of A4 with is_derive _ _ ?d => replace (bell (border x t)) with d; [exact A4|] end.
-    unfold Hierarchy.minus, Hierarchy.plus, opp, Hierarchy.zero, scal; simpl; unfold mult; simpl.
-    transitivity ((- ln t / (x * x) + / 2) * (t * bell (border x t + x)) - (- ln t / (x * x) - / 2) * bell (border x t)); [ring|].
-    rewrite E. field. lra.
-  - intros x _ _. apply bell_pos.
+  intros MP L T. pose proof full_pos as Z. apply Rmult_le_reg_l with full; auto. pose proof (curve_growth t T m m' MP L). lra.
+Qed.
+(** At epsilon = 0 it is small for small moves. *)
+Lemma curve_small m : 0 < m -> full * curve m 1 <= m.
+Proof.
+  intros MP. rewrite curve_value by lra. unfold border. rewrite ln_1. unfold Rdiv at 2 4. rewrite Rmult_0_l.
+  replace (0 - m / 2) with (- (m / 2)) by lra. replace (- (m / 2) + m) with (m / 2) by lra. rewrite area_odd.
+  assert (A : area (m / 2) <= m / 2); [|lra].
+  apply Rle_trans with (RInt (fun _ => 1) 0 (m / 2)).
+  - apply RInt_le; [lra | apply bell_int | apply (ex_RInt_const (V := R_NormedModule)) | intros; apply bell_1].
+  - rewrite RInt_const. unfold scal; simpl; unfold mult; simpl. lra.
 Qed.
 
 (** ** One move after the other *)

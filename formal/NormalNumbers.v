@@ -305,8 +305,6 @@ Lemma odd_0 n : odd_sum n 0 = 0 /\ odd_term n 0 = 0.
 Proof. induction n as [|n [S T]]; [simpl; lra|]. cbn [odd_sum odd_term]. rewrite S, T. unfold Rdiv. split; ring. Qed.
 Lemma bell_derive x : is_derive bell x (- x * bell x).
 Proof. unfold bell, gaussian_density. auto_derive; auto. field. Qed.
-Lemma bell_1 x : bell x <= 1.
-Proof. unfold bell, gaussian_density. rewrite <- exp_0. apply exp_le. pose proof (Rle_0_sqr x). unfold Rsqr in H. lra. Qed.
 Lemma bell_sum_derive n x : is_derive (fun y => bell y * odd_sum n y) x (bell x - bell x * (x * odd_term n x)).
 Proof.
   pose proof (is_derive_mult bell (odd_sum n) x _ _ (bell_derive x) (odd_sum_derive n x) Rmult_comm) as D.
