@@ -1,48 +1,87 @@
 (** * Kinds of stages that are close for neighbours
 
-    What the accountant asks of a stage that is not Gaussian noise, shown for: Laplace noise, a choice
-    by weights (the exponential mechanism), a stage on a Poisson sample of the records, and keys that
+    What the accountant asks of a stage that is not Gaussian noise, shown for: Laplace and discrete
+    Laplace noise, races (noisy maxima), choices by weights (the exponential mechanism), a stage on a Poisson sample of the records, and keys that
     are shown above a threshold only. *)
 From Coq Require Import Reals Lra Lia List QArith Qreals Bool FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
-From DP Require Import Noise Privacy Renyi ZeroConcentrated Joint UpperIntegral ContinuousNoise NormalNumbers NoiseTable LoopChecker Shear Stages Accountant.
+From DP Require Import Noise Privacy Joint UpperIntegral ContinuousNoise LatticeNoise NormalNumbers Program NoiseTable
+  Loop LoopChecker Draw Selection Shear Stages Accountant Renyi ZeroConcentrated.
 Import ListNotations.
 Open Scope R_scope.
 
-(** ** Laplace noise *)
-Section Laplace.
-Context {A : Type}.
-Variables (near : A -> A -> Prop) (rates : nat -> Q) (n : nat) (values : A -> vec).
-Hypothesis RP : forall i, 0 < Q2R (rates i).
-Definition laplace_stage (a : A) (f : vec -> R) : R := laplace_draw rates (seq 0 n) (fun h => f (shown n (plus (values a) h))).
-Let N (i : nat) := expect (laplace_density (1 * Q2R (rates i))).
-Let L (i : nat) : continuous_noise (1 * Q2R (rates i)) (fun _ => True) (N i).
-Proof. apply laplace_noise. specialize (RP i). lra. Qed.
-Theorem laplace_expectation a : expectation (laplace_stage a).
+(** ** Added noise: Laplace, or discrete Laplace *)
+Lemma draw_sub T u : proper_table T = true -> 0 < u -> forall ns f g, bounded f -> bounded g ->
+  draw T u ns (fun h => f h + g h) <= draw T u ns f + draw T u ns g.
 Proof.
-  set (g := fun h => shown n (plus (values a) h)).
-  assert (B : forall f : vec -> R, bounded f -> bounded (fun h => f (g h))) by (intros f F; apply (bounded_comp f g); auto).
-  unfold laplace_stage, laplace_draw. split.
-  - intros c C. apply (joint_const 1 rates _ N L); auto.
-  - intros f h F H I. apply (joint_le 1 rates _ N L (seq 0 n) (fun x => f (g x)) (fun x => h (g x))); auto.
-  - intros c f C F. apply (joint_scal 1 rates _ N L (seq 0 n) c (fun x => f (g x))); auto.
-  - intros f h F H. apply (joint_sub 1 rates _ N L (seq 0 n) (fun x => f (g x)) (fun x => h (g x))); auto.
+  intros P U ns f g F G. unfold draw. destruct (integral T) eqn:I.
+  - right. apply (sums_add u (rate T) (fun i => upward (fst (entry T i)))); auto. intros i. destruct (entry_proper T i P) as [R D]. rewrite I in D.
+    assert (RP : 0 < u * Q2R (rate T i)) by (apply Rmult_lt_0_compat; auto).
+    unfold law, rate in *. destruct (fst (entry T i)); try discriminate; [apply discrete_laplace_noise | apply geometric_noise]; auto.
+  - apply (joint_sub u (rate T) (fun i s => upward (fst (entry T i)) = true -> 0 <= s)); auto.
+    intros i. destruct (entry_proper T i P) as [R D]. rewrite I in D. assert (RP : 0 < u * Q2R (rate T i)) by (apply Rmult_lt_0_compat; auto).
+    unfold law, rate in *. destruct (fst (entry T i)); try discriminate;
+      (eapply noise_weaken; [|(apply laplace_noise || apply exponential_noise || apply gumbel_noise); auto]); intros s X; simpl in *; auto.
 Qed.
-Theorem laplace_close c : (forall a b, near a b -> cost rates (seq 0 n) (moved n values a b) <= Q2R c) ->
-  forall a b, near a b -> close (Q2R c) (Q2R 0) (laplace_stage a) (laplace_stage b).
+Lemma draw_expectation {X} T ns (g : vec -> X) : proper_table T = true -> expectation (fun f => draw T 1 ns (fun h => f (g h))).
 Proof.
-  intros C a b NB f T. specialize (C a b NB). rewrite Q2R_0, Rplus_0_r. set (s := moved n values a b) in *. pose proof (test_bounded f T) as F.
+  intros P. pose proof (draw_laws T 1 P Rlt_0_1) as L.
+  assert (B : forall f : X -> R, bounded f -> bounded (fun h => f (g h))) by (intros f F; apply (bounded_comp f g); auto). split.
+  - intros c C. apply (E_const _ _ _ _ L); auto.
+  - intros f h F H I. apply (E_le _ _ _ _ L); auto.
+  - intros c f C F. apply (E_scal _ _ _ _ L); auto.
+  - intros f h F H. apply (draw_sub T 1 P Rlt_0_1 ns (fun x => f (g x)) (fun x => h (g x))); auto.
+Qed.
+Section Added.
+Context {A : Type}.
+Variables (near : A -> A -> Prop) (T : noise_table) (n : nat) (values : A -> vec).
+Hypothesis P : proper_table T = true.
+Definition added (a : A) (f : vec -> R) : R := draw T 1 (seq 0 n) (fun h => f (shown n (plus (values a) h))).
+Theorem added_expectation a : expectation (added a).
+Proof. apply (draw_expectation T (seq 0 n) (fun h => shown n (plus (values a) h)) P). Qed.
+(** Discrete noise hides moves by whole numbers, noise on one side none downwards: [allowed]. *)
+Theorem added_close c : (forall a b, near a b -> allowed T (moved n values a b) /\ cost (rate T) (seq 0 n) (moved n values a b) <= Q2R c) ->
+  forall a b, near a b -> close (Q2R c) (Q2R 0) (added a) (added b).
+Proof.
+  intros C a b NB f TF. destruct (C a b NB) as [AL CO]. rewrite Q2R_0, Rplus_0_r. set (s := moved n values a b) in *. pose proof (test_bounded f TF) as F.
   assert (B : forall d, bounded (fun h => f (shown n (plus (values d) h)))) by (intros d; apply (bounded_comp f (fun h => shown n (plus (values d) h))); auto).
-  pose proof (joint_laws 1 rates _ N L) as LW. unfold laplace_stage, laplace_draw.
-  eapply Rle_trans; [apply (E_shift _ _ _ _ LW (seq 0 n) s (fun h => f (shown n (plus (values a) h)))); auto|].
-  - intros i; exact Logic.I.
+  pose proof (draw_laws T 1 P Rlt_0_1) as L. unfold added.
+  eapply Rle_trans; [apply (E_shift _ _ _ _ L (seq 0 n) s (fun h => f (shown n (plus (values a) h)))); auto|].
   - intros i NI. unfold s, moved. destruct (Nat.ltb_spec i n) as [LT|]; auto. exfalso. apply NI. apply in_seq. lia.
   - rewrite Rmult_1_l.
     replace (fun h => f (shown n (plus (values a) (minus h s)))) with (fun h => f (shown n (plus (values b) h))).
-    + apply Rmult_le_compat_r; [|apply exp_le; auto]. apply (E_range _ _ _ _ LW (seq 0 n) _ 1). intros h. apply T.
+    + apply Rmult_le_compat_r; [|apply exp_le; auto]. apply (E_range _ _ _ _ L (seq 0 n) _ 1). intros h. apply TF.
     + apply functional_extensionality. intros h. f_equal. apply vec_ext. intros i. unfold shown, plus, minus, s, moved. destruct (Nat.ltb i n); lra.
 Qed.
-End Laplace.
+End Added.
+
+(** ** A race: the place of the greatest of scores with noise of one kind *)
+Section Race.
+Context {A : Type}.
+Variables (near : A -> A -> Prop) (x : family * Q) (scores : A -> list R) (e : Q).
+Hypothesis P : proper_table [x] = true.
+Hypothesis NI : integral [x] = false.
+Hypothesis EP : 0 <= Q2R e.
+Definition race (a : A) : (nat -> R) -> R := selection (draw [x] 1) (Q2R 1) (Q2R 1) (scores a).
+Theorem race_expectation a : expectation (race a).
+Proof.
+  apply (draw_expectation [x] (seq 0 (length (scores a))) (fun h => greatest (fun j => Q2R 1 * nth j (scores a) 0 + Q2R 1 * h j) (length (scores a))) P).
+Qed.
+Theorem race_close : (forall a b, near a b -> length (scores a) = length (scores b) /\ forall i j, (i < length (scores a))%nat -> (j < length (scores a))%nat ->
+    Q2R (snd x) * ((nth j (scores b) 0 - nth j (scores a) 0) - (nth i (scores b) 0 - nth i (scores a) 0)) <= Q2R e) ->
+  forall a b, near a b -> close (Q2R e) (Q2R 0) (race a) (race b).
+Proof.
+  intros C a b NB f TF. destruct (C a b NB) as [LEN MV]. rewrite Q2R_0, Rplus_0_r. replace (Q2R e) with (1 * Q2R e) by lra.
+  apply (selection_by x 1 1 e 1 (draw [x] 1) Rle_0_1 (draw_laws [x] 1 P Rlt_0_1)); auto using test_bounded.
+  intros i I. assert (R : 0 < Q2R (snd x)) by (pose proof (rate_pos [x] 0 P) as R; exact R).
+  exists (Q2R e / Q2R (snd x)). assert (S : 0 <= Q2R e / Q2R (snd x)) by (apply Rmult_le_pos; auto; left; apply Rinv_0_lt_compat; auto).
+  repeat split; auto.
+  - rewrite Rabs_pos_eq by auto. right. field. lra.
+  - intros j J _. rewrite Q2R_1. specialize (MV i j I J). apply Rmult_le_reg_l with (Q2R (snd x)); auto.
+    replace (Q2R (snd x) * (1 * (nth i (scores b) 0 - nth i (scores a) 0) + 1 * (Q2R e / Q2R (snd x))))
+      with (Q2R (snd x) * (nth i (scores b) 0 - nth i (scores a) 0) + Q2R e) by (field; lra). lra.
+Qed.
+End Race.
 
 (** ** A choice by weights: the exponential mechanism *)
 Lemma total_pos n w : (0 < n)%nat -> (forall i, (i < n)%nat -> 0 < w i) -> 0 < total n w.
