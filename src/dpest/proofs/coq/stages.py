@@ -1,4 +1,4 @@
-"""What a record adds, with noise, stage by stage: instances of `formal/Stages.v` and `Accountant.v`.
+"""What a record adds, with noise, stage by stage: `formal/Stages.v` and `formal/Accountant.v`.
 
 The theorem is about all programs whose stages cost what the certificate's do. How far one record
 moves the values of a stage is computed by the kernel, and stays outside of the theorem. Stages of
