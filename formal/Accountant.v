@@ -225,18 +225,29 @@ Proof.
   pose proof (curve_high_ok mu _ KN MU). lra.
 Qed.
 (** Without Gaussian stages no curve is needed: epsilons and deltas add up. *)
-Definition check_sums (ws : list (list step)) (eps delta : Q) : bool :=
+Definition check_totals (ws : list (list step)) (eps delta : Q) : bool :=
   total_at_most squared_of ws 0 && total_at_most epsilon_of ws eps && total_at_most delta_of ws delta.
-Theorem sums_private ws eps delta : check_sums ws eps delta = true ->
+Theorem totals_private ws eps delta : check_totals ws eps delta = true ->
   forall p : mixed A O, within_steps ws p -> approximately_private near (Q2R eps) (Q2R delta) (run_mixed p).
 Proof.
-  unfold check_sums. rewrite !andb_true_iff. intros [[PB PE] PD] p W a b NB f T.
+  unfold check_totals. rewrite !andb_true_iff. intros [[PB PE] PD] p W a b NB f T.
   apply total_at_most_ok in PB. apply total_at_most_ok in PE. apply total_at_most_ok in PD. rewrite Q2R_0 in PB.
   apply le_epsilon. intros eta E. pose proof full_pos as Z. set (m := full * eta). assert (MP : 0 < m) by (apply Rmult_lt_0_compat; auto).
   pose proof (mixed_curve p a b m NB MP f T ws _ _ _ W PB PE PD (exp (Q2R eps)) (exp_pos _)) as X.
   rewrite Rplus_0_r, sqrt_square, <- exp_plus in X by lra. replace (Q2R eps + - Q2R eps) with 0 in X by lra. rewrite exp_0 in X.
   assert (curve m 1 <= eta); [|lra]. apply Rmult_le_reg_l with full; auto. pose proof (curve_small m MP). fold m. lra.
 Qed.
+(** Whichever it is, with totals and a root that are computed here. *)
+Definition largest (part : step -> Q) (ws : list (list step)) : Q :=
+  fold_right (fun w m => let s := summed part w in if Qle_bool s m then m else s) 0%Q ws.
+Definition root_above (B : Q) : Q := (Z.sqrt (Z.shiftl (Qnum B) 240 / Zpos (Qden B)) + 2)%Z # Pos.pow 2 120.
+Definition accepts_account (ws : list (list step)) (eps delta : Q) : bool :=
+  let B := largest squared_of ws in
+  if Qle_bool B 0 then check_totals ws eps delta
+  else check_account ws B (largest epsilon_of ws) (largest delta_of ws) (root_above B) eps delta.
+Theorem account_private ws eps delta : accepts_account ws eps delta = true ->
+  forall p : mixed A O, within_steps ws p -> approximately_private near (Q2R eps) (Q2R delta) (run_mixed p).
+Proof. unfold accepts_account. destruct Qle_bool; [apply totals_private | apply accountant_private]. Qed.
 (** Gaussian stages alone, and stages that cost nothing. *)
 Definition check_gaussian (ws : list (list step)) (mu2 : Q) : bool :=
   negb (Qle_bool mu2 0) && total_at_most squared_of ws mu2 && total_at_most epsilon_of ws 0 && total_at_most delta_of ws 0.

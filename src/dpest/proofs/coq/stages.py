@@ -15,7 +15,7 @@ from typing import Any
 
 from dpest.errors import RefusedError
 from dpest.kernel.approximate.accountant import Step
-from dpest.kernel.approximate.enclosures import exp_range, log_range, rounded, sqrt_range
+from dpest.kernel.approximate.enclosures import exp_range, log_range
 from dpest.kernel.approximate.losses import gaussian_curve
 from dpest.kernel.fields import extended
 from dpest.kernel.rules.contributions import steps_of_ways
@@ -128,11 +128,7 @@ def _bound_of(certificate: Mapping[str, Any], ways: list[list[Cost]]) -> tuple[s
             "the formalisation adds up stages; it has no theorem for composed laws of the privacy"
             " loss, which this bound needs, yet"
         )
-    if not squared:
-        return notion, f"sums_private near ways {rational(bound)} {rational(most)}"
-    mu = rounded(sqrt_range(squared)[1], True, 120) + Fraction(1, 2**120)
-    totals = " ".join(map(rational, (squared, epsilon, delta, mu, bound, most)))
-    return notion, f"accountant_private near ways {totals}"
+    return notion, f"account_private near ways {rational(bound)} {rational(most)}"
 
 
 def costs(certificate: Mapping[str, Any]) -> list[str]:
