@@ -134,6 +134,7 @@ class Campaign:
         self.proofs: list[Proof] = []
         self.by_records_alone = False  # outputs of several types: only that proof looks at them
         self.tried: set[Any] = set()  # lengths for which a proof was looked for
+        self.for_one_length: list[Evidence] = []  # upper bounds for the question's length alone
         self.complete = True  # whether the value of every pair so far was more than a lower bound
         self.unread_pairs = False  # whether the exact engine refused some pairs and took others
         self.pair_seconds = PAIR_SECONDS
@@ -182,7 +183,7 @@ class Campaign:
                 self.choose_length()
             if exact:
                 self.search_exactly()
-                if not self.settled():
+                if not self.settled() or self.for_one_length:
                     self.search_lengths()
             if exact and proof and not self.settled():
                 self.trust_every_length()
@@ -407,7 +408,10 @@ class Campaign:
                 if length is not ANY and self.of_one_length(evidence):
                     continue
                 told = replace(evidence.witness, event=words or evidence.witness.event)
+                known = len(self.evidence)
                 self.add_guarantee(self.with_theorem(proof, evidence.with_(witness=told)))
+                if length is not ANY:
+                    self.for_one_length += self.evidence[known:]
 
     def of_one_length(self, evidence: Evidence) -> bool:
         """Is this an upper bound for one length, where every length was asked for? It is noted."""
@@ -675,9 +679,12 @@ class Campaign:
                 self.exhausted(found)
 
     def search_lengths(self) -> None:
-        """Where every length was asked for: the patterns at other lengths, shortest first."""
+        """Where nobody said how long the data are: the patterns at other lengths, shortest first.
+
+        Where nothing was said about the data, a length is reported if it breaks the claim.
+        """
         question = self.question
-        if not question.every_length or exceeds(self.verdict().lower, question.limit):
+        if not question.length_assumed or exceeds(self.verdict().lower, question.limit):
             return
         deadline = Deadline(LENGTH_SECONDS)
         tried = {question.length}
@@ -696,8 +703,25 @@ class Campaign:
                     break
                 if best is None or found > best[0] * (1 + 1e-9):
                     best = found, x, x2
-        if best is not None:
-            self.consider(best, f"exact: at n = {len(best[1])}")
+        if best is None:
+            return
+        if not question.every_length:
+            if question.limit is None or not best[0] > question.limit:
+                return
+            self.change_length(len(best[1]))
+        self.consider(best, f"exact: at n = {len(best[1])}")
+
+    def change_length(self, n: int) -> None:
+        """Nobody said how long the data are: they have n entries. Bounds for others are dropped."""
+        question = self.question
+        self.notes.append(
+            f"nobody said how long the data are: audited at n = {n}, where neighbours are told "
+            "apart best"
+        )
+        self.evidence = [
+            e for e in self.evidence if e.side == "upper" and e not in self.for_one_length
+        ]
+        self.question = replace(question, length=n, domain=question.domain.with_length(n or None))
 
     # Where to look ---------------------------------------------------------------------------
 
@@ -754,12 +778,7 @@ class Campaign:
         n = len(worst.x)
         if n == question.length or worst.score < CLEARLY * max(usual, 1.0):
             return
-        self.notes.append(
-            f"nobody said how long the data are: audited at n = {n}, where a few runs tell "
-            "neighbours apart best"
-        )
-        self.evidence = [e for e in self.evidence if e.side == "upper"]
-        self.question = replace(question, length=n, domain=question.domain.with_length(n or None))
+        self.change_length(n)
 
     def exhausted(self, found: WorstPair) -> None:
         """Every pair of a finite domain was computed: the maximum is an upper bound too."""
@@ -768,6 +787,7 @@ class Campaign:
         bound = best.with_(side="upper", witness=Witness(event=pairs), runs=0)
         if not self.of_one_length(bound):
             self.evidence.append(bound)
+            self.for_one_length.append(bound)
 
     def consider(self, candidate: tuple[float, Any, Any], method: str) -> None:
         """Turn the best pair so far into evidence, with its witness."""
