@@ -43,7 +43,7 @@ from dpest.running.watchdog import Deadline, TimeUp, patient, watched
 from dpest.verdict import MEET, Obstacle, Verdict, exceeds
 
 if TYPE_CHECKING:
-    from dpest.exact.engine import Objective
+    from dpest.exact.engine import PairObjective
     from dpest.execution.runner import Runner
     from dpest.proofs.proof import Proof
 
@@ -495,10 +495,10 @@ class Campaign:
     # Exact lower bounds ----------------------------------------------------------------------
 
     @functools.cached_property
-    def objective(self) -> Objective:
-        from dpest.exact.engine import Objective
+    def objective(self) -> PairObjective:
+        from dpest.exact.engine import PairObjective
 
-        return Objective(self.question.mechanism)
+        return PairObjective(self.question.mechanism)
 
     @contextmanager
     def pair_limit(self, seconds: float) -> Iterator[None]:
@@ -602,11 +602,11 @@ class Campaign:
         The ray argument, with exact multipliers: a supremum over all real inputs, of no one pair.
         A bounded domain ends before the ray does, and its ε may be smaller.
         """
-        from dpest.proofs.proof import FinitePair
+        from dpest.proofs.proof import AttainingPair
 
         lower, n = proof.lower, self.question.length
         domain = self.question.domain
-        reached = lower is not None and isinstance(lower.ray, FinitePair)
+        reached = lower is not None and isinstance(lower.ray, AttainingPair)
         endless = isinstance(domain, Reals) and (domain.low, domain.high) == (-math.inf, math.inf)
         if not endless and not reached:
             return
