@@ -1,4 +1,4 @@
-"""All pairs of one real number: the bound is the largest loss, and what is not linear is refused."""
+"""All pairs of one real number: the largest loss of all, and what is not linear is refused."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.running.samples import Group, Samples
+from dpest.running.samples import SkeletonGroup, Samples
 from dpest.running.skeleton import Leaf, Nest, Skeleton
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -36,14 +36,14 @@ def apart(samples: Samples, hiding: set[tuple[Skeleton, int]]) -> Samples:
     """The outputs with the numbers of some of their leaves as leaves of their own."""
     if not hiding:
         return samples
-    groups: list[Group] = []
+    groups: list[SkeletonGroup] = []
     for group in samples.groups:
         chosen = [i for i in range(len(group.columns)) if (group.skeleton, i) in hiding]
         groups += _of_group(group, chosen) if chosen else [group]
     return Samples(samples.size, groups, samples.notes, samples.raised, samples.runner)
 
 
-def _of_group(group: Group, chosen: Sequence[int]) -> list[Group]:
+def _of_group(group: SkeletonGroup, chosen: Sequence[int]) -> list[SkeletonGroup]:
     by_pattern: dict[tuple[str, ...], list[int]] = defaultdict(list)
     numbers: list[list[float]] = []
     for row in range(len(group.rows)):
@@ -57,7 +57,7 @@ def _of_group(group: Group, chosen: Sequence[int]) -> list[Group]:
         leaves = [Leaf(group.kinds[i]) for i in others] + [Leaf("float")] * made.shape[1]
         label = (repr(group.skeleton), *pattern)
         columns = [group.columns[i][rows] for i in others] + list(made.T)
-        found.append(Group(Nest("apart", label, tuple(leaves)), group.rows[rows], tuple(columns)))
+        found.append(SkeletonGroup(Nest("apart", label, tuple(leaves)), group.rows[rows], tuple(columns)))
     return found
 
 
