@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dpest.running.samples import SkeletonGroup, Samples
-from dpest.running.skeleton import Leaf, Nest, Skeleton
+from dpest.running.samples import Samples, SkeletonGroup
+from dpest.running.skeleton import Leaf, Nest, Skeleton, leaf_kinds
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _LONGEST = 10_000
@@ -54,10 +54,13 @@ def _of_group(group: SkeletonGroup, chosen: Sequence[int]) -> list[SkeletonGroup
     found = []
     for pattern, rows in by_pattern.items():
         made = np.array([numbers[r] for r in rows], dtype=np.float64).reshape(len(rows), -1)
-        leaves = [Leaf(group.kinds[i]) for i in others] + [Leaf("float")] * made.shape[1]
+        kinds = leaf_kinds(group.skeleton)
+        leaves = [Leaf(kinds[i]) for i in others] + [Leaf("float")] * made.shape[1]
         label = (repr(group.skeleton), *pattern)
         columns = [group.columns[i][rows] for i in others] + list(made.T)
-        found.append(SkeletonGroup(Nest("apart", label, tuple(leaves)), group.rows[rows], tuple(columns)))
+        found.append(
+            SkeletonGroup(Nest("apart", label, tuple(leaves)), group.rows[rows], tuple(columns))
+        )
     return found
 
 

@@ -287,9 +287,10 @@ class _AtPoint(Script):
             for other in self.machine.noises_at(index):
                 if other == noise:
                     break
-                plain = isinstance(other, Uniform) and other.low == 0
+                if not isinstance(other, Uniform) or other.low != 0:
+                    continue
                 rounding = 4 * math.ulp(max(abs(noise.low), abs(noise.high)))
-                if plain and math.isclose(other.high, width, rel_tol=1e-12, abs_tol=rounding):
+                if math.isclose(other.high, width, rel_tol=1e-12, abs_tol=rounding):
                     return other, float(noise.low)
         return noise, 0.0
 

@@ -275,9 +275,9 @@ def _of_chance(
     cuts = _between(places, low, high)
     total = lambda t: sum((way.weight(t) for way in group), _ZERO)  # noqa: E731
     values = [total(t) for t in cuts]
-    for a, b in itertools.pairwise(cuts):
-        third = (b - a) / 3
-        first, second = total(a + third), total(a + 2 * third)
+    for begin, end in itertools.pairwise(cuts):
+        third = (end - begin) / 3
+        first, second = total(begin + third), total(end - third)
         values += [2 * first - second, 2 * second - first]  # linear up to both ends
     return min(values), max(values), cuts
 
