@@ -169,6 +169,15 @@ def histogram_2d_own_edges(points: Any, rng: Any) -> Any:
     return h + rng.laplace(0, 1, size=h.shape)
 
 
+def products(points: Any, rng: Any) -> Any:
+    clipped = np.clip(points, 0, 1)
+    return clipped.T @ clipped + rng.laplace(0, 4, size=(2, 2))
+
+
+def products_unclipped(points: Any, rng: Any) -> Any:
+    return (2 * points).T @ (2 * points) + rng.laplace(0, 4, size=(2, 2))
+
+
 def signs(points: Any, rng: Any) -> Any:
     return np.sign(points - 0.5).sum(axis=0) + rng.laplace(0, 2, size=2)
 
@@ -196,7 +205,7 @@ RIGHT = {
         int_of_a_count, quantile_of_the_noise, typed_series,
     ],
     PEOPLE: [capped_totals, capped_get, people_by_set, people_by_counter],
-    POINTS: [histogram_2d, signs],
+    POINTS: [histogram_2d, signs, products],
     "records(any, values=['a', 'b'])": [counter_update],
 }  # fmt: skip
 WRONG = {
@@ -205,6 +214,6 @@ WRONG = {
         no_two_in_the_log, one_sided, leaves_the_session,
     ],
     PEOPLE: [uncapped_totals, capped_rows, shows_a_person],
-    POINTS: [histogram_2d_own_edges, int_of_a_mean],
+    POINTS: [histogram_2d_own_edges, int_of_a_mean, products_unclipped],
     "records(any, values=['a', 'b'])": [counter_update_shown],
 }  # fmt: skip

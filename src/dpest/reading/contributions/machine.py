@@ -574,9 +574,16 @@ class Machine(Publics):
             if isinstance(a, Rows) and any(isinstance(c.element, Array) for c in a.cases):
                 raise Unread("a product of two arrays of the data")
             if isinstance(a, Transposed) and any(isinstance(c.element, Array) for c in b.cases):
-                raise Unread("a product of two arrays of the data")
+                return self.sum_rows(self.per_record(self._outer, first, b))
             return self.sum_rows(super().binary("*", first, b))
         return super().binary(op, a, b)
+
+    def _outer(self, a: Any, b: Any) -> Array:
+        """What one record adds to X.T @ Y: its row of X times its row of Y."""
+        if not all(isinstance(v, Array) and len(v.shape) == 1 for v in (a, b)):
+            raise Unread("a product of two arrays of the data")
+        cells = [self.mixed("*", x, y) for x in a.cells for y in b.cells]
+        return Array((len(a.cells), len(b.cells)), cells)
 
     def item(self, owner: Any, index: Any) -> Any:
         if isinstance(owner, Object):
