@@ -68,7 +68,7 @@ LONG = 100
 # Proofs by contributions: reading takes milliseconds, laws of the loss a second or two.
 CONTRIBUTION_SECONDS = 20.0
 # Lengths that are looked at where every length is asked for, how many patterns of each, how long.
-LENGTHS, SHOWN_PATTERNS, LENGTH_SECONDS = (1, 2, 3, 6, 8, 10), 12, 5.0
+LENGTHS, SHOWN_PATTERNS, LENGTH_SECONDS, LONGEST = (1, 2, 3, 6, 8, 10), 12, 5.0, 2_000
 # Points on a ray: next to the origin, then far out. The loss rises to its limit like 1/λ or faster.
 SCALES = (1.0, 1024.0, 32768.0, 1048576.0)
 # Pairs around the numbers of the code: seconds of computing to rank them, how many are kept, how
@@ -688,7 +688,7 @@ class Campaign:
             return
         deadline = Deadline(LENGTH_SECONDS)
         tried = {question.length}
-        lengths = lengths_to_try(question.adjacency, landmarks(question.mechanism))
+        lengths = lengths_to_try(question.adjacency, landmarks(question.mechanism), LONGEST)
         best: tuple[float, Any, Any] | None = None
         for n in sorted({*lengths, *LENGTHS} - tried - {0}):
             domain = question.domain.with_length(n)
