@@ -701,7 +701,7 @@ class Campaign:
                     with self.pair_limit(LOOK_SECONDS):
                         found = self.value(x, x2)
                 except DpestError:
-                    break
+                    continue
                 if best is None or found > best[0] * (1 + 1e-9):
                     best = found, x, x2
         if best is None:
