@@ -12,7 +12,7 @@ import numpy as np
 
 from dpest.ask.adjacency import Adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism, data_first
-from dpest.ask.domains import ANY, Form, Reals
+from dpest.ask.domains import ANY, Finite, Form, Reals
 from dpest.ask.patterns import patterns
 from dpest.ask.people import People
 from dpest.ask.questions import measured
@@ -275,7 +275,7 @@ def _symbols(question: ProofGoal) -> set[str]:
 def _form(question: ProofGoal) -> str:
     """What the function takes, as the guard tells it apart."""
     values = getattr(question.domain, "values", ())
-    if type(question.domain).__name__ == "Finite" and values:
+    if isinstance(question.domain, Finite) and values:
         return guard.form_of(next(iter(values)))
     return question.form
 

@@ -18,6 +18,7 @@ from dpest.reading.machine.exploring.explorer import Limits, explore_paths
 from dpest.reading.machine.heap import Heap
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource
+from dpest.reading.made_noise import with_made_noise
 from dpest.reading.model import Model
 from dpest.reading.paths import Choice, Path, Trace
 from dpest.reading.replay import Replay
@@ -42,8 +43,10 @@ def read_paths(
     limits = limits or Limits()
     machine = Machine(limits.instructions)
     machine.assumed = tuple(assume)
+    machine.makes_noise = True
     first = first_state(machine, target, x)
     model, _ = explore_paths(machine, first, limits)
+    model = with_made_noise(machine, model)
     Replay(machine, model, target, x, tuple(assume)).check()
     return as_trace(model, x)
 
