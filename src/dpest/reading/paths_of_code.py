@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,20 @@ from dpest.reading.domains.numbers import FLOAT, NUMBER, NUMPY_FLOAT, Real, Trut
 from dpest.reading.machine.adopting import adopt, new_array
 from dpest.reading.machine.execute import begun
 from dpest.reading.machine.executor import Machine
-from dpest.reading.machine.exploring import Limits, explore_paths
+from dpest.reading.machine.exploring import (
+    FewReleases,
+    Limits,
+    ManyPaths,
+    explore_paths,
+    few_releases,
+)
 from dpest.reading.machine.heap import Heap
+from dpest.reading.machine.merging import Way, explore_merged
+from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource
+from dpest.reading.merged_paths import merged_model
+from dpest.reading.merged_replay import MergedReplay
 from dpest.reading.model import Model
 from dpest.reading.paths import Choice, Path, Trace
 from dpest.reading.replay import Replay
@@ -25,6 +36,7 @@ from dpest.reading.table.registry import load
 from dpest.reading.tracing import symbolic as tracing
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray
 
+_FEW = 64
 GENERATOR = RandomSource("generator", np.random.Generator)
 
 
@@ -43,9 +55,44 @@ def read_paths(
     machine = Machine(limits.instructions)
     machine.assumed = tuple(assume)
     first = first_state(machine, target, x)
-    model, _ = explore_paths(machine, first, limits)
-    Replay(machine, model, target, x, tuple(assume)).check()
+    model, replay = _read(machine, first, limits, target, x)
+    replay.check()
     return as_trace(model, x)
+
+
+def _read(
+    machine: Machine, first: State, limits: Limits, target: Mechanism, x: Any
+) -> tuple[Model, Replay]:
+    """Path by path where there are few of them; otherwise by merging equal states, if that helps.
+
+    Nobody merges what has few paths: they are cheap, and their conditions are what they are.
+    """
+    soon = replace(limits, paths=min(limits.paths, _FEW))
+    try:
+        model = explore_paths(machine, first.fork(), soon)[0]
+    except ManyPaths as many:
+        few = isinstance(many, FewReleases)
+        for by_order in (False, True) if few else (False,):
+            merged = _merged(machine, first, limits, by_order)
+            if merged is not None and not (few and few_releases(merged[1].edges)):
+                return merged[1], MergedReplay(machine, *merged, target, x, machine.assumed)
+        if few:
+            raise
+        model = explore_paths(machine, first, limits)[0]
+    return model, Replay(machine, model, target, x, machine.assumed)
+
+
+def _merged(
+    machine: Machine, first: State, limits: Limits, by_order: bool
+) -> tuple[list[list[Way]], Model] | None:
+    """The graph of merged states, and its paths; None where merging is of no use."""
+    try:
+        graph = explore_merged(machine, first, limits, by_order=by_order)
+        return graph, merged_model(machine, graph, limits.paths, limits.merged_paths)
+    except Refused as refusal:
+        if refusal.final:
+            raise
+        return None
 
 
 def first_state(machine: Machine, target: Mechanism, x: Any) -> State:

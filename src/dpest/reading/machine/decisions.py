@@ -171,18 +171,22 @@ class Decisions:
     def easily(self, condition: Condition) -> bool:
         """A symbol that nothing was said of yet, without bounds, makes it true alone."""
         constrained = self.state.constrained
-        for symbol, coefficient in condition.form.terms.items():
-            if symbol in constrained:
-                continue
-            low, high = self.supports.bounds(symbol)
-            if condition.relation == "!=":
-                return True
-            if condition.relation == "==":
-                if low is None and high is None and not self.supports.integral(symbol):
-                    return True
-            elif (high if coefficient > 0 else low) is None:
-                return True
-        return False
+        return any(
+            symbol not in constrained and self.satisfies_alone(condition, symbol)
+            for symbol in condition.form.terms
+        )
+
+    def satisfies_alone(self, condition: Condition, symbol: Symbol) -> bool:
+        """Whether a symbol of a condition has, whatever the others are, a value that makes it true.
+
+        Only if nothing else is asked of the symbol.
+        """
+        low, high = self.supports.bounds(symbol)
+        if condition.relation == "!=":
+            return low is None or high is None or low < high
+        if condition.relation == "==":
+            return low is None and high is None and not self.supports.integral(symbol)
+        return (high if condition.form.terms[symbol] > 0 else low) is None
 
     def divisible(self, form: Form, divisor: int) -> int | None:
         """The remainder of a whole number, where those of its symbols don't matter."""

@@ -7,6 +7,7 @@ arrives at one is made abstract (`machine.abstraction`): equal states are one no
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpest.reading.machine.executor import Machine
@@ -24,7 +25,16 @@ class Limits:
     seconds: float = 20.0
     forks: int = 400
     instructions: int = 20_000_000
-    merge_at: int = 0  # so many paths with half as many releases are left to those who merge
+    merge_at: int = 0  # at so many paths it is asked whether they have half as many releases
+    merged_paths: int = 20_000  # of a graph of merged states
+
+
+class ManyPaths(Refused):
+    """More paths than were asked for, or many paths to few releases: equal states may be many."""
+
+
+class FewReleases(ManyPaths):
+    """Many paths to few releases."""
 
 
 def explore_paths(machine: Machine, first: State, limits: Limits) -> tuple[Model, list[State]]:
@@ -38,18 +48,16 @@ def explore_paths(machine: Machine, first: State, limits: Limits) -> tuple[Model
         after = None if state.outcome is not None else machine.advance(state)
         if after is not None:
             for one in after:
-                _count_fork(machine, one, limits)
+                count_fork(machine, one, limits)
             pending += reversed(after)
             continue
         if len(edges) >= limits.paths:
-            raise Refused(f"more than {limits.paths} paths")
+            raise ManyPaths(f"more than {limits.paths} paths")
         if time.monotonic() > machine.deadline:
             raise Refused(f"more than {limits.seconds:g} s of reading")
         release = released(machine, state)
-        if limits.merge_at and len(edges) + 1 == limits.merge_at:
-            releases = {_release_key(e) for e in edges}
-            if 2 * len(releases) <= limits.merge_at:
-                raise Refused("many paths to few releases")
+        if limits.merge_at and len(edges) + 1 == limits.merge_at and few_releases(edges):
+            raise FewReleases("many paths to few releases")
         edges.append(
             Edge(0, END, state.conditions, state.draws, state.picks, state.reads, release=release)
         )
@@ -62,6 +70,11 @@ def explore_paths(machine: Machine, first: State, limits: Limits) -> tuple[Model
     return model, ends
 
 
+def few_releases(edges: Sequence[Edge]) -> bool:
+    """Whether paths have less than half as many releases."""
+    return len(edges) > 3 and 2 * len({_release_key(e) for e in edges}) <= len(edges) + 1
+
+
 def _release_key(edge: Edge) -> object:
     assert edge.release is not None
     try:
@@ -70,7 +83,8 @@ def _release_key(edge: Edge) -> object:
         return repr(edge.release)
 
 
-def _count_fork(machine: Machine, state: State, limits: Limits) -> None:
+def count_fork(machine: Machine, state: State, limits: Limits) -> None:
+    """Refuses a path on which one instruction has forked too often."""
     frame = state.frames[-1]
     place = (id(frame.code), frame.pc)
     count = state.forks.get(place, 0) + 1
