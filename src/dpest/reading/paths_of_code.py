@@ -36,7 +36,7 @@ from dpest.reading.table.registry import load
 from dpest.reading.tracing import symbolic as tracing
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray
 
-_FEW = 64
+_FEW = 32
 GENERATOR = RandomSource("generator", np.random.Generator)
 
 
@@ -156,7 +156,8 @@ def as_trace(model: Model, x: Any) -> Trace:
         assert edge.release is not None
         choices = tuple(Choice(p.site, p.noise, p.outcome, p.probability) for p in edge.picks)
         path = Path(edge.conditions, edge.release.skeleton, edge.release.leaves, choices)
-        used.update(s for form in path.forms for s in form.symbols("indicator"))
+        if model.definitions:
+            used.update(s for form in path.forms for s in form.symbols("indicator"))
         paths.append(path)
     indicators = {s: as_formula(model.definitions[s]) for s in used}
     return Trace(tuple(paths), dict(model.noises), indicators, inputs=x, notes=model.notes)

@@ -166,7 +166,8 @@ class _Attempt:
 
     def _check_that_it_pays(self) -> None:
         nodes = len(self.states)
-        if nodes > _MOST_NODES or (self.arrivals > _ENOUGH and 10 * nodes > 9 * self.arrivals):
+        growing = self.arrivals > _ENOUGH and 4 * (nodes - len(self.ways)) > nodes
+        if nodes > _MOST_NODES or (growing and 10 * nodes > 9 * self.arrivals):
             raise Refused("states that are hardly ever equal")
 
     def _begin(self, state: State, found: Canonical, known: list[Condition]) -> None:

@@ -102,5 +102,6 @@ class State:
             dict(self.forks),
             self.pending,
             self.moved,
-            drawn_before=self.drawn_before,
+            self.outcome,
+            self.drawn_before,
         )
