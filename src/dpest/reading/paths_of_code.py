@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -55,9 +57,22 @@ def read_paths(
     machine = Machine(limits.instructions)
     machine.assumed = tuple(assume)
     first = first_state(machine, target, x)
-    model, replay = _read(machine, first, limits, target, x)
-    replay.check()
-    return as_trace(model, x)
+    with without_collector():
+        model, replay = _read(machine, first, limits, target, x)
+        replay.check()
+        return as_trace(model, x)
+
+
+@contextlib.contextmanager
+def without_collector() -> Iterator[None]:
+    """Paths are many small tuples, which live on: looking for cycles among them is a waste."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _read(

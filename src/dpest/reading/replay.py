@@ -65,6 +65,8 @@ class Replay:
         self.stage = Stage()
         self.rng: Any = None
         self.rng_parameter = parameters_of(target.function).get("rng")
+        self._points_found: dict[frozenset[Condition], dict[Symbol, Fraction] | None] = {}
+        self._floats: dict[int, tuple[Form, float, list[tuple[Symbol, float]]]] = {}
         self.checks = sum(len(e.conditions) + 1 for e in model.edges)
 
     def check(self) -> None:
@@ -74,7 +76,7 @@ class Replay:
         namespaces |= {id(n): n for n in self.machine.namespaces}
         owner = getattr(function, "__self__", function)
         with on_stage(self.stage, list(namespaces.values()), owner) as self.rng:
-            for edge in self.chosen():
+            for edge in _few_long_ones(self.chosen()):
                 for turn, point in enumerate(self._points(edge)):
                     self._run(point, edge, turn)
             for seed in range(_RANDOM_RUNS):
@@ -91,7 +93,7 @@ class Replay:
         supports = self.machine.supports
         tight = [supports.tightened(c) for c in (*self.assumed, *edge.conditions)]
         bounds = supports.conditions({s for c in tight for s in c.form.terms})
-        point = feasible([*tight, *bounds])
+        point = self._inside([*tight, *bounds])
         if point is None:
             return
         for turn in range(_POINTS if len(tight) < _MANY else 1):
@@ -103,6 +105,19 @@ class Replay:
                     break
             if all(v.denominator == 1 for s, v in found.items() if supports.integral(s)):
                 yield found
+
+    def _inside(self, conditions: Sequence[Condition]) -> dict[Symbol, Fraction] | None:
+        """A point where all hold; those without a common symbol are looked at one by one."""
+        point: dict[Symbol, Fraction] = {}
+        for part in independent(conditions):
+            key = frozenset(part)
+            if key not in self._points_found:
+                self._points_found[key] = feasible(part)
+            found = self._points_found[key]
+            if found is None:
+                return None
+            point |= found
+        return point
 
     def _step(self, symbol: Symbol, turn: int, width: int | Fraction) -> Fraction:
         step = Fraction(digest(symbol, turn) % 997 - 498, 498) * width
@@ -221,11 +236,22 @@ class Replay:
                     return False
         return True
 
+    def _value(self, form: Form, values: Mapping[Symbol, Any]) -> Any:
+        """The number that a form of the model is; its coefficients are made floats once."""
+        known = self._floats.get(id(form))
+        if known is None:
+            terms = [(s, float(c)) for s, c in form.terms.items()]
+            known = self._floats[id(form)] = (form, float(form.constant), terms)
+        _, total, terms = known
+        for symbol, coefficient in terms:
+            total += coefficient * values[symbol]
+        return total
+
     def holds(self, condition: Condition, values: dict[Symbol, Any]) -> bool:
         for symbol in condition.form.terms:
             if symbol not in values:
                 return False
-        found = _value(condition.form, values)
+        found = self._value(condition.form, values)
         if condition.relation == ">=":
             return bool(found >= 0)
         if condition.relation == ">":
@@ -262,7 +288,7 @@ class Replay:
         for symbol in leaf.symbols("indicator"):
             if symbol not in values:
                 values[symbol] = int(self._truth(self.machine.definitions[symbol], values))
-        return _value(leaf, values)
+        return self._value(leaf, values)
 
     def _truth(self, truth: Truth, values: dict[Symbol, Any]) -> bool:
         if truth.condition is not None:
@@ -316,6 +342,32 @@ def spread(ends: Sequence[_End], release: Callable[[_End], Release | None]) -> l
     raising = [e for e in ends if (of := release(e)) is not None and of.raised]
     found |= {id(e): e for e in raising[:_PATHS]}
     return list(found.values())
+
+
+def _few_long_ones(edges: Sequence[Edge]) -> list[Edge]:
+    """Of paths with hundreds of conditions only some, the first and the last among them."""
+    long = [e for e in edges if len(e.conditions) >= _MANY]
+    left_out = {id(e) for n, e in enumerate(long[1:-1]) if n % 3}
+    return [e for e in edges if id(e) not in left_out]
+
+
+def independent(conditions: Sequence[Condition]) -> list[list[Condition]]:
+    """The conditions in groups that have no symbol in common."""
+    group_of: dict[Symbol, int] = {}
+    groups: list[list[Condition]] = []
+    for condition in conditions:
+        own = {group_of[s] for s in condition.form.terms if s in group_of}
+        home = min(own, default=len(groups))
+        if home == len(groups):
+            groups.append([])
+        for other in own - {home}:
+            for moved in groups[other]:
+                group_of.update(dict.fromkeys(moved.form.terms, home))
+            groups[home] += groups[other]
+            groups[other] = []
+        groups[home].append(condition)
+        group_of.update(dict.fromkeys(condition.form.terms, home))
+    return [group for group in groups if group]
 
 
 def nearly_tight(condition: Condition, values: Mapping[Symbol, Any]) -> bool:
