@@ -9,6 +9,7 @@ one line, or repaired and leads to the same answer. Tracebacks are counted, and 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -29,7 +30,8 @@ def noisy(x, rng, *, eps=0.5):
         total = total + value
     return total + rng.laplace(scale=1 / eps) > 1.5
 """
-IGNORED = {"seconds", "wealth"}
+IGNORED = {"seconds", "wealth", "shares"}
+CLOCK = "time: "  # a note that begins so tells how long the stages took
 
 
 def command(method: str, json_file: str, *more: str) -> list[str]:
@@ -47,18 +49,31 @@ def answer(path: Path) -> Any:
     def without(tree: Any) -> Any:
         if isinstance(tree, dict):
             return {k: without(v) for k, v in tree.items() if k not in IGNORED}
-        return [without(part) for part in tree] if isinstance(tree, list) else tree
+        if isinstance(tree, list):
+            return [without(part) for part in tree if not str(part).startswith(CLOCK)]
+        return tree
 
     return without(json.loads(path.read_text()))
 
 
 def descendants(process: int) -> list[int]:
+    """All processes below one, without Python's own tracker of shared resources.
+
+    Whoever kills that gets a traceback of Python's, in which nothing of ours takes part.
+    """
     try:
         words = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     except OSError:
         return []
-    children = [int(word) for word in words]
+    children = [int(word) for word in words if not tracks_resources(int(word))]
     return children + [d for child in children for d in descendants(child)]
+
+
+def tracks_resources(process: int) -> bool:
+    try:
+        return b"multiprocessing.resource_tracker" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 class Faults:
@@ -126,11 +141,9 @@ class Faults:
         below = descendants(running.pid)
         victims = below[1:] if only_workers and len(below) > 1 else [running.pid, *below]
         victim = self.dice.choice(victims)
-        try:
+        with contextlib.suppress(ProcessLookupError):  # it had ended by itself: no kill
             os.kill(victim, signal.SIGKILL)
             self.kills += 1
-        except ProcessLookupError:
-            self.kills += 1  # it had ended by itself
         _, error = running.communicate(timeout=600)
         self.heard(where, error)
 

@@ -23,7 +23,7 @@ from dpest.ask.patterns import Pattern, patterns
 from dpest.ask.questions import Resolved
 from dpest.ask.search import WorstPair, search
 from dpest.attacks.budget import Budget, Progress, Report
-from dpest.attacks.scouting.candidates import candidates
+from dpest.attacks.scouting.candidates import candidates, lengths_to_try
 from dpest.attacks.scouting.coupled import Coupled, Scored
 from dpest.errors import (
     DomainError,
@@ -43,7 +43,7 @@ from dpest.running.watchdog import Deadline, TimeUp, patient, watched
 from dpest.verdict import MEET, Obstacle, Verdict, exceeds
 
 if TYPE_CHECKING:
-    from dpest.distributions.engine import Objective
+    from dpest.exact.engine import Objective
     from dpest.execution.runner import Runner
     from dpest.proofs.proof import Proof
 
@@ -67,6 +67,8 @@ ANY_SECONDS = 4.0
 LONG = 100
 # Proofs by contributions: reading takes milliseconds, laws of the loss a second or two.
 CONTRIBUTION_SECONDS = 20.0
+# Lengths that are looked at where every length is asked for, how many patterns of each, how long.
+LENGTHS, SHOWN_PATTERNS, LENGTH_SECONDS = (1, 2, 3, 6, 8, 10), 12, 5.0
 # Points on a ray: next to the origin, then far out. The loss rises to its limit like 1/λ or faster.
 SCALES = (1.0, 1024.0, 32768.0, 1048576.0)
 # Pairs around the numbers of the code: seconds of computing to rank them, how many are kept, how
@@ -180,6 +182,8 @@ class Campaign:
                 self.choose_length()
             if exact:
                 self.search_exactly()
+                if not self.settled():
+                    self.search_lengths()
             if exact and proof and not self.settled():
                 self.trust_every_length()
             if "attack" in self.engines:
@@ -409,8 +413,22 @@ class Campaign:
             if proof.status == "unknown":
                 self.refuse(f"no proof for {where}", str(proof.reason))
             for evidence in proof.evidence(self.unit_value()):
+                if length is not ANY and self.of_one_length(evidence):
+                    continue
                 told = replace(evidence.witness, event=words or evidence.witness.event)
                 self.add_guarantee(self.with_theorem(proof, evidence.with_(witness=told)))
+
+    def of_one_length(self, evidence: Evidence) -> bool:
+        """Is this an upper bound for one length, where every length was asked for? It is noted."""
+        if evidence.side != "upper" or not self.question.every_length:
+            return False
+        if math.isfinite(evidence.value):
+            self.notes.append(
+                f"for n = {self.question.length} alone: {evidence.measure} at most "
+                f"{evidence.value:.6g} ({evidence.standing}); another length may leak more, and "
+                "--length asks about one"
+            )
+        return True
 
     def prove_by_contributions(self) -> None:
         """A bound by what one record adds to sums, for every length where there is one."""
@@ -492,7 +510,7 @@ class Campaign:
 
     @functools.cached_property
     def objective(self) -> Objective:
-        from dpest.distributions.engine import Objective
+        from dpest.exact.engine import Objective
 
         return Objective(self.question.mechanism)
 
@@ -508,7 +526,7 @@ class Campaign:
     @functools.cached_property
     def value(self) -> Callable[[Any, Any], float]:
         """What one pair is worth, in the measure that was asked; a pair is computed once."""
-        from dpest.distributions.engine import exact_loss
+        from dpest.exact.engine import exact_loss
 
         mechanism, measure = self.question.mechanism, self.question.measure
         objective = self.objective
@@ -582,7 +600,7 @@ class Campaign:
         n = self.question.length
         if self.question.measure != Measure():
             return
-        from dpest.proofs.budgets import lower_at
+        from dpest.proofs.loops.budgets import lower_at
 
         for proof in [p for p in self.proofs if p.length is ANY and p.bound is not None]:
             domain = None if self.question.domain_assumed else self.question.domain
@@ -674,6 +692,31 @@ class Campaign:
             if whole:
                 self.exhausted(found)
 
+    def search_lengths(self) -> None:
+        """Where every length was asked for: the patterns at other lengths, shortest first."""
+        question = self.question
+        if not question.every_length or exceeds(self.verdict().lower, question.limit):
+            return
+        deadline = Deadline(LENGTH_SECONDS)
+        tried = {question.length}
+        lengths = lengths_to_try(question.adjacency, landmarks(question.mechanism))
+        best: tuple[float, Any, Any] | None = None
+        for n in sorted({*lengths, *LENGTHS} - tried - {0}):
+            domain = question.domain.with_length(n)
+            known = patterns(question.adjacency, domain, n, both_orders=False)
+            for _, x, x2 in known[:SHOWN_PATTERNS]:
+                if deadline.passed():
+                    break
+                try:
+                    with self.pair_limit(LOOK_SECONDS):
+                        found = self.value(x, x2)
+                except DpestError:
+                    break
+                if best is None or found > best[0] * (1 + 1e-9):
+                    best = found, x, x2
+        if best is not None:
+            self.consider(best, f"exact: at n = {len(best[1])}")
+
     # Where to look ---------------------------------------------------------------------------
 
     @functools.cached_property
@@ -740,7 +783,9 @@ class Campaign:
         """Every pair of a finite domain was computed: the maximum is an upper bound too."""
         best = max((e for e in self.evidence if e.side == "lower"), key=lambda e: e.value)
         pairs = f"the largest of all {found.evaluations} pairs of neighbours of the domain"
-        self.evidence.append(best.with_(side="upper", witness=Witness(event=pairs), runs=0))
+        bound = best.with_(side="upper", witness=Witness(event=pairs), runs=0)
+        if not self.of_one_length(bound):
+            self.evidence.append(bound)
 
     def consider(self, candidate: tuple[float, Any, Any], method: str) -> None:
         """Turn the best pair so far into evidence, with its witness."""

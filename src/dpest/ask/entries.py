@@ -12,7 +12,6 @@ import numpy as np
 
 from dpest.errors import InputError
 
-
 _PLAIN = {int, bool, str, float}
 
 

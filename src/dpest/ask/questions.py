@@ -21,7 +21,7 @@ from dpest.notions.claims import (
     GaussianDP,
     PureDP,
     RenyiDP,
-    parse_claim,
+    as_claim,
 )
 from dpest.verdict import Question
 
@@ -45,6 +45,14 @@ class Resolved:
     """Whether nobody said what the data are: then they may turn out to be integers."""
     length_assumed: bool = False
     """Whether nobody said how long they are."""
+
+    @property
+    def every_length(self) -> bool:
+        """Is the question about data of every length? `length` is then where pairs are looked for.
+
+        Where nobody said anything about the data, it is about the length that was assumed.
+        """
+        return self.length_assumed and not self.domain_assumed
 
     def stated(self) -> Question:
         return Question(
@@ -130,10 +138,8 @@ def _claim(
 ) -> Claim | None:
     if claim is not None and (epsilon is not None or delta is not None):
         raise InputError("give either a claim or epsilon and delta, not both")
-    if isinstance(claim, str):
-        return parse_claim(claim)
     if claim is not None:
-        return claim
+        return as_claim(claim)
     if epsilon is not None:
         return PureDP(epsilon) if not delta else ApproxDP(epsilon, delta)
     if delta is not None:

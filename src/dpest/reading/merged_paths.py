@@ -15,8 +15,8 @@ from typing import Any
 from dpest.geometry.linear import Form
 from dpest.reading.domains.numbers import Truth
 from dpest.reading.machine.executor import Machine
-from dpest.reading.machine.merging import Grown, Way
-from dpest.reading.machine.releasing import Before
+from dpest.reading.machine.exploring.merging import Grown, Way
+from dpest.reading.machine.exploring.releasing import Before
 from dpest.reading.machine.signals import Refused
 from dpest.reading.model import END, Edge, Model, Node, Release
 from dpest.running.skeleton import Leaf, Nest, Skeleton

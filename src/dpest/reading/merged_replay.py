@@ -14,7 +14,7 @@ from dpest.ask.declaration import Mechanism
 from dpest.geometry.linear import Condition, Symbol
 from dpest.noise.family import Noise
 from dpest.reading.machine.executor import Machine
-from dpest.reading.machine.merging import Way
+from dpest.reading.machine.exploring.merging import Way
 from dpest.reading.merged_paths import Contents, content, spliced
 from dpest.reading.model import END, Edge, Model, Release
 from dpest.reading.replay import AtPoint, Replay, nearly_tight, spread

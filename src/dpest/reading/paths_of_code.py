@@ -17,15 +17,15 @@ from dpest.reading.domains.numbers import FLOAT, NUMBER, NUMPY_FLOAT, Real, Trut
 from dpest.reading.machine.adopting import adopt, new_array
 from dpest.reading.machine.execute import begun
 from dpest.reading.machine.executor import Machine
-from dpest.reading.machine.exploring import (
+from dpest.reading.machine.exploring.explorer import (
     FewReleases,
     Limits,
     ManyPaths,
     explore_paths,
     few_releases,
 )
+from dpest.reading.machine.exploring.merging import Way, explore_merged
 from dpest.reading.machine.heap import Heap
-from dpest.reading.machine.merging import Way, explore_merged
 from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource

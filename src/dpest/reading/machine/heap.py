@@ -56,7 +56,7 @@ class OpenList(ListObject):
     """A list whose first part differs between the ways that came here: it may only grow.
 
     `slot` says which of the open lists of the node it was; `added` is what came behind. Whoever
-    reads its elements, or their number, ends the attempt to merge (see `machine.merging`).
+    reads its elements, or their number, ends the attempt to merge (`exploring/merging.py`).
     """
 
     def __init__(self, slot: int, origin: Any, added: list[Any] | None = None) -> None:
