@@ -240,8 +240,9 @@ def test_where_states_are_never_equal_merging_gives_up() -> None:
 def test_states_that_are_equal_are_one() -> None:
     _, nodes = merged(sparse, [0.5] * 30)
     assert nodes <= 3 * 31 + 2
-    _, nodes = merged(comprehension, [0.5] * 10)
-    assert nodes <= 12
+    for function in (comprehension, closures):
+        _, nodes = merged(function, [0.5] * 10)
+        assert nodes <= 12
 
 
 def test_what_differs_later_is_not_merged() -> None:

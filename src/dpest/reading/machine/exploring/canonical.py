@@ -195,7 +195,7 @@ class Walk:
     def _look_for_lists(self, frame: Frame, name: str) -> None:
         """A list that a live variable holds may be open: the ways may differ in what it holds."""
         value = frame.registers.get(name)
-        if type(value) is not Ref or value.address <= self.own:
+        if type(value) is not Ref:
             return
         thing = self.state.heap.read(value)
         if type(thing) is Cell:
