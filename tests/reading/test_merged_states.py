@@ -11,7 +11,7 @@ import pytest
 from dpest.ask.declaration import as_mechanism
 from dpest.exact.engine import exact_loss
 from dpest.reading.machine.executor import Machine
-from dpest.reading.machine.exploring.explorer import Limits, explore_paths
+from dpest.reading.machine.exploring.explorer import Exploration, Limits
 from dpest.reading.machine.exploring.merging import explore_merged
 from dpest.reading.machine.signals import Refused
 from dpest.reading.merged_paths import merged_model
@@ -31,7 +31,7 @@ def started(function: Any, x: Any) -> tuple[Machine, Any]:
 
 def plain(function: Any, x: Any) -> list[Any]:
     machine, first = started(function, x)
-    return [edge_key(e) for e in explore_paths(machine, first, LIMITS)[0].edges]
+    return [edge_key(e) for e in Exploration(machine, first).model(LIMITS).edges]
 
 
 def merged(function: Any, x: Any) -> tuple[list[Any], int]:

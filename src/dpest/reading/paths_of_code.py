@@ -18,10 +18,10 @@ from dpest.reading.machine.adopting import adopt, new_array
 from dpest.reading.machine.execute import begun
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.exploring.explorer import (
+    Exploration,
     FewReleases,
     Limits,
     ManyPaths,
-    explore_paths,
     few_releases,
 )
 from dpest.reading.machine.exploring.merging import Way, explore_merged
@@ -82,18 +82,19 @@ def _read(
 
     Nobody merges what has few paths: they are cheap, and their conditions are what they are.
     """
-    soon = replace(limits, paths=min(limits.paths, _FEW))
+    exploration = Exploration(machine, first.fork())
     try:
-        model = explore_paths(machine, first.fork(), soon)[0]
+        model = exploration.model(replace(limits, paths=min(limits.paths, _FEW)))
     except ManyPaths as many:
         few = isinstance(many, FewReleases)
-        for by_order in (False, True) if few else (False,):
+        loops = any(code.heads for code in machine.seen_codes.values())
+        for by_order in (False, True)[: loops + (loops and few)]:
             merged = _merged(machine, first, limits, by_order)
             if merged is not None and not (few and few_releases(merged[1].edges)):
                 return merged[1], MergedReplay(machine, *merged, target, x, machine.assumed)
         if few:
             raise
-        model = explore_paths(machine, first, limits)[0]
+        model = exploration.model(replace(limits, merge_at=0))
     return model, Replay(machine, model, target, x, machine.assumed)
 
 

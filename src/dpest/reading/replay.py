@@ -248,10 +248,10 @@ class Replay:
         return total
 
     def holds(self, condition: Condition, values: dict[Symbol, Any]) -> bool:
-        for symbol in condition.form.terms:
-            if symbol not in values:
-                return False
-        found = self._value(condition.form, values)
+        try:
+            found = self._value(condition.form, values)
+        except KeyError:  # a noise that was not drawn
+            return False
         if condition.relation == ">=":
             return bool(found >= 0)
         if condition.relation == ">":
@@ -296,7 +296,7 @@ class Replay:
                 if symbol not in values:
                     values[symbol] = int(self._truth(self.machine.definitions[symbol], values))
             return self.holds(truth.condition, values)
-        answers = [self._truth(p, values) for p in truth.parts]
+        answers = (self._truth(p, values) for p in truth.parts)
         return all(answers) if truth.conjunction else any(answers)
 
     def mismatch(self, what: str) -> ReplayError:

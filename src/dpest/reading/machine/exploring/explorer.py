@@ -37,37 +37,44 @@ class FewReleases(ManyPaths):
     """Many paths to few releases."""
 
 
-def explore_paths(machine: Machine, first: State, limits: Limits) -> tuple[Model, list[State]]:
-    """The paths of a function from its first state, and the states in which they ended."""
-    machine.deadline = time.monotonic() + limits.seconds
-    edges: list[Edge] = []
-    ends: list[State] = []
-    pending = [first]
-    while pending:
-        state = pending.pop()
-        after = None if state.outcome is not None else machine.advance(state)
-        if after is not None:
-            for one in after:
-                count_fork(machine, one, limits)
-            pending += reversed(after)
-            continue
-        if len(edges) >= limits.paths:
-            raise ManyPaths(f"more than {limits.paths} paths")
-        if time.monotonic() > machine.deadline:
-            raise Refused(f"more than {limits.seconds:g} s of reading")
-        release = released(machine, state)
-        if limits.merge_at and len(edges) + 1 == limits.merge_at and few_releases(edges):
-            raise FewReleases("many paths to few releases")
-        edges.append(
-            Edge(0, END, state.conditions, state.draws, state.picks, state.reads, release=release)
-        )
-        ends.append(state)
-    node = Node(0, (), "start")
-    noises = {d.symbol: d.noise for e in edges for d in e.draws}
-    model = Model(
-        [node], edges, noises, machine.definitions, tuple(machine.notes), machine.instructions_done
-    )
-    return model, ends
+class Exploration:
+    """All paths of a function from its first state, in order; it can be gone on with."""
+
+    def __init__(self, machine: Machine, first: State) -> None:
+        self.machine = machine
+        self.edges: list[Edge] = []
+        self.ends: list[State] = []  # the states in which the paths ended
+        self._pending = [first]
+
+    def model(self, limits: Limits) -> Model:
+        """The paths; raises ManyPaths, after which it may be asked again with other limits."""
+        machine, edges, pending = self.machine, self.edges, self._pending
+        machine.deadline = time.monotonic() + limits.seconds
+        while pending:
+            state = pending.pop()
+            after = None if state.outcome is not None else machine.advance(state)
+            if after is not None:
+                for one in after:
+                    count_fork(machine, one, limits)
+                pending += reversed(after)
+                continue
+            if len(edges) >= limits.paths:
+                pending.append(state)
+                raise ManyPaths(f"more than {limits.paths} paths")
+            if time.monotonic() > machine.deadline:
+                raise Refused(f"more than {limits.seconds:g} s of reading")
+            release = released(machine, state)
+            if limits.merge_at and len(edges) + 1 == limits.merge_at and few_releases(edges):
+                pending.append(state)
+                raise FewReleases("many paths to few releases")
+            parts = (state.conditions, state.draws, state.picks, state.reads)
+            edges.append(Edge(0, END, *parts, release=release))
+            self.ends.append(state)
+        node = Node(0, (), "start")
+        noises = {d.symbol: d.noise for e in edges for d in e.draws}
+        notes = tuple(machine.notes)
+        done = machine.instructions_done
+        return Model([node], edges, noises, machine.definitions, notes, done)
 
 
 def few_releases(edges: Sequence[Edge]) -> bool:
