@@ -98,6 +98,19 @@ class Decisions:
         self.taken += 1
         return state.pending[self.taken - 1]
 
+    def _answered(self, forms: Sequence[Form]) -> int | None:
+        """The answer of a decision that was made before a fork: nobody has to ask again.
+
+        Indicators in the forms are decided first, so that there may be decisions before this one.
+        """
+        pending = self.state.pending
+        if self.taken == len(pending):
+            return None
+        if any(s.kind == "indicator" for form in forms for s in form.terms):
+            return None
+        self.taken += 1
+        return pending[self.taken - 1]
+
     def position(self, index: Real, size: int) -> int:
         """Which place of `size` a symbolic whole number is: one fork for each."""
         if not index.integral:
@@ -112,6 +125,9 @@ class Decisions:
 
     def one_of(self, form: Form, candidates: Sequence[Any]) -> int | None:
         """Which of the candidates a number is, or None."""
+        answer = self._answered([form])
+        if answer is not None:
+            return answer if answer < len(candidates) else None
         options: list[tuple[Condition, ...]] = [
             (self.without_indicators(Condition(form.minus(Form.number(c)), "==")),)
             for c in candidates
@@ -122,6 +138,9 @@ class Decisions:
 
     def greatest(self, forms: Sequence[Form], *, first: bool = True) -> int:
         """The place of the greatest of several numbers; of equal ones the first (or the last)."""
+        answer = self._answered(forms)
+        if answer is not None:
+            return answer
         options = []
         for i, form in enumerate(forms):
             wins = []
