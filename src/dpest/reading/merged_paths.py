@@ -48,6 +48,14 @@ def merged_model(
     )
 
 
+def draws_differ(graph: Sequence[Sequence[Way]]) -> bool:
+    """Whether some node has ways to others that draw unequally often."""
+    return any(
+        len({len(way.draws) + len(way.picks) for way in ways if way.target != END}) > 1
+        for ways in graph
+    )
+
+
 def _topological(ways: Sequence[Sequence[Way]]) -> list[int]:
     """The nodes that can be reached, each before those that it leads to."""
     behind: list[int] = []

@@ -29,7 +29,7 @@ from dpest.reading.machine.heap import Heap
 from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource
-from dpest.reading.merged_paths import merged_model
+from dpest.reading.merged_paths import draws_differ, merged_model
 from dpest.reading.merged_replay import MergedReplay
 from dpest.reading.model import Model
 from dpest.reading.paths import Choice, Path, Trace
@@ -87,27 +87,50 @@ def _read(
         model = exploration.model(replace(limits, paths=min(limits.paths, _FEW)))
     except ManyPaths as many:
         few = isinstance(many, FewReleases)
-        loops = any(code.heads for code in machine.seen_codes.values())
-        for by_order in (False, True)[: loops + (loops and few)]:
-            merged = _merged(machine, first, limits, by_order)
-            if merged is not None and not (few and few_releases(merged[1].edges)):
-                return merged[1], MergedReplay(machine, *merged, target, x, machine.assumed)
+        merged = _by_merging(machine, first, limits, few=few)
+        if merged is not None:
+            return merged[1], MergedReplay(machine, *merged, target, x, machine.assumed)
         if few:
             raise
         model = exploration.model(replace(limits, merge_at=0))
     return model, Replay(machine, model, target, x, machine.assumed)
 
 
-def _merged(
-    machine: Machine, first: State, limits: Limits, by_order: bool
+def _by_merging(
+    machine: Machine, first: State, limits: Limits, *, few: bool
 ) -> tuple[list[list[Way]], Model] | None:
-    """The graph of merged states, and its paths; None where merging is of no use."""
+    """The graph of merged states, and its paths; `few`: not if they have few releases again."""
+    for by_order in (False, True) if few else (False,):
+        graph = _graph(machine, first, limits, by_order)
+        if graph is None:
+            continue
+        model = _paths_of(machine, graph, limits)
+        if model is not None and not (few and few_releases(model.edges)):
+            return graph, model
+        if not draws_differ(graph):
+            break
+    return None
+
+
+def _graph(
+    machine: Machine, first: State, limits: Limits, by_order: bool
+) -> list[list[Way]] | None:
+    """The graph of merged states; None where merging is of no use."""
+    if not any(code.heads for code in machine.seen_codes.values()):
+        return None
     try:
-        graph = explore_merged(machine, first, limits, by_order=by_order)
-        return graph, merged_model(machine, graph, limits.paths, limits.merged_paths)
+        return explore_merged(machine, first, limits, by_order=by_order)
     except Refused as refusal:
         if refusal.final:
             raise
+        return None
+
+
+def _paths_of(machine: Machine, graph: list[list[Way]], limits: Limits) -> Model | None:
+    """The paths of a graph; None where there are too many."""
+    try:
+        return merged_model(machine, graph, limits.paths, limits.merged_paths)
+    except Refused:
         return None
 
 
