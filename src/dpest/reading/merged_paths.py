@@ -96,7 +96,7 @@ def _paths(ways: Sequence[Sequence[Way]]) -> Iterator[Edge]:
     while pending:
         way, conditions, draws, picks, contents = pending.pop()
         conditions, draws = conditions + way.conditions, draws + way.draws
-        picks = picks + way.picks
+        picks += way.picks
         if way.release is not None:
             release = spliced(way.release, contents)
             yield Edge(0, END, conditions, draws, picks, release=release)

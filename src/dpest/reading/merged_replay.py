@@ -25,6 +25,8 @@ _WALKS = 4
 class MergedReplay(Replay):
     """The checks of one graph, and of the paths that were made of it, at one input."""
 
+    points = 2  # paths have most of their ways in common, so that each is looked at often
+
     def __init__(
         self,
         machine: Machine,

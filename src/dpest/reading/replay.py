@@ -49,6 +49,8 @@ _ADVICE = (
 class Replay:
     """The checks of one model at one input (with numbers for symbols)."""
 
+    points = _POINTS  # of each path that is looked at
+
     def __init__(
         self,
         machine: Machine,
@@ -96,7 +98,7 @@ class Replay:
         point = self._inside([*tight, *bounds])
         if point is None:
             return
-        for turn in range(_POINTS if len(tight) < _MANY else 1):
+        for turn in range(self.points if len(tight) < _MANY else 1):
             found = point
             for width in (4, 1, Fraction(1, 8)) if turn else ():
                 moved = {s: v + self._step(s, turn, width) for s, v in point.items()}
