@@ -50,8 +50,14 @@ def test_a_bound_for_one_length_is_noted_as_such():
     assert any(note.startswith("for n = 5 alone: ε at most 5") for note in verdict.notes)
 
 
-@pytest.mark.parametrize("domain", ["reals(5, 0, 1)", None])
-def test_a_bound_for_the_length_that_was_asked_stands(domain):
-    verdict = dpest.audit(each, epsilon=5.0, adjacency="linf", domain=domain)
+def test_a_bound_for_the_length_that_was_asked_stands():
+    verdict = dpest.audit(each, epsilon=5.0, adjacency="linf", domain="reals(5, 0, 1)")
     assert verdict.status == "exact"
     assert verdict.upper.value == pytest.approx(5.0)
+
+
+def test_an_assumed_length_gives_way_to_one_that_breaks_the_claim():
+    verdict = dpest.audit(less_noise_for_long_data, epsilon=1.0, adjacency="l1")
+    assert verdict.status == "violated"
+    assert verdict.question.length == 7
+    assert not any(e.side == "upper" and e.value <= 1.0 for e in verdict.evidence)

@@ -104,6 +104,8 @@ def _by_merging(
         graph = _graph(machine, first, limits, by_order)
         if graph is None:
             continue
+        if machine.made:
+            return None  # noise that is made of several draws is replayed path by path
         model = _paths_of(machine, graph, limits)
         if model is not None and not (few and few_releases(model.edges)):
             return graph, model
