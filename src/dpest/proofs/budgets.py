@@ -11,6 +11,7 @@ from dpest.ask.domains import ANY
 from dpest.errors import (
     DpestError,
     PathLimitError,
+    UntraceableError,
 )
 from dpest.proofs import certificates, conformance, lower_bounds
 from dpest.proofs.adjacency_faces import faces
@@ -32,8 +33,10 @@ from dpest.proofs.question import (
 )
 from dpest.proofs.record_budgets import record_potential
 from dpest.proofs.regions_of_release import Rates
+from dpest.reading.lengths.reading import read_graph
 from dpest.reading.loops.any_length import ELEMENT
 from dpest.reading.loops.loops import Graph, graph
+from dpest.reading.machine.signals import Refused
 from dpest.reading.records.record_cases import RecordError
 from dpest.running.landmarks import landmarks
 
@@ -42,7 +45,20 @@ _SHORT = 10
 
 
 def graph_of(question: Question, length: int | None = None, by_cases: bool = False) -> Graph:
-    """The graph of the mechanism; `by_cases`: each record is looked at case by case."""
+    """The graph of the mechanism; `by_cases`: each record is looked at case by case.
+
+    The machine is asked first; the reader that came before it, where the machine has no rule.
+    """
+    if length is None and not by_cases and not question.fields:
+        try:
+            return read_graph(
+                question.mechanism, question.variables(), question.world, question.form
+            )
+        except Refused as refusal:
+            if refusal.final:
+                raise UntraceableError(
+                    refusal.reason, refusal.advice or "give a length", refusal.where
+                ) from None
     return graph(
         question.mechanism.function,
         question.argument,

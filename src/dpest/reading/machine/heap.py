@@ -205,6 +205,17 @@ class Heap:
     def objects(self) -> Iterable[HeapObject]:
         return self._objects.values()
 
+    def items(self) -> Iterable[tuple[int, HeapObject]]:
+        return self._objects.items()
+
+    def holds(self, address: int) -> bool:
+        return address in self._objects
+
+    def put(self, address: int, thing: HeapObject) -> None:
+        """Another object at an address: what a node of a graph has in its place."""
+        self._objects[address] = thing
+        self._owned.add(address)
+
     def keep(self, addresses: set[int]) -> None:
         """Forgets all other objects: nobody can reach them."""
         self._objects = {a: o for a, o in self._objects.items() if a in addresses}

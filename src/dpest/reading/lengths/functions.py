@@ -1,0 +1,157 @@
+"""What functions do with data of any length: the part of the table that speaks of vectors.
+
+What is not here is either written in Python and goes through the data (`machine.prelude`), or it
+is refused.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpest.reading.domains.numbers import Real
+from dpest.reading.lengths.values import Argmax, Count, Kept, Place, Scale, Sums, Vector
+from dpest.reading.machine import prelude
+from dpest.reading.machine.calling import Enter
+from dpest.reading.machine.signals import Refused
+from dpest.reading.machine.values import BoundMethod
+
+if TYPE_CHECKING:
+    from dpest.reading.lengths.machine import LengthMachine
+
+EVERY_LENGTH: dict[Any, Callable[..., Any]] = {}
+
+
+def entry(*functions: Any) -> Callable[[Any], Any]:
+    def register(made: Any) -> Any:
+        for function in functions:
+            EVERY_LENGTH[function] = made
+        return made
+
+    return register
+
+
+def _as_array(m: LengthMachine, value: Any) -> Vector:
+    if not isinstance(value, Vector):
+        raise Refused("a function of NumPy on this")
+    found = value if value.kind is np.ndarray else m.lazy_array(value, None)
+    assert isinstance(found, Vector)
+    return found
+
+
+@entry(np.asarray, np.array)
+def asarray(m: LengthMachine, value: Any, dtype: Any = None) -> Any:
+    if isinstance(value, Vector) and value.kind is np.ndarray and dtype is None:
+        return value
+    return m.lazy_array(value, dtype)
+
+
+@entry(builtins.list)
+def list_(m: LengthMachine, value: Any) -> Any:
+    """A copy of the data that nobody can change otherwise than by going through it."""
+    if isinstance(value, Vector) and value.kind is list:
+        return value
+    return Enter(prelude.list_, (value,))
+
+
+@entry(np.argmax)
+def argmax(m: LengthMachine, value: Any) -> Any:
+    return _selected(m, value, False)
+
+
+@entry(np.argmin)
+def argmin(m: LengthMachine, value: Any) -> Any:
+    return _selected(m, value, True)
+
+
+def _selected(m: LengthMachine, value: Any, least: bool) -> Argmax:
+    vector = _as_array(m, value)
+    if not isinstance(vector.element, Real) or m.log.begun:
+        raise Refused("the place of the greatest of these")
+    return Argmax(vector.element, least)
+
+
+@entry(np.sum)
+def total(m: LengthMachine, value: Any) -> Any:
+    vector = _as_array(m, value)
+    if not isinstance(vector.element, Real) or vector.element.integral:
+        raise Refused("the sum of what are no real numbers")
+    return Enter(prelude.sum_, (vector, np.float64(0)))
+
+
+@entry(np.cumsum)
+def cumsum(m: LengthMachine, value: Any) -> Any:
+    vector = _as_array(m, value)
+    if not isinstance(vector.element, Real) or vector.element.integral:
+        raise Refused("running sums of what are no real numbers")
+    return Sums(vector)
+
+
+@entry(builtins.int)
+def int_(m: LengthMachine, value: Any) -> Any:
+    if isinstance(value, (Argmax, Count, Place, Kept)):
+        return value
+    raise Refused("int(…) of this")
+
+
+@entry(builtins.float)
+def float_(m: LengthMachine, value: Any) -> Any:
+    """Every value of eps that is admitted is a float."""
+    if isinstance(value, Scale):
+        return value
+    raise Refused("float(…) of this")
+
+
+@entry(builtins.abs)
+def abs_(m: LengthMachine, value: Any) -> Any:
+    if isinstance(value, Scale):
+        return Scale(abs(value.unit))
+    raise Refused("abs(…) of each of the data")
+
+
+_METHODS = {"sum": np.sum, "cumsum": np.cumsum, "argmax": np.argmax, "argmin": np.argmin}
+
+
+def attribute(m: LengthMachine, thing: Any, name: str) -> Any:
+    """An attribute of a value that depends on the length; all others are refused."""
+    if isinstance(thing, Vector) and thing.kind is np.ndarray:
+        if name == "shape":
+            return (Count(),)
+        if name == "size":
+            return Count()
+        if name == "ndim":
+            return 1
+        if name in _METHODS:
+            return BoundMethod(_METHODS[name], thing)
+        if name in ("copy", "ravel", "flatten"):
+            return BoundMethod(_same, thing)
+    if isinstance(thing, Vector) and name == "tolist" and thing.kind is np.ndarray:
+        return BoundMethod(_listed, thing)
+    if isinstance(thing, Sums) and name == "tolist":
+        return BoundMethod(_same, thing)
+    if isinstance(thing, Argmax) and name == "item":
+        return BoundMethod(_same, thing)
+    raise Refused(f"the attribute `{name}` of data of any length")
+
+
+def _same(value: Any) -> Any:
+    """Stands for methods that give the same values again (see below)."""
+
+
+@entry(_same)
+def same(m: LengthMachine, value: Any) -> Any:
+    return value
+
+
+def _listed(value: Any) -> Any:
+    """Stands for np.ndarray.tolist (see below)."""
+
+
+@entry(_listed)
+def listed(m: LengthMachine, value: Vector) -> Any:
+    if not isinstance(value.element, Real) or value.element.integral:
+        raise Refused("tolist() of what are no real numbers")
+    return Vector(Real(value.element.form, (float,)), value.own, list)

@@ -1,0 +1,296 @@
+"""A function on data of any length, read by the machine: the graph that proofs are made of.
+
+Start at the call. A state that wants the next element of the data is a node (`abstraction`); from
+a node one way reads an element and one finds the end. Equal states are one node, so that a loop is
+a finite graph. What a list that is only filled gets is released at once; whatever is returned is
+released at the end. A reading that finds out that it needs to know more begins again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dpest.ask.declaration import Mechanism
+from dpest.geometry.linear import Form, Symbol
+from dpest.reading.lengths.abstraction import Abstraction, Plan
+from dpest.reading.lengths.machine import LengthMachine, new_data
+from dpest.reading.lengths.releases import Leaves, leaves_of
+from dpest.reading.lengths.values import (
+    Cut,
+    NeedsCounters,
+    NeedsIndex,
+    NeedsList,
+    NeedsPosition,
+    PassLog,
+    Restart,
+    Scale,
+)
+from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
+from dpest.reading.loops.piece_runs import World
+from dpest.reading.machine.adopting import adopt
+from dpest.reading.machine.execute import begun
+from dpest.reading.machine.heap import Heap
+from dpest.reading.machine.signals import Dead, Fork, Refused
+from dpest.reading.machine.state import State
+from dpest.reading.paths_of_code import GENERATOR, arguments
+from dpest.reading.rewrites.order_statistics import Selected
+from dpest.reading.rewrites.running_maximum import greatest_so_far
+from dpest.reading.table.registry import load
+from dpest.reading.tracing.unit import Unit
+
+_MOST_NODES = 300
+_MOST_EDGES = 2_000
+_MANY_VALUES = 16
+_MOST_POSITIONS = 64
+_MOST_READINGS = 30
+_SECONDS = 5.0
+_INSTRUCTIONS = 2_000_000
+
+
+def read_graph(
+    target: Mechanism,
+    parameters: Mapping[str, Any],
+    world: Callable[[], World],
+    form: str = "list",
+) -> Graph:
+    """The graph of a mechanism for every length; Refused where the machine has no rule.
+
+    `parameters` may hold a `Unit` for eps: the graph is then one for every eps > 0.
+    """
+    load()
+    deadline = time.monotonic() + _SECONDS
+    plan = Plan()
+    try:
+        return _settled(target, parameters, world, form, plan, deadline)
+    except Refused:
+        if not plan.counters:
+            raise
+    # Numbers that seemed to grow are looked at: they may have a bound after all.
+    bounded = Plan(widens=False)
+    return _settled(target, parameters, world, form, bounded, deadline)
+
+
+def _settled(
+    target: Mechanism,
+    parameters: Mapping[str, Any],
+    world: Callable[[], World],
+    form: str,
+    plan: Plan,
+    deadline: float,
+) -> Graph:
+    for _ in range(_MOST_READINGS):
+        try:
+            return _Reading(target, parameters, world(), form, plan, deadline).graph()
+        except Restart as needed:
+            _learn(plan, needed)
+        except (AttributeError, TypeError, KeyError, IndexError, ValueError) as error:
+            # A rule that does not know what it was given must not go on.
+            raise Refused(f"data of any length: {type(error).__name__}: {error}") from error
+    raise Refused("the states of the function don't settle")
+
+
+def _learn(plan: Plan, needed: Restart) -> None:
+    if isinstance(needed, NeedsList) and needed.name not in plan.lists:
+        plan.lists.add(needed.name)
+    elif isinstance(needed, NeedsIndex) and needed.name not in plan.indices:
+        plan.indices.add(needed.name)
+    elif isinstance(needed, NeedsCounters) and needed.names - plan.counters:
+        plan.counters |= needed.names
+    elif isinstance(needed, NeedsPosition):
+        plan.limit = max(plan.limit, needed.exact)
+        if plan.modulus % needed.modulus:
+            plan.modulus *= needed.modulus
+        if plan.limit + plan.modulus > _MOST_POSITIONS:
+            raise Refused(f"the number of an element, beyond {_MOST_POSITIONS}, is looked at")
+    else:
+        raise Refused("the states of the function don't settle")
+
+
+class _Reading:
+    """One attempt, with what those before it have learned."""
+
+    def __init__(
+        self,
+        target: Mechanism,
+        parameters: Mapping[str, Any],
+        world: World,
+        form: str,
+        plan: Plan,
+        deadline: float,
+    ) -> None:
+        self.plan = plan
+        self.world = world
+        self.machine = LengthMachine(world, plan.limit, plan.modulus, _INSTRUCTIONS)
+        self.machine.deadline = deadline
+        self.nodes = [LoopNode(0, (), "start")]
+        self.edges: list[LoopEdge] = []
+        self.known: dict[Any, int] = {}
+        self.states = [self._first(target, parameters, form)]
+        self.integers: dict[Any, dict[str, set[int]]] = {}
+        self.releases: list[Leaves] = []
+        self.lists: set[str] = set()
+
+    def _first(self, target: Mechanism, parameters: Mapping[str, Any], form: str) -> State:
+        machine = self.machine
+        state = State([], Heap())
+        machine.state = state
+        machine.log_ref = state.heap.new(PassLog())
+        params = {
+            k: Scale(v) if isinstance(v, Unit) else adopt(state, v, outside=True)
+            for k, v in parameters.items()
+        }
+        called = adopt(state, target.function, outside=True)
+        args, kwargs = arguments(target, new_data(form), params, GENERATOR)
+        return begun(machine, state, called, args, kwargs)
+
+    def graph(self) -> Graph:
+        for number, node in enumerate(self.nodes):
+            self._expand(number, node)
+        return self._made()
+
+    def _expand(self, number: int, node: LoopNode) -> None:
+        """All ways from a node to the next ones."""
+        machine = self.machine
+        machine.node, machine.slots = number, frozenset(node.slots)
+        pending = [(self.states[number].fork(), False)]
+        while pending:
+            state, arrived = pending.pop()
+            if not arrived and state.outcome is None:
+                try:
+                    after = machine.advance(state)
+                except Cut:
+                    after = None
+                if after is not None:
+                    pending += [(one, False) for one in reversed(after)]
+                    self._check_size(len(pending))
+                    continue
+            machine.state, machine.taken = state, 0
+            machine.changes_before = state.heap.changes
+            try:
+                if state.outcome is not None:
+                    self._leave(number, state)
+                else:
+                    self._arrive(number, state)
+            except Fork as fork:  # a truth that is kept or released is decided
+                pending += [(one, True) for one in reversed(machine.forked(state, fork))]
+            except Dead:
+                continue
+
+    def _check_size(self, waiting: int) -> None:
+        if len(self.edges) + waiting > _MOST_EDGES:
+            raise Refused(f"more than {_MOST_EDGES} ways through one turn")
+
+    def _arrive(self, source: int, state: State) -> None:
+        """An edge to the node of a state; a new one if there is none yet."""
+        machine = self.machine
+        found = Abstraction(machine, state, self.plan)
+        released = Leaves()
+        held = set(found.seen)
+        for values in found.put:
+            for value in values:
+                leaves_of(machine, state, value, released, held)
+        released.need_plain()
+        target = self.known.get(found.key)
+        if target is None:
+            target = self._new_node(found)
+        self._edge(source, target, state, found.updates, released.values, found.places)
+
+    def _new_node(self, found: Abstraction) -> int:
+        target = self.known[found.key] = len(self.nodes)
+        frame = found.state.frames[-1]
+        place = (id(frame.code), frame.pc)
+        values = self.integers.setdefault(place, {})
+        for name, value in found.integers.items():
+            values.setdefault(name, set()).add(value)
+        names = frozenset(n for n, seen in values.items() if len(seen) > _MANY_VALUES)
+        if self.plan.widens and names - self.plan.counters:
+            raise NeedsCounters(names)
+        if len(self.nodes) >= _MOST_NODES:
+            raise Refused(
+                f"the discrete variables of a loop take more than {_MOST_NODES} values as the data "
+                "get longer"
+            )
+        self.nodes.append(LoopNode(target, tuple(sorted(found.updates))))
+        self.states.append(found.state)
+        return target
+
+    def _leave(self, source: int, state: State) -> None:
+        """An edge to the end, releasing what is returned."""
+        assert state.outcome is not None
+        released = Leaves()
+        leaves_of(self.machine, state, state.outcome.value, released, set())
+        if state.outcome.raised and any(isinstance(v, Form) for v in released.values):
+            raise Refused("an exception with a noisy or private value")
+        self.releases.append(released)
+        self._edge(source, END, state, {}, released.values, {})
+
+    def _edge(
+        self,
+        source: int,
+        target: int,
+        state: State,
+        updates: Mapping[Symbol, Form],
+        released: list[Any],
+        places: Mapping[str, str],
+    ) -> None:
+        machine = self.machine
+        log: PassLog = state.heap.read(machine.log_ref)
+        machine.state = state
+        forms = [*updates.values(), *(v for v in released if isinstance(v, Form))]
+        used = {s for f in forms for s in f.terms}
+        if any(s.kind == "indicator" for s in used):
+            raise Refused("a truth that is not decided")
+        machine.need_at_hand(used)
+        order = tuple((d.symbol, d.column is not None) for d in state.draws)
+        self.edges.append(
+            LoopEdge(
+                source,
+                target,
+                bool(log.at),
+                log.blocks,
+                machine.drawn(state),
+                dict(updates),
+                tuple(released),
+                order,
+                dict(places),
+            )
+        )
+
+    def _made(self) -> Graph:
+        selections = [Selected(a.element, a.least) for r in self.releases for a in r.greatest]  # type: ignore[arg-type]
+        if selections and len(self.nodes) > 1:
+            raise Refused("the place of the greatest of the data, with other looks at them")
+        filled = {name for r in self.releases for name in r.lists}
+        lists = {
+            thing.items.name
+            for state in self.states[1:]
+            for _, thing in state.heap.items()
+            if type(thing).__name__ == "FilledList"
+        }
+        graph = Graph(
+            self.nodes,
+            self.edges,
+            list(self.machine.dead),
+            self.world,
+            faithful=lists <= filled,
+            selections=selections,
+            reader="machine",
+        )
+        kept = [r for r in self.releases if r.kept]
+        if kept:
+            found = greatest_so_far(self.edges, len(kept) == len(self.releases) == 1)
+            if found is None:
+                raise Refused("the place of an element that is kept, or a count without a bound")
+            graph.selections.append(found)
+            graph.recognised = True
+        self._keep_noises()
+        return graph
+
+    def _keep_noises(self) -> None:
+        """Only the noises of ways that are there."""
+        used = {s for e in self.edges for s, _ in e.order}
+        noises = self.world.supports.noises
+        for symbol in [s for s in noises if s not in used]:
+            del noises[symbol]
