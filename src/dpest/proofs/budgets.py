@@ -11,6 +11,7 @@ from dpest.ask.domains import ANY
 from dpest.errors import (
     DpestError,
     PathLimitError,
+    RefusedError,
     UntraceableError,
 )
 from dpest.proofs import certificates, conformance, lower_bounds
@@ -49,16 +50,17 @@ def graph_of(question: Question, length: int | None = None, by_cases: bool = Fal
 
     The machine is asked first; the reader that came before it, where the machine has no rule.
     """
-    if length is None and not by_cases and not question.fields:
+    if not by_cases and not question.fields:
         try:
             return read_graph(
-                question.mechanism, question.variables(), question.world, question.form
+                question.mechanism, question.variables(), question.world, question.form, length
             )
         except Refused as refusal:
-            if refusal.final:
-                raise UntraceableError(
-                    refusal.reason, refusal.advice or "give a length", refusal.where
-                ) from None
+            if refusal.final or question.by_machine:
+                advice = refusal.advice or "give a length instead of ANY"
+                raise UntraceableError(refusal.reason, advice, refusal.where) from None
+    elif question.by_machine:
+        raise RefusedError("the machine does not read records case by case")
     return graph(
         question.mechanism.function,
         question.argument,

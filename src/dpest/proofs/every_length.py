@@ -286,7 +286,7 @@ def small_lower(
 ) -> Lower | None:
     """The best lower bound at a few small lengths; a bound for every length is at least that."""
     best: Lower | None = None
-    for length in lengths:
+    for length in () if question.by_machine else lengths:
         try:
             proof = with_either_input(
                 replace(question, length=length), lambda q: at_length(q, length, certify)

@@ -46,6 +46,8 @@ class Question:
     form: Form = "list"
     filled: tuple[str, ...] = ()
     """Parameters that nobody gave a value: a proof must then be for every value of them."""
+    by_machine: bool = False
+    """Whether the machine alone may read it: the guard has found what the other reader can't."""
 
     def world(self) -> World:
         """A fresh reading, of private data."""

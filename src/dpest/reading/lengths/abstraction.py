@@ -7,7 +7,7 @@ here: what they hold was released on the way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from dpest.reading.lengths.values import (
     PassLog,
     Place,
     Places,
+    Plan,
     Scale,
     Sums,
     Vector,
@@ -64,18 +65,6 @@ from dpest.reading.machine.values import (
 _PRELUDE = "machine/prelude.py"
 
 
-@dataclass
-class Plan:
-    """What a reading has learned from those before it."""
-
-    lists: set[str] = field(default_factory=set)  # lists that are read, too
-    counters: set[str] = field(default_factory=set)  # whole numbers that grow with the data
-    indices: set[str] = field(default_factory=set)  # variables that count the elements
-    limit: int = 0
-    modulus: int = 1
-    widens: bool = True  # whether whole numbers with many values are taken to grow
-
-
 class Abstraction:
     """One state: its key, what its slots are set to, and what was put into lists on the way."""
 
@@ -86,8 +75,10 @@ class Abstraction:
         self.updates: dict[Symbol, Form] = {}
         self.places: dict[str, str] = {}
         self.integers: dict[str, int] = {}
+        self.sizes: dict[str, int] = {}
         self.put: list[Any] = []
         """The lists that are filled: what each got on this edge."""
+        self.filled: dict[int, str] = {}
         self.parts: list[Any] = []
         self.objects: dict[int, HeapObject] = {}
         self.seen: dict[int, int] = {}
@@ -334,14 +325,17 @@ class Abstraction:
         if isinstance(thing, FilledList):
             say(thing.items.name)
             self.put.append(thing.items.new)
+            self.filled[ref.address] = thing.items.name
             return FilledList(items=Filled(thing.items.name))
         if isinstance(thing, ListObject):
             if thing.kind is list and where and where not in self.plan.lists:
                 say(where)
                 self.put.append(thing.items)
+                self.filled[ref.address] = where
                 self.parts[-2] = "FilledList"
                 return FilledList(items=Filled(where))
             say(len(thing.items))
+            self.sizes[where] = len(thing.items)
             return replace(thing, items=[inner(v, i) for i, v in enumerate(thing.items)])
         if isinstance(thing, DequeObject):
             say((len(thing.items), thing.maximum))

@@ -7,13 +7,26 @@ is refused.
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpest.noise.parameters import is_number
 from dpest.reading.domains.numbers import Real
-from dpest.reading.lengths.values import Argmax, Count, Kept, Place, Scale, Sums, Vector
+from dpest.reading.lengths.values import (
+    Argmax,
+    Count,
+    Gap,
+    Kept,
+    Ordered,
+    Place,
+    Ranked,
+    Scale,
+    Sums,
+    Vector,
+)
 from dpest.reading.machine import prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.signals import Refused
@@ -74,6 +87,39 @@ def _selected(m: LengthMachine, value: Any, least: bool) -> Argmax:
     return Argmax(vector.element, least)
 
 
+@entry(builtins.max)
+def max_(m: LengthMachine, value: Any) -> Any:
+    """The greatest of noisy values, of which the place can be asked."""
+    if not isinstance(value, Vector) or not value.own or m.log.begun:
+        raise Refused("the greatest of the data")
+    return Ranked(value, 1)
+
+
+@entry(np.max, np.amax)
+def amax(m: LengthMachine, value: Any) -> Any:
+    return max_(m, value)
+
+
+@entry(np.sort)
+def sort(m: LengthMachine, value: Any) -> Any:
+    vector = _as_array(m, value)
+    if not isinstance(vector.element, Real) or not vector.own or m.log.begun:
+        raise Refused("the data in order")
+    return Ordered(vector)
+
+
+@entry(np.clip)
+def clip(m: LengthMachine, value: Any, low: Any = None, high: Any = None) -> Any:
+    vector = _as_array(m, value)
+    if not m.is_data(vector.element) or not all(b is None or is_number(b) for b in (low, high)):
+        raise Refused("np.clip of each of the data to this")
+    return m.elementwise(lambda v: m.clip(v, *map(_float, (low, high))), vector)
+
+
+def _float(bound: Any) -> Any:
+    return None if bound is None else np.float64(bound)
+
+
 @entry(np.sum)
 def total(m: LengthMachine, value: Any) -> Any:
     vector = _as_array(m, value)
@@ -100,7 +146,7 @@ def int_(m: LengthMachine, value: Any) -> Any:
 @entry(builtins.float)
 def float_(m: LengthMachine, value: Any) -> Any:
     """Every value of eps that is admitted is a float."""
-    if isinstance(value, Scale):
+    if isinstance(value, (Scale, Gap)):
         return value
     raise Refused("float(…) of this")
 
@@ -111,6 +157,37 @@ def abs_(m: LengthMachine, value: Any) -> Any:
         return Scale(abs(value.unit))
     raise Refused("abs(…) of each of the data")
 
+
+def _clip_scalar(m: LengthMachine, value: Any, low: Any = None, high: Any = None) -> Any:
+    if not isinstance(value, Real) or not all(b is None or is_number(b) for b in (low, high)):
+        return None
+    return m.clip(Real(value.form, (np.float64,)), *map(_float, (low, high)))
+
+
+def _at_least(m: LengthMachine, *values: Any) -> Any:
+    return _one_bound(m, values, True)
+
+
+def _at_most(m: LengthMachine, *values: Any) -> Any:
+    return _one_bound(m, values, False)
+
+
+def _one_bound(m: LengthMachine, values: tuple[Any, ...], below: bool) -> Any:
+    if len(values) != 2:
+        return None
+    data = next(v for v in values if isinstance(v, Real))
+    bound = next((v for v in values if v is not data), None)
+    if not is_number(bound) or not math.isfinite(bound):
+        return None
+    return m.clip(data, bound, None) if below else m.clip(data, None, bound)
+
+
+CLIPS: dict[Any, Callable[..., Any]] = {
+    builtins.max: _at_least,
+    builtins.min: _at_most,
+    np.clip: _clip_scalar,
+}
+"""Functions of private numbers whose result is a datum of its own, by its own rule."""
 
 _METHODS = {"sum": np.sum, "cumsum": np.cumsum, "argmax": np.argmax, "argmin": np.argmin}
 
@@ -128,11 +205,13 @@ def attribute(m: LengthMachine, thing: Any, name: str) -> Any:
             return BoundMethod(_METHODS[name], thing)
         if name in ("copy", "ravel", "flatten"):
             return BoundMethod(_same, thing)
+    if isinstance(thing, Vector) and thing.kind is list and name == "index":
+        return BoundMethod(_place_of, thing)
     if isinstance(thing, Vector) and name == "tolist" and thing.kind is np.ndarray:
         return BoundMethod(_listed, thing)
     if isinstance(thing, Sums) and name == "tolist":
         return BoundMethod(_same, thing)
-    if isinstance(thing, Argmax) and name == "item":
+    if isinstance(thing, (Argmax, Gap)) and name == "item":
         return BoundMethod(_same, thing)
     raise Refused(f"the attribute `{name}` of data of any length")
 
@@ -155,3 +234,14 @@ def listed(m: LengthMachine, value: Vector) -> Any:
     if not isinstance(value.element, Real) or value.element.integral:
         raise Refused("tolist() of what are no real numbers")
     return Vector(Real(value.element.form, (float,)), value.own, list)
+
+
+def _place_of(values: Any, value: Any) -> Any:
+    """Stands for list.index (see below)."""
+
+
+@entry(_place_of)
+def place_of(m: LengthMachine, values: Vector, value: Any) -> Any:
+    if isinstance(value, Ranked) and value.vector is values and value.rank == 1:
+        return _selected(m, values, False)
+    raise Refused("index() of something else than the greatest")

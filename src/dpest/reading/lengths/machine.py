@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpest.errors import DpestError
-from dpest.geometry.linear import Condition, Form, Symbol
+from dpest.geometry.linear import Condition, Form, Symbol, rational
 from dpest.noise import Bernoulli
 from dpest.noise.family import Noise
 from dpest.noise.parameters import exact, is_number
@@ -27,12 +27,16 @@ from dpest.reading.lengths.values import (
     Count,
     Cut,
     DataIterator,
+    Gap,
     Kept,
     NeedsIndex,
     NeedsPosition,
+    Ordered,
     PassLog,
     Place,
     Places,
+    Plan,
+    Ranked,
     Scale,
     Sums,
     Vector,
@@ -56,19 +60,22 @@ _SECOND = "a second pass over data of any length"
 
 
 class LengthMachine(Machine):
-    """Executes states whose data have any length; `limit` and `modulus` say what is known of
-    the number of an element: its value below the limit, its remainder from there on.
-    """
+    """Executes states whose data have any length, with what the plan says is to be known."""
 
-    def __init__(self, world: World, limit: int, modulus: int, most_instructions: int) -> None:
+    def __init__(
+        self,
+        world: World,
+        plan: Plan,
+        most_instructions: int,
+    ) -> None:
         super().__init__(most_instructions)
+        self.plan = plan
         self.world = world
         self.supports = world.supports
-        self.limit = limit
-        self.modulus = modulus
         self.node = 0
         self.slots: frozenset[Symbol] = frozenset()
         self.dead: dict[Any, None] = {}
+        self._sites: dict[tuple[int, int], int] = {}
         self.log_ref: Ref
 
     @property
@@ -83,8 +90,15 @@ class LengthMachine(Machine):
     # Noise
 
     def symbol_of(self, index: int, noise: Noise) -> Symbol:
-        """The same on every path of a node that makes the same draw."""
-        return self.world.noise_symbol(f"{self.node}_{index}", noise)
+        """The same on every edge that makes the same draw at the same place of the code."""
+        place = (id(self.frame.code), self.frame.pc)
+        site = self._sites.setdefault(place, len(self._sites))
+        return self.world.noise_symbol(f"{site}_{index}", noise)
+
+    def symbol_of_each(self, noise: Noise) -> Symbol:
+        """The noise that each element has its own copy of, drawn before the pass."""
+        index = sum(d.column is not None for d in self.state.draws)
+        return self.world.noise_symbol(f"each{index}", noise)
 
     def outcome(self, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
         """One of finitely many outcomes: decisions about an integer symbol, its number."""
@@ -142,7 +156,7 @@ class LengthMachine(Machine):
         if noise.constant is not None:
             made = Vector(np.float64(noise.constant))
         else:
-            symbol = self.symbol_of(self._next_draw(), noise)
+            symbol = self.symbol_of_each(noise)
             self.state.draws = (*self.state.draws, Draw(symbol, noise, "each"))
             made = Vector(Real(Form.of(symbol), (np.float64,)), frozenset({symbol}))
         if is_number(loc) and loc == 0:
@@ -262,12 +276,15 @@ class LengthMachine(Machine):
             return False
         if not log.fresh:
             self.cut()
-        if self.taken == len(state.pending):
-            if state.heap.changes != self.changes_before:
-                raise Refused("an element that is read in the middle of a change")
-            raise Fork([(), ()], (0, 1))
-        self.taken += 1
-        more = state.pending[self.taken - 1] == 1
+        if self.plan.length is not None:
+            more = log.number < self.plan.length
+        else:
+            if self.taken == len(state.pending):
+                if state.heap.changes != self.changes_before:
+                    raise Refused("an element that is read in the middle of a change")
+                raise Fork([(), ()], (0, 1))
+            self.taken += 1
+            more = state.pending[self.taken - 1] == 1
         changed = self.change_log()
         changed.fresh, changed.begun = False, True
         if more:
@@ -374,6 +391,11 @@ class LengthMachine(Machine):
             return thing.element
         if isinstance(index, Place) and (items := self.sequence(thing)) is not None:
             return items[self._place_below(index, len(items))]
+        if isinstance(thing, Vector) and type(index) is int and (name := self._variable()):
+            if name not in self.plan.indices:
+                raise NeedsIndex(name)
+        if isinstance(thing, Ordered) and index in (-1, -2):
+            return Ranked(thing.vector, -index)
         if isinstance(thing, Lazy) or isinstance(index, Lazy):
             raise Refused("an entry of data of any length, but that of this turn")
         return None
@@ -410,6 +432,8 @@ class LengthMachine(Machine):
     def lazy_operation(self, op: str, *values: Any) -> Any:
         if not any(isinstance(v, Lazy) for v in values):
             return None
+        if any(isinstance(v, Ranked) for v in values):
+            return _gap(op, *values)
         if any(isinstance(v, Vector) for v in values):
             if len(values) == 1:
                 return self.elementwise(lambda a: operators.unary(self, op, a), *values)
@@ -462,31 +486,31 @@ class LengthMachine(Machine):
             return self._place_before_end(op, a)
         if isinstance(b, Place) and a == Count():
             return self._place_before_end(_MIRRORED[op], b)
-        if a == Count() and type(b) is int or b == Count() and type(a) is int:
-            raise self._needs_index()
         raise Refused("a look at a number that depends on the length of the data")
 
     def _count_compared(self, op: str, count: Count, number: int) -> bool:
         """There is an entry, at least: where there is none, two neighbours are the same."""
+        name = self._variable()
+        if name in self.plan.indices:
+            self.cut()  # it is a place from there on
         if number < count.offset + 1:
             return bool(COMPARISONS[op](1, 0))
-        raise self._needs_index()
+        raise NeedsIndex(name) if name else Refused("a comparison of the length with a number")
 
-    def _needs_index(self) -> BaseException:
-        """A variable that is compared with the length may count the elements."""
+    def _variable(self) -> str:
+        """The variable with a whole number that an instruction looks at, over all readings."""
         frame, i = self.frame, self.instruction
-        if i.op == "compare":
+        if i.op in ("compare", "item"):
             for name in i.uses:
-                value = frame.registers.get(name)
-                if type(value) is int and not name.startswith("%"):
-                    return NeedsIndex(f"{frame.code.qualname}:{name}")
-        return Refused("a comparison of the length with a number")
+                if type(frame.registers.get(name)) is int and not name.startswith("%"):
+                    return f"{frame.code.qualname}:{name}"
+        return ""
 
     def _place_compared(self, op: str, place: Place, number: int) -> bool:
         log = self.log
         if log.exact:
             return bool(COMPARISONS[op](log.number + place.offset, number))
-        least = self.limit + place.offset  # the number is at least this, and has no upper bound
+        least = self.plan.limit + place.offset  # the number is at least this, and has no upper bound
         if least <= number:
             raise NeedsPosition(exact=number - place.offset + 1)
         return bool(COMPARISONS[op](1, 0))
@@ -499,7 +523,7 @@ class LengthMachine(Machine):
             if not -size <= found < size:
                 raise Thrown(IndexError("list index out of range"))
             return found
-        if self.limit + place.offset < size:
+        if self.plan.limit + place.offset < size:
             raise NeedsPosition(exact=size - place.offset + 1)
         raise Thrown(IndexError("list index out of range"))
 
@@ -513,7 +537,7 @@ class LengthMachine(Machine):
 
     def _remainder(self, place: Place, modulus: int) -> int:
         log = self.log
-        if not log.exact and self.modulus % modulus:
+        if not log.exact and self.plan.modulus % modulus:
             raise NeedsPosition(modulus=modulus)
         return (log.number + place.offset) % modulus
 
@@ -532,6 +556,10 @@ class LengthMachine(Machine):
         from dpest.reading.lengths import functions
 
         values = (*args, *(kwargs or {}).values())
+        if f in functions.CLIPS and self.is_data(*values):
+            clipped = functions.CLIPS[f](self, *args, **(kwargs or {}))
+            if clipped is not None:
+                return clipped
         if any(isinstance(v, Lazy) for v in values):
             entry = functions.EVERY_LENGTH.get(f)
             if entry is not None:
@@ -541,11 +569,33 @@ class LengthMachine(Machine):
                     raise Refused(f"data of any length in a call: {error}") from None
         return super().call_table(f, args, kwargs)
 
+    def is_data(self, *values: Any) -> bool:
+        """Whether one of some numbers is made of private data alone, and the others are public."""
+        data = [v for v in values if isinstance(v, Real)]
+        return len(data) == 1 and all(s.kind == "input" for s in data[0].form.terms)
+
+    def clip(self, value: Real, low: Any, high: Any) -> Any:
+        """Private data within bounds: a datum of its own, whose sensitivity is known."""
+        ends = [None if end is None else rational(end) for end in (low, high)]
+        kinds = tuple(dict.fromkeys((*value.kinds, *(type(e) for e in (low, high) if e is not None))))
+        if any(k not in (int, float, np.float64) for k in kinds):
+            raise Refused("bounds of another type than the data")
+        return Real(Form.of(self.world.clip(value.form, *ends)), kinds)
+
     def released(self, value: Any) -> Any:
         return value if isinstance(value, (Vector, Sums, Places)) else None
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+
+def _gap(op: str, *values: Any) -> Gap:
+    """The greatest minus the second greatest: the only such difference that has a rule."""
+    if op == "-" and len(values) == 2 and all(isinstance(v, Ranked) for v in values):
+        first, second = values
+        if first.vector is second.vector and (first.rank, second.rank) == (1, 2):
+            return Gap(first.vector)
+    raise Refused("the value of the greatest of the data")
 
 
 def _in_units(op: str, *values: Any) -> Any:

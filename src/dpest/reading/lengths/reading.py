@@ -14,7 +14,8 @@ from typing import Any
 
 from dpest.ask.declaration import Mechanism
 from dpest.geometry.linear import Form, Symbol
-from dpest.reading.lengths.abstraction import Abstraction, Plan
+from dpest.reading.lengths.abstraction import Abstraction
+from dpest.reading.lengths.gathering import gather
 from dpest.reading.lengths.machine import LengthMachine, new_data
 from dpest.reading.lengths.releases import Leaves, leaves_of
 from dpest.reading.lengths.values import (
@@ -24,17 +25,21 @@ from dpest.reading.lengths.values import (
     NeedsList,
     NeedsPosition,
     PassLog,
+    Plan,
     Restart,
     Scale,
 )
 from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.loops.piece_runs import World
+from dpest.reading.machine import prelude
 from dpest.reading.machine.adopting import adopt
 from dpest.reading.machine.execute import begun
-from dpest.reading.machine.heap import Heap
+from dpest.reading.machine.heap import GeneratorObject, Heap
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
+from dpest.reading.machine.values import Ref
 from dpest.reading.paths_of_code import GENERATOR, arguments
+from dpest.reading.rewrites import order_statistics as released
 from dpest.reading.rewrites.order_statistics import Selected
 from dpest.reading.rewrites.running_maximum import greatest_so_far
 from dpest.reading.table.registry import load
@@ -54,21 +59,23 @@ def read_graph(
     parameters: Mapping[str, Any],
     world: Callable[[], World],
     form: str = "list",
+    length: int | None = None,
 ) -> Graph:
-    """The graph of a mechanism for every length; Refused where the machine has no rule.
+    """The graph of a mechanism for every length (or, unrolled, for one); Refused without a rule.
 
     `parameters` may hold a `Unit` for eps: the graph is then one for every eps > 0.
     """
     load()
     deadline = time.monotonic() + _SECONDS
-    plan = Plan()
+    limit = 0 if length is None else length + 1
+    plan = Plan(limit=limit, length=length)
     try:
         return _settled(target, parameters, world, form, plan, deadline)
     except Refused:
         if not plan.counters:
             raise
     # Numbers that seemed to grow are looked at: they may have a bound after all.
-    bounded = Plan(widens=False)
+    bounded = Plan(limit=limit, length=length, widens=False)
     return _settled(target, parameters, world, form, bounded, deadline)
 
 
@@ -92,7 +99,9 @@ def _settled(
 
 
 def _learn(plan: Plan, needed: Restart) -> None:
-    if isinstance(needed, NeedsList) and needed.name not in plan.lists:
+    if isinstance(needed, NeedsList) and needed.name not in plan.vectors:
+        plan.vectors.add(needed.name)  # it may hold one value for each element
+    elif isinstance(needed, NeedsList) and needed.name not in plan.lists:
         plan.lists.add(needed.name)
     elif isinstance(needed, NeedsIndex) and needed.name not in plan.indices:
         plan.indices.add(needed.name)
@@ -102,7 +111,7 @@ def _learn(plan: Plan, needed: Restart) -> None:
         plan.limit = max(plan.limit, needed.exact)
         if plan.modulus % needed.modulus:
             plan.modulus *= needed.modulus
-        if plan.limit + plan.modulus > _MOST_POSITIONS:
+        if plan.length is None and plan.limit + plan.modulus > _MOST_POSITIONS:
             raise Refused(f"the number of an element, beyond {_MOST_POSITIONS}, is looked at")
     else:
         raise Refused("the states of the function don't settle")
@@ -122,7 +131,7 @@ class _Reading:
     ) -> None:
         self.plan = plan
         self.world = world
-        self.machine = LengthMachine(world, plan.limit, plan.modulus, _INSTRUCTIONS)
+        self.machine = LengthMachine(world, plan, _INSTRUCTIONS)
         self.machine.deadline = deadline
         self.nodes = [LoopNode(0, (), "start")]
         self.edges: list[LoopEdge] = []
@@ -143,7 +152,13 @@ class _Reading:
         }
         called = adopt(state, target.function, outside=True)
         args, kwargs = arguments(target, new_data(form), params, GENERATOR)
-        return begun(machine, state, called, args, kwargs)
+        begun(machine, state, called, args, kwargs)
+        outcome = state.outcome
+        if outcome is not None and not outcome.raised and isinstance(outcome.value, Ref):
+            if isinstance(state.heap.read(outcome.value), GeneratorObject):
+                state.outcome = None  # all that it yields, as a list
+                begun(machine, state, prelude.list_, (outcome.value,), {})
+        return state
 
     def graph(self) -> Graph:
         for number, node in enumerate(self.nodes):
@@ -162,6 +177,8 @@ class _Reading:
                     after = machine.advance(state)
                 except Cut:
                     after = None
+                    if self.plan.vectors and self._gathered(state):
+                        after = [state]
                 if after is not None:
                     pending += [(one, False) for one in reversed(after)]
                     self._check_size(len(pending))
@@ -177,6 +194,19 @@ class _Reading:
                 pending += [(one, True) for one in reversed(machine.forked(state, fork))]
             except Dead:
                 continue
+
+    def _gathered(self, state: State) -> bool:
+        """A loop that puts one value for each element into a list: the list is a vector then."""
+        machine, plan = self.machine, self.plan
+        log: PassLog = state.heap.read(machine.log_ref)
+        if log.begun or plan.limit or plan.modulus > 1:
+            return False
+        try:
+            before = Abstraction(machine, state, plan)
+            wanted = [a for a, name in before.filled.items() if name in plan.vectors]
+            return len(wanted) == 1 and gather(machine, state, plan, before, wanted[0])
+        except (Fork, Refused):
+            return False
 
     def _check_size(self, waiting: int) -> None:
         if len(self.edges) + waiting > _MOST_EDGES:
@@ -202,6 +232,11 @@ class _Reading:
         frame = found.state.frames[-1]
         place = (id(frame.code), frame.pc)
         values = self.integers.setdefault(place, {})
+        for name, size in found.sizes.items():
+            seen = self.integers.setdefault((place, "sizes"), {}).setdefault(name, set())
+            seen.add(size)
+            if len(seen) > _MANY_VALUES:
+                raise Refused(f"the list {name.split(':')[-1]} grows with the data, and is read")
         for name, value in found.integers.items():
             values.setdefault(name, set()).add(value)
         names = frozenset(n for n, seen in values.items() if len(seen) > _MANY_VALUES)
@@ -260,7 +295,8 @@ class _Reading:
 
     def _made(self) -> Graph:
         selections = [Selected(a.element, a.least) for r in self.releases for a in r.greatest]  # type: ignore[arg-type]
-        if selections and len(self.nodes) > 1:
+        gaps = [released.Gap(g.vector) for r in self.releases for g in r.gaps]  # type: ignore[arg-type]
+        if (selections or gaps) and len(self.nodes) > 1:
             raise Refused("the place of the greatest of the data, with other looks at them")
         filled = {name for r in self.releases for name in r.lists}
         lists = {
@@ -276,11 +312,12 @@ class _Reading:
             self.world,
             faithful=lists <= filled,
             selections=selections,
+            gaps=gaps,
             reader="machine",
         )
         kept = [r for r in self.releases if r.kept]
         if kept:
-            found = greatest_so_far(self.edges, len(kept) == len(self.releases) == 1)
+            found = greatest_so_far(self.edges, len(kept) == 1)
             if found is None:
                 raise Refused("the place of an element that is kept, or a count without a bound")
             graph.selections.append(found)

@@ -12,7 +12,7 @@ from typing import Any
 from dpest.geometry.linear import Form
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.lengths.machine import LengthMachine
-from dpest.reading.lengths.values import Argmax, Count, FilledList, Kept, Place
+from dpest.reading.lengths.values import Argmax, Count, FilledList, Gap, Kept, Place
 from dpest.reading.machine.heap import (
     Buffer,
     DequeObject,
@@ -33,11 +33,12 @@ class Leaves:
 
     values: list[Any] = field(default_factory=list)
     greatest: list[Argmax] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     lists: set[str] = field(default_factory=set)
 
     def need_plain(self) -> None:
-        if self.greatest or self.kept:
+        if self.greatest or self.gaps or self.kept:
             raise Refused("the place of an element that is put into a list")
 
 
@@ -55,6 +56,8 @@ def leaves_of(
         found.kept.append(value)
     elif isinstance(value, Argmax):
         found.greatest.append(value)
+    elif isinstance(value, Gap):
+        found.gaps.append(value)
     elif is_plain(value) and not isinstance(value, (tuple, frozenset, range)):
         found.values.extend(flatten(value)[1])
     elif isinstance(value, (tuple, range)):

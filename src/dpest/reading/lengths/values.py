@@ -99,12 +99,49 @@ class Argmax(Lazy):
     least: bool
 
 
+@dataclass(frozen=True, eq=False)
+class Ordered(Lazy):
+    """A vector in order: its two greatest elements can be taken."""
+
+    vector: Vector
+    python_type = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked(Lazy):
+    """The greatest (1) or second greatest (2) element: its gap to the other can be released."""
+
+    vector: Vector
+    rank: int
+
+
+@dataclass(frozen=True, eq=False)
+class Gap(Lazy):
+    """The greatest element minus the second greatest; it can only be released."""
+
+    vector: Vector
+
+
 @dataclass
 class DataIterator(HeapObject):
     """Over a vector or over places; `at` is its place, from the first element of the edge on."""
 
     source: Any
     at: int = 0
+
+
+@dataclass
+class Plan:
+    """What a reading has learned from those before it."""
+
+    lists: set[str] = field(default_factory=set)  # lists that are read, too
+    counters: set[str] = field(default_factory=set)  # whole numbers that grow with the data
+    vectors: set[str] = field(default_factory=set)  # lists with one value for each element
+    indices: set[str] = field(default_factory=set)  # variables that count the elements
+    limit: int = 0
+    modulus: int = 1
+    length: int | None = None  # of the data, where the graph is unrolled
+    widens: bool = True  # whether whole numbers with many values are taken to grow
 
 
 @dataclass
