@@ -30,11 +30,14 @@ from dpest.reading.lengths.values import (
 from dpest.reading.machine import prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.signals import Refused
-from dpest.reading.machine.values import BoundMethod
+from dpest.reading.machine.values import BoundMethod, Method
 
 if TYPE_CHECKING:
     from dpest.reading.lengths.machine import LengthMachine
 
+_SAME = Method("lengths", "same")
+_LISTED = Method("lengths", "tolist")
+_PLACE_OF = Method("lengths", "index")
 EVERY_LENGTH: dict[Any, Callable[..., Any]] = {}
 
 
@@ -204,43 +207,31 @@ def attribute(m: LengthMachine, thing: Any, name: str) -> Any:
         if name in _METHODS:
             return BoundMethod(_METHODS[name], thing)
         if name in ("copy", "ravel", "flatten"):
-            return BoundMethod(_same, thing)
+            return BoundMethod(_SAME, thing)
     if isinstance(thing, Vector) and thing.kind is list and name == "index":
-        return BoundMethod(_place_of, thing)
+        return BoundMethod(_PLACE_OF, thing)
     if isinstance(thing, Vector) and name == "tolist" and thing.kind is np.ndarray:
-        return BoundMethod(_listed, thing)
+        return BoundMethod(_LISTED, thing)
     if isinstance(thing, Sums) and name == "tolist":
-        return BoundMethod(_same, thing)
+        return BoundMethod(_SAME, thing)
     if isinstance(thing, (Argmax, Gap)) and name == "item":
-        return BoundMethod(_same, thing)
+        return BoundMethod(_SAME, thing)
     raise Refused(f"the attribute `{name}` of data of any length")
 
 
-def _same(value: Any) -> Any:
-    """Stands for methods that give the same values again (see below)."""
-
-
-@entry(_same)
+@entry(_SAME)
 def same(m: LengthMachine, value: Any) -> Any:
     return value
 
 
-def _listed(value: Any) -> Any:
-    """Stands for np.ndarray.tolist (see below)."""
-
-
-@entry(_listed)
+@entry(_LISTED)
 def listed(m: LengthMachine, value: Vector) -> Any:
     if not isinstance(value.element, Real) or value.element.integral:
         raise Refused("tolist() of what are no real numbers")
     return Vector(Real(value.element.form, (float,)), value.own, list)
 
 
-def _place_of(values: Any, value: Any) -> Any:
-    """Stands for list.index (see below)."""
-
-
-@entry(_place_of)
+@entry(_PLACE_OF)
 def place_of(m: LengthMachine, values: Vector, value: Any) -> Any:
     if isinstance(value, Ranked) and value.vector is values and value.rank == 1:
         return _selected(m, values, False)
