@@ -12,9 +12,9 @@ from pathlib import Path
 
 from dpest import zoo
 from dpest.ask.patterns import patterns
-from dpest.distributions.engine import Objective
-from dpest.distributions.output import output_distribution
-from dpest.distributions.templates import Template
+from dpest.exact.engine import Objective
+from dpest.exact.outputs.output import output_distribution
+from dpest.exact.outputs.templates import Template
 from dpest.reading.trace import trace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "validation"))

@@ -12,8 +12,8 @@ import time
 from dpest import zoo
 from dpest.attacks.finder import finder_search
 from dpest.attacks.finder.attack import shares
-from dpest.distributions.engine import Objective
 from dpest.errors import DpestError
+from dpest.exact.engine import Objective
 
 NAMES = ("AT", "AT1", "AT2", "AT3", "AT4", "AT5", "ExpMech", "NoisyMax", "Sum")
 REFERENCE = 300.0

@@ -18,7 +18,7 @@ from dpest import zoo
 from dpest.ask.domains import Reals
 from dpest.ask.patterns import patterns
 from dpest.ask.search import search
-from dpest.distributions.engine import Objective, exact_loss
+from dpest.exact.engine import Objective, exact_loss
 
 BUDGET = 200  # pairs of one search
 LISTED = 400  # pairs of a domain that is searched in full
@@ -150,7 +150,7 @@ def max_sum_by_mpmath() -> tuple[float, float]:
     import mpmath
     import numpy as np
 
-    from dpest.distributions.output import output_distribution
+    from dpest.exact.outputs.output import output_distribution
     from dpest.reading.trace import trace
 
     mpmath.mp.dps = 20

@@ -29,7 +29,8 @@ def noisy(x, rng, *, eps=0.5):
         total = total + value
     return total + rng.laplace(scale=1 / eps) > 1.5
 """
-IGNORED = {"seconds", "wealth"}
+IGNORED = {"seconds", "wealth", "shares"}
+CLOCK = "time: "  # a note that begins so tells how long the stages took
 
 
 def command(method: str, json_file: str, *more: str) -> list[str]:
@@ -47,7 +48,9 @@ def answer(path: Path) -> Any:
     def without(tree: Any) -> Any:
         if isinstance(tree, dict):
             return {k: without(v) for k, v in tree.items() if k not in IGNORED}
-        return [without(part) for part in tree] if isinstance(tree, list) else tree
+        if isinstance(tree, list):
+            return [without(part) for part in tree if not str(part).startswith(CLOCK)]
+        return tree
 
     return without(json.loads(path.read_text()))
 

@@ -37,9 +37,9 @@ from dpest import zoo
 from dpest.attacks.finder import event_mechanism, finder_search
 from dpest.attacks.finder.attack import shares
 from dpest.attacks.finder.estimate import samples_needed
-from dpest.distributions.engine import exact_loss
-from dpest.distributions.loss import privacy_loss
 from dpest.errors import DpestError
+from dpest.exact.engine import exact_loss
+from dpest.exact.losses.loss import privacy_loss
 from dpest.reading.paths import Path as Way
 from dpest.reading.trace import expand_indicators, instantiate, trace
 from dpest.running.skeleton import Leaf

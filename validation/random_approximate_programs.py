@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from scipy.stats import norm
 
 import dpest
@@ -88,7 +89,7 @@ def contribution(r: random.Random) -> tuple[list[str], Any]:
             ),
             ([f"a = min(max(v, 0.0), {c}) ** 2"], lambda v, w: np.clip(v, 0, c) ** 2 + 0 * w),
             ([f"a = {c} * np.tanh({inner})"], lambda v, w: c * np.tanh(u(v, w))),
-            ([f"a = 1 / (1 + np.exp(-({inner})))"], lambda v, w: 1 / (1 + np.exp(-u(v, w)))),
+            ([f"a = 1 / (1 + np.exp(-({inner})))"], lambda v, w: expit(u(v, w))),
             (
                 [f"a = np.clip(v, 0, 1) * np.clip({b}*w - v, -{c}, {c})"],
                 lambda v, w: np.clip(v, 0, 1) * np.clip(b * w - v, -c, c),
@@ -140,13 +141,13 @@ def source(p: Program, r: random.Random) -> str:
         out.append(f"    h = rng.{step.family}(0, {scale})")
         out.append("    y = s" + ("" if bug == "noise forgotten" else " + h"))
         if bug == "noise reused":
-            out += ["    out.append(y)", "    y = 2 * s + h"]
+            out += ["    out.append(float(y))", "    y = 2 * s + h"]
         if step.hidden is None:
-            out += ["    out.append(y)", f"    w = w + {step.rate} * y"]
+            out += ["    out.append(float(y))", f"    w = w + {step.rate} * y"]
         else:
             out += [
                 f"    if y > {step.hidden}:",
-                "        out.append(y)",
+                "        out.append(float(y))",
                 f"        w = w + {step.rate} * y",
                 "    else:",
                 "        out.append(None)",

@@ -26,7 +26,7 @@ from dpest import noise, zoo
 from dpest.attacks.statdp.detection import detect
 from dpest.attacks.statdp.inputs import generate_cases
 from dpest.attacks.statdp.laboratory import Case
-from dpest.distributions.engine import exact_loss
+from dpest.exact.engine import exact_loss
 
 LEVEL = 0.05
 EPS = 0.7

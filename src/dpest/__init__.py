@@ -7,7 +7,12 @@ that show it, an upper bound with a proof.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpest.auditing import exact as exact
 
 __version__ = "0.2.0"
 
@@ -70,3 +75,17 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class Package(ModuleType):
+    """Public names keep their meaning: `dpest.exact` is the verb, not the folder of that name.
+
+    Importing a folder puts it into the package as an attribute, in the place of whatever is there.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _HOMES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = Package

@@ -98,7 +98,7 @@ def request_of(
 
 def event_ratio(first: Trace, second: Trace) -> float | None:
     """|log P/P'| of an event from the paths into it on both inputs; None where that is refused."""
-    from dpest.distributions.engine import privacy_loss
+    from dpest.exact.engine import privacy_loss
 
     if not first.paths and not second.paths:
         return None
@@ -430,7 +430,7 @@ def floating_point(campaign: Campaign, budget: Budget | None = None) -> list[Evi
 
 def confirmer(campaign: Campaign) -> Callable[..., Any]:
     """DP-Finder's confirmation: the exact ε of a candidate pair, or None where there is none."""
-    from dpest.distributions.engine import Objective
+    from dpest.exact.engine import Objective
 
     objective = Objective(campaign.question.mechanism)
 

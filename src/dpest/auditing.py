@@ -26,9 +26,9 @@ from dpest.notions.claims import Claim
 from dpest.verdict import Verdict
 
 if TYPE_CHECKING:
-    from dpest.distributions.loss import ExactLoss
-    from dpest.distributions.output import OutputDistribution
-    from dpest.distributions.transforms import TransformedDistribution
+    from dpest.exact.losses.loss import ExactLoss
+    from dpest.exact.outputs.output import OutputDistribution
+    from dpest.exact.transforms import TransformedDistribution
     from dpest.execution.runner import Runner
     from dpest.proofs.proof import Proof
 
@@ -199,7 +199,7 @@ def exact(
     exact answer.
     """
     check_arguments(params=params, adjacency=adjacency, certify=certify)
-    from dpest.distributions.engine import exact_loss
+    from dpest.exact.engine import exact_loss
 
     mechanism = as_mechanism(target).with_params(params)
     _neighbours(mechanism, x, x2, adjacency)
@@ -213,9 +213,9 @@ def distribution(
     """The whole output distribution on one input: to look at, evaluate, plot and sample.
 
     Where the output is a product, a quotient, a power, a logarithm or an exponential of noises, it
-    is a density by closed forms and quadrature (`distributions.transforms`).
+    is a density by closed forms and quadrature (`exact/transforms.py`).
     """
-    from dpest.distributions.transforms import distribution_of
+    from dpest.exact.transforms import distribution_of
 
     return distribution_of(as_mechanism(target).with_params(params), x)
 

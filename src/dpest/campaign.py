@@ -43,7 +43,7 @@ from dpest.running.watchdog import Deadline, TimeUp, patient, watched
 from dpest.verdict import MEET, Obstacle, Verdict, exceeds
 
 if TYPE_CHECKING:
-    from dpest.distributions.engine import Objective
+    from dpest.exact.engine import Objective
     from dpest.execution.runner import Runner
     from dpest.proofs.proof import Proof
 
@@ -492,7 +492,7 @@ class Campaign:
 
     @functools.cached_property
     def objective(self) -> Objective:
-        from dpest.distributions.engine import Objective
+        from dpest.exact.engine import Objective
 
         return Objective(self.question.mechanism)
 
@@ -508,7 +508,7 @@ class Campaign:
     @functools.cached_property
     def value(self) -> Callable[[Any, Any], float]:
         """What one pair is worth, in the measure that was asked; a pair is computed once."""
-        from dpest.distributions.engine import exact_loss
+        from dpest.exact.engine import exact_loss
 
         mechanism, measure = self.question.mechanism, self.question.measure
         objective = self.objective
@@ -582,7 +582,7 @@ class Campaign:
         n = self.question.length
         if self.question.measure != Measure():
             return
-        from dpest.proofs.budgets import lower_at
+        from dpest.proofs.loops.budgets import lower_at
 
         for proof in [p for p in self.proofs if p.length is ANY and p.bound is not None]:
             domain = None if self.question.domain_assumed else self.question.domain

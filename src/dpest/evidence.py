@@ -114,7 +114,7 @@ class Witness:
     q: float | None = None
     densities: bool = False
     replay: str = ""
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 # A demonstration refutes the claim at this level.
@@ -184,7 +184,7 @@ class Evidence:
     arithmetic: Literal["real", "floating point"] = "real"
     error: float = 0.0
     notes: tuple[str, ...] = ()
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict, repr=False)
     #: What it rests on besides the code and the runs; such a bound is shown but never believed.
     assumption: str = ""
 

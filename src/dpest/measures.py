@@ -14,7 +14,7 @@ from dpest.notions.claims import ZCDP, Claim, GaussianDP, PureDP, RenyiDP
 from dpest.notions.implication import gdp_of, least, zcdp_of
 
 if TYPE_CHECKING:
-    from dpest.distributions.loss import ExactLoss
+    from dpest.exact.losses.loss import ExactLoss
 
 
 def of_loss(loss: ExactLoss, measure: Measure) -> float:

@@ -20,9 +20,9 @@ from dpest.running.watchdog import Deadline, TimeUp, watched
 
 if TYPE_CHECKING:
     from dpest.attacks.sampler import Sampler
-    from dpest.distributions.loss import ExactLoss
-    from dpest.distributions.output import OutputDistribution
     from dpest.evidence import Witness
+    from dpest.exact.losses.loss import ExactLoss
+    from dpest.exact.outputs.output import OutputDistribution
 
 BARS = 24
 LEAVES = 6
@@ -88,7 +88,7 @@ def exact_picture(
 
     Raises a DpestError where the pair has no exact answer, or not soon enough.
     """
-    from dpest.distributions.engine import exact_loss
+    from dpest.exact.engine import exact_loss
 
     try:
         with watched(Deadline(PICTURE_SECONDS)):
@@ -198,7 +198,7 @@ def _tradeoff(profile: Points) -> list[tuple[float, float]]:
 
 def _loss_curve(loss: ExactLoss) -> list[tuple[float, float]]:
     """The distribution function of the privacy loss, for outputs of the first input."""
-    from dpest.distributions.privacy_loss import loss_distribution
+    from dpest.exact.losses.privacy_loss import loss_distribution
 
     distribution = loss_distribution(loss.parts, 0)
     total = np.cumsum(distribution.masses)
@@ -217,7 +217,7 @@ def _loss_curve(loss: ExactLoss) -> list[tuple[float, float]]:
 
 
 def _outputs(mechanism: Mechanism, x: Any, x2: Any, witness: Witness) -> dict[str, Any]:
-    from dpest.distributions.output import output_distribution
+    from dpest.exact.outputs.output import output_distribution
     from dpest.reading.trace import trace
 
     first, second = (output_distribution(trace(mechanism, value)) for value in (x, x2))

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import dpest
-from dpest.distributions.output import output_distribution
+from dpest.exact.outputs.output import output_distribution
 from dpest.reading.trace import trace
 from dpest.running.batch.batch import batch
 

@@ -25,8 +25,8 @@ from dpest.attacks.finder.search import Searcher
 from dpest.attacks.finder.smooth import EventShape, Linear, SmoothCheck
 from dpest.attacks.statdp.discrete import NUMBER
 from dpest.attacks.statdp.events import Range
-from dpest.distributions.engine import exact_loss
 from dpest.errors import InputError
+from dpest.exact.engine import exact_loss
 from dpest.geometry.linear import Symbol
 from dpest.noise import Laplace
 from dpest.reading.trace import trace

@@ -25,7 +25,7 @@ WARM = (
     "dpest.attacks.power",
     "dpest.attacks.sequential",
     "dpest.attacks.sniper",
-    "dpest.distributions.engine",
+    "dpest.exact.engine",
     "dpest.proofs",
     "dpest.report.text",
 )

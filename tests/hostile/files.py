@@ -21,7 +21,7 @@ FILES = {
     "forks": ("import os\nos.fork()\n" + RIGHT, 2, "fork"),
     "replaces": ("import math\nmath.log = math.exp\n" + RIGHT, 2, "replaced math.log"),
     "replaces_late": (
-        "import dpest.distributions.engine as e\ne.exact_loss = lambda *a, **k: None\n" + RIGHT,
+        "from dpest.exact import engine as e\ne.exact_loss = lambda *a, **k: None\n" + RIGHT,
         2,
         "replaced",
     ),

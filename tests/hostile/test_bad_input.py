@@ -196,7 +196,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # JAX, which other tests load, warns of every fork.
 @pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")
 def test_command_lines(folder: Path) -> None:
-    for name in ("dpest.auditing", "dpest.distributions.engine", "dpest.proofs"):
+    for name in ("dpest.auditing", "dpest.exact.engine", "dpest.proofs"):
         importlib.import_module(name)  # once, and not in each of the processes
     before = sorted(p for p in folder.rglob("*") if "__pycache__" not in str(p))
     wrong = []

@@ -12,7 +12,7 @@ import pytest
 import dpest
 from dpest import kernel, zoo
 from dpest.proofs import prove
-from dpest.proofs.ratios import non_negative
+from dpest.proofs.enumeration.ratios import non_negative
 from proofs import proof_mechanisms as m
 
 BITS = dpest.finite([0, 1])

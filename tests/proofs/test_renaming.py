@@ -8,9 +8,10 @@ import pytest
 
 from dpest import zoo
 from dpest.geometry.linear import Symbol
-from dpest.proofs import planning, prove
-from dpest.proofs.alignment import Change, Draw, Problem, align, cost_at, dual_bound
-from dpest.proofs.renaming import Costs, named, renamed
+from dpest.proofs import prove
+from dpest.proofs.alignments import planning
+from dpest.proofs.alignments.alignment import Change, Draw, Problem, align, cost_at, dual_bound
+from dpest.proofs.alignments.renaming import Costs, named, renamed
 
 
 def noise(i):

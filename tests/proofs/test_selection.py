@@ -18,7 +18,7 @@ import pytest
 import dpest
 from dpest import ANY, kernel, zoo
 from dpest.proofs import prove
-from dpest.proofs.laws import race, softmax
+from dpest.proofs.enumeration.laws import race, softmax
 from dpest.proofs.rebuilding import differences
 from proofs import choice_mechanisms as choices
 from proofs import race_mechanisms as races

@@ -9,7 +9,7 @@ import pytest
 from dpest import noise
 from dpest.ask.adjacency import parse_adjacency
 from dpest.kernel.adjacency import SHAPES, Request
-from dpest.kernel.noise import FAMILIES
+from dpest.kernel.models.noise import FAMILIES
 from dpest.noise.family import Noise
 
 LATTICE_BY_CHANCE = {"geometric", "two_sided_geometric"}

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpest import kernel, noise
-from dpest.kernel.noise import Family, trust
+from dpest.kernel.models.noise import Family, trust
 from dpest.noise import Noise, ShiftCost
 from dpest.noise.family import Floats
 from dpest.noise.parameters import inverse

@@ -20,8 +20,8 @@ import pytest
 from scipy import stats
 
 import dpest
-from dpest.distributions.output import output_distribution
 from dpest.errors import DpestError
+from dpest.exact.outputs.output import output_distribution
 from dpest.reading.trace import trace
 
 RUNS = 20_000

@@ -39,12 +39,17 @@ def audits(tmp_path_factory):
 
     path = tmp_path_factory.mktemp("code") / "code.py"
     path.write_text(CODE, encoding="utf-8")
-    return path.parent, [Audited(m, dpest.audit(m)) for m in declared_in(str(path))]
+    return path.parent, [(m, dpest.audit(m)) for m in declared_in(str(path))]
 
 
-def test_sarif_points_to_the_line_of_the_function_that_fails(audits):
+@pytest.fixture(scope="module")
+def reviewed(audits):
     folder, found = audits
-    log = json.loads(sarif(found, folder))
+    return [Audited.of(mechanism, verdict, folder) for mechanism, verdict in found]
+
+
+def test_sarif_points_to_the_line_of_the_function_that_fails(reviewed):
+    log = json.loads(sarif(reviewed))
     assert log["version"] == "2.1.0"
     (run,) = log["runs"]
     known = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
@@ -58,13 +63,43 @@ def test_sarif_points_to_the_line_of_the_function_that_fails(audits):
     assert line.startswith(("@dpest.mechanism", "def wrong"))
 
 
-def test_the_summary_has_the_worst_first(audits):
-    rows = [row for row in markdown(audits[1]).splitlines() if row.startswith("| `")]
+def test_the_summary_has_the_worst_first(reviewed):
+    rows = [row for row in markdown(reviewed).splitlines() if row.startswith("| `")]
     assert [row.split("`")[1] for row in rows] == ["wrong", "right"]
 
 
-def test_the_badge_is_a_picture_of_the_worst(audits):
-    text = badge([a.verdict for a in audits[1]])
+def test_several_targets_make_one_file_of_each_kind(audits):
+    names = [
+        "--json",
+        "all.json",
+        "--sarif",
+        "all.sarif",
+        "--summary",
+        "all.md",
+        "--badge",
+        "b.svg",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "dpest", "audit", "code.py", "SVT1", "missing.py", *names],
+        cwd=audits[0], capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    found = json.loads((audits[0] / "all.json").read_text(encoding="utf-8"))
+    assert found["format"] == "dpest-verdicts/1"
+    told = {v["mechanism"]: v["status"] for v in found["verdicts"]}
+    assert told["wrong"] == "violated"
+    assert told["SVT1"] == "exact"
+    assert told["missing.py"] == "unsettled"
+    (run,) = json.loads((audits[0] / "all.sarif").read_text(encoding="utf-8"))["runs"]
+    assert [r["ruleId"] for r in run["results"]] == ["privacy-claim-violated"]
+    rows = (audits[0] / "all.md").read_text(encoding="utf-8").splitlines()
+    order = [row.split("`")[1] for row in rows if row.startswith("| `")]
+    assert order[:2] == ["wrong", "missing.py"]
+    assert "violated" in (audits[0] / "b.svg").read_text(encoding="utf-8")
+
+
+def test_the_badge_is_a_picture_of_the_worst(reviewed):
+    text = badge(reviewed)
     root = ElementTree.fromstring(text)
     assert root.tag.endswith("svg")
     assert "violated" in text
@@ -90,8 +125,7 @@ def test_a_file_as_target(audits, tmp_path):
 
 
 def test_rich_forms(audits):
-    verdict = audits[1][1].verdict
-    mechanism = audits[1][1].mechanism
+    mechanism, verdict = audits[1][1]
     loss = dpest.exact(mechanism, [0.0, 0.0], [1.0, 0.0])
     shown = [
         verdict,
@@ -242,10 +276,9 @@ SARIF = {
 }
 
 
-def test_sarif_fits_its_schema(audits):
+def test_sarif_fits_its_schema(reviewed):
     """By our own writing of the parts we use; by the whole, where SARIF_SCHEMA names its file."""
-    folder, found = audits
-    log = json.loads(sarif(found, folder))
+    log = json.loads(sarif(reviewed))
     schemas = [SARIF]
     if path := os.environ.get("SARIF_SCHEMA"):
         schemas.append(json.loads(Path(path).read_text(encoding="utf-8")))

@@ -130,7 +130,7 @@ _flag = _one_of("True or False", bool)
 _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "epsilon": _one_of("a number, such as 0.5", numbers.Real, str),
     "delta": _real("a probability, such as 1e-5"),
-    "claim": _one_of("a claim, such as PureDP(1) or 'zcdp:0.05'", Claim, str),
+    "claim": _one_of("a claim, such as PureDP(1), 'zcdp:0.05', or 1.0", Claim, str, numbers.Real),
     "adjacency": _one_of("an adjacency, such as dpest.linf(1) or 'l1'", Adjacency, str),
     "domain": _one_of("a domain, such as dpest.reals(5) or 'reals(5)'", Domain, str),
     "length": _length,

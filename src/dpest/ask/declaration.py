@@ -12,6 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from dpest.ask.adjacency import parse_adjacency
+from dpest.ask.domain_text import parse_domain
+from dpest.notions.claims import as_claim
+
 
 @dataclass(frozen=True)
 class Mechanism:
@@ -145,6 +149,9 @@ def mechanism(
 ) -> Callable[[Callable[..., Any]], Mechanism]:
     """State a claim beside the code; the function itself is unchanged.
 
+    Everything may be an object or its short form: a claim "approx:1,1e-5", or a number for a pure
+    ε; an adjacency "replace_one"; a domain "reals:0,1".
+
     >>> @mechanism(adjacency="l1")
     ... def noisy(x, rng, *, eps=0.1):
     ...     return x[0] + rng.laplace(scale=1 / eps)
@@ -156,9 +163,9 @@ def mechanism(
         declared = Mechanism(
             function,
             function.__name__,
-            claim=claim,
-            adjacency=adjacency,
-            domain=domain,
+            claim=as_claim(claim),
+            adjacency=None if adjacency is None else parse_adjacency(adjacency),
+            domain=None if domain is None else parse_domain(domain),
             reference=reference,
             about=about,
         )

@@ -21,7 +21,7 @@ from dpest.notions.claims import (
     GaussianDP,
     PureDP,
     RenyiDP,
-    parse_claim,
+    as_claim,
 )
 from dpest.verdict import Question
 
@@ -130,10 +130,8 @@ def _claim(
 ) -> Claim | None:
     if claim is not None and (epsilon is not None or delta is not None):
         raise InputError("give either a claim or epsilon and delta, not both")
-    if isinstance(claim, str):
-        return parse_claim(claim)
     if claim is not None:
-        return claim
+        return as_claim(claim)
     if epsilon is not None:
         return PureDP(epsilon) if not delta else ApproxDP(epsilon, delta)
     if delta is not None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dpest.attacks.budget import Budget, Meter, Progress, Report
 from dpest.attacks.predictors import Ensemble, RegionBets
+from dpest.attacks.readable import named
 from dpest.attacks.sampler import Sampler, runners_of
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure, Witness, confidence
@@ -152,7 +153,15 @@ class SequentialAudit:
     def event(self, epsilon: float) -> tuple[str, float, float, bool]:
         """The event bet on, and how often it came up (an estimate) on the input that it speaks
         for and on the other; at last, whether it speaks for the second input.
+
+        In words where an event in words shows nearly as much as the bound.
         """
+        if self._past and self.delta == 0.0:
+            history, labels = Samples.concatenate(self._past), np.concatenate(self._past_labels)
+            first, second = (history.take(np.flatnonzero(labels == one)) for one in (True, False))
+            in_words = named(first, second, epsilon)
+            if in_words is not None:
+                return str(in_words.event), in_words.p, in_words.q, in_words.swapped
         high = epsilon < _LOGITS
         low = epsilon < -_LOGITS
         total1, total0 = max(self._ones.sum(), 1.0), max(self._zeros.sum(), 1.0)

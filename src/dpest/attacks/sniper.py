@@ -25,6 +25,7 @@ from dpest.attacks.budget import Budget, Meter, Progress, Report
 from dpest.attacks.classifiers import QUICK, AdditiveTrainer, ProbabilityTrainer, Scorer, Trainer
 from dpest.attacks.fused import count_scores
 from dpest.attacks.networks import PaperLogistic, PaperNetwork
+from dpest.attacks.readable import KEPT, EventScorer, as_readable, event_scorer
 from dpest.attacks.sampler import MechanismSampler, Sampler, runners_of
 from dpest.attacks.thresholds import (
     CAUTION,
@@ -36,6 +37,7 @@ from dpest.attacks.thresholds import (
 )
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure, Witness, confidence
+from dpest.running.native.runs import compiled_for
 from dpest.running.native.signals import NotCompiled
 from dpest.running.samples import Samples
 
@@ -151,6 +153,21 @@ class _Run:
     def seed(self) -> int:
         return int(self._seeds.integers(0, 2**63))
 
+    @property
+    def may_fuse(self) -> bool:
+        return isinstance(self.sample, MechanismSampler) and self.sample.counts_natively
+
+    def call_by_call(self, x: Any) -> bool:
+        """Is this code that no native loop counts? Outputs are then at hand in every stage."""
+        if not self.may_fuse:
+            return True
+        assert isinstance(self.sample, MechanismSampler)
+        try:
+            compiled_for(self.sample.mechanism, x)
+        except NotCompiled:
+            return True
+        return False
+
     def draw(
         self, pair: Pair, size: int, stage: str, *, coin: bool = False
     ) -> Iterator[tuple[Samples, Samples]]:
@@ -168,10 +185,13 @@ class _Run:
 
     def measure(
         self, pair: Pair, size: int, attack: Attack, rng: np.random.Generator
-    ) -> Iterator[Counts]:
-        """The counts of an attack after each portion: in native loops where it can be."""
-        counts, coin = Counts(), attack.two_sided
-        fused = isinstance(self.sample, MechanismSampler) and self.sample.counts_natively
+    ) -> Iterator[tuple[Counts, Counts]]:
+        """The counts of an attack after each portion: in native loops where it can be.
+
+        Beside them those of the attack in words, where there is one.
+        """
+        counts, named, coin = Counts(), Counts(), attack.uses_coin
+        fused = self.may_fuse
         portion = _FUSED_PORTION if fused else self.portion
         for begin in range(0, size, portion):
             count = min(portion, size - begin)
@@ -183,11 +203,14 @@ class _Run:
                 fused = False
                 for first, second in self._portions(draws):
                     counts = counts.plus(attack, first, second, rng)
+                    if attack.in_words is not None:
+                        sides = (second, first) if attack.words_turned else (first, second)
+                        named = named.plus(attack.in_words, *sides, rng)
             else:
                 counts = counts.joined(found)
             self.meter.runs += 2 * count
             self.report("measuring")
-            yield counts
+            yield counts, named
 
     def _fused(
         self, attack: Attack, draws: Sequence[tuple[Any, int, int]], rng: np.random.Generator
@@ -270,7 +293,7 @@ def sniper_attack(
     options = _Options(plan, alpha, delta, classifier, paper, c)
     _trainer(classifier, paper, 0, True)  # a bad choice is refused before anything runs
     notes: list[str] = []
-    counts = Counts()
+    counts, named = Counts(), Counts()
     attack: Attack | None = None
     pair: Pair = pairs[0]
     stopped = False
@@ -287,9 +310,9 @@ def sniper_attack(
                     pair = candidate[::-1] if found.flipped else candidate
         assert attack is not None
         rng = np.random.default_rng(run.seed())
-        final = _final_size(plan, meter, attack.two_sided)
+        final = _final_size(plan, meter, attack.uses_coin)
         for so_far in run.measure(pair, final, attack, rng):
-            counts = so_far
+            counts, named = so_far
     except KeyboardInterrupt:
         stopped = True
         notes.append(
@@ -298,6 +321,12 @@ def sniper_attack(
             else "interrupted before the final stage: nothing was measured"
         )
     value, p, q = -math.inf, None, None
+    level = alpha
+    if attack is not None and attack.in_words is not None:
+        level = alpha / 2  # two were measured, and one of them is picked by its counts
+        if _keeps(attack, attack.in_words, counts, named, replace(options, alpha=level), stopped):
+            pair = pair[::-1] if attack.words_turned else pair
+            attack, counts = attack.in_words, named
     details: dict[str, Any] = {
         "interrupted": stopped,
         "final_runs_per_side": max(counts.n1, counts.n2),
@@ -306,7 +335,7 @@ def sniper_attack(
         "runner": runners_of(sample),
     }
     if attack is not None and counts.n1 and counts.n2:
-        value = counts.bound(attack, alpha, delta, stopped=stopped, paper=paper)
+        value = counts.bound(attack, level, delta, stopped=stopped, paper=paper)
         p, q = counts.above1 / counts.n1, counts.above2 / counts.n2
         details["c"] = q if math.isnan(attack.c) else attack.c
         details["c_power"] = math.log(max(p, c) / max(q, c))
@@ -327,6 +356,22 @@ def sniper_attack(
         notes=tuple(notes),
         details=details,
     )
+
+
+def _keeps(
+    attack: Attack,
+    in_words: Attack,
+    counts: Counts,
+    named: Counts,
+    options: _Options,
+    stopped: bool,
+) -> bool:
+    """Does the attack in words show nine tenths of what the classifier's shows?"""
+    best, words = (
+        of.bound(which, options.alpha, options.delta, stopped=stopped, paper=False)
+        for which, of in ((attack, counts), (in_words, named))
+    )
+    return words > 0 and words >= KEPT * best
 
 
 def _best_pairs(run: _Run, pairs: Sequence[Pair], options: _Options) -> list[Pair]:
@@ -421,11 +466,16 @@ def _find(
     seconds = run.left(_COMPARING if quick else _LEARNING)
     each = None if seconds is None else 0.5 * seconds
     trainer = _trainer(options.classifier, options.paper, run.seed(), quick, each)
-    stage = "comparing pairs" if quick else "training"
+    stage = "comparing pairs" if quick else "learning"
+    in_words: EventScorer | None = None
+    looks = not (quick or options.paper) and options.classifier is None
+    looks = looks and run.call_by_call(pair[0])
     for first, second in run.draw(pair, train, stage):
         trainer.add(first, second)
-    rest = run.draw(pair, choose, stage if quick else "choosing the attack")
-    return _choose(trainer.finish(), rest, options)
+        if looks and in_words is None:
+            in_words = event_scorer(first, second)
+    scorers = [*trainer.finish(), *([in_words] if in_words is not None else [])]
+    return _choose(scorers, run.draw(pair, choose, stage), options)
 
 
 def _choose(
@@ -451,7 +501,9 @@ def _choose(
             found.append(
                 best_threshold(scorer, one, two, final, alpha, delta, coin=True, caution=caution)
             )
-    return max(found, key=lambda a: a.expected)
+    best = max(found, key=lambda a: a.expected)
+    in_words = [a for a in found if isinstance(a.scorer, EventScorer) and a.expected > 0]
+    return replace(best, in_words=as_readable(in_words[0])) if in_words else best
 
 
 def _paper_attack(scorer: Scorer, one: Floats, two: Floats, c: float) -> Attack:

@@ -38,7 +38,8 @@ class Attack:
 
     `flipped`: the score is negated, and the first input of the pair is the second. Outputs whose
     score lies below `low`, if any, are named for the other input. `expected` is the bound that
-    the attack promises, `c` its probability on the input that it does not name.
+    the attack promises, `c` its probability on the input that it does not name. `in_words` is an
+    attack on the same pair that a person can read, to be measured beside this one.
     """
 
     scorer: Scorer
@@ -48,10 +49,21 @@ class Attack:
     expected: float = -math.inf
     c: float = math.nan
     low: float = -math.inf
+    in_words: Attack | None = None
 
     @property
     def two_sided(self) -> bool:
         return self.low > -math.inf
+
+    @property
+    def uses_coin(self) -> bool:
+        """Must a fair coin pick the input of each run?"""
+        return self.two_sided or (self.in_words is not None and self.in_words.two_sided)
+
+    @property
+    def words_turned(self) -> bool:
+        """Does the attack in words name the other input of the pair?"""
+        return self.in_words is not None and self.in_words.flipped != self.flipped
 
     def count(self, samples: Samples, rng: np.random.Generator) -> tuple[int, int]:
         """How many outputs are named for the first input, and how many for the second."""

@@ -7,10 +7,9 @@ import importlib
 import json
 import shlex
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -18,7 +17,7 @@ from dpest.ask.declaration import Mechanism
 from dpest.cli import output
 from dpest.cli.isolation import isolated, limit_options
 from dpest.cli.options import absolute, lengths, parameters, question_options, running_options
-from dpest.cli.output import check_writable, write
+from dpest.cli.output import Wanted, check_writable, nothing_known
 from dpest.cli.progress import showing_progress
 from dpest.cli.statuses import (
     EXIT_HOLDS,
@@ -104,31 +103,18 @@ def audit(
       dpest audit SVT6 --length 1..10
       dpest audit code.py:noisy_mean --epsilon 1 --adjacency replace_one --html report.html
     """
-    review = Review(sarif_path, summary_path, badge_path)
-    for path in (json_path, html_path, replay_path, *review):
+    wanted = Wanted(json_path, html_path, replay_path, sarif_path, summary_path, badge_path)
+    for path in wanted:
         check_writable(path)
     several = len(targets) > 1
-    if several and (json_path or replay_path or baseline or any(review)):
-        raise InputError(
-            "--json, --sarif, --summary, --badge, --replay and --baseline go with one target; "
-            "--html makes one page of several"
-        )
+    if several and (replay_path or baseline):
+        raise InputError("--replay and --baseline go with one target; ask for each on its own")
     question["length"] = lengths(length)
     question["params"] = parameters(params)
     question["state"] = absolute(question["state"])
     earlier = read_baseline(baseline)
-    view = View(
-        json_path,
-        html_path,
-        replay_path,
-        review,
-        quiet,
-        verbose,
-        require,
-        earlier,
-        several,
-        Provenance(as_typed(), author),
-    )
+    asked = Provenance(as_typed(), author)
+    view = View(wanted, quiet, verbose, require, earlier, several, asked)
     if several and limits is not None:
         importlib.import_module("dpest.auditing")  # once, for all copies of this process
     statuses, parts = [], []
@@ -137,11 +123,13 @@ def audit(
         label = f"{target}: " if several else ""
         unknown = view.unknown(target, question["seed"])
         statuses.append(isolated(work, limits, quiet=quiet, unanswered=unknown, label=label))
-        parts += output.handed_over() or [{"unanswered": target}]
+        parts += output.handed_over() or ([{"unanswered": target}] if several else [])
         if statuses[-1] == EXIT_INTERRUPTED:
             break
-    if html_path and (several or len(parts) > 1):
-        write_page(html_path, parts)
+    if parts:
+        from dpest.cli.files import write_together
+
+        write_together(wanted, parts)
     return worst(statuses)
 
 
@@ -150,46 +138,11 @@ def as_typed() -> str:
     return shlex.join(["dpest", *sys.argv[1:]])
 
 
-def write_page(path: str, parts: Sequence[dict[str, Any]]) -> None:
-    """One page of what several targets have handed over."""
-    from dpest.report.page import Part, render_several
-
-    made = [
-        Part.unanswered(part["unanswered"]) if "unanswered" in part else Part(**part)
-        for part in parts
-    ]
-    write(path, render_several(made))
-
-
-class Review(NamedTuple):
-    """Files for a pull request."""
-
-    sarif: str | None
-    summary: str | None
-    badge: str | None
-
-    def write(self, audits: Sequence[tuple[Mechanism, Verdict]]) -> None:
-        if not any(self):
-            return
-        from dpest.report.sarif import Audited, badge, markdown, sarif
-
-        made = [Audited(*audit) for audit in audits]
-        if self.sarif:
-            write(self.sarif, sarif(made))
-        if self.summary:
-            write(self.summary, markdown(made))
-        if self.badge:
-            write(self.badge, badge([verdict for _, verdict in made]))
-
-
 @dataclass(frozen=True)
 class View:
     """How the answers of one command line are shown, and where they are written."""
 
-    json_path: str | None
-    html_path: str | None
-    replay_path: str | None
-    review: Review
+    wanted: Wanted
     quiet: bool
     verbose: bool
     require: str | None
@@ -212,33 +165,29 @@ class View:
                 told[:] = [len(verdict.evidence)]
                 self.so_far(verdict)
 
-        audits = []
         with all_audited(target) as mechanisms, showing_progress(self.quiet, keep) as progress:
-            if len(mechanisms) > 1 and (self.json_path or self.replay_path):
+            if len(mechanisms) > 1 and (self.wanted.replay or self.earlier is not None):
                 raise InputError(
-                    f"{target} declares {len(mechanisms)} mechanisms: --json and --replay go "
+                    f"{target} declares {len(mechanisms)} mechanisms: --replay and --baseline go "
                     f"with one, as {target}:{mechanisms[0].name}"
                 )
             view = replace(self, several=self.several or len(mechanisms) > 1)
             statuses = []
             for mechanism in mechanisms:
                 verdict = ask(mechanism, progress=progress, **question)
-                audits.append((mechanism, verdict))
                 # Runs the code too, for pictures and demonstrations.
-                statuses.append(view.show(verdict))
-            self.review.write(audits)
+                statuses.append(view.show(mechanism, verdict))
             return worst(statuses)
 
-    def show(self, verdict: Verdict) -> int:
+    def show(self, mechanism: Mechanism, verdict: Verdict) -> int:
+        from dpest.cli.files import part_of, write_files
         from dpest.report.text import headline, show
 
-        console = output.console(stderr=self.json_path == "-")
-        if self.json_path:
-            write(self.json_path, verdict.to_json())
-        if self.html_path:
-            self.show_page(self.html_path, verdict)
-        if self.replay_path:
-            write_replay(self.replay_path, verdict)
+        console = output.console(stderr=self.wanted.json == "-")
+        if self.several:
+            output.hand_over(part_of(self.wanted, mechanism, verdict, self.provenance))
+        else:
+            write_files(self.wanted, mechanism, verdict, self.provenance)
         if self.several:
             console.print(headline(verdict), soft_wrap=True, highlight=False)
         else:
@@ -249,15 +198,6 @@ class View:
             console.print(words, soft_wrap=True, highlight=False)
             status = worst([status, EXIT_VIOLATED if worse else EXIT_HOLDS])
         return EXIT_INTERRUPTED if verdict.details.get("interrupted") else status
-
-    def show_page(self, path: str, verdict: Verdict) -> None:
-        """The page, or this verdict's part of one."""
-        from dpest.report.page import part_of, render
-
-        if self.several:
-            output.hand_over(asdict(part_of(verdict, self.provenance)))
-        else:
-            write(path, render(verdict, self.provenance))
 
     def so_far(self, verdict: Verdict) -> None:
         """What to say should this process be ended before it can."""
@@ -270,43 +210,16 @@ class View:
             demonstrating=None,  # it takes time, and nobody may ever ask
             details={**verdict.details, "interrupted": True},
         )
-        files = [(self.json_path, stopped.to_json())] if self.json_path else []
-        lines = "" if self.json_path == "-" else f"{headline(stopped)}\n"
+        path = None if self.several else self.wanted.json
+        files = [(path, stopped.to_json())] if path else []
+        lines = "" if self.wanted.json == "-" else f"{headline(stopped)}\n"
         output.so_far(exit_status(stopped, "settled"), lines, files)
 
     def unknown(self, target: str, seed: int) -> tuple[tuple[str, str], ...]:
         """The JSON of a question that was given up before it was understood."""
-        if self.json_path is None:
+        if self.wanted.json is None or self.several:
             return ()
-        report: dict[str, Any] = {
-            "format": "dpest-verdict/1",
-            "mechanism": target,
-            "parameters": {},
-            "adjacency": "unknown",
-            "claim": None,
-            "status": "unsettled",
-            "lower": None,
-            "upper": None,
-            "evidence": [],
-            "notes": ["stopped before anything was established"],
-            "seed": seed,
-            "seconds": 0.0,
-            "interrupted": True,
-        }
-        return ((self.json_path, json.dumps(report, indent=2)),)
-
-
-def write_replay(path: str, verdict: Verdict) -> None:
-    """The script of the demonstration, or why there is none."""
-    if verdict.demonstration is not None:
-        write(path, verdict.demonstration.script)
-        return
-    reason = (
-        "no event was found that shows it in a reasonable number of runs"
-        if verdict.violated
-        else "nothing is violated"
-    )
-    output.echo(f"dpest: {path} was not written: {reason}", err=True)
+        return ((self.wanted.json, json.dumps(nothing_known(target, seed), indent=2)),)
 
 
 def exit_status(verdict: Verdict, require: str | None = None) -> int:

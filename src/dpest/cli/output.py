@@ -10,7 +10,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 
@@ -284,3 +284,33 @@ def _write_through(path: str, data: bytes) -> None:
             rest = rest[os.write(descriptor, rest) :]
     finally:
         os.close(descriptor)
+
+
+class Wanted(NamedTuple):
+    """The files that were asked for."""
+
+    json: str | None
+    html: str | None
+    replay: str | None
+    sarif: str | None
+    summary: str | None
+    badge: str | None
+
+
+def nothing_known(target: str, seed: int = 0) -> dict[str, Any]:
+    """The JSON of a verdict without any answer."""
+    return {
+        "format": "dpest-verdict/1",
+        "mechanism": target,
+        "parameters": {},
+        "adjacency": "unknown",
+        "claim": None,
+        "status": "unsettled",
+        "lower": None,
+        "upper": None,
+        "evidence": [],
+        "notes": ["stopped before anything was established"],
+        "seed": seed,
+        "seconds": 0.0,
+        "interrupted": True,
+    }

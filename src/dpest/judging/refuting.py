@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from dpest.ask.declaration import Mechanism
-from dpest.distributions.output import RELEASED, OutputDistribution, output_distribution
 from dpest.errors import DpestError
+from dpest.exact.outputs.output import RELEASED, OutputDistribution, output_distribution
 from dpest.judging.entailing import holds, largest
 from dpest.kernel.forms import ONE, ZERO, Condition
 from dpest.kernel.judgments.assertions import (

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from .data import MOST_POINTS, Data
 from .fields import Extended, Fields, extended
 from .forms import ZERO, Box, Interval
 from .invalid import Invalid, need
-from .noise import Noises
+from .models.data import MOST_POINTS, Data
+from .models.noise import Noises
 
 Entries = Sequence[Sequence[str]]
 """For each entry of the input the symbols of its fields."""

@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from .data import MOST_POINTS
 from .fields import Extended, Fields, listed, mapping, rational
 from .forms import (
     ONE,
@@ -36,7 +35,8 @@ from .forms import (
     terms_of,
 )
 from .invalid import Invalid, need
-from .noise import Noise, Noises
+from .models.data import MOST_POINTS
+from .models.noise import Noise, Noises
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from .fields import mapping, rational
 from .forms import ZERO, Condition, combined
 from .invalid import need
-from .noise import Noises
+from .models.noise import Noises
 
 Weights = Mapping[int, Fraction]
 

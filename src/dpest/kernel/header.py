@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .adjacency import Adjacency, read_adjacency
-from .data import MOST_POINTS
 from .fields import Fields, mapping, rational, text
 from .invalid import Invalid, need
+from .models.data import MOST_POINTS
 from .sealing import sha256
 from .source import signature
 from .statement import Statement

@@ -54,7 +54,7 @@ def draw(rng: Any, noise: Noise, size: Any = None) -> Any:
 
     The file defines a subclass of `Noise` (`log_density`, `cdf`, `quantile`, `sample`, `support`,
     `tail_rates`, its `shift_cost`) and a function that calls this. For proofs the kernel needs a
-    row of its own: `dpest.kernel.noise.trust`.
+    row of its own: `dpest.kernel.models.noise.trust`.
     """
     # The readings other than `run` hand in a generator that wants to know the distribution.
     if hasattr(rng, "draw_noise"):

@@ -9,6 +9,7 @@ follows from it alone: `delta_at(epsilon)`, `epsilon_at(delta)`, `renyi_at(alpha
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
@@ -309,6 +310,19 @@ def parse_claim(text: str) -> Claim:
     if len(parts) != wanted or not all(parts):
         raise DomainError(f"{text!r} has {len(parts)} numbers where {form} has {wanted}")
     return kind(*(_number(part) for part in parts))
+
+
+def as_claim(said: Any) -> Claim | None:
+    """A claim from what a person states: a claim, its short form, or a number, a pure ε."""
+    if said is None or isinstance(said, Claim):
+        return said
+    if isinstance(said, str):
+        return parse_claim(said)
+    if isinstance(said, numbers.Real) and not isinstance(said, bool):
+        return PureDP(float(said))
+    raise DomainError(
+        f"{said!r} is not a claim; write dpest.PureDP(1.0), its short form 'pure:1.0', or 1.0"
+    )
 
 
 def _split(text: str) -> list[str]:

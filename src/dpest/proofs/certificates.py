@@ -12,12 +12,12 @@ from dpest import kernel
 from dpest.geometry.linear import Condition, Form, Symbol, distinct
 from dpest.geometry.polyhedra import farkas, feasible
 from dpest.kernel.header import FORMAT, VERSION
-from dpest.kernel.noise import FAMILIES
+from dpest.kernel.models.noise import FAMILIES
 from dpest.noise.family import Noise
-from dpest.proofs.alignment import AffineShift, Alignment, Draw
-from dpest.proofs.potentials import Potential, State
-from dpest.proofs.regions_of_release import Region
-from dpest.proofs.selection import Selection
+from dpest.proofs.alignments.alignment import AffineShift, Alignment, Draw
+from dpest.proofs.alignments.regions_of_release import Region
+from dpest.proofs.alignments.selection import Selection
+from dpest.proofs.loops.potentials import Potential, State
 from dpest.reading.loops.loops import Graph
 from dpest.reading.loops.merging import Model
 from dpest.reading.loops.piece_runs import Block, World

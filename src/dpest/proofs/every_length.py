@@ -16,12 +16,17 @@ from dpest.errors import (
 )
 from dpest.evidence import Measure
 from dpest.geometry.linear import Form
-from dpest.proofs import certificates, conformance, gaussian, laws
-from dpest.proofs.budgets import graph_of, phases_of, potentials_of, records_of
+from dpest.proofs import certificates, conformance
+from dpest.proofs.alignments import gaussian
+from dpest.proofs.alignments.linear_program import InexactError, InfeasibleError
+from dpest.proofs.alignments.regions_of_release import Rates, rates
+from dpest.proofs.alignments.selection import noisy_argmax, selection
 from dpest.proofs.conformance import place_of
-from dpest.proofs.linear_program import InexactError, InfeasibleError
+from dpest.proofs.enumeration import laws
+from dpest.proofs.loops.budgets import graph_of, phases_of, potentials_of, records_of
+from dpest.proofs.loops.potentials import potential
+from dpest.proofs.loops.record_budgets import record_potential
 from dpest.proofs.one_length import at_length, claimed_rho, refuse_pure, with_either_input
-from dpest.proofs.potentials import potential
 from dpest.proofs.proof import Lower, Proof
 from dpest.proofs.question import (
     Question,
@@ -35,9 +40,6 @@ from dpest.proofs.question import (
     place_of_error,
     with_claim,
 )
-from dpest.proofs.record_budgets import record_potential
-from dpest.proofs.regions_of_release import Rates, rates
-from dpest.proofs.selection import noisy_argmax, selection
 from dpest.reading.loops.any_length import ELEMENT
 from dpest.reading.loops.loops import Graph
 from dpest.reading.records.record_cases import RecordError

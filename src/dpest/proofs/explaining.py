@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.geometry.linear import Symbol
-from dpest.proofs.alignment import AffineShift, Draw
+from dpest.proofs.alignments.alignment import AffineShift, Draw
+from dpest.proofs.alignments.regions_of_release import release_text
 from dpest.proofs.approximate.words import words
-from dpest.proofs.contributions import box_of_case
+from dpest.proofs.loops.contributions import box_of_case
 from dpest.proofs.proof import Proof, shown
-from dpest.proofs.regions_of_release import release_text
 from dpest.reading.loops.loops import END
 
 _MOST = 12

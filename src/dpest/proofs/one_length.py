@@ -14,11 +14,14 @@ from dpest.errors import (
     UntraceableError,
 )
 from dpest.evidence import Measure
-from dpest.proofs import certificates, conformance, gaussian, lower_bounds
-from dpest.proofs.adjacency_faces import faces, radius_of, relevant, whole_data
-from dpest.proofs.budgets import unrolled
+from dpest.proofs import certificates, conformance
+from dpest.proofs.alignments import gaussian
+from dpest.proofs.alignments.adjacency_faces import faces, radius_of, relevant, whole_data
+from dpest.proofs.alignments.planning import plan
+from dpest.proofs.alignments.regions_of_release import rates, regions
 from dpest.proofs.conformance import place_of
-from dpest.proofs.planning import plan
+from dpest.proofs.loops import lower_bounds
+from dpest.proofs.loops.budgets import unrolled
 from dpest.proofs.proof import Proof
 from dpest.proofs.question import (
     Question,
@@ -33,7 +36,6 @@ from dpest.proofs.question import (
     rays_hold,
     with_claim,
 )
-from dpest.proofs.regions_of_release import rates, regions
 from dpest.reading.loops.merging import Model, build
 from dpest.reading.loops.vector_functions import LISTS
 from dpest.running.landmarks import landmarks

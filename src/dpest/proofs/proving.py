@@ -28,8 +28,8 @@ from dpest.evidence import EPSILON, Measure
 from dpest.kernel.approximate.stages import MOVED
 from dpest.proofs import composition
 from dpest.proofs.approximate.proving import contributions, proof_of
-from dpest.proofs.each_entry import each_entry_proof
-from dpest.proofs.enumerating import enumerated_proof
+from dpest.proofs.enumeration.each_entry import each_entry_proof
+from dpest.proofs.enumeration.enumerating import enumerated_proof
 from dpest.proofs.every_length import every_length, small_lower, tells, without_bound
 from dpest.proofs.one_length import at_length, with_either_input
 from dpest.proofs.proof import FinitePair, Proof, Ray

@@ -17,12 +17,13 @@ from dpest.errors import DpestError, InputError, RefusedError
 from dpest.evidence import EPSILON
 from dpest.geometry.linear import Form as Linear
 from dpest.geometry.linear import Symbol, rational
+from dpest.notions.claims import as_claim
 from dpest.proofs import certificates
-from dpest.proofs.adjacency_faces import entry_ranges, radius_of
-from dpest.proofs.alignment import Draw
+from dpest.proofs.alignments.adjacency_faces import entry_ranges, radius_of
+from dpest.proofs.alignments.alignment import Draw
+from dpest.proofs.alignments.regions_of_release import Rates, rates
 from dpest.proofs.conformance import call
 from dpest.proofs.proof import Proof
-from dpest.proofs.regions_of_release import Rates, rates
 from dpest.reading.loops.any_length import ELEMENT, fields_of
 from dpest.reading.loops.piece_runs import World
 from dpest.reading.records.record_cases import Entry
@@ -184,11 +185,7 @@ def asked(
         isinstance(length, bool) or not isinstance(length, int) or length < 1
     ):
         raise InputError(f"a length is ANY or a positive integer: {length=}")
-    said = claim if claim is not None else target.claim
-    if isinstance(said, str):
-        from dpest.notions.claims import parse_claim
-
-        said = parse_claim(said)
+    said = as_claim(claim) if claim is not None else target.claim
     known = target.all_params
     filled: list[str] = []
     for needed, parameter in other_parameters(target.function).items():

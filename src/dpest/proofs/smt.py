@@ -17,8 +17,8 @@ from dpest.kernel.alignment import NOTHING, Affine, Plan, Region
 from dpest.kernel.fields import Fields
 from dpest.kernel.forms import Condition, Terms, symbols_of, terms_of
 from dpest.kernel.header import Header, read_header
-from dpest.kernel.noise import Noises
-from dpest.kernel.regions import regions
+from dpest.kernel.models.noise import Noises
+from dpest.kernel.models.regions import regions
 from dpest.kernel.rules import cells, loop, selection, square
 
 

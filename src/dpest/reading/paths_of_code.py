@@ -14,7 +14,7 @@ from dpest.reading.domains.numbers import FLOAT, NUMBER, NUMPY_FLOAT, Real, Trut
 from dpest.reading.machine.adopting import adopt, new_array
 from dpest.reading.machine.execute import begun
 from dpest.reading.machine.executor import Machine
-from dpest.reading.machine.exploring import Limits, explore_paths
+from dpest.reading.machine.exploring.explorer import Limits, explore_paths
 from dpest.reading.machine.heap import Heap
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource

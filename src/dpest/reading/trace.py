@@ -19,7 +19,7 @@ from dpest.reading.calls import caller, data_size, fresh, place_of, symbolic_in,
 from dpest.reading.conforming import check_generator, check_path
 from dpest.reading.fixed import at_centre
 from dpest.reading.instances import expand_indicators, instantiate
-from dpest.reading.machine.exploring import Limits as MachineLimits
+from dpest.reading.machine.exploring.explorer import Limits as MachineLimits
 from dpest.reading.machine.signals import Refused
 from dpest.reading.paths import Path, Trace
 from dpest.reading.paths_of_code import read_paths

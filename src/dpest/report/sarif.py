@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dpest import __version__
 from dpest.ask.declaration import Mechanism
@@ -36,19 +37,56 @@ _COLOURS = {
     "exact": "#2e7d32",
     "proved": "#2e7d32",
     "unsettled": "#b7791f",
+    "unanswered": "#b7791f",
 }
 
 
-class Audited(NamedTuple):
-    mechanism: Mechanism
-    verdict: Verdict
+_WORST_FIRST = ["violated", "unanswered", "unsettled", "proved", "exact"]
 
 
-def sarif(audits: Sequence[Audited], root: Path | None = None) -> str:
-    """A run of dpest as code hosts read it: one result for each claim that does not stand.
+@dataclass(frozen=True)
+class Audited:
+    """What a review says of one mechanism, in plain values: it travels between processes."""
 
-    Paths are relative to `root`, the folder where the command was started.
-    """
+    mechanism: str
+    status: str
+    claim: str = "none"
+    at_least: str = "–"
+    at_most: str = "–"
+    headline: str = ""
+    said: str = ""
+    kinds: tuple[str, ...] = ()
+    place: dict[str, Any] | None = None
+
+    @staticmethod
+    def of(mechanism: Mechanism, verdict: Verdict, root: Path | None = None) -> Audited:
+        """Paths are relative to `root`, the folder where the command was started."""
+        kinds = ["violated"] if verdict.violated else []
+        kinds += ["floating-point"] if verdict.floating_point_violated else []
+        kinds += ["unsettled"] if not kinds and verdict.status == "unsettled" else []
+        low, high = (
+            "–" if e is None else f"{e.value:.4g} ({e.standing})"
+            for e in (verdict.lower, verdict.upper)
+        )
+        return Audited(
+            mechanism.name,
+            verdict.status,
+            str(verdict.question.claim or "none"),
+            low,
+            high,
+            headline(verdict),
+            " ".join(filter(None, [headline(verdict), sentence(verdict)])),
+            tuple(kinds),
+            _place(mechanism, root or Path.cwd()),
+        )
+
+    @staticmethod
+    def unanswered(target: str) -> Audited:
+        return Audited(target, "unanswered")
+
+
+def sarif(audits: Sequence[Audited]) -> str:
+    """A run of dpest as code hosts read it: one result for each claim that does not stand."""
     rules = [
         {"id": rule, "shortDescription": {"text": words}} for rule, _, words in _RULES.values()
     ]
@@ -57,7 +95,7 @@ def sarif(audits: Sequence[Audited], root: Path | None = None) -> str:
         "version": __version__,
         "rules": rules,
     }
-    results = [r for audit in audits for r in _results(audit, root or Path.cwd())]
+    results = [_result(kind, audit) for audit in audits for kind in audit.kinds]
     log = {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -68,22 +106,12 @@ def sarif(audits: Sequence[Audited], root: Path | None = None) -> str:
     return json.dumps(log, indent=2, ensure_ascii=False)
 
 
-def _results(audit: Audited, root: Path) -> list[dict[str, Any]]:
-    verdict = audit.verdict
-    kinds = ["violated"] if verdict.violated else []
-    kinds += ["floating-point"] if verdict.floating_point_violated else []
-    kinds += ["unsettled"] if not kinds and verdict.status == "unsettled" else []
-    return [_result(kind, audit, root) for kind in kinds]
-
-
-def _result(kind: str, audit: Audited, root: Path) -> dict[str, Any]:
+def _result(kind: str, audit: Audited) -> dict[str, Any]:
     rule, level, _ = _RULES[kind]
-    said = " ".join(filter(None, [headline(audit.verdict), sentence(audit.verdict)]))
-    found: dict[str, Any] = {"ruleId": rule, "level": level, "message": {"text": said}}
-    place = _place(audit.mechanism, root)
-    if place is not None:
-        found["locations"] = [place]
-    found["partialFingerprints"] = {"mechanism/v1": f"{rule}:{audit.mechanism.name}"}
+    found: dict[str, Any] = {"ruleId": rule, "level": level, "message": {"text": audit.said}}
+    if audit.place is not None:
+        found["locations"] = [audit.place]
+    found["partialFingerprints"] = {"mechanism/v1": f"{rule}:{audit.mechanism}"}
     return found
 
 
@@ -104,29 +132,24 @@ def _place(mechanism: Mechanism, root: Path) -> dict[str, Any] | None:
 
 def markdown(audits: Sequence[Audited]) -> str:
     """A table for a comment on a pull request, worst first."""
-    order = ["violated", "unsettled", "proved", "exact"]
-    ranked = sorted(audits, key=lambda a: order.index(a.verdict.status))
+    ranked = sorted(audits, key=lambda a: _WORST_FIRST.index(a.status))
     lines = [
         "### Privacy audit",
         "",
         "| mechanism | verdict | at least | at most | claim |",
         "|---|---|---|---|---|",
+        *(
+            f"| `{a.mechanism}` | {a.status} | {a.at_least} | {a.at_most} | {a.claim} |"
+            for a in ranked
+        ),
     ]
-    for mechanism, verdict in ranked:
-        low, high = (
-            "–" if e is None else f"{e.value:.4g} ({e.standing})"
-            for e in (verdict.lower, verdict.upper)
-        )
-        claim = verdict.question.claim or "none"
-        lines.append(f"| `{mechanism.name}` | {verdict.status} | {low} | {high} | {claim} |")
-    said = [f"- `{m.name}`: {headline(v)}" for m, v in ranked if v.violated]
+    said = [f"- `{a.mechanism}`: {a.headline}" for a in ranked if "violated" in a.kinds]
     return "\n".join([*lines, *([""] if said else []), *said, ""])
 
 
-def badge(verdicts: Sequence[Verdict]) -> str:
+def badge(audits: Sequence[Audited]) -> str:
     """A picture of two words, of the worst verdict, for a README."""
-    order = ["violated", "unsettled", "proved", "exact"]
-    worst = min((v.status for v in verdicts), key=order.index)
+    worst = min((audit.status for audit in audits), key=_WORST_FIRST.index)
     left, right = "privacy", worst
     widths = [10 + 7 * len(left), 10 + 7 * len(right)]
     title = escape(f"{left}: {right}")

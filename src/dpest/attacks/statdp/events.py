@@ -42,6 +42,13 @@ class Range:
     def everything(self) -> bool:
         return self.low == -math.inf and self.high == math.inf
 
+    def apart_from(self, other: Range) -> bool:
+        """Is there surely no number in both?"""
+        low, high = sorted((self, other), key=lambda r: (r.low, r.high))
+        if low.high == high.low:
+            return not (low.high_closed and high.low_closed)
+        return low.high < high.low
+
     def words(self, subject: str, integral: bool) -> str:
         low, high = _number(self.low), _number(self.high)
         if self.low == self.high:
@@ -101,6 +108,14 @@ class Event:
 
     def count(self, samples: Samples) -> int:
         return int(np.count_nonzero(self.mask(Grouped.of(samples))))
+
+    def apart_from(self, other: Event) -> bool:
+        """Is there surely no output in both?"""
+        return any(
+            feature == known and wanted.apart_from(held)
+            for feature, wanted in self.parts
+            for known, held in other.parts
+        )
 
     def turned(self) -> Event:
         """The same event where the two inputs have changed their names."""

@@ -85,11 +85,16 @@ class Search:
         return 2 * sum(len(b.c1) for b in self.blocks)
 
     def best(
-        self, epsilon: float | None, caution: float = CAUTION, tolerance: float = TOLERANCE
+        self,
+        epsilon: float | None,
+        caution: float = CAUTION,
+        tolerance: float = TOLERANCE,
+        swapped: bool | None = None,
     ) -> Choice | None:
         """The admissible candidate that promises the largest ε, or None.
 
-        Of those within `tolerance` of it the one that reads best.
+        Of those within `tolerance` of it the one that reads best. With `swapped`, of those that
+        speak for the second input (or, where it is False, for the first) alone.
 
         A promise is what an event would show if its counts were `caution` sigmas worse. Rare
         events, c1 + c2 < 0.001·n·e^ε, are left out as in the paper.
@@ -97,6 +102,8 @@ class Search:
         if not self.blocks:
             return None
         scores = self._scores(epsilon, caution)
+        if swapped is not None:
+            scores[int(not swapped)] = -np.inf
         top = float(scores.max())
         if top == -math.inf:
             return None

@@ -16,10 +16,10 @@ from ..alignment import Plan, need_aligned_everywhere, read_plan
 from ..fields import Fields
 from ..header import Header
 from ..invalid import need
-from ..model import Numbers, entry_names, need_pure, read_numbers
-from ..regions import regions
+from ..models.model import Numbers, entry_names, need_pure, read_numbers
+from ..models.regions import regions
+from ..models.tree import Tree, read_tree
 from ..statement import Finding
-from ..tree import Tree, read_tree
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ..fields import Fields, listed, rational, whole
 from ..forms import ZERO
 from ..header import Header
 from ..invalid import Invalid, need
-from ..model import need_pure, read_power
+from ..models.model import need_pure, read_power
 from ..statement import Finding, Lengths, Statement
 
 Call = tuple[Statement, Fraction]

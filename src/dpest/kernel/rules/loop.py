@@ -20,17 +20,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..alignment import Affine, Plan, Region, need_aligned, need_kept, points
-from ..data import MOST_POINTS
-from ..decisions import Branch, held, need_all_branches
 from ..farkas import need_empty
 from ..fields import Extended, Fields
 from ..forms import ONE, STILL, ZERO, Interval, Terms, symbols_of, terms_of
-from ..graph import END, Edge, Graph, Potential, State, Step, read_graph
 from ..header import Header
 from ..invalid import need
-from ..model import Numbers, need_pure, read_numbers, read_power
-from ..noise import Noises, support_of
-from ..records import Cases, read_cases, record_moves
+from ..models.data import MOST_POINTS
+from ..models.decisions import Branch, held, need_all_branches
+from ..models.graph import END, Edge, Graph, Potential, State, Step, read_graph
+from ..models.model import Numbers, need_pure, read_numbers, read_power
+from ..models.noise import Noises, support_of
+from ..models.records import Cases, read_cases, record_moves
 from ..statement import Finding
 
 Move = Mapping[str, Extended]

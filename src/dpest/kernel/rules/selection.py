@@ -22,7 +22,7 @@ from ..fields import Fields
 from ..forms import ONE, ZERO, Interval, Terms, condition, greatest, least, read_terms
 from ..header import Header
 from ..invalid import need
-from ..model import Numbers, need_pure, read_numbers
+from ..models.model import Numbers, need_pure, read_numbers
 from ..statement import Finding
 
 _REST = "m"

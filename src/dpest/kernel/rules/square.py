@@ -28,11 +28,11 @@ from ..forms import (
 )
 from ..header import Header
 from ..invalid import need
-from ..model import Numbers, entry_names, read_numbers, read_power
-from ..noise import Noises
-from ..regions import regions
+from ..models.model import Numbers, entry_names, read_numbers, read_power
+from ..models.noise import Noises
+from ..models.regions import regions
+from ..models.tree import Tree, read_tree
 from ..statement import Finding
-from ..tree import Tree, read_tree
 
 Shift = dict[str, dict[str, Fraction]]
 

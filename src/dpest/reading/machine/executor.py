@@ -12,7 +12,7 @@ from dpest.reading.machine.adopting import adopt
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.calls import Calls
 from dpest.reading.machine.control import Control
-from dpest.reading.machine.drawing import Drawing
+from dpest.reading.machine.exploring.drawing import Drawing
 from dpest.reading.machine.objects import Objects
 from dpest.reading.machine.signals import Dead, Fork, Refused, Thrown
 from dpest.reading.machine.state import Frame, Outcome, State

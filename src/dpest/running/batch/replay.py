@@ -187,7 +187,7 @@ def _codes(function: Any) -> Iterator[CodeType]:
             continue
         entered.add(id(thing))
         stack.append(thing.__code__)
-        if thing.__module__.partition(".")[0] in ("numpy", "scipy", "pandas", "dpest"):
+        if (thing.__module__ or "").partition(".")[0] in ("numpy", "scipy", "pandas", "dpest"):
             continue
         for cell in thing.__closure__ or ():
             try:

@@ -1,0 +1,1 @@
+"""Two output distributions side by side: the exact privacy loss and its other measures."""

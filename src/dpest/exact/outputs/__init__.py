@@ -1,0 +1,1 @@
+"""The output distribution of one input: its cells, and the parts that are independent."""

@@ -1,0 +1,144 @@
+"""From the graph of a function to what each of its releases asks of the noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpest.errors import RefusedError
+from dpest.geometry.linear import Condition, Form, Symbol
+from dpest.noise.family import Noise
+from dpest.proofs.alignments.alignment import Change, Draw, Problem
+from dpest.reading.loops.merging import Model, Node
+from dpest.reading.tracing.roots import Complement
+from dpest.reading.tracing.unit import Unit
+from dpest.running.skeleton import unflatten
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The draws of a mechanism, their rates as multiples of unit^power."""
+
+    draws: Mapping[Symbol, Draw]
+    power: int
+
+
+def draw_of(symbol: Symbol, noise: Noise) -> tuple[Draw, int | None]:
+    """The proof rule of a noise and the power of the unit in its rate (None: no matter which)."""
+    rule = noise.shift_cost
+    chance = getattr(noise, "p", None)
+    if noise.family == "geometric" and isinstance(chance, Complement):
+        rate = -chance.exponent
+        if rate.factor <= 0:
+            raise RefusedError(
+                f"the success probability of a geometric draw is negative: {noise!r}"
+            )
+        return Draw("upward", rate.factor, True, noise.family), rate.power
+    if noise.family == "coin" or rule.kind == "none":
+        # Both runs share its value: a draw that is not shifted costs nothing.
+        return Draw("absolute", Fraction(0), False, noise.family), None
+    rate = rule.rate
+    if isinstance(rate, Unit):
+        factor, power = rate.factor, rate.power
+    else:
+        try:
+            factor, power = Fraction(rate), 0
+        except (TypeError, ValueError):
+            raise RefusedError(
+                f"the scale of a {noise.family} draw depends on private data or on noise: "
+                f"{noise!r}. Scales must be public: compute them from parameters alone."
+            ) from None
+    if factor <= 0:
+        raise RefusedError(f"the scale of a {noise.family} draw is not positive: {noise!r}")
+    kinds = {"absolute": "absolute", "one_sided": "upward", "upward": "upward", "square": "square"}
+    kind = kinds[rule.kind]
+    return Draw(kind, factor, rule.integral, noise.family, rule.attained), power  # type: ignore[arg-type]
+
+
+def rates(noises: Mapping[Symbol, Noise]) -> Rates:
+    draws: dict[Symbol, Draw] = {}
+    powers: dict[int, Symbol] = {}
+    for symbol, noise in noises.items():
+        draws[symbol], power = draw_of(symbol, noise)
+        if power is not None and draws[symbol].kind != "square":
+            powers.setdefault(power, symbol)
+    if len(powers) > 1:
+        shown = ", ".join(f"{noises[s]!r}" for s in powers.values())
+        raise RefusedError(
+            f"some scales are in units of eps and some are not: {shown}. Give eps a value "
+            "(params={'eps': 0.1}, unit=None) to get an absolute bound."
+        )
+    return Rates(draws, next(iter(powers), 1))
+
+
+def change_of(form: Form) -> Change:
+    noise = {s: c for s, c in form.terms.items() if s.kind == "noise"}
+    data = {s: c for s, c in form.terms.items() if s.kind == "input"}
+    return Change(noise, data)
+
+
+@dataclass(frozen=True)
+class Region:
+    """The set of noises that release one thing: conditions, and the released reals."""
+
+    node: Node
+    conditions: tuple[Condition, ...]
+    released: tuple[Form, ...]
+    problem: Problem
+
+    @property
+    def seen(self) -> Any:
+        """What an observer can tell apart without looking at real numbers."""
+        assert self.node.release is not None
+        return visible(*self.node.release)
+
+
+class _AnyReal:
+    """A released real in a text."""
+
+    def __repr__(self) -> str:
+        return "real"
+
+
+def release_text(region: Region) -> str:
+    """The release as Python writes it, `real` for a number that depends on the noise."""
+    assert region.node.release is not None
+    skeleton, leaves = region.node.release
+    plain = [_AnyReal() if isinstance(v, Form) else v for v in leaves]
+    return repr(unflatten(skeleton, plain))
+
+
+def visible(skeleton: Any, leaves: Sequence[Any]) -> Any:
+    return repr(skeleton), tuple(
+        "real" if isinstance(v, Form) else (type(v).__name__, repr(v)) for v in leaves
+    )
+
+
+def regions(model: Model, draws: Mapping[Symbol, Draw]) -> list[Region]:
+    found = []
+    for node in model.leaves:
+        assert node.release is not None
+        forms = tuple(v for v in node.release[1] if isinstance(v, Form))
+        found.append(Region(node, node.known, forms, problem(node.known, forms, node.drawn, draws)))
+    return found
+
+
+def problem(
+    conditions: Iterable[Condition],
+    forms: Iterable[Form],
+    drawn: Iterable[Symbol],
+    draws: Mapping[Symbol, Draw],
+) -> Problem:
+    """Shift each noise that is drawn; those without a rule stay where they are."""
+    keep = [change_of(c.form) for c in conditions]
+    pin = [change_of(f) for f in forms]
+    met = {s for change in (*keep, *pin) for s in change.noise}
+    here = {s: draws[s] for s in sorted(met | set(drawn)) if s in met}
+    fixed = {s for s, d in here.items() if not d.rate}
+    pin += [Change({s: Fraction(1)}, {}) for s in sorted(fixed)]
+    movable = {
+        s: d if d.rate else Draw("absolute", Fraction(1), False, d.family) for s, d in here.items()
+    }
+    return Problem(movable, keep, pin)

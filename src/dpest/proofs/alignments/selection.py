@@ -1,0 +1,104 @@
+"""The argmax of a vector of any length, by one alignment of the winner.
+
+Release w. All noises but the winner's stay; let m be the greatest of the other values. If the
+datum of each element may change its value by something in [low, high], then m changes by something
+in [low, high] too, whatever the length. The winner's shift may depend on that change, as it is
+decided by noises that are not shifted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpest.errors import RefusedError
+from dpest.geometry.linear import Form, Symbol
+from dpest.proofs.alignments.adjacency_faces import Faces, faces, lowest
+from dpest.proofs.alignments.alignment import Change, Draw, Problem
+from dpest.proofs.alignments.planning import Plan, plan
+from dpest.reading.loops.any_length import ELEMENT, fields_of
+from dpest.reading.loops.loops import Graph
+
+OTHERS = Symbol("input", "m")
+"""How much the greatest of the other values changes."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The element's value (of q and of its own noises), and the plan for the winner."""
+
+    element: Form
+    own: tuple[Symbol, ...]
+    components: Faces
+    problem: Problem
+    plan: Plan
+
+
+def noisy_argmax(slope: Fraction, noise: Any) -> Callable[..., Any]:
+    """The function that releases the place of the greatest of slope·q + noise."""
+
+    def argmax_with_noise(x: Any, rng: Any) -> Any:
+        return np.argmax([slope * q + rng.draw_noise(noise) for q in x])
+
+    return argmax_with_noise
+
+
+def selection(
+    graph: Graph, draws: Mapping[Symbol, Draw], adjacency: Any, domain: Any = None
+) -> Selection:
+    """The cheapest alignment of the argmax; the graph must release nothing else of the data."""
+    forms = {(s.element.form, s.least) for s in graph.selections}
+    forms |= {(g.vector.element.form, False) for g in graph.gaps}
+    turns = [] if graph.recognised else [e for e in graph.edges if e.reads]
+    if len(forms) != 1 or turns or any(e.forms for e in graph.edges):
+        raise RefusedError(
+            "an argmax over data of any length together with other releases of the data: give a "
+            "length instead of ANY"
+        )
+    ((form, least),) = forms
+    if any(e.blocks and not (graph.recognised and e.reads) for e in graph.edges):
+        raise RefusedError("an argmax after a branch on noise: give a length instead of ANY")
+    drawn = {s for e in graph.edges for s in e.draws if not (graph.recognised and e.reads)}
+    own = {s: c for s, c in form.terms.items() if s.kind == "noise" and s not in drawn}
+    data = {s: c for s, c in form.terms.items() if s.kind == "input"}
+    # What all elements share moves them alike and cancels.
+    sign = -1 if least else 1
+    element = Form({**own, **data}, Fraction(0)).times(sign)
+    if any(draws[s].integral for s in own):
+        raise RefusedError(
+            "ties between discrete noises matter for an argmax: give a length instead of ANY"
+        )
+    if not own:
+        raise RefusedError("the elements of this argmax have no noise of their own")
+    lead = Change(
+        {s: element.terms[s] for s in own},
+        {**{s: element.terms[s] for s in data}, OTHERS: Fraction(-1)},
+    )
+    problem = Problem({s: draws[s] for s in own}, [lead], [lead] if graph.gaps else [])
+    components: Faces = []
+    values = {s: element.terms[s] for s in data}
+    entry = fields_of(ELEMENT.name, len(getattr(domain, "fields", ())))
+    for group in faces(adjacency, entry, graph.world.derived, domain):
+        both = []
+        for face in group:
+            low = lowest(values, face)
+            high = -lowest({s: -c for s, c in values.items()}, face)
+            if adjacency.moves_one:
+                # One datum moves: the winner's, or one of the others.
+                both.append(dict(face))
+                both.append({OTHERS: (min(low, Fraction(0)), max(high, Fraction(0)))})
+            else:
+                both.append({**face, OTHERS: (low, high)})
+        components.append(both)
+    for group in components:
+        for face in group:
+            if any(abs(end) == float("inf") for ends in face.values() for end in ends):
+                raise RefusedError(
+                    "an entry may be replaced by anything: bound the data (np.clip) or the "
+                    "adjacency (radius)"
+                )
+    return Selection(element, tuple(sorted(own)), components, problem, plan([problem], components))

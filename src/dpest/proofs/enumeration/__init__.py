@@ -1,0 +1,1 @@
+"""Every outcome of every draw: finite mechanisms by exact chances."""

@@ -1,0 +1,1 @@
+"""Budgets on the states of a loop: proofs for every length, and the bounds from below."""

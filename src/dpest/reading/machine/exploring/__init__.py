@@ -1,0 +1,1 @@
+"""All that a function can do: decisions, draws, releases, and the one explorer."""
