@@ -164,7 +164,7 @@ class Abstraction:
         if isinstance(value, RandomSource):
             say(("source", value.library))
             return value
-        if isinstance(value, frozenset) or isinstance(value, ATOMS):
+        if isinstance(value, (frozenset, *ATOMS)):
             say(("atom", id(value)))
             return value
         raise Refused(f"a {type(value).__name__} that is kept from one element to the next")
@@ -265,7 +265,7 @@ class Abstraction:
                 if symbol.kind == "indicator":
                     raise Refused("a truth about each of the data inside of another")
                 if not _is_own(symbol, value) and symbol not in known:
-                    known[symbol] = self._slot(Form.of(symbol), f"{path}.{symbol.name}")
+                    known[symbol] = self._slot(Form.of(symbol), f"{path}.{len(known)}")
             condition = Condition(condition.form.substitute(known), condition.relation)
         return Truth(condition, parts, truth.conjunction, truth.kind)
 

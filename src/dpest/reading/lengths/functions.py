@@ -14,18 +14,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpest.noise.parameters import is_number
-from dpest.reading.domains.numbers import Real
+from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.lengths.values import (
     Argmax,
     Count,
     Gap,
     Kept,
     Ordered,
+    OrderedPlaces,
     Place,
     Ranked,
     Scale,
     Sums,
     Vector,
+    symbols_of,
 )
 from dpest.reading.machine import prelude
 from dpest.reading.machine.calling import Enter
@@ -111,6 +113,14 @@ def sort(m: LengthMachine, value: Any) -> Any:
     return Ordered(vector)
 
 
+@entry(np.argsort)
+def argsort(m: LengthMachine, value: Any) -> Any:
+    vector = _as_array(m, value)
+    if not isinstance(vector.element, Real) or not vector.own or m.log.begun:
+        raise Refused("the order of the data")
+    return OrderedPlaces(vector.element)
+
+
 @entry(np.clip)
 def clip(m: LengthMachine, value: Any, low: Any = None, high: Any = None) -> Any:
     vector = _as_array(m, value)
@@ -126,9 +136,20 @@ def _float(bound: Any) -> Any:
 @entry(np.sum)
 def total(m: LengthMachine, value: Any) -> Any:
     vector = _as_array(m, value)
-    if not isinstance(vector.element, Real) or vector.element.integral:
+    element = vector.element
+    if isinstance(element, Truth) and all(s.kind == "input" for s in symbols_of(element)):
+        counted = Vector(Real(m.indicator(element), (np.int64,)))
+        return Enter(prelude.sum_, (counted, np.int64(0)))
+    if not isinstance(element, Real) or element.integral:
         raise Refused("the sum of what are no real numbers")
     return Enter(prelude.sum_, (vector, np.float64(0)))
+
+
+@entry(np.count_nonzero)
+def count_nonzero(m: LengthMachine, value: Any) -> Any:
+    if not isinstance(value, Vector) or not isinstance(value.element, Truth):
+        raise Refused("np.count_nonzero of what are no truths")
+    return total(m, value)
 
 
 @entry(np.cumsum)
@@ -180,7 +201,7 @@ def _one_bound(m: LengthMachine, values: tuple[Any, ...], below: bool) -> Any:
         return None
     data = next(v for v in values if isinstance(v, Real))
     bound = next((v for v in values if v is not data), None)
-    if not is_number(bound) or not math.isfinite(bound):
+    if bound is None or not is_number(bound) or not math.isfinite(bound):
         return None
     return m.clip(data, bound, None) if below else m.clip(data, None, bound)
 
@@ -192,7 +213,15 @@ CLIPS: dict[Any, Callable[..., Any]] = {
 }
 """Functions of private numbers whose result is a datum of its own, by its own rule."""
 
-_METHODS = {"sum": np.sum, "cumsum": np.cumsum, "argmax": np.argmax, "argmin": np.argmin}
+_METHODS = {
+    "sum": np.sum,
+    "cumsum": np.cumsum,
+    "argmax": np.argmax,
+    "argmin": np.argmin,
+    "argsort": np.argsort,
+    "max": np.max,
+    "clip": np.clip,
+}
 
 
 def attribute(m: LengthMachine, thing: Any, name: str) -> Any:

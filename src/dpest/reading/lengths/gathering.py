@@ -60,13 +60,15 @@ def _one_turn(machine: LengthMachine, state: State) -> State | None:
     turn = state.fork()
     turn.draws, turn.conditions, turn.constrained = (), (), frozenset()
     turn.heap.put(machine.log_ref.address, PassLog(fresh=True, begun=True))
-    ways = machine.advance(turn)
-    if ways is None or len(ways) != 2:
-        return None
-    turn = ways[1]
     try:
+        ways = machine.advance(turn)
+        if ways is None or len(ways) != 2 or machine.log_of(turn).at:
+            return None
+        turn = ways[1]  # the other one is the end
         machine.advance(turn)
     except Cut:
+        if not machine.log_of(turn).at:
+            return None
         old, new = state.frames, turn.frames
         loops = [(f.code, f.pc) for f in old] == [(f.code, f.pc) for f in new]
         return turn if loops and new[-1].code.instructions[new[-1].pc].op == "next" else None

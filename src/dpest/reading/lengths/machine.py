@@ -24,6 +24,7 @@ from dpest.reading.domains.arithmetic import COMPARISONS, OPERATORS
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.lengths.values import (
     ELEMENT,
+    Argmax,
     Count,
     Cut,
     DataIterator,
@@ -32,6 +33,7 @@ from dpest.reading.lengths.values import (
     NeedsIndex,
     NeedsPosition,
     Ordered,
+    OrderedPlaces,
     PassLog,
     Place,
     Places,
@@ -80,7 +82,10 @@ class LengthMachine(Machine):
 
     @property
     def log(self) -> PassLog:
-        found: PassLog = self.state.heap.read(self.log_ref)
+        return self.log_of(self.state)
+
+    def log_of(self, state: State) -> PassLog:
+        found: PassLog = state.heap.read(self.log_ref)
         return found
 
     def change_log(self) -> PassLog:
@@ -358,7 +363,7 @@ class LengthMachine(Machine):
         return super().key(value)
 
     def lazy_length(self, value: Any) -> Any:
-        if isinstance(value, (Vector, Sums)) or (isinstance(value, Places)):
+        if isinstance(value, (Vector, Sums, Places)):
             return Count()
         if isinstance(value, Lazy):
             raise Refused("the length of this")
@@ -374,6 +379,8 @@ class LengthMachine(Machine):
     def lazy_array(self, value: Any, dtype: Any) -> Any:
         if not isinstance(value, Vector) or (dtype is not None and np.dtype(dtype) != np.float64):
             raise Refused("an array of this")
+        if value.kind is np.ndarray and dtype is None:
+            return value
         element = value.element
         if isinstance(element, Real):
             if element.integral:
@@ -391,11 +398,15 @@ class LengthMachine(Machine):
             return thing.element
         if isinstance(index, Place) and (items := self.sequence(thing)) is not None:
             return items[self._place_below(index, len(items))]
-        if isinstance(thing, Vector) and type(index) is int and (name := self._variable()):
-            if name not in self.plan.indices:
-                raise NeedsIndex(name)
-        if isinstance(thing, Ordered) and index in (-1, -2):
+        name = self._variable() if isinstance(thing, Vector) and type(index) is int else ""
+        if name and name not in self.plan.indices:
+            raise NeedsIndex(name)
+        if isinstance(thing, Ordered) and type(index) is int and index in (-1, -2):
             return Ranked(thing.vector, -index)
+        if isinstance(thing, OrderedPlaces) and type(index) is int and index in (0, -1):
+            return Argmax(thing.element, thing.backwards == (index == -1))
+        if isinstance(thing, OrderedPlaces) and index == slice(None, None, -1):
+            return OrderedPlaces(thing.element, not thing.backwards)
         if isinstance(thing, Lazy) or isinstance(index, Lazy):
             raise Refused("an entry of data of any length, but that of this turn")
         return None
@@ -409,10 +420,13 @@ class LengthMachine(Machine):
         """A function of the elements of vectors, and of numbers that all of them share."""
         own: frozenset[Symbol] = frozenset()
         row = []
+        arrays = any(isinstance(v, Vector) and v.kind is np.ndarray for v in values)
         for value in values:
             if isinstance(value, Vector):
                 if value.kind is not np.ndarray:
-                    raise Refused("arithmetic with a list")
+                    if not arrays:
+                        raise Refused("arithmetic with a list")
+                    value = self.lazy_array(value, None)  # as NumPy does
                 own |= value.own
                 row.append(value.element)
             elif isinstance(value, (Real, Truth)):
@@ -495,6 +509,8 @@ class LengthMachine(Machine):
             self.cut()  # it is a place from there on
         if number < count.offset + 1:
             return bool(COMPARISONS[op](1, 0))
+        if number == count.offset + 1 and op in ("<", ">="):
+            return op == ">="
         raise NeedsIndex(name) if name else Refused("a comparison of the length with a number")
 
     def _variable(self) -> str:
@@ -510,7 +526,9 @@ class LengthMachine(Machine):
         log = self.log
         if log.exact:
             return bool(COMPARISONS[op](log.number + place.offset, number))
-        least = self.plan.limit + place.offset  # the number is at least this, and has no upper bound
+        least = (
+            self.plan.limit + place.offset
+        )  # the number is at least this, and has no upper bound
         if least <= number:
             raise NeedsPosition(exact=number - place.offset + 1)
         return bool(COMPARISONS[op](1, 0))
@@ -577,7 +595,9 @@ class LengthMachine(Machine):
     def clip(self, value: Real, low: Any, high: Any) -> Any:
         """Private data within bounds: a datum of its own, whose sensitivity is known."""
         ends = [None if end is None else rational(end) for end in (low, high)]
-        kinds = tuple(dict.fromkeys((*value.kinds, *(type(e) for e in (low, high) if e is not None))))
+        kinds = tuple(
+            dict.fromkeys((*value.kinds, *(type(e) for e in (low, high) if e is not None)))
+        )
         if any(k not in (int, float, np.float64) for k in kinds):
             raise Refused("bounds of another type than the data")
         return Real(Form.of(self.world.clip(value.form, *ends)), kinds)

@@ -8,7 +8,6 @@ released at the end. A reading that finds out that it needs to know more begins 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,9 +16,10 @@ from dpest.geometry.linear import Form, Symbol
 from dpest.reading.lengths.abstraction import Abstraction
 from dpest.reading.lengths.gathering import gather
 from dpest.reading.lengths.machine import LengthMachine, new_data
-from dpest.reading.lengths.releases import Leaves, leaves_of
+from dpest.reading.lengths.releases import Leaves, leaves_of, released_at_end
 from dpest.reading.lengths.values import (
     Cut,
+    FilledList,
     NeedsCounters,
     NeedsIndex,
     NeedsList,
@@ -50,8 +50,8 @@ _MOST_EDGES = 2_000
 _MANY_VALUES = 16
 _MOST_POSITIONS = 64
 _MOST_READINGS = 30
-_SECONDS = 5.0
-_INSTRUCTIONS = 2_000_000
+_INSTRUCTIONS = 200_000
+_MOST_FORKS = 64  # of one instruction on one edge
 
 
 def read_graph(
@@ -66,17 +66,18 @@ def read_graph(
     `parameters` may hold a `Unit` for eps: the graph is then one for every eps > 0.
     """
     load()
-    deadline = time.monotonic() + _SECONDS
     limit = 0 if length is None else length + 1
     plan = Plan(limit=limit, length=length)
     try:
-        return _settled(target, parameters, world, form, plan, deadline)
-    except Refused:
+        return _settled(target, parameters, world, form, plan)
+    except Refused as refusal:
         if not plan.counters:
             raise
-    # Numbers that seemed to grow are looked at: they may have a bound after all.
-    bounded = Plan(limit=limit, length=length, widens=False)
-    return _settled(target, parameters, world, form, bounded, deadline)
+        try:  # numbers that seemed to grow are looked at: they may have a bound after all
+            bounded = Plan(limit=limit, length=length, widens=False)
+            return _settled(target, parameters, world, form, bounded)
+        except Refused:
+            raise refusal from None
 
 
 def _settled(
@@ -85,11 +86,10 @@ def _settled(
     world: Callable[[], World],
     form: str,
     plan: Plan,
-    deadline: float,
 ) -> Graph:
     for _ in range(_MOST_READINGS):
         try:
-            return _Reading(target, parameters, world(), form, plan, deadline).graph()
+            return _Reading(target, parameters, world(), form, plan).graph()
         except Restart as needed:
             _learn(plan, needed)
         except (AttributeError, TypeError, KeyError, IndexError, ValueError) as error:
@@ -127,19 +127,18 @@ class _Reading:
         world: World,
         form: str,
         plan: Plan,
-        deadline: float,
     ) -> None:
         self.plan = plan
         self.world = world
         self.machine = LengthMachine(world, plan, _INSTRUCTIONS)
-        self.machine.deadline = deadline
         self.nodes = [LoopNode(0, (), "start")]
         self.edges: list[LoopEdge] = []
         self.known: dict[Any, int] = {}
         self.states = [self._first(target, parameters, form)]
         self.integers: dict[Any, dict[str, set[int]]] = {}
         self.releases: list[Leaves] = []
-        self.lists: set[str] = set()
+        self.returned: list[set[str]] = []
+        self.shown = True
 
     def _first(self, target: Mechanism, parameters: Mapping[str, Any], form: str) -> State:
         machine = self.machine
@@ -153,11 +152,10 @@ class _Reading:
         called = adopt(state, target.function, outside=True)
         args, kwargs = arguments(target, new_data(form), params, GENERATOR)
         begun(machine, state, called, args, kwargs)
-        outcome = state.outcome
-        if outcome is not None and not outcome.raised and isinstance(outcome.value, Ref):
-            if isinstance(state.heap.read(outcome.value), GeneratorObject):
-                state.outcome = None  # all that it yields, as a list
-                begun(machine, state, prelude.list_, (outcome.value,), {})
+        found = None if state.outcome is None else state.outcome.value
+        if isinstance(found, Ref) and isinstance(state.heap.read(found), GeneratorObject):
+            state.outcome = None  # all that it yields, as a list
+            begun(machine, state, prelude.list_, (found,), {})
         return state
 
     def graph(self) -> Graph:
@@ -180,6 +178,8 @@ class _Reading:
                     if self.plan.vectors and self._gathered(state):
                         after = [state]
                 if after is not None:
+                    for one in after:
+                        self._count_fork(one)
                     pending += [(one, False) for one in reversed(after)]
                     self._check_size(len(pending))
                     continue
@@ -208,6 +208,13 @@ class _Reading:
         except (Fork, Refused):
             return False
 
+    def _count_fork(self, state: State) -> None:
+        frame = state.frames[-1]
+        place = (id(frame.code), frame.pc)
+        count = state.forks[place] = state.forks.get(place, 0) + 1
+        if count > _MOST_FORKS:
+            raise self.machine.placed(Refused("a loop that may go on without a bound"))
+
     def _check_size(self, waiting: int) -> None:
         if len(self.edges) + waiting > _MOST_EDGES:
             raise Refused(f"more than {_MOST_EDGES} ways through one turn")
@@ -222,6 +229,7 @@ class _Reading:
             for value in values:
                 leaves_of(machine, state, value, released, held)
         released.need_plain()
+        self.shown = self.shown and released.shown
         target = self.known.get(found.key)
         if target is None:
             target = self._new_node(found)
@@ -254,10 +262,11 @@ class _Reading:
     def _leave(self, source: int, state: State) -> None:
         """An edge to the end, releasing what is returned."""
         assert state.outcome is not None
-        released = Leaves()
-        leaves_of(self.machine, state, state.outcome.value, released, set())
+        released = released_at_end(self.machine, state, state.outcome.value)
         if state.outcome.raised and any(isinstance(v, Form) for v in released.values):
             raise Refused("an exception with a noisy or private value")
+        if source:
+            self.returned.append(released.lists)
         self.releases.append(released)
         self._edge(source, END, state, {}, released.values, {})
 
@@ -298,19 +307,12 @@ class _Reading:
         gaps = [released.Gap(g.vector) for r in self.releases for g in r.gaps]  # type: ignore[arg-type]
         if (selections or gaps) and len(self.nodes) > 1:
             raise Refused("the place of the greatest of the data, with other looks at them")
-        filled = {name for r in self.releases for name in r.lists}
-        lists = {
-            thing.items.name
-            for state in self.states[1:]
-            for _, thing in state.heap.items()
-            if type(thing).__name__ == "FilledList"
-        }
         graph = Graph(
             self.nodes,
             self.edges,
             list(self.machine.dead),
             self.world,
-            faithful=lists <= filled,
+            faithful=self._faithful(),
             selections=selections,
             gaps=gaps,
             reader="machine",
@@ -318,12 +320,29 @@ class _Reading:
         kept = [r for r in self.releases if r.kept]
         if kept:
             found = greatest_so_far(self.edges, len(kept) == 1)
-            if found is None:
+            places = {(p, how) for e in self.edges for p, how in e.places.items()}
+            known = {k.path for r in kept for k in r.kept} == {p for p, _ in places}
+            if found is None or not known or any(how == "other" for _, how in places):
                 raise Refused("the place of an element that is kept, or a count without a bound")
             graph.selections.append(found)
             graph.recognised = True
         self._keep_noises()
         return graph
+
+    def _faithful(self) -> bool:
+        """Whether ways that release other things are told apart by what is returned.
+
+        Lower bounds need it: all that a list got must be returned on every way to the end, and
+        two lists could get the same in another order.
+        """
+        lists = {
+            thing.items.name
+            for state in self.states[1:]
+            for _, thing in state.heap.items()
+            if isinstance(thing, FilledList)
+        }
+        shown = self.shown and all(r.shown for r in self.releases)
+        return shown and len(lists) <= 1 and all(lists <= names for names in self.returned)
 
     def _keep_noises(self) -> None:
         """Only the noises of ways that are there."""

@@ -36,6 +36,8 @@ class Leaves:
     gaps: list[Gap] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     lists: set[str] = field(default_factory=set)
+    shown: bool = True
+    """Whether equal outputs are equal here, on whichever way: else there are no lower bounds."""
 
     def need_plain(self) -> None:
         if self.greatest or self.gaps or self.kept:
@@ -52,6 +54,8 @@ def leaves_of(
         found.values.append(bool(machine.holds(value)))
     elif isinstance(value, (Count, Place)):
         found.values.append("position")
+        # The number of the element at hand is known by the way; others may be equal by chance.
+        found.shown = found.shown and isinstance(value, Place) and value.offset == 0
     elif isinstance(value, Kept):
         found.kept.append(value)
     elif isinstance(value, Argmax):
@@ -74,11 +78,35 @@ def leaves_of(
         raise Refused(f"a {type(value).__name__} is released")
 
 
+def returned_lists(state: State, value: Any) -> list[FilledList]:
+    """The lists that were filled, inside of what is returned."""
+    found: list[FilledList] = []
+    pending, seen = [value], set()
+    while pending:
+        part = pending.pop()
+        if isinstance(part, tuple):
+            pending += part
+        elif isinstance(part, Ref) and part.address not in seen:
+            seen.add(part.address)
+            thing = state.heap.read(part)
+            if isinstance(thing, FilledList):
+                found.append(thing)
+            elif isinstance(thing, (ListObject, DequeObject)):
+                pending += thing.items
+            elif isinstance(thing, DictObject):
+                pending += thing.items.values()
+            elif isinstance(thing, Instance):
+                pending += thing.attributes.values()
+    return found
+
+
 def _of_object(
     machine: LengthMachine, state: State, ref: Ref, found: Leaves, held: set[int]
 ) -> None:
     thing = state.heap.read(ref)
     if isinstance(thing, FilledList):
+        if thing.items.name in found.lists:
+            return  # its values come first (see `released_at_end`)
         found.lists.add(thing.items.name)
         parts = thing.items.new
     elif isinstance(thing, (ListObject, DequeObject)):
@@ -86,9 +114,9 @@ def _of_object(
     elif isinstance(thing, DictObject):
         if any(isinstance(k, Ref) for k in thing.items):
             raise Refused("a dict with objects as keys is released")
-        parts = list(thing.items.values())
+        parts = [thing.items[k] for k in sorted(thing.items, key=repr)]
     elif isinstance(thing, SetObject):
-        parts = list(thing.items)
+        parts = sorted(thing.items, key=repr)
     elif isinstance(thing, Instance) and isinstance(thing.cls, type):
         parts = list(thing.attributes.values())
     elif isinstance(thing, Buffer):
@@ -97,6 +125,18 @@ def _of_object(
         raise Refused(f"a {machine.type_name(ref)} is released, which can't be looked into")
     for part in parts:
         leaves_of(machine, state, part, found, held | {ref.address})
+
+
+def released_at_end(machine: LengthMachine, state: State, value: Any) -> Leaves:
+    """What a returned value shows: first what lists got last, as on the edges before."""
+    found = Leaves()
+    for thing in returned_lists(state, value):
+        if thing.items.name not in found.lists:
+            found.lists.add(thing.items.name)
+            for part in thing.items.new:
+                leaves_of(machine, state, part, found, set())
+    leaves_of(machine, state, value, found, set())
+    return found
 
 
 def _unheld(ref: Ref, held: set[int]) -> None:

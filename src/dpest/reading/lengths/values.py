@@ -108,6 +108,15 @@ class Ordered(Lazy):
 
 
 @dataclass(frozen=True, eq=False)
+class OrderedPlaces(Lazy):
+    """np.argsort of a vector: its first and its last place can be taken."""
+
+    element: Real
+    backwards: bool = False
+    python_type = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Ranked(Lazy):
     """The greatest (1) or second greatest (2) element: its gap to the other can be released."""
 

@@ -70,7 +70,7 @@ class Graph:
     table: tuple[Any, ...] | None = None
     """The public list whose entry at the chosen place is released, if not the place itself."""
     reader: str = ""
-    """"machine" where `reading.lengths` made it: then replay compares the families of draws, too."""
+    """"machine" where `reading.lengths` made it: replay then compares the noise of draws, too."""
 
     @property
     def noises(self) -> dict[Symbol, Noise]:
