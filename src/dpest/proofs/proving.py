@@ -317,8 +317,8 @@ def _by_machine(question: Question) -> Proof | None:
     if question.length is not ANY or question.adjacency.changes_length:
         return None
     try:
-        proof = every_length(replace(question, by_machine=True))
-    except (RefusedError, UntraceableError, PathLimitError):
+        proof = every_length(replace(question, reader="machine"))
+    except DpestError:
         return None
     return None if proof.bound is None and proof.lower is None else proof
 

@@ -47,8 +47,10 @@ class Question:
     form: Form = "list"
     filled: tuple[str, ...] = ()
     """Parameters that nobody gave a value: a proof must then be for every value of them."""
-    by_machine: bool = False
-    """Whether the machine alone may read it: the guard has found what the other reader can't."""
+    reader: str = ""
+    """"machine": it alone may read it, as the guard has found what the other can't; "before": the
+    other one alone, as runs differ from what the machine has read.
+    """
 
     def world(self) -> World:
         """A fresh reading, of private data."""

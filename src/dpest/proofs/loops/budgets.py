@@ -51,16 +51,16 @@ def graph_of(question: Question, length: int | None = None, by_cases: bool = Fal
 
     The machine is asked first; the reader that came before it, where the machine has no rule.
     """
-    if not by_cases and not question.fields:
+    if not by_cases and not question.fields and question.reader != "before":
         try:
             return read_graph(
                 question.mechanism, question.variables(), question.world, question.form, length
             )
         except Refused as refusal:
-            if refusal.final or question.by_machine:
+            if refusal.final or question.reader:
                 advice = refusal.advice or "give a length instead of ANY"
                 raise UntraceableError(refusal.reason, advice, refusal.where) from None
-    elif question.by_machine:
+    elif question.reader == "machine":
         raise RefusedError("the machine does not read records case by case")
     return graph(
         question.mechanism.function,

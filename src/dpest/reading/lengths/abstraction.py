@@ -386,7 +386,7 @@ class Abstraction:
         say = self.parts.append
         if isinstance(thing, DataIterator):
             source = self._of(thing.source, f"{path}.source", "")
-            at = thing.at - self.log.at
+            at = max(thing.at - self.log.at, -1)  # behind is behind
             say(at)
             return DataIterator(source, at)
         if isinstance(thing, RowIterator):

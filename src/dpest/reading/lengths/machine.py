@@ -28,9 +28,11 @@ from dpest.reading.lengths.values import (
     Count,
     Cut,
     DataIterator,
+    FilledList,
     Gap,
     Kept,
     NeedsIndex,
+    NeedsList,
     NeedsPosition,
     Ordered,
     OrderedPlaces,
@@ -357,6 +359,14 @@ class LengthMachine(Machine):
             return self._place_compared("!=", value, 0)
         return super().truth_value(value)
 
+    def sequence(self, value: Any) -> Any:
+        """The elements of a list: one that was taken to be only filled is read here."""
+        if isinstance(value, Ref):
+            thing = self.state.heap.read(value)
+            if isinstance(thing, FilledList):
+                raise NeedsList(thing.items.name)
+        return super().sequence(value)
+
     def key(self, value: Any) -> Any:
         if isinstance(value, Lazy):
             raise Refused("a key that depends on the length of the data")
@@ -478,9 +488,9 @@ class LengthMachine(Machine):
             return self._number_compared(_MIRRORED[op], b, a)
         if op in ("+", "-") and isinstance(a, (Count, Place, Kept)) and type(b) is int:
             step = b if op == "+" else -b
-            return a if isinstance(a, Kept) else type(a)(a.offset + step)
+            return Kept() if isinstance(a, Kept) else type(a)(a.offset + step)
         if op == "+" and isinstance(b, (Count, Place, Kept)) and type(a) is int:
-            return b if isinstance(b, Kept) else type(b)(b.offset + a)
+            return Kept() if isinstance(b, Kept) else type(b)(b.offset + a)
         if op == "-" and isinstance(a, Place) and isinstance(b, Place):
             return a.offset - b.offset
         if op == "%" and isinstance(a, Place) and type(b) is int and b > 0:
@@ -574,6 +584,9 @@ class LengthMachine(Machine):
         from dpest.reading.lengths import functions
 
         values = (*args, *(kwargs or {}).values())
+        if f not in _FILLING:
+            for value in values:
+                self.sequence(value)  # of a list that is only filled nobody else may know
         if f in functions.CLIPS and self.is_data(*values):
             clipped = functions.CLIPS[f](self, *args, **(kwargs or {}))
             if clipped is not None:
@@ -606,6 +619,7 @@ class LengthMachine(Machine):
         return value if isinstance(value, (Vector, Sums, Places)) else None
 
 
+_FILLING = (list.append, list.extend, isinstance, type)
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 

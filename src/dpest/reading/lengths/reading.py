@@ -92,7 +92,9 @@ def _settled(
             return _Reading(target, parameters, world(), form, plan).graph()
         except Restart as needed:
             _learn(plan, needed)
-        except (AttributeError, TypeError, KeyError, IndexError, ValueError) as error:
+        except Refused:
+            raise
+        except Exception as error:
             # A rule that does not know what it was given must not go on.
             raise Refused(f"data of any length: {type(error).__name__}: {error}") from error
     raise Refused("the states of the function don't settle")

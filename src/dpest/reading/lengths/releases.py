@@ -36,6 +36,7 @@ class Leaves:
     gaps: list[Gap] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     lists: set[str] = field(default_factory=set)
+    told: set[int] = field(default_factory=set)
     shown: bool = True
     """Whether equal outputs are equal here, on whichever way: else there are no lower bounds."""
 
@@ -78,10 +79,11 @@ def leaves_of(
         raise Refused(f"a {type(value).__name__} is released")
 
 
-def returned_lists(state: State, value: Any) -> list[FilledList]:
+def returned_lists(state: State, value: Any) -> list[Ref]:
     """The lists that were filled, inside of what is returned."""
-    found: list[FilledList] = []
-    pending, seen = [value], set()
+    found: list[Ref] = []
+    pending: list[Any] = [value]
+    seen: set[int] = set()
     while pending:
         part = pending.pop()
         if isinstance(part, tuple):
@@ -90,7 +92,7 @@ def returned_lists(state: State, value: Any) -> list[FilledList]:
             seen.add(part.address)
             thing = state.heap.read(part)
             if isinstance(thing, FilledList):
-                found.append(thing)
+                found.append(part)
             elif isinstance(thing, (ListObject, DequeObject)):
                 pending += thing.items
             elif isinstance(thing, DictObject):
@@ -105,8 +107,9 @@ def _of_object(
 ) -> None:
     thing = state.heap.read(ref)
     if isinstance(thing, FilledList):
-        if thing.items.name in found.lists:
+        if ref.address in found.told:
             return  # its values come first (see `released_at_end`)
+        found.told.add(ref.address)
         found.lists.add(thing.items.name)
         parts = thing.items.new
     elif isinstance(thing, (ListObject, DequeObject)):
@@ -130,11 +133,8 @@ def _of_object(
 def released_at_end(machine: LengthMachine, state: State, value: Any) -> Leaves:
     """What a returned value shows: first what lists got last, as on the edges before."""
     found = Leaves()
-    for thing in returned_lists(state, value):
-        if thing.items.name not in found.lists:
-            found.lists.add(thing.items.name)
-            for part in thing.items.new:
-                leaves_of(machine, state, part, found, set())
+    for ref in returned_lists(state, value):
+        leaves_of(machine, state, ref, found, set())
     leaves_of(machine, state, value, found, set())
     return found
 
