@@ -73,6 +73,7 @@ class Abstraction:
         self.old = state
         self.plan = plan
         self.updates: dict[Symbol, Form] = {}
+        self._slots: dict[Form, Symbol] = {}
         self.places: dict[str, str] = {}
         self.integers: dict[str, int] = {}
         self.sizes: dict[str, int] = {}
@@ -199,10 +200,14 @@ class Abstraction:
         return Real(self._slot(form, path), value.kinds)
 
     def _slot(self, form: Form, path: str) -> Form:
-        symbol = Symbol("state", path)
-        while symbol in self.updates:
-            symbol = Symbol("state", symbol.name + "_")
-        self.updates[symbol] = form
+        """The slot of a number; numbers that are equal here have one."""
+        symbol = self._slots.get(form)
+        if symbol is None:
+            symbol = Symbol("state", path)
+            while symbol in self.updates:
+                symbol = Symbol("state", symbol.name + "_")
+            self.updates[symbol] = form
+            self._slots[form] = symbol
         self.parts.append(symbol)
         return Form.of(symbol)
 

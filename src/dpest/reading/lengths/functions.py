@@ -23,6 +23,7 @@ from dpest.reading.lengths.values import (
     Ordered,
     OrderedPlaces,
     Place,
+    Places,
     Ranked,
     Scale,
     Sums,
@@ -93,11 +94,22 @@ def _selected(m: LengthMachine, value: Any, least: bool) -> Argmax:
 
 
 @entry(builtins.max)
-def max_(m: LengthMachine, value: Any) -> Any:
-    """The greatest of noisy values, of which the place can be asked."""
+def max_(m: LengthMachine, value: Any, key: Any = None) -> Any:
+    """The greatest of noisy values, of which the place can be asked; with a key, by going on."""
+    if key is not None or isinstance(value, Places):
+        message = "max() iterable argument is empty"
+        return Enter(prelude.best_, (value, key, True, False, None, message))
     if not isinstance(value, Vector) or not value.own or m.log.begun:
         raise Refused("the greatest of the data")
     return Ranked(value, 1)
+
+
+@entry(builtins.min)
+def min_(m: LengthMachine, value: Any, key: Any = None) -> Any:
+    if key is None:
+        raise Refused("the least of the data")
+    message = "min() iterable argument is empty"
+    return Enter(prelude.best_, (value, key, False, False, None, message))
 
 
 @entry(np.max, np.amax)
