@@ -17,9 +17,8 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from reading.random_loops import agrees, program
-
 from dpest.errors import ReplayError
+from reading.random_loops import agrees, program
 
 FIRST = 200_000
 

@@ -22,6 +22,12 @@ _HEADS = (
     "for v in (y for y in x):",
     "while i < len(x):\n        v = x[i]\n        i += 1",
     "for v in shifted(x):",
+    "for v in np.asarray(x) * 2 + a:",
+    "for v in (np.asarray(x) + rng.laplace(scale=2 / eps, size=len(x))).tolist():",
+    "for v, w in zip(x, np.asarray(x) - rng.laplace(scale=1 / eps, size=len(x))):",
+    "for i, v in enumerate([y + rng.laplace(scale=1 / eps) for y in x]):",
+    "for v in map(lambda y: 3 * y, x):",
+    "for i, (v, w) in enumerate(zip(x, x)):",
 )
 
 
@@ -29,10 +35,11 @@ def program(seed: int) -> str:
     """The text of one program: `program(x, rng, *, eps)`, with the functions that it calls."""
     source = random.Random(seed)
     head = source.choice(_HEADS)
-    counted = "i, v" in head or "i in" in head
-    body = _block(source, 2, counted, "w" in head.split(":")[0] and "zip" in head, 2)
+    counted = "for i" in head
+    body = _block(source, 2, counted, "zip(x, (1" in head, 2)
     start = source.choice(["0.0", "rng.laplace(scale=2 / eps)"])
     lines = [
+        "import numpy as np\n",
         "def noisy(v, rng, scale):\n    return v + rng.laplace(scale=scale)\n",
         "def shifted(x):\n    for y in x:\n        yield y + 1\n",
         "class Box:\n    def __init__(self, value):\n        self.value = value\n",

@@ -173,7 +173,25 @@ def generated(x, rng, *, eps=1.0):
     yield from (v + rng.laplace(scale=1 / eps) for v in x)
 
 
-@pytest.mark.parametrize("function", [weighted, in_pairs, every_third, first_two, generated])
+def into_an_array(x, rng, *, eps=1.0):
+    out = np.zeros(len(x))
+    for i, v in enumerate(x):
+        out[i] += v
+        out[i] += rng.laplace(scale=1 / eps)
+    return out
+
+
+def into_a_list(x, rng, *, eps=1.0):
+    out = [0.0] * len(x)
+    for i in range(len(x)):
+        out[i] = x[i] + rng.laplace(scale=1 / eps)
+    return out
+
+
+SUMS = [weighted, in_pairs, every_third, first_two, generated, into_an_array, into_a_list]
+
+
+@pytest.mark.parametrize("function", SUMS)
 def test_sums_under_l1(function):
     proof = prove(function, adjacency="l1")
     assert (proof.length, proof.status, proof.epsilon) == (ANY, "exact", 1)
@@ -286,6 +304,24 @@ def each_and_one(x, rng, *, eps=1.0):
         return a - v + rng.laplace(scale=1 / eps)
 
 
+def array_left_early(x, rng, *, eps=1.0):
+    out = [None] * len(x)
+    for i, v in enumerate(x):
+        if v + rng.laplace(scale=1 / eps) > 0:
+            out[i] = True
+            break
+    return out
+
+
+def array_that_is_copied(x, rng, *, eps=1.0):
+    out = np.zeros(len(x))
+    other = out
+    for i, v in enumerate(x):
+        other = out.copy()
+        out[i] = v + rng.laplace(scale=1 / eps)
+    return other
+
+
 def length_looked_at(x, rng, *, eps=1.0):
     return sum(x) / len(x) + rng.laplace(scale=1 / eps)
 
@@ -301,6 +337,8 @@ def length_looked_at(x, rng, *, eps=1.0):
         list_inside_of_a_list,
         array_in_place,
         each_and_one,
+        array_left_early,
+        array_that_is_copied,
         length_looked_at,
     ],
 )

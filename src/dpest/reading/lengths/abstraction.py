@@ -25,6 +25,7 @@ from dpest.reading.lengths.values import (
     Kept,
     PassLog,
     Place,
+    PlacedList,
     Places,
     Plan,
     Scale,
@@ -327,6 +328,12 @@ class Abstraction:
         def inner(value: Any, name: Any) -> Any:
             return self._of(value, f"{path}.{name}", f"{where}.{name}")
 
+        if isinstance(thing, PlacedList):
+            say((thing.items.name, thing.kind))
+            fill = self._of(thing.fill, f"{path}.fill", "")
+            self.put.append(placed_values(thing, self.log))
+            self.filled[ref.address] = thing.items.name
+            return replace(thing, items=Filled(thing.items.name), fill=fill, current=())
         if isinstance(thing, FilledList):
             say(thing.items.name)
             self.put.append(thing.items.new)
@@ -435,6 +442,16 @@ class Abstraction:
             place = Place(int(count))
         self.parts.append(place)
         return place
+
+
+def placed_values(thing: PlacedList, log: PassLog) -> list[Any]:
+    """What the place of an edge's element holds after it."""
+    if not log.at:
+        return []
+    found = thing.current or thing.fill
+    if not found:
+        raise Refused("a place of an array that was not set")
+    return [found[0]]
 
 
 _LENGTHS = (Place, Kept, Count, Scale, Places, Sums, Vector, Argmax)

@@ -68,6 +68,21 @@ def asarray(m: LengthMachine, value: Any, dtype: Any = None) -> Any:
     return m.lazy_array(value, dtype)
 
 
+def _array_for_each(fill: Any) -> Any:
+    def made(m: LengthMachine, shape: Any, dtype: Any = float) -> Any:
+        one = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
+        if one != Count() or np.dtype(dtype) != np.float64:
+            raise Refused("an array whose size depends on the length of the data")
+        return m.new_places(() if fill is None else (np.float64(fill),), np.ndarray)
+
+    return made
+
+
+entry(np.zeros)(_array_for_each(0))
+entry(np.ones)(_array_for_each(1))
+entry(np.empty)(_array_for_each(None))
+
+
 @entry(builtins.list)
 def list_(m: LengthMachine, value: Any) -> Any:
     """A copy of the data that nobody can change otherwise than by going through it."""

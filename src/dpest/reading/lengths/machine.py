@@ -28,6 +28,7 @@ from dpest.reading.lengths.values import (
     Count,
     Cut,
     DataIterator,
+    Filled,
     FilledList,
     Gap,
     Kept,
@@ -38,6 +39,7 @@ from dpest.reading.lengths.values import (
     OrderedPlaces,
     PassLog,
     Place,
+    PlacedList,
     Places,
     Plan,
     Ranked,
@@ -53,7 +55,7 @@ from dpest.reading.machine.control import END
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.signals import Fork, Refused, Thrown
 from dpest.reading.machine.state import Draw, Frame, State
-from dpest.reading.machine.values import Lazy, Ref
+from dpest.reading.machine.values import Lazy, Ref, is_plain
 from dpest.reading.tracing.unit import Unit
 
 _PRIVATE = (
@@ -400,7 +402,47 @@ class LengthMachine(Machine):
             raise Refused("an array of truths")
         return Vector(element, value.own)
 
+    def lazy_like(self, fill: Any, value: Any) -> Any:
+        if not isinstance(value, Lazy):
+            return None
+        if not isinstance(value, Vector) or fill is None:
+            raise Refused("an array with a place for each of these")
+        return self.new_places((np.float64(fill),), np.ndarray)
+
+    def new_places(self, fill: tuple[Any, ...], kind: type) -> Ref:
+        """A new array or list with a place for each element."""
+        if self.log.begun:
+            raise Refused("an array with a place for each of the data, after some were read")
+        name = f"{self.frame.code.qualname}:{self.frame.pc}"
+        return self.state.heap.new(PlacedList(items=Filled(name), kind=kind, fill=fill))
+
+    def _placed_at(self, thing: Any, index: Any) -> PlacedList | None:
+        """Such an array, where it is looked at in the place of this edge's element."""
+        found = self.state.heap.read(thing) if isinstance(thing, Ref) else None
+        if not isinstance(found, PlacedList):
+            return None
+        if index != Place() or not self.log.at:
+            raise NeedsList(found.items.name)
+        return found
+
+    def set_item(self, thing: Any, index: Any, value: Any) -> Any:
+        found = self._placed_at(thing, index)
+        if found is None:
+            return super().set_item(thing, index, value)
+        if found.kind is np.ndarray:
+            if not isinstance(value, (Real, float)) or (isinstance(value, Real) and value.integral):
+                raise Refused("an array of real numbers in which something else is put")
+            if isinstance(value, Real):
+                value = Real(value.form, (np.float64,))
+        self.state.heap.write(thing).current = (value,)
+        return None
+
     def lazy_item(self, thing: Any, index: Any) -> Any:
+        placed = self._placed_at(thing, index)
+        if placed is not None:
+            if not placed.current and not placed.fill:
+                raise Refused("a place of an array that was not set")
+            return (placed.current or placed.fill)[0]
         if isinstance(index, Place) and isinstance(thing, Vector):
             if index.offset or not self.log.at:
                 raise Refused("another entry than that of this turn")
@@ -458,6 +500,8 @@ class LengthMachine(Machine):
             return None
         if any(isinstance(v, Ranked) for v in values):
             return _gap(op, *values)
+        if op == "*" and Count() in values:
+            return self._repeated(*values)
         if any(isinstance(v, Vector) for v in values):
             if len(values) == 1:
                 return self.elementwise(lambda a: operators.unary(self, op, a), *values)
@@ -466,6 +510,16 @@ class LengthMachine(Machine):
         if any(isinstance(v, Scale) for v in values):
             return _in_units(op, *values)
         return self._counted(op, *values)
+
+    def _repeated(self, *values: Any) -> Any:
+        """`[0.0] * len(x)`"""
+        (value,) = [v for v in values if v != Count()] or [None]
+        items = None if isinstance(value, Lazy) else self.sequence(value)
+        if not isinstance(value, Ref) or items is None or len(items) != 1:
+            raise Refused("a repetition by the length of the data")
+        if not is_plain(items[0]) and not isinstance(items[0], Real):
+            raise Refused("a repetition of an object by the length of the data")
+        return self.new_places((items[0],), list)
 
     def op_inplace(self, frame: Frame, i: Instruction) -> None:
         """An array that is changed in place is changed for all that hold it."""

@@ -11,8 +11,9 @@ from typing import Any
 
 from dpest.geometry.linear import Form
 from dpest.reading.domains.numbers import Real, Truth
+from dpest.reading.lengths.abstraction import placed_values
 from dpest.reading.lengths.machine import LengthMachine
-from dpest.reading.lengths.values import Argmax, Count, FilledList, Gap, Kept, Place
+from dpest.reading.lengths.values import Argmax, Count, FilledList, Gap, Kept, Place, PlacedList
 from dpest.reading.machine.heap import (
     Buffer,
     DequeObject,
@@ -112,6 +113,11 @@ def _of_object(
         found.told.add(ref.address)
         found.lists.add(thing.items.name)
         parts = thing.items.new
+        if isinstance(thing, PlacedList):
+            log = machine.log_of(state)
+            if not log.ended:
+                raise Refused("an array with a place for each of the data, not all of them read")
+            parts = placed_values(thing, log)
     elif isinstance(thing, (ListObject, DequeObject)):
         parts = thing.items
     elif isinstance(thing, DictObject):

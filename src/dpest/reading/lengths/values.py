@@ -181,6 +181,9 @@ class Filled:
     def append(self, value: Any) -> None:
         self.new.append(value)
 
+    def extend(self, values: Any) -> None:
+        self.new.extend(values)
+
     def _read(self, *_: Any) -> Any:
         raise NeedsList(self.name)
 
@@ -194,11 +197,6 @@ for _name in ("pop", "insert", "remove", "index", "sort", "reverse", "clear", "c
     setattr(Filled, _name, Filled._read)
 
 
-def _extend(self: Filled, values: Any) -> None:
-    self.new.extend(values)
-
-
-Filled.extend = _extend  # type: ignore[attr-defined]
 Filled.__hash__ = None  # type: ignore[assignment]
 
 
@@ -209,6 +207,21 @@ class FilledList(ListObject):
     items: Any = field(default=None)
 
     def copied(self) -> FilledList:
+        return replace(self, items=Filled(self.items.name, list(self.items.new)))
+
+
+@dataclass
+class PlacedList(FilledList):
+    """An array (or list) with a place for each element, which is set when the element is read.
+
+    `fill` is what a place holds that is not set, as a tuple; none where that is not known.
+    `current` is what the place of this edge's element was set to.
+    """
+
+    fill: tuple[Any, ...] = ()
+    current: tuple[Any, ...] = ()
+
+    def copied(self) -> PlacedList:
         return replace(self, items=Filled(self.items.name, list(self.items.new)))
 
 
