@@ -3,7 +3,7 @@
     This is what is extracted to OCaml (see [checker/]); [accepts_private] says what its yes means. *)
 From Coq Require Import Reals Lra Lia List QArith Qreals Bool FunctionalExtensionality.
 From DP Require Import Noise Privacy Program NoiseTable Loop LoopChecker Draw Cells Adjacency Total Selection Certificate Sums
-  FiniteTable ZeroConcentrated Square Gap.
+  FiniteTable ZeroConcentrated Square Gap Composition SeveralGaussians Stages Accountant.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -235,3 +235,33 @@ Proof.
       repeat split; try apply Qle_refl; exact X.
   - apply gap_mass; auto. apply andb_true_iff in CK. destruct CK as [CK _]. exact (cells_table _ _ CK).
 Qed.
+
+(** ** Parts that are called, and stages *)
+(** The parts are accepted one by one; here their costs, as many as there are calls on a way, are added up. *)
+Definition calls_cost (costs : list Q) (w : way) : Q := fold_right (fun x r => Qred (nth (fst x) costs 0 * snd x + r))%Q 0%Q w.
+Definition accepts_calls (costs : list Q) (ws : list way) (bound : Q) : bool := forallb (fun w => Qle_bool (calls_cost costs w) bound) ws.
+Lemma calls_ok parts ws bound : accepts_calls (map p_cost parts) ws bound = check_ways parts ws bound.
+Proof.
+  unfold accepts_calls, check_ways. f_equal. apply functional_extensionality. intros w. f_equal. unfold calls_cost, way_cost. f_equal.
+  apply functional_extensionality. intros x. apply functional_extensionality. intros r. do 3 f_equal. unfold cost_of.
+  destruct (nth_error parts (fst x)) as [p|] eqn:N.
+  - apply nth_error_nth. rewrite nth_error_map, N. reflexivity.
+  - apply nth_overflow. rewrite map_length. apply nth_error_None; auto.
+Qed.
+Theorem calls_accepted parts nr ws bound : accepts_calls (map p_cost parts) ws bound = true -> (forall p, In p parts -> outcomes_of p) ->
+  ((forall p, In p parts -> pure_part nr p) -> forall u, 0 < u -> forall O (t : tree O), follows parts ws t -> private nr (u * Q2R bound) (run_tree u t)) /\
+  ((forall p, In p parts -> rho_part nr p) -> forall u, 0 < u -> forall O (t : tree O), follows parts ws t -> zero_concentrated nr (u * Q2R bound) (run_tree u t)).
+Proof.
+  rewrite calls_ok. intros CK L. split; intros P u U O t F; [eapply tree_private | eapply tree_concentrated]; eauto.
+Qed.
+(** Stages, by what they cost: epsilon, rho, mu^2, or (epsilon, delta). *)
+Theorem costs_accepted ws bound : check_costs ws bound = true -> forall (A O : Type) (nr : A -> A -> Prop) (t : Stages.program A O), only_shown t ->
+  (within_ways nr cost ws t -> private nr (Q2R bound) (run_program laplace_draw t)) /\
+  (within_ways nr squares ws t -> zero_concentrated nr (Q2R bound) (run_program gaussian_draw t)).
+Proof. intros CK A O nr t ON. split; intros W; [eapply stages_private | eapply stages_concentrated]; eauto. Qed.
+Theorem account_accepted ws eps delta : accepts_account ws eps delta = true -> forall (A O : Type) (nr : A -> A -> Prop) (p : mixed A O),
+  within_steps nr ws p -> approximately_private nr (Q2R eps) (Q2R delta) (run_mixed p).
+Proof. intros CK A O nr. apply account_private; auto. Qed.
+Theorem gaussian_accepted ws mu2 : check_gaussian ws mu2 = true -> forall (A O : Type) (nr : A -> A -> Prop) (p : mixed A O),
+  within_steps nr ws p -> gaussian_private nr (sqrt (Q2R mu2)) (run_mixed p).
+Proof. intros CK A O nr. apply accountant_gaussian; auto. Qed.

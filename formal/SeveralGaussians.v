@@ -128,32 +128,42 @@ Proof.
   assert (0 <= K * distance vs' a b) by (apply Rmult_le_pos; auto).
   assert (0 <= K' * distance vs a b) by (apply Rmult_le_pos; auto). lra.
 Qed.
-Lemma piecewise_root t eta w : 0 < t < 1 -> 0 < eta -> piecewise w -> piecewise (fun h => power (w h + eta) t).
+(** A function that is Lipschitz from [eta] on, of a piecewise Lipschitz one. *)
+Lemma piecewise_compose (phi : R -> R) K eta w : 0 <= K -> 0 < eta ->
+  (forall x y, eta <= x -> eta <= y -> Rabs (phi x - phi y) <= K * Rabs (x - y)) ->
+  (forall B, exists C, forall x, eta <= x <= B -> 0 <= phi x <= C) ->
+  piecewise w -> piecewise (fun h => phi (w h + eta)).
 Proof.
-  intros T ETA (l & PR & X). replace w with (cells_at l) by (symmetry; apply functional_extensionality; auto). clear w X.
-  cut (forall g0, lipschitz g0 -> bounded g0 -> piecewise (fun h => power (g0 h + cells_at l h + eta) t)).
-  { intros H. replace (fun h => power (cells_at l h + eta) t) with (fun h => power (0 + cells_at l h + eta) t)
+  intros KP ETA LP BP (l & PR & X). replace w with (cells_at l) by (symmetry; apply functional_extensionality; auto). clear w X.
+  cut (forall g0, lipschitz g0 -> bounded g0 -> piecewise (fun h => phi (g0 h + cells_at l h + eta))).
+  { intros H. replace (fun h => phi (cells_at l h + eta)) with (fun h => phi (0 + cells_at l h + eta))
       by (apply functional_extensionality; intros h; f_equal; lra).
     apply H; [|apply bounded_const; lra]. exists 0, []. split; [lra|]. intros. rewrite Rminus_same, Rabs_R0. lra. }
   induction l as [|[g P] l IH]; intros g0 G0 B0; simpl.
-  - exists [(fun h => power (g0 h + eta) t, [])]. split.
-    + intros p [<-|[]]. split; simpl.
-      * destruct G0 as (K & vs & KP & G). destruct B0 as [M B]. exists (power eta t / eta * K), vs.
-        assert (0 <= power eta t / eta) by (apply Rmult_le_pos; [apply power_nonneg | left; apply Rinv_0_lt_compat; auto]).
+  - exists [(fun h => phi (g0 h + eta), [])]. split.
+    + intros p [<-|[]]. destruct B0 as [M B]. split; simpl.
+      * destruct G0 as (K' & vs & KP' & G). exists (K * K'), vs.
         split; [apply Rmult_le_pos; auto|]. intros a b. pose proof (B a). pose proof (B b).
-        eapply Rle_trans; [apply (root_lipschitz t eta); auto; lra|]. rewrite Rmult_assoc. apply Rmult_le_compat_l; auto.
+        eapply Rle_trans; [apply LP; lra|]. rewrite Rmult_assoc. apply Rmult_le_compat_l; auto.
         replace (g0 a + eta - (g0 b + eta)) with (g0 a - g0 b) by lra. auto.
-      * apply (bounded_power (fun h => g0 h + eta)); [lra|]. apply bounded_plus; auto. apply bounded_const. lra.
+      * destruct (BP (M + eta)) as [C BC]. exists C. intros h. specialize (B h). apply BC. lra.
     + intros h. simpl. rewrite Rplus_0_r. lra.
   - assert (PL : forall p, In p l -> proper p) by (intros; apply PR; right; auto).
     destruct (PR (g, P) (or_introl eq_refl)) as [LG BG]. simpl in LG, BG. specialize (IH PL).
     pose proof (IH (fun h => g0 h + g h) (lipschitz_plus _ _ G0 LG) (bounded_plus _ _ B0 BG)) as I1.
     pose proof (IH g0 G0 B0) as I0. pose proof (piecewise_choose P _ _ I1 I0) as CH.
-    replace (fun h => power (g0 h + (g h * inside P h + cells_at l h) + eta) t)
-      with (fun h => inside P h * power (g0 h + g h + cells_at l h + eta) t + (1 - inside P h) * power (g0 h + cells_at l h + eta) t); auto.
+    replace (fun h => phi (g0 h + (g h * inside P h + cells_at l h) + eta))
+      with (fun h => inside P h * phi (g0 h + g h + cells_at l h + eta) + (1 - inside P h) * phi (g0 h + cells_at l h + eta)); auto.
     apply functional_extensionality. intros h. destruct (inside_01 P h) as [-> | ->].
     + rewrite Rmult_0_l, Rplus_0_l, Rminus_0_r, Rmult_1_l. f_equal. lra.
     + rewrite Rmult_1_l. replace (1 - 1) with 0 by lra. rewrite Rmult_0_l, Rplus_0_r. f_equal. lra.
+Qed.
+Lemma piecewise_root t eta w : 0 < t < 1 -> 0 < eta -> piecewise w -> piecewise (fun h => power (w h + eta) t).
+Proof.
+  intros T ETA. apply (piecewise_compose (fun x => power x t) (power eta t / eta) eta); auto.
+  - apply Rmult_le_pos; [apply power_nonneg | left; apply Rinv_0_lt_compat; auto].
+  - intros. apply root_lipschitz; auto.
+  - intros B. exists (power B t). intros x X. split; [apply power_nonneg | apply power_le; lra].
 Qed.
 
 Variable okc : nat -> R -> Prop.

@@ -63,7 +63,7 @@ Fixpoint only_shown (t : program A O) : Prop :=
   | Release _ => True
   | Stage rates n values next => (forall x, next x = next (shown n x)) /\ forall x, only_shown (next x)
   end.
-Lemma next_same n (next : vec -> program A O) va vb h : (forall x, next x = next (shown n x)) ->
+Lemma next_same {T : Type} n (next : vec -> T) va vb h : (forall x, next x = next (shown n x)) ->
   next (plus va (minus h (fun i => if Nat.ltb i n then va i - vb i else 0))) = next (plus vb h).
 Proof.
   intros X. rewrite X, (X (plus vb h)). f_equal. apply vec_ext. intros i. unfold shown. destruct (Nat.ltb_spec i n) as [L|L]; auto.

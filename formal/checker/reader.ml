@@ -302,8 +302,43 @@ let selection epsilon c =
     else accepts adj (SelectionOf (row, a, b, plans)) epsilon
   | _ -> raise (Unsupported "several noises a value")
 
+(* --- composition: parts that are accepted one by one, and the calls on each way *)
+let same_neighbours a b =
+  let near c = Json.get "adjacency" c in
+  Json.get "name" (near a) = Json.get "name" (near b) && qeq_bool (radius a) (radius b)
+let rec power q n = if n < 0 then power (qinv q) (- n) else if n = 0 then one else mul q (power q (n - 1))
+let is_gaussian part = match Json.text (Json.get "method" part) with
+  | "square" -> true
+  | "loop" when Json.find "cases" part = None -> false
+  | "cells" | "selection" -> false
+  | other -> raise (Unsupported ("parts by " ^ other))
+let calls c =
+  if Json.get "unit" c = Json.Null then raise (Unsupported "parts without a unit");
+  let parts = Json.items (Json.get "parts" c) in
+  need (parts <> []) "parts: none";
+  let gaussian = List.exists is_gaussian parts in
+  let exponent = if gaussian then Json.integer (Json.get "power" c) else (need (Json.find "power" c = None) "power"; 1) in
+  need (exponent >= -8 && exponent <= 8) "power";
+  List.iter (fun part ->
+      need (Json.get "unit" part <> Json.Null) "parts: with and without a unit";
+      need (same_neighbours c part) "parts: proved for other neighbours";
+      let length = Json.get "length" part in
+      need (length = Json.String "any" || length = Json.get "length" c) "length: a part is not proved for it";
+      if is_gaussian part then need (Json.integer (Json.get "power" part) = exponent) "parts: another power of the unit"
+      else if gaussian then raise (Unsupported "bounds on epsilon among bounds on rho")) parts;
+  let call json = match Json.items json with
+    | [place; scale] ->
+      let i = Json.integer place and scale = rational scale in
+      need (i >= 0 && i < List.length parts) "a call of an unknown part";
+      need (less zero scale) "a scale is not positive";
+      (i, power scale exponent)
+    | _ -> raise (Invalid "paths") in
+  let ways = List.map (fun way -> List.map call (Json.items way)) (Json.items (Json.get "paths" c)) in
+  need (ways <> []) "paths: none";
+  (parts, ways)
+
 (* The one question that the certificate comes down to, put to the verified checker. *)
-let accepted c =
+let rec accepted c =
   need (Json.get "format" c = Json.String "dpest-certificate/1") "format";
   (match Json.find "derived" c with Some (Json.Object (_ :: _)) -> raise (Unsupported "derived data") | _ -> ());
   (match Json.find "dead" c with Some (Json.Array (_ :: _)) -> raise (Unsupported "branches that are never taken") | _ -> ());
@@ -317,4 +352,9 @@ let accepted c =
   | "selection" -> selection (epsilon ()) c
   | "finite" -> Tables.accepted c
   | "square" -> let adj, n, k = square c in accepts_square adj n k (epsilon ())
+  | "contributions" -> Stages.accepted c
+  | "composition" ->
+    let parts, ways = calls c in
+    let costs = List.map (fun part -> rational (Json.get "epsilon" part)) parts in
+    List.for_all accepted parts && accepts_calls costs ways (epsilon ())
   | other -> raise (Unsupported ("certificates by " ^ other))

@@ -339,7 +339,7 @@ def prove(
     check_arguments(
         adjacency=adjacency, length=length, params=params, unit=unit, domain=domain, claim=claim
     )
-    from dpest.proofs import prove as engine
+    from dpest.proofs import goal_of, prove_goal
 
     if adjacency is None and as_mechanism(target).adjacency is None:
         raise InputError("a proof needs an adjacency: linf, l1, monotone, replace_one, …")
@@ -352,16 +352,8 @@ def prove(
         unit=unit,
         claim=claim,
     )
-    return engine(
-        question.mechanism,
-        adjacency=question.adjacency,
-        length=length,
-        unit=question.unit,
-        claim=claim,
-        domain=None if question.domain_assumed else question.domain,
-        fallback_length=question.length if question.domain_assumed else None,
-        form=question.domain.form,
-    )
+    fallback = question.length if question.domain_assumed else None
+    return prove_goal(goal_of(question, length, claim), fallback)
 
 
 def _neighbours(mechanism: Mechanism, x: Any, x2: Any, adjacency: Adjacency | str | None) -> None:

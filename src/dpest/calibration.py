@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpest.ask.declaration import Mechanism
-from dpest.ask.questions import Resolved, resolve
+from dpest.ask.questions import Question, resolve
 from dpest.campaign import Campaign
 from dpest.errors import DpestError, InputError, RefusedError
 from dpest.evidence import Evidence
@@ -80,7 +80,7 @@ def calibrate(
     )
 
 
-def upper_bound(question: Resolved, seed: int) -> Evidence | None:
+def upper_bound(question: Question, seed: int) -> Evidence | None:
     """A proved bound, or an exact one over a finite domain; no runs."""
     campaign = Campaign(question, seed=seed, engines=("proof",))
     if question.measure.delta:
@@ -147,7 +147,7 @@ def settle(
     raise RefusedError(f"the bound at {private:g} could not be established again")
 
 
-def central_input(question: Resolved) -> Any:
+def central_input(question: Question) -> Any:
     """A plain input to measure the error on."""
     from dpest.ask.patterns import patterns
 

@@ -20,10 +20,10 @@ from dpest.ask.declaration import data_first
 from dpest.ask.domains import ANY, Reals, integers
 from dpest.ask.entries import short
 from dpest.ask.patterns import Pattern, patterns
-from dpest.ask.questions import Resolved
+from dpest.ask.questions import Question
 from dpest.ask.search import WorstPair, search
 from dpest.attacks.budget import Budget, Progress, Report
-from dpest.attacks.scouting.candidates import candidates
+from dpest.attacks.scouting.candidates import candidates, lengths_to_try
 from dpest.attacks.scouting.coupled import Coupled, Scored
 from dpest.errors import (
     DomainError,
@@ -67,6 +67,8 @@ ANY_SECONDS = 4.0
 LONG = 100
 # Proofs by contributions: reading takes milliseconds, laws of the loss a second or two.
 CONTRIBUTION_SECONDS = 20.0
+# Lengths that are looked at where every length is asked for, how many patterns of each, how long.
+LENGTHS, SHOWN_PATTERNS, LENGTH_SECONDS = (1, 2, 3, 6, 8, 10), 12, 5.0
 # Points on a ray: next to the origin, then far out. The loss rises to its limit like 1/λ or faster.
 SCALES = (1.0, 1024.0, 32768.0, 1048576.0)
 # Pairs around the numbers of the code: seconds of computing to rank them, how many are kept, how
@@ -92,7 +94,7 @@ class Campaign:
 
     def __init__(
         self,
-        question: Resolved,
+        question: Question,
         *,
         alpha: float = 0.05,
         budget: Budget | str | int | None = None,
@@ -132,6 +134,7 @@ class Campaign:
         self.proofs: list[Proof] = []
         self.by_records_alone = False  # outputs of several types: only that proof looks at them
         self.tried: set[Any] = set()  # lengths for which a proof was looked for
+        self.for_one_length: list[Evidence] = []  # upper bounds for the question's length alone
         self.complete = True  # whether the value of every pair so far was more than a lower bound
         self.unread_pairs = False  # whether the exact engine refused some pairs and took others
         self.pair_seconds = PAIR_SECONDS
@@ -180,6 +183,8 @@ class Campaign:
                 self.choose_length()
             if exact:
                 self.search_exactly()
+                if not self.settled() or self.for_one_length:
+                    self.search_lengths()
             if exact and proof and not self.settled():
                 self.trust_every_length()
             if "attack" in self.engines:
@@ -371,7 +376,7 @@ class Campaign:
             )
             self.obstacles["rng"] = NO_GENERATOR
             return
-        from dpest.proofs import INTEGER_DATA, prove
+        from dpest.proofs import INTEGER_DATA, goal_of, prove_goal
 
         for length in lengths:
             if length in self.tried:
@@ -382,16 +387,7 @@ class Campaign:
             deadline = Deadline(ANY_SECONDS if length is ANY else PROOF_SECONDS)
             try:
                 with watched(deadline):
-                    proof = prove(
-                        question.mechanism,
-                        adjacency=question.adjacency,
-                        length=length,
-                        unit=question.unit,
-                        domain=None if question.domain_assumed else question.domain,
-                        form=question.domain.form,
-                        fallback_length=0,
-                        by_contributions=False,
-                    )
+                    proof = prove_goal(goal_of(question, length), 0, by_contributions=False)
             except DpestError as reason:
                 self.refuse(f"no proof for {where}", reason)
                 continue
@@ -409,8 +405,25 @@ class Campaign:
             if proof.status == "unknown":
                 self.refuse(f"no proof for {where}", str(proof.reason))
             for evidence in proof.evidence(self.unit_value()):
+                if length is not ANY and self.of_one_length(evidence):
+                    continue
                 told = replace(evidence.witness, event=words or evidence.witness.event)
+                known = len(self.evidence)
                 self.add_guarantee(self.with_theorem(proof, evidence.with_(witness=told)))
+                if length is not ANY:
+                    self.for_one_length += self.evidence[known:]
+
+    def of_one_length(self, evidence: Evidence) -> bool:
+        """Is this an upper bound for one length, where every length was asked for? It is noted."""
+        if evidence.side != "upper" or not self.question.every_length:
+            return False
+        if math.isfinite(evidence.value):
+            self.notes.append(
+                f"for n = {self.question.length} alone: {evidence.measure} at most "
+                f"{evidence.value:.6g} ({evidence.standing}); another length may leak more, and "
+                "--length asks about one"
+            )
+        return True
 
     def prove_by_contributions(self) -> None:
         """A bound by what one record adds to sums, for every length where there is one."""
@@ -418,24 +431,15 @@ class Campaign:
         if question.mechanism.takes_size:
             return
         from dpest.proofs.approximate.proving import prove_contributions
-        from dpest.proofs.question import asked
+        from dpest.proofs.question import goal_of
 
         self.tell("proof by what a record adds")
-        domain = None if question.domain_assumed else question.domain
+        length = ANY if question.length_assumed else question.length
         deadline = Deadline(CONTRIBUTION_SECONDS)
         try:
             with watched(deadline):
-                target = asked(
-                    question.mechanism,
-                    question.adjacency,
-                    ANY if question.length_assumed else question.length,
-                    None,
-                    None,
-                    domain,
-                    question.claim,
-                    question.domain.form,
-                )
-                proof = prove_contributions(target, question.measure, question.limit)
+                goal = goal_of(question, length, question.claim)
+                proof = prove_contributions(goal, question.measure, question.limit)
         except DpestError as reason:
             self.refuse("no proof by what a record adds", reason)
             return
@@ -674,6 +678,51 @@ class Campaign:
             if whole:
                 self.exhausted(found)
 
+    def search_lengths(self) -> None:
+        """Where nobody said how long the data are: the patterns at other lengths, shortest first.
+
+        Where nothing was said about the data, a length is reported if it breaks the claim.
+        """
+        question = self.question
+        if not question.length_assumed or exceeds(self.verdict().lower, question.limit):
+            return
+        deadline = Deadline(LENGTH_SECONDS)
+        tried = {question.length}
+        lengths = lengths_to_try(question.adjacency, landmarks(question.mechanism))
+        best: tuple[float, Any, Any] | None = None
+        for n in sorted({*lengths, *LENGTHS} - tried - {0}):
+            domain = question.domain.with_length(n)
+            known = patterns(question.adjacency, domain, n, both_orders=False)
+            for _, x, x2 in known[:SHOWN_PATTERNS]:
+                if deadline.passed():
+                    break
+                try:
+                    with self.pair_limit(LOOK_SECONDS):
+                        found = self.value(x, x2)
+                except DpestError:
+                    break
+                if best is None or found > best[0] * (1 + 1e-9):
+                    best = found, x, x2
+        if best is None:
+            return
+        if not question.every_length:
+            if question.limit is None or not best[0] > question.limit:
+                return
+            self.change_length(len(best[1]))
+        self.consider(best, f"exact: at n = {len(best[1])}")
+
+    def change_length(self, n: int) -> None:
+        """Nobody said how long the data are: they have n entries. Bounds for others are dropped."""
+        question = self.question
+        self.notes.append(
+            f"nobody said how long the data are: audited at n = {n}, where neighbours are told "
+            "apart best"
+        )
+        self.evidence = [
+            e for e in self.evidence if e.side == "upper" and e not in self.for_one_length
+        ]
+        self.question = replace(question, length=n, domain=question.domain.with_length(n or None))
+
     # Where to look ---------------------------------------------------------------------------
 
     @functools.cached_property
@@ -729,18 +778,16 @@ class Campaign:
         n = len(worst.x)
         if n == question.length or worst.score < CLEARLY * max(usual, 1.0):
             return
-        self.notes.append(
-            f"nobody said how long the data are: audited at n = {n}, where a few runs tell "
-            "neighbours apart best"
-        )
-        self.evidence = [e for e in self.evidence if e.side == "upper"]
-        self.question = replace(question, length=n, domain=question.domain.with_length(n or None))
+        self.change_length(n)
 
     def exhausted(self, found: WorstPair) -> None:
         """Every pair of a finite domain was computed: the maximum is an upper bound too."""
         best = max((e for e in self.evidence if e.side == "lower"), key=lambda e: e.value)
         pairs = f"the largest of all {found.evaluations} pairs of neighbours of the domain"
-        self.evidence.append(best.with_(side="upper", witness=Witness(event=pairs), runs=0))
+        bound = best.with_(side="upper", witness=Witness(event=pairs), runs=0)
+        if not self.of_one_length(bound):
+            self.evidence.append(bound)
+            self.for_one_length.append(bound)
 
     def consider(self, candidate: tuple[float, Any, Any], method: str) -> None:
         """Turn the best pair so far into evidence, with its witness."""

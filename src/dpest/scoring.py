@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpest.ask.questions import measured
+from dpest.ask.stated import StatedQuestion
 from dpest.attacks.scores.bounds import ScoredRuns
 from dpest.attacks.scores.evidence import (
     GaussianFit,
@@ -26,7 +27,7 @@ from dpest.notions import domain
 from dpest.notions.claims import ApproxDP, Claim, GaussianDP, PureDP, parse_claim
 from dpest.running.samples import Samples
 from dpest.stats import one_run as one_run_bounds
-from dpest.verdict import Question, Verdict
+from dpest.verdict import Verdict
 
 Floats = NDArray[np.float64]
 
@@ -318,8 +319,8 @@ def _claim_of(
 
 def _question(
     name: str, claim: Claim | None, measure: Measure, limit: float | None, adjacency: str
-) -> Question:
-    return Question(
+) -> StatedQuestion:
+    return StatedQuestion(
         mechanism=name,
         parameters={},
         adjacency=adjacency,

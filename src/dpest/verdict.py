@@ -8,27 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpest.evidence import EPSILON, MEET, ROUNDING, Demonstration, Evidence, Measure
+from dpest.ask.stated import StatedQuestion
+from dpest.evidence import MEET, ROUNDING, Demonstration, Evidence
 from dpest.notebooks import as_html
 
 if TYPE_CHECKING:
     from dpest.pictures import PairPicture
 
 Status = Literal["exact", "proved", "violated", "unsettled"]
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked: a mechanism, its parameters, the inputs, who is a neighbour, the claim."""
-
-    mechanism: str
-    parameters: Mapping[str, Any]
-    adjacency: str
-    domain: str
-    length: int | str | None
-    claim: str | None
-    measure: Measure = EPSILON
-    limit: float | None = None  # the claimed value of the measure
 
 
 @dataclass(frozen=True)
@@ -53,7 +40,7 @@ class Verdict:
     on the machine's doubles, if it was asked for.
     """
 
-    question: Question
+    question: StatedQuestion
     evidence: tuple[Evidence, ...]
     notes: tuple[str, ...] = ()
     seed: int = 0

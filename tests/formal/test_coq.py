@@ -19,15 +19,19 @@ from dpest.auditing import prove
 from dpest.cli.check import check as check_command
 from dpest.errors import RefusedError
 from dpest.evidence import Measure
+from dpest.notions.closed_forms import gaussian_delta
 from dpest.proofs import coqc
 from dpest.proofs.approximate.proving import prove_contributions
 from dpest.proofs.coq import exporting as coq
+from dpest.proofs.coq.terms import rational
 from dpest.proofs.question import asked
+from formal import stage_mechanisms as stage
+from proofs import contribution_mechanisms as contribution
 
 FORMAL = Path(__file__).resolve().parents[2] / "formal"
 CHECKER = FORMAL / "checker" / "dpest-checker"
 needs_coq = pytest.mark.skipif(
-    not (coqc.available() and (FORMAL / "Stages.vo").exists()),
+    not (coqc.available() and (FORMAL / "StageKinds.vo").exists()),
     reason="the formalisation is not built: make formal",
 )
 needs_checker = pytest.mark.skipif(not CHECKER.exists(), reason="make formal builds the checker")
@@ -53,8 +57,12 @@ def test_nothing_is_assumed_in_the_sources() -> None:
 
 
 def test_what_has_no_theorem_is_refused_with_the_reason() -> None:
-    with pytest.raises(RefusedError, match="accountant"):
-        coq.export({**certificate("LaplaceMechanism"), "method": "contributions", "delta": "1/9"})
+    with pytest.raises(RefusedError, match="composed laws"):
+        coq.export(accounted(stage.laplace_and_gaussian, Measure(delta=1e-5)))
+    with pytest.raises(RefusedError, match="drawn again"):
+        coq.export(
+            accounted(contribution.truncated, Measure(delta=2e-3), dpest.integers(dpest.ANY, 0, 1))
+        )
     with pytest.raises(RefusedError, match="by magic"):
         coq.export({**certificate("LaplaceMechanism"), "method": "magic"})
     indicator = certificate("SalaryMean", 5)
@@ -165,6 +173,47 @@ def test_stages_of_noise_are_a_theorem(function: Any, measure: Measure, bound: s
     found["epsilon"] = str(Fraction(bound) * Fraction(99, 100))
     with pytest.raises(coqc.CoqError, match="refuses"):
         coqc.check(found)
+
+
+def accounted(function: Any, measure: Measure, domain: Any = None) -> dict[str, Any]:
+    domain = dpest.reals(dpest.ANY, -3, 3) if domain is None else domain
+    question = asked(function, "add_remove_one", dpest.ANY, None, None, domain, None, None)
+    return json.loads(json.dumps(prove_contributions(question, measure, None).certificate))
+
+
+@needs_coq
+def test_stages_of_the_accountant_are_theorems(tmp_path: Path) -> None:
+    keys = dpest.integers(dpest.ANY, 0, 2)
+    every = [
+        certificate("ClassicGaussian"),
+        accounted(stage.gaussian_twice, Measure(delta=1e-5)),
+        accounted(stage.gaussian_twice, Measure("gdp")),
+        accounted(contribution.keys, Measure(delta=1.000001e-3), keys),
+        accounted(stage.sampled_laplace, Measure()),
+        accounted(stage.exponential_choice, Measure()),
+        accounted(stage.noisy_winner, Measure()),
+    ]
+    path = tmp_path / "Accounts.v"
+    path.write_text(coqc.batch_text(map(coq.export, every)))
+    answer = coqc.compile_file(path, FORMAL)
+    assert answer.returncode == 0, answer.stderr
+    assert set(coqc.assumptions(answer.stdout)) == coqc.STANDARD_AXIOMS
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("factor", "holds"), [("1000001/1000000", True), ("999999/1000000", False)]
+)
+def test_the_delta_of_gaussian_noise_is_verified_to_a_millionth(
+    tmp_path: Path, factor: str, holds: bool
+) -> None:
+    found = certificate("ClassicGaussian")
+    (noise,) = found["ways"][0]["noises"]
+    exact = gaussian_delta(1 / float(Fraction(noise["scale"])), float(Fraction(found["epsilon"])))
+    text, claimed = coq.export(found), rational(Fraction(found["delta"]))
+    path = tmp_path / "Delta.v"
+    path.write_text(text.replace(claimed, rational(Fraction(exact) * Fraction(factor))))
+    assert (coqc.compile_file(path, FORMAL).returncode == 0) is holds
 
 
 @needs_coq

@@ -26,7 +26,6 @@ LEVEL = {name: number for number, floor in enumerate(FLOORS) for name in floor}
 
 # Upward imports that are still there.
 UPWARD = {
-    ("dpest.ask.questions", "dpest.verdict"),  # its result is named there
     ("dpest.ask.input_form", "dpest.running.watchdog"),
     ("dpest.ask.arguments", "dpest.attacks.budget"),
 }

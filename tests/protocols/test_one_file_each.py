@@ -12,8 +12,9 @@ import dpest
 from dpest import kernel
 from dpest.attacks import protocol
 from dpest.attacks.sampler import MechanismSampler
-from dpest.errors import DpestError
-from protocols import toy_adjacency, toy_attack, toy_entry, toy_noise
+from dpest.errors import DpestError, ReplayError
+from dpest.reading.rewrites.laws import protocol as laws
+from protocols import toy_adjacency, toy_attack, toy_entry, toy_noise, toy_rewrite
 
 
 def test_a_noise_family_is_sampled():
@@ -106,3 +107,47 @@ def test_an_entry_of_the_table():
         assert dpest.exact(toy_entry.released, [0.0], [1.0]).epsilon == pytest.approx(1.0)
     finally:
         toy_entry.remove()
+
+
+@pytest.fixture
+def listed():
+    """Puts rewrites on the list for the time of a test."""
+    added = []
+
+    def add(rewrite):
+        laws.register(rewrite)
+        added.append(rewrite)
+
+    yield add
+    for rewrite in added:
+        laws.remove(rewrite)
+
+
+def test_a_rewrite(listed):
+    with pytest.raises(DpestError, match="division by a noisy value"):
+        dpest.exact(toy_rewrite.released, [0.0], [1.0])
+    listed(toy_rewrite.LogOdds())
+    assert dpest.exact(toy_rewrite.released, [0.0], [1.0]).epsilon == pytest.approx(1.0)
+    # P(logistic > 1) against P(logistic > 0), and the other way round.
+    above = dpest.exact(toy_rewrite.above, [0.0], [1.0]).epsilon
+    assert above == pytest.approx(math.log(0.5 * (1 + math.e)))
+
+
+def test_an_audit_with_a_rewrite_of_ones_own(listed):
+    listed(toy_rewrite.LogOdds())
+    verdict = dpest.audit(toy_rewrite.released, epsilon=0.5, adjacency="l1", length=1)
+    assert verdict.status == "violated"
+    assert verdict.lower.method.startswith("exact")
+    assert verdict.lower.value == pytest.approx(1.0)
+
+
+def test_a_rewrite_is_held_against_samples(listed):
+    listed(toy_rewrite.WrongScale())
+    with pytest.raises(ReplayError, match="log-odds"):
+        dpest.exact(toy_rewrite.released, [0.0], [1.0])
+
+
+def test_a_draw_that_is_used_elsewhere_is_not_rewritten(listed):
+    listed(toy_rewrite.LogOdds())
+    with pytest.raises(DpestError, match="division by a noisy value"):
+        dpest.exact(toy_rewrite.used_twice, [0.0], [1.0])

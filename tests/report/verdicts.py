@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
+from dpest.ask.stated import StatedQuestion
 from dpest.evidence import EPSILON, EXACT, PROVED, Evidence, Witness, confidence
 from dpest.pictures import Bars, PairPicture
-from dpest.verdict import Question, Verdict
+from dpest.verdict import Verdict
 
 
-def question(limit: float | None = 0.1, mechanism: str = "SVT4") -> Question:
-    return Question(
+def question(limit: float | None = 0.1, mechanism: str = "SVT4") -> StatedQuestion:
+    return StatedQuestion(
         mechanism=mechanism,
         parameters={"eps": 0.1, "cutoff": 1},
         adjacency="every entry may move by at most 1 (L∞)",

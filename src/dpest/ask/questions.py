@@ -12,6 +12,7 @@ from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.ask.domain_text import parse_domain
 from dpest.ask.domains import Domain, reals
 from dpest.ask.input_form import with_form
+from dpest.ask.stated import StatedQuestion
 from dpest.errors import DomainError, InputError
 from dpest.evidence import EPSILON, Measure
 from dpest.notions.claims import (
@@ -23,14 +24,13 @@ from dpest.notions.claims import (
     RenyiDP,
     as_claim,
 )
-from dpest.verdict import Question
 
 DEFAULT_LENGTH = 5
 
 
 @dataclass(frozen=True)
-class Resolved:
-    """A question with its objects: what the engines need, and what a report says of it."""
+class Question:
+    """What is asked, with all that was not said filled in: made once, read by every engine."""
 
     mechanism: Mechanism
     adjacency: Adjacency
@@ -46,8 +46,22 @@ class Resolved:
     length_assumed: bool = False
     """Whether nobody said how long they are."""
 
-    def stated(self) -> Question:
-        return Question(
+    @property
+    def declared_domain(self) -> Domain | None:
+        """The domain, if somebody said what the data are."""
+        return None if self.domain_assumed else self.domain
+
+    @property
+    def every_length(self) -> bool:
+        """Is the question about data of every length? `length` is then where pairs are looked for.
+
+        Where nobody said anything about the data, it is about the length that was assumed.
+        """
+        return self.length_assumed and not self.domain_assumed
+
+    def stated(self) -> StatedQuestion:
+        """In words."""
+        return StatedQuestion(
             mechanism=self.mechanism.name,
             parameters=self.mechanism.all_params,
             adjacency=self.adjacency.describe(),
@@ -71,7 +85,7 @@ def resolve(
     params: Mapping[str, Any] | None = None,
     unit: str | None = None,
     find_form: bool = True,
-) -> Resolved:
+) -> Question:
     """Fill in what was not said from the mechanism's own declaration, and say what was assumed.
 
     `find_form`: call the function to see whether it takes a list, an array or a number.
@@ -110,7 +124,7 @@ def resolve(
         if note is not None:
             n = inputs.default_length(n)
             notes = [*([] if inputs.form == "number" else notes), note]
-    return Resolved(
+    return Question(
         mechanism=mechanism,
         adjacency=rule,
         domain=inputs,

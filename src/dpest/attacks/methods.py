@@ -8,7 +8,7 @@ from dpest.attacks.protocol import AttackRequest
 from dpest.evidence import Evidence
 
 if TYPE_CHECKING:
-    from dpest.ask.questions import Resolved
+    from dpest.ask.questions import Question
 
 SEARCH_SHARE = 0.5
 """The search for a pair and an event gets this share of the runs; the sequential audit the rest."""
@@ -24,7 +24,7 @@ class _OfEpsilon:
     chooses_parameters = False
     pure_only = False
 
-    def refuses(self, question: Resolved) -> str | None:
+    def refuses(self, question: Question) -> str | None:
         if question.measure.kind != "epsilon":
             return (
                 f"the attack {self.name} bounds ε, or ε at a δ; the method scores bounds "
@@ -124,7 +124,7 @@ class Scores:
     summary = "Scores: every measure, from a score of outputs"
     chooses_parameters = False
 
-    def refuses(self, question: Resolved) -> str | None:
+    def refuses(self, question: Question) -> str | None:
         return None
 
     def run(self, request: AttackRequest) -> Evidence:
@@ -143,7 +143,7 @@ class Recorded:
     summary = "Grey box: five runs, and where noise meets values"
     chooses_parameters = False
 
-    def refuses(self, question: Resolved) -> str | None:
+    def refuses(self, question: Question) -> str | None:
         return None
 
     def run(self, request: AttackRequest) -> Evidence:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dpest.errors import InputError
 
 if TYPE_CHECKING:
-    from dpest.ask.questions import Resolved
+    from dpest.ask.questions import Question
     from dpest.attacks.budget import Budget, Report
     from dpest.attacks.sampler import MechanismSampler
     from dpest.evidence import Evidence
@@ -32,7 +32,7 @@ class AttackRequest:
     first) or by `search(share)`, which spends a share of the budget and never uses its runs again.
     """
 
-    question: Resolved
+    question: Question
     pair: Pair | None
     alpha: float
     seed: int
@@ -69,7 +69,7 @@ class Attack(Protocol):
     chooses_parameters: bool
     """Whether it finds values for parameters that nobody gave one."""
 
-    def refuses(self, question: Resolved) -> str | None:
+    def refuses(self, question: Question) -> str | None:
         """Why it can't answer this question; None if it can."""
         ...
 

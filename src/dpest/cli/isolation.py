@@ -96,7 +96,7 @@ def isolated(
         piped.connect(writer)
         output.use(piped)
         output.interrupted_by(Interruption())
-        from dpest.running.time_limit import one_call
+        from dpest.running.watchdog import one_call
 
         with one_call(limits.seconds):
             return answered(work, label)

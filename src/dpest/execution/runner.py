@@ -31,7 +31,7 @@ from dpest.running.batch.counts import OutputCounts, count_block, count_outputs
 from dpest.running.native.runs import block_of_runs
 from dpest.running.samples import Samples
 from dpest.running.seeds import Seed
-from dpest.running.time_limit import DEFAULT_SECONDS
+from dpest.running.watchdog import DEFAULT_SECONDS
 
 _PATIENCE = 10  # seconds without a result, after which the workers are looked for
 # A task takes this part of a worker's share of what is left: the last tasks are small, so that no

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from dpest.proofs.coqc import theorem_note
 from dpest.proofs.proof import Lower, Proof, Ray
-from dpest.proofs.proving import prove
-from dpest.proofs.question import INTEGER_DATA
+from dpest.proofs.proving import prove, prove_goal
+from dpest.proofs.question import INTEGER_DATA, goal_of
 
-__all__ = ["INTEGER_DATA", "Lower", "Proof", "Ray", "prove", "theorem_note"]
+__all__ = [
+    "INTEGER_DATA",
+    "Lower",
+    "Proof",
+    "Ray",
+    "goal_of",
+    "prove",
+    "prove_goal",
+    "theorem_note",
+]

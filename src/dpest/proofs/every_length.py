@@ -30,7 +30,7 @@ from dpest.proofs.loops.record_budgets import record_potential
 from dpest.proofs.one_length import at_length, claimed_rho, refuse_pure, with_either_input
 from dpest.proofs.proof import Lower, Proof
 from dpest.proofs.question import (
-    Question,
+    ProofGoal,
     bare,
     certified,
     checked_rates,
@@ -70,7 +70,7 @@ _RULES = {
 _SAY = "Say what the data are: domain=dpest.integers(dpest.ANY, low, high), or reals"
 
 
-def every_length(question: Question, lengths: tuple[int, ...] = (2, 3)) -> Proof:
+def every_length(question: ProofGoal, lengths: tuple[int, ...] = (2, 3)) -> Proof:
     """By a graph of the loop; where one record changes, by what each case of it adds to sums.
 
     `lengths`: where a lower bound on what an argmax costs is looked for.
@@ -98,7 +98,7 @@ def every_length(question: Question, lengths: tuple[int, ...] = (2, 3)) -> Proof
     return other if better else proof
 
 
-def _by_graph(question: Question, lengths: tuple[int, ...]) -> Proof:
+def _by_graph(question: ProofGoal, lengths: tuple[int, ...]) -> Proof:
     """By the graph of the machine; where runs differ from it, by that of the reader before it."""
     found = _graph_of(question, False)
     try:
@@ -117,7 +117,7 @@ def tells(error: DpestError) -> bool:
     return isinstance(error, RecordError) and error.telling
 
 
-def _graph_of(question: Question, by_cases: bool) -> Graph:
+def _graph_of(question: ProofGoal, by_cases: bool) -> Graph:
     try:
         return graph_of(question, by_cases=by_cases)
     except UntraceableError as error:
@@ -146,7 +146,7 @@ def _graph_of(question: Question, by_cases: bool) -> Graph:
         raise _not_here("a vector of any length", "Give a length", error, question) from error
 
 
-def _not_here(what: str, advice: str, error: Exception, question: Question) -> UntraceableError:
+def _not_here(what: str, advice: str, error: Exception, question: ProofGoal) -> UntraceableError:
     return UntraceableError(
         f"{what} can't be used here ({type(error).__name__}: {error})",
         advice,
@@ -154,7 +154,7 @@ def _not_here(what: str, advice: str, error: Exception, question: Question) -> U
     )
 
 
-def _proof_of(question: Question, found: Graph, lengths: tuple[int, ...] = (2, 3)) -> Proof:
+def _proof_of(question: ProofGoal, found: Graph, lengths: tuple[int, ...] = (2, 3)) -> Proof:
     squares = any(n.shift_cost.kind == "square" for n in found.noises.values())
     if squares:
         refuse_pure(question)
@@ -198,7 +198,7 @@ def _proof_of(question: Question, found: Graph, lengths: tuple[int, ...] = (2, 3
         return without_bound(question)
 
 
-def _squares(question: Question, found: Graph, rated: Rates) -> Proof:
+def _squares(question: ProofGoal, found: Graph, rated: Rates) -> Proof:
     """zCDP for every length: where one datum moves, its shifts cost Σ rate·s² whatever comes."""
     power = gaussian.variances(found.noises, rated.draws)
     if found.selections or found.gaps:
@@ -239,7 +239,7 @@ def _squares(question: Question, found: Graph, rated: Rates) -> Proof:
     return with_claim(question, proof)
 
 
-def _choice_scale(question: Question, found: Graph) -> float | None:
+def _choice_scale(question: ProofGoal, found: Graph) -> float | None:
     """The scale of the Gumbel noise that stands for a choice, at the parameters' values."""
     scales = {found.noises[s].scale for s in found.world.chosen}  # type: ignore[attr-defined]
     if not scales:
@@ -254,7 +254,7 @@ def _choice_scale(question: Question, found: Graph) -> float | None:
     return float(scale.factor) * value**scale.power
 
 
-def _selected(question: Question, found: Graph, rated: Rates, lengths: tuple[int, ...]) -> Proof:
+def _selected(question: ProofGoal, found: Graph, rated: Rates, lengths: tuple[int, ...]) -> Proof:
     chosen = selection(found, rated.draws, question.adjacency, question.domain)
     if chosen.plan.cost is None:
         return without_bound(question)
@@ -281,7 +281,7 @@ def _selected(question: Question, found: Graph, rated: Rates, lengths: tuple[int
     )
 
 
-def _of_model(question: Question, found: Graph, element: Form) -> Question | None:
+def _of_model(question: ProofGoal, found: Graph, element: Form) -> ProofGoal | None:
     """What has the function's distribution and can be read at a known length; None: nothing."""
     if not found.rule and not found.world.chosen:
         return question
@@ -294,7 +294,7 @@ def _of_model(question: Question, found: Graph, element: Form) -> Question | Non
 
 
 def small_lower(
-    question: Question,
+    question: ProofGoal,
     enough: Fraction | float,
     lengths: tuple[int, ...],
     certify: bool = True,
@@ -315,7 +315,7 @@ def small_lower(
     return best
 
 
-def without_bound(question: Question) -> Proof:
+def without_bound(question: ProofGoal) -> Proof:
     """No bound holds for every length, as far as the rules go: what do small lengths say?"""
     claimed = question.claimed()
     enough: Any = math.inf if claimed is None else claimed + Fraction(1, 10**9)

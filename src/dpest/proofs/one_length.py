@@ -24,7 +24,7 @@ from dpest.proofs.loops import lower_bounds
 from dpest.proofs.loops.budgets import unrolled
 from dpest.proofs.proof import Proof
 from dpest.proofs.question import (
-    Question,
+    ProofGoal,
     bare,
     certified,
     checked_rates,
@@ -45,7 +45,7 @@ _MOST_NODES = 3_000
 _BUILDING = 8.0  # seconds; a length with more states than that needs the loop graph
 
 
-def with_either_input(question: Question, ask: Callable[[Question], Proof]) -> Proof:
+def with_either_input(question: ProofGoal, ask: Callable[[ProofGoal], Proof]) -> Proof:
     """A list, or, where the function asks an array's questions, an array."""
     try:
         return ask(question)
@@ -64,7 +64,7 @@ def with_either_input(question: Question, ask: Callable[[Question], Proof]) -> P
             ) from error
 
 
-def at_length(question: Question, length: int, certify: bool = True) -> Proof:
+def at_length(question: ProofGoal, length: int, certify: bool = True) -> Proof:
     """`certify=False`: for what is said from below alone, of a model that no source defines."""
     try:
         model = _model(question, length, _MOST_REGIONS)
@@ -139,7 +139,7 @@ def at_length(question: Question, length: int, certify: bool = True) -> Proof:
     )
 
 
-def refuse_pure(question: Question) -> None:
+def refuse_pure(question: ProofGoal) -> None:
     if type(question.claim).__name__ == "PureDP":
         raise RefusedError(
             "Gaussian noise has no pure ε: its log-ratio has no bound in the tails. Claim zCDP, "
@@ -147,12 +147,12 @@ def refuse_pure(question: Question) -> None:
         )
 
 
-def claimed_rho(question: Question, power: int) -> Fraction | None:
+def claimed_rho(question: ProofGoal, power: int) -> Fraction | None:
     named = type(question.claim).__name__ == "ZCDP"
     return question.claimed() if named and (power == 1 or question.unit is None) else None
 
 
-def _gaussian(question: Question, model: Model, length: int) -> Proof:
+def _gaussian(question: ProofGoal, model: Model, length: int) -> Proof:
     """zCDP by one shift for all releases; Rényi and (ε, δ) bounds follow from it."""
     refuse_pure(question)
     draws = rates(model.noises).draws
@@ -199,7 +199,7 @@ def _gaussian(question: Question, model: Model, length: int) -> Proof:
     return with_claim(question, proof)
 
 
-def _by_samples(question: Question, model: Model, length: int) -> Proof:
+def _by_samples(question: ProofGoal, model: Model, length: int) -> Proof:
     """Too many regions for a proof: the worst of some of them still gives a lower bound."""
     rated = checked_rates(question, model.noises)
     where = place_of(question.mechanism.function)
@@ -226,7 +226,7 @@ def _by_samples(question: Question, model: Model, length: int) -> Proof:
     )
 
 
-def _model(question: Question, length: int, width: float = math.inf) -> Model:
+def _model(question: ProofGoal, length: int, width: float = math.inf) -> Model:
     from dpest.reading.tracing.symbolic_arrays import symbolic_array
 
     variables = question.variables()

@@ -34,7 +34,7 @@ from dpest.proofs.every_length import every_length, small_lower, tells, without_
 from dpest.proofs.one_length import at_length, with_either_input
 from dpest.proofs.proof import FinitePair, Proof, Ray
 from dpest.proofs.question import (
-    Question,
+    ProofGoal,
     asked,
     concluded,
     unknown,
@@ -73,8 +73,15 @@ def prove(
     number. Never issued before the untouched function has agreed with the model on random inputs.
     `by_contributions`: whether to look at what one record adds, which also bounds (ε, δ).
     """
+    goal = asked(mechanism, adjacency, length, params, unit, domain, claim, form)
+    return prove_goal(goal, fallback_length, by_contributions)
+
+
+def prove_goal(
+    question: ProofGoal, fallback_length: int | None = None, by_contributions: bool = True
+) -> Proof:
+    """The same for a question that was resolved (`goal_of`)."""
     started = time.perf_counter()
-    question = asked(mechanism, adjacency, length, params, unit, domain, claim, form)
     proof = _by_contributions(question, first=True) if by_contributions else None
     if proof is None and question.mechanism.black_box:
         proof = _by_contributions(question, first=False) if by_contributions else None
@@ -92,7 +99,7 @@ def prove(
     return replace(proof, seconds=time.perf_counter() - started)
 
 
-def _overflows(question: Question) -> str | None:
+def _overflows(question: ProofGoal) -> str | None:
     """An input at the ends of a bounded domain on which the arithmetic leaves the numbers.
 
     A proof is about real numbers: e^1000 is one, and infinity is what the function gets.
@@ -114,7 +121,7 @@ def _overflows(question: Question) -> str | None:
     return None
 
 
-def _wanting(question: Question, proof: Proof) -> bool:
+def _wanting(question: ProofGoal, proof: Proof) -> bool:
     """Whether another proof may say more: there is no bound, or it doesn't give a claim of ρ."""
     if proof.status == "refuted":
         return False
@@ -125,7 +132,7 @@ def _wanting(question: Question, proof: Proof) -> bool:
     return not proof.proved or (question.length is ANY and proof.length is not ANY)
 
 
-def _by_contributions(question: Question, first: bool) -> Proof | None:
+def _by_contributions(question: ProofGoal, first: bool) -> Proof | None:
     """By what one record adds: last for claims of pure ε and of ρ, first for all others.
 
     Those have proofs for every value of the unit, which say more than one for its value alone; so
@@ -153,7 +160,7 @@ def _by_contributions(question: Question, first: bool) -> Proof | None:
     return None
 
 
-def prove_question(question: Question, fallback: int | None) -> Proof:
+def prove_question(question: ProofGoal, fallback: int | None) -> Proof:
     """An answer; where there is none, one about the numbers that the result is computed from."""
     proof = answer(question, fallback)
     if proof.status == "unknown" and proof.bound is None:
@@ -161,7 +168,7 @@ def prove_question(question: Question, fallback: int | None) -> Proof:
     return proof
 
 
-def _before_processing(question: Question, fallback: int | None) -> Proof | None:
+def _before_processing(question: ProofGoal, fallback: int | None) -> Proof | None:
     """A bound for the numbers that the mechanism's result is computed from, if there is one."""
     length = question.length if isinstance(question.length, int) else fallback
     if not isinstance(length, int) or not length:
@@ -189,7 +196,7 @@ def _before_processing(question: Question, fallback: int | None) -> Proof | None
     return None
 
 
-def _some_inputs(question: Question, length: int) -> list[Any]:
+def _some_inputs(question: ProofGoal, length: int) -> list[Any]:
     """A few inputs of the function, in the form that it takes."""
     if question.domain is not None:
         listed = patterns(question.adjacency, question.domain, length)
@@ -199,7 +206,7 @@ def _some_inputs(question: Question, length: int) -> list[Any]:
     return [question.given(x, np.array) for x in found]
 
 
-def _of_table(question: Question) -> Proof | None:
+def _of_table(question: ProofGoal) -> Proof | None:
     """Records of a table are no numbers, and may be people: what follows is not about them."""
     if isinstance(question.domain, Reals) and question.domain.nan:
         return unknown(question, "data that may be NaN: only what one record adds is looked at")
@@ -208,7 +215,7 @@ def _of_table(question: Question) -> Proof | None:
     return unknown(question, "records of a table: only what one of them adds is looked at")
 
 
-def answer(question: Question, fallback: int | None = None) -> Proof:
+def answer(question: ProofGoal, fallback: int | None = None) -> Proof:
     """Try the unit, then its value; every length, then a known one."""
     if not data_first(question.mechanism.function):
         return unknown(question, "the data are not its first parameter")
@@ -237,7 +244,7 @@ def answer(question: Question, fallback: int | None = None) -> Proof:
     return unknown(question, str(first))
 
 
-def _enumerated(question: Question) -> Proof | None:
+def _enumerated(question: ProofGoal) -> Proof | None:
     """Every outcome of every draw, on each value of an entry or on each input."""
     if guard.refused(
         question.mechanism, form=_form(question), symbols=_symbols(question) - {"data", "length"}
@@ -257,7 +264,7 @@ def _enumerated(question: Question) -> Proof | None:
     return enumerated_proof(question) if question.length in (ANY, length) else None
 
 
-def _symbols(question: Question) -> set[str]:
+def _symbols(question: ProofGoal) -> set[str]:
     """What is symbolic in a proof."""
     found = {"data", "noise"}
     if question.unit is not None:
@@ -265,7 +272,7 @@ def _symbols(question: Question) -> set[str]:
     return found | {"length"} if question.length is ANY else found
 
 
-def _form(question: Question) -> str:
+def _form(question: ProofGoal) -> str:
     """What the function takes, as the guard tells it apart."""
     values = getattr(question.domain, "values", ())
     if type(question.domain).__name__ == "Finite" and values:
@@ -273,7 +280,7 @@ def _form(question: Question) -> str:
     return question.form
 
 
-def _at_lengths(question: Question, fallback: int | None) -> Proof:
+def _at_lengths(question: ProofGoal, fallback: int | None) -> Proof:
     try:
         guard.check(question.mechanism, form=_form(question), symbols=_symbols(question))
     except UntraceableError as error:
@@ -312,7 +319,7 @@ def _at_lengths(question: Question, fallback: int | None) -> Proof:
         return proof
 
 
-def _by_machine(question: Question) -> Proof | None:
+def _by_machine(question: ProofGoal) -> Proof | None:
     """For every length, by what the machine alone has read; None where it has no rule."""
     if question.length is not ANY or question.adjacency.changes_length:
         return None
@@ -323,7 +330,7 @@ def _by_machine(question: Question) -> Proof | None:
     return None if proof.bound is None and proof.lower is None else proof
 
 
-def _composed(question: Question) -> Proof | None:
+def _composed(question: ProofGoal) -> Proof | None:
     """A program that hands its data to mechanisms of its own: their budgets add up."""
     try:
         called = composition.calls_of(question.mechanism, question.unit)
@@ -369,7 +376,7 @@ def _joined(rays: Sequence[Ray | FinitePair]) -> tuple[Ray | FinitePair, ...]:
     return (*found, *(ray for ray in rays if ray not in found))
 
 
-def _from_every(question: Question, error: DpestError) -> Proof:
+def _from_every(question: ProofGoal, error: DpestError) -> Proof:
     """What has no proof at its length may have one for every length."""
     try:
         every = every_length(replace(question, length=ANY), (question.length,))
@@ -385,7 +392,7 @@ def _from_every(question: Question, error: DpestError) -> Proof:
     return concluded(question, found)
 
 
-def _better(question: Question, proof: Proof) -> Proof:
+def _better(question: ProofGoal, proof: Proof) -> Proof:
     """A bound for every length holds for this one too, and its rules may be stronger."""
     try:
         every = every_length(replace(question, length=ANY))
@@ -398,4 +405,4 @@ def _better(question: Question, proof: Proof) -> Proof:
     return concluded(question, joined)
 
 
-__all__ = ["Proof", "Question", "prove"]
+__all__ = ["Proof", "ProofGoal", "prove"]

@@ -13,11 +13,12 @@ from dpest.ask.adjacency import Adjacency, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism, data_parameter, other_parameters
 from dpest.ask.domain_text import parse_domain
 from dpest.ask.domains import ANY, Form
+from dpest.ask.questions import Question
 from dpest.errors import DpestError, InputError, RefusedError
 from dpest.evidence import EPSILON
 from dpest.geometry.linear import Form as Linear
 from dpest.geometry.linear import Symbol, rational
-from dpest.notions.claims import as_claim
+from dpest.notions.claims import Claim, as_claim
 from dpest.proofs import certificates
 from dpest.proofs.alignments.adjacency_faces import entry_ranges, radius_of
 from dpest.proofs.alignments.alignment import Draw
@@ -34,8 +35,8 @@ INTEGER_DATA = "the data are taken to be integers, as the noise is"
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is to be proved, with all defaults filled in."""
+class ProofGoal:
+    """What is to be proved: a question about data of one length, or of every length."""
 
     mechanism: Mechanism
     adjacency: Adjacency
@@ -169,6 +170,25 @@ def _is_whole(x: Any) -> bool:
     return isinstance(x, (int, float)) and float(x).is_integer()
 
 
+def goal_of(question: Question, length: Any, claim: Any = None) -> ProofGoal:
+    """A question as a goal for one length, or for ANY; nothing in it is resolved again.
+
+    Without a `claim` it is the mechanism's own that the goal speaks of, in units of its parameter.
+    """
+    said = as_claim(claim) if claim is not None else question.mechanism.claim
+    target, filled = _with_unit(question.mechanism, question.unit, said)
+    return _goal(
+        target,
+        question.adjacency,
+        length,
+        question.unit or _unit_of(target, said),
+        question.declared_domain,
+        said,
+        question.domain.form,
+        filled,
+    )
+
+
 def asked(
     mechanism: Any,
     adjacency: Any,
@@ -178,7 +198,8 @@ def asked(
     domain: Any,
     claim: Any,
     form: Form | None = None,
-) -> Question:
+) -> ProofGoal:
+    """A goal from its parts, as they are in a certificate or in a call of `prove`."""
     target = as_mechanism(mechanism).with_params(params)
     found = adjacency if adjacency is not None else target.adjacency
     if found is None:
@@ -188,40 +209,55 @@ def asked(
     ):
         raise InputError(f"a length is ANY or a positive integer: {length=}")
     said = as_claim(claim) if claim is not None else target.claim
-    known = target.all_params
+    target, filled = _with_unit(target, unit, said)
+    inputs = parse_domain(domain) if domain is not None else target.domain
+    taken: Form = form if form is not None else getattr(inputs, "form", "list")
+    rule = parse_adjacency(found)
+    return _goal(target, rule, length, unit or _unit_of(target, said), inputs, said, taken, filled)
+
+
+def _with_unit(
+    target: Mechanism, unit: str | None, claim: Claim | None
+) -> tuple[Mechanism, tuple[str, ...]]:
+    """The mechanism with a value for the unit, if nobody gave one, and the names of such.
+
+    The proof is for every value of the unit; the runs that test the model need one.
+    """
     filled: list[str] = []
     for needed, parameter in other_parameters(target.function).items():
         named = parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-        if not named or needed == "rng" or needed in known:
+        if not named or needed == "rng" or needed in target.all_params:
             continue
-        if needed not in (unit, getattr(said, "unit", None), "eps", "epsilon"):
+        if needed not in (unit, None if claim is None else claim.unit, "eps", "epsilon"):
             raise InputError(
                 f"{target.name} needs a value for {needed}: params={{{needed!r}: ...}}"
             )
-        # The proof is for every value of the unit; the runs that test the model need one.
-        target = target.with_params({needed: 1.0})
         filled.append(needed)
-    known = target.all_params
-    if unit is not None and unit not in known:
-        raise InputError(f"{target.name} has no parameter {unit!r} to be the unit of a proof")
-    for name in (getattr(said, "unit", None), "eps", "epsilon"):
-        if unit is None and name in known:
-            unit = name
-    inputs = parse_domain(domain) if domain is not None else target.domain
-    taken: Form = form if form is not None else getattr(inputs, "form", "list")
-    return Question(
-        target,
-        parse_adjacency(found),
-        1 if taken == "number" else length,
-        unit,
-        inputs,
-        said,
-        form=taken,
-        filled=tuple(filled),
-    )
+    return target.with_params(dict.fromkeys(filled, 1.0)) if filled else target, tuple(filled)
 
 
-def unknown(question: Question, reason: str, **details: Any) -> Proof:
+def _unit_of(target: Mechanism, claim: Claim | None) -> str | None:
+    names = (None if claim is None else claim.unit, "eps", "epsilon")
+    return next((name for name in names if name in target.all_params), None)
+
+
+def _goal(
+    mechanism: Mechanism,
+    adjacency: Adjacency,
+    length: Any,
+    unit: str | None,
+    domain: Any,
+    claim: Claim | None,
+    form: Form,
+    filled: tuple[str, ...],
+) -> ProofGoal:
+    if unit is not None and unit not in mechanism.all_params:
+        raise InputError(f"{mechanism.name} has no parameter {unit!r} to be the unit of a proof")
+    length = 1 if form == "number" else length
+    return ProofGoal(mechanism, adjacency, length, unit, domain, claim, form=form, filled=filled)
+
+
+def unknown(question: ProofGoal, reason: str, **details: Any) -> Proof:
     return Proof(
         question.mechanism.name,
         question.adjacency,
@@ -249,7 +285,7 @@ def place_of_error(error: BaseException) -> str | None:
     return where
 
 
-def checked_rates(question: Question, noises: Mapping[Symbol, Any]) -> Rates:
+def checked_rates(question: ProofGoal, noises: Mapping[Symbol, Any]) -> Rates:
     rated = rates(noises)
     if any(d.kind == "square" for d in rated.draws.values()):
         raise RefusedError(
@@ -268,7 +304,7 @@ def has_integral(draws: Mapping[Symbol, Draw]) -> bool:
 
 
 def rays_hold(
-    question: Question, draws: Mapping[Symbol, Draw], found: Iterable[Any] | None = None
+    question: ProofGoal, draws: Mapping[Symbol, Draw], found: Iterable[Any] | None = None
 ) -> bool:
     """Whether the ray argument applies: lower bounds and infinities are sound only then.
 
@@ -298,7 +334,7 @@ def rays_hold(
 
 
 def domain_facts(
-    question: Question, draws: Mapping[Symbol, Draw], by_cases: bool = False
+    question: ProofGoal, draws: Mapping[Symbol, Draw], by_cases: bool = False
 ) -> dict[str, Any]:
     whole = question.integer_data(has_integral(draws))
     facts: dict[str, Any] = {
@@ -321,7 +357,7 @@ def _numbers(ranges: Iterable[tuple[Any, Any]]) -> list[list[Any]]:
     return [[certificates.number(end) for end in ends] for ends in ranges]
 
 
-def notes_of(question: Question, draws: Mapping[Symbol, Draw], world: World) -> tuple[str, ...]:
+def notes_of(question: ProofGoal, draws: Mapping[Symbol, Draw], world: World) -> tuple[str, ...]:
     notes = [*question.notes, *world.notes]
     if has_integral(draws) and question.domain is None:
         notes.append(INTEGER_DATA)
@@ -329,7 +365,7 @@ def notes_of(question: Question, draws: Mapping[Symbol, Draw], world: World) -> 
 
 
 def head_of(
-    question: Question,
+    question: ProofGoal,
     method: str,
     epsilon: Fraction,
     length: Any,
@@ -355,7 +391,7 @@ def head_of(
     )
 
 
-def bare(question: Question, length: Any) -> Proof:
+def bare(question: ProofGoal, length: Any) -> Proof:
     return Proof(
         question.mechanism.name,
         question.adjacency,
@@ -383,7 +419,7 @@ def certified(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return certificate
 
 
-def with_claim(question: Question, proof: Proof) -> Proof:
+def with_claim(question: ProofGoal, proof: Proof) -> Proof:
     """Whether a claim follows from a bound on ρ: by μ of Gaussian DP where that is known."""
     from dpest.notions.claims import ZCDP, GaussianDP, RenyiDP
     from dpest.notions.implication import gdp_of, zcdp_of
@@ -410,7 +446,7 @@ def with_claim(question: Question, proof: Proof) -> Proof:
     return replace(proof, claim_holds=bool(value <= float(most) * (1 + 1e-12)))
 
 
-def concluded(question: Question, proof: Proof) -> Proof:
+def concluded(question: ProofGoal, proof: Proof) -> Proof:
     lower, claimed = proof.lower, proof.claimed
     pure = proof.measure == EPSILON and (
         question.claim is None or type(question.claim).__name__ == "PureDP"

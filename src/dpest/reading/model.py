@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
 from dpest.reading.domains.numbers import Truth
+from dpest.reading.machine.exploring.making import Made
 from dpest.reading.machine.state import Draw, Picked, Read
 from dpest.running.skeleton import Skeleton
 
@@ -65,3 +66,4 @@ class Model:
     definitions: Mapping[Symbol, Truth]
     notes: tuple[str, ...] = ()
     instructions: int = 0
+    made: Mapping[Symbol, Made] = field(default_factory=dict)  # noise that was made of draws

@@ -27,6 +27,7 @@ from dpest.reading.domains.numbers import Truth
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.signals import Refused
 from dpest.reading.model import Edge, Model, Release
+from dpest.reading.rewrites.laws.protocol import drawn_in, evaluated
 from dpest.reading.scripted import Script, Stage, on_stage
 from dpest.reading.tracing import symbolic as tracing
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray
@@ -37,6 +38,7 @@ _PATHS = 8  # paths whose own points are run
 _POINTS = 3
 _MANY = 200  # conditions of a path that is looked at in one point only
 _RANDOM_RUNS = 6
+_RUNS_OF_MADE_NOISE = 40  # random runs alone, where noise is made of draws
 _MOST_CHECKS = 40_000  # conditions looked at to see that one path alone fits
 _BORDER = 1e-9
 _ADVICE = (
@@ -80,7 +82,7 @@ class Replay:
             for edge in chosen.values():
                 for turn, point in enumerate(self._points(edge)):
                     self._run(point, edge.picks, turn, edge)
-            for seed in range(_RANDOM_RUNS):
+            for seed in range(_RUNS_OF_MADE_NOISE if self.model.made else _RANDOM_RUNS):
                 self._run({}, None, seed, None)
 
     # Points
@@ -91,8 +93,8 @@ class Replay:
         tight = [supports.tightened(c) for c in (*self.assumed, *edge.conditions)]
         bounds = supports.conditions({s for c in tight for s in c.form.terms})
         point = feasible([*tight, *bounds])
-        if point is None:
-            return
+        if point is None or any(s in self.model.made for s in point):
+            return  # which draws make noise of a given value is not known
         for turn in range(_POINTS if len(tight) < _MANY else 1):
             found = point
             for width in (4, 1, Fraction(1, 8)) if turn else ():
@@ -115,6 +117,7 @@ class Replay:
         values: dict[Symbol, Any] = {s: _number(v) for s, v in point.items()}
         script = _AtPoint(self.machine, values, picks, turn)
         outcome = self._call(script, values, turn)
+        self._make(values)
         fitting = self._fitting(script, values, wanted)
         if len(fitting) != 1:
             if self._at_a_border(script, values, wanted):
@@ -167,6 +170,12 @@ class Replay:
         if found.kind is inspect.Parameter.POSITIONAL_ONLY:
             return function(x, self.rng, **params)
         return function(x, rng=self.rng, **params)
+
+    def _make(self, values: dict[Symbol, Any]) -> None:
+        """The values of noise that was made, from those of its draws."""
+        for symbol, made in self.machine.made.items():
+            if all(drawn.symbol in values for drawn in drawn_in(made.expression)):
+                values[symbol] = made.value(float(evaluated(made.expression, values)))
 
     # Comparing
 

@@ -24,7 +24,7 @@ from dpest.reading.machine.signals import Refused
 from dpest.reading.paths import Path, Trace
 from dpest.reading.paths_of_code import read_paths
 from dpest.reading.release import released
-from dpest.reading.rewrites.differences import with_differences
+from dpest.reading.rewrites.laws.joining import with_joined_noises
 from dpest.reading.rewrites.readings import Plan, RereadError, words
 from dpest.reading.rewrites.returning import EndlessError
 from dpest.reading.tracing.forking import Exploration, Explored, Limits, Names, explore
@@ -94,12 +94,12 @@ def trace(
 
 def _read(target: Mechanism, x: Any, limits: Limits, assume: Sequence[Condition]) -> Trace:
     try:
-        return with_differences(_as_far_as_possible(target, x, limits, assume, lenient=False))
+        return with_joined_noises(_as_far_as_possible(target, x, limits, assume, lenient=False))
     except UntraceableError as error:
         try:
             # Arrays of numbers can't take a noisy value (`x[0] += noise`), nor a noisy mask;
             # arrays of objects can.
-            return with_differences(_as_far_as_possible(target, x, limits, assume, lenient=True))
+            return with_joined_noises(_as_far_as_possible(target, x, limits, assume, lenient=True))
         except ReadingError:
             raise error from None
 
@@ -119,7 +119,7 @@ def _by_the_machine(
         merge_at=_FEW_PATHS,
     )
     try:
-        return with_differences(read_paths(target, x, assume, few))
+        return with_joined_noises(read_paths(target, x, assume, few))
     except Refused as refusal:
         if not refusal.final:
             return None

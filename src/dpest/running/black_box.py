@@ -11,9 +11,10 @@ import numpy as np
 
 from dpest.ask.declaration import Mechanism
 from dpest.errors import InputError
+from dpest.running.places import where_defined
 from dpest.running.samples import Group, RaisedRuns, Samples
 from dpest.running.skeleton import Leaf, Nest, consumed, flatten
-from dpest.running.time_limit import Clock, where_defined
+from dpest.running.watchdog import Clock
 
 
 @contextmanager

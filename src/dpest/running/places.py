@@ -177,3 +177,9 @@ def _endless(iterable: ast.expr) -> bool:
     names = {n.id for n in ast.walk(iterable) if isinstance(n, ast.Name)}
     names |= {n.attr for n in ast.walk(iterable) if isinstance(n, ast.Attribute)}
     return bool(names & {"count", "repeat", "cycle", "iter"})
+
+
+def where_defined(function: Any) -> str | None:
+    """The "file:line" of a function's definition."""
+    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else None

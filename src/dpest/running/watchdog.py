@@ -1,21 +1,32 @@
-"""Ends code that doesn't end by itself."""
+"""Ends code that doesn't end by itself: at a deadline, or when one call takes too long.
+
+A `Deadline` is for work of ours on the user's code: TimeUp comes out, and the caller goes another
+way. `limited` is for calls of the user's function, which are the user's to mend: TimeLimitError.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from types import FrameType
+from typing import Any, Protocol
+
+from dpest.errors import TimeLimitError, user_line
+
+DEFAULT_SECONDS = 30.0  # for one call of the user's function
 
 # On a busy machine a thread gets less than its time: by the clock it may take so much longer.
 BUSY = 3.0
 
 _patience: ContextVar[float] = ContextVar("patience", default=1.0)
+_one_call: ContextVar[float | None] = ContextVar("one_call", default=None)
 
 
 @contextmanager
@@ -28,6 +39,30 @@ def patient(factor: float) -> Iterator[None]:
         _patience.reset(before)
 
 
+@contextmanager
+def one_call(seconds: float) -> Iterator[None]:
+    """Let one call take `seconds` inside, wherever no other limit was asked for."""
+    before = _one_call.set(seconds)
+    try:
+        yield
+    finally:
+        _one_call.reset(before)
+
+
+class Limit(Protocol):
+    """What the watching thread asks. `has_ended`: TimeUp was sent at least once."""
+
+    has_ended: bool
+
+    def passed(self) -> bool:
+        """Whether the code under watch has to end; any thread may ask."""
+        ...
+
+    def ending(self, frame: FrameType | None) -> None:
+        """TimeUp is about to be raised in this frame."""
+        ...
+
+
 class Deadline:
     """`seconds` from now, of the time that this thread itself computes.
 
@@ -35,6 +70,7 @@ class Deadline:
     """
 
     def __init__(self, seconds: float) -> None:
+        self.has_ended = False
         self.seconds = seconds * _patience.get()
         own = getattr(time, "pthread_getcpuclockid", None)
         self.clock = None if own is None else own(threading.get_ident())
@@ -56,6 +92,33 @@ class Deadline:
             return False
         return spent >= BUSY * self.seconds or self._used() - self.used >= self.seconds
 
+    def ending(self, frame: FrameType | None) -> None:
+        self.has_ended = True
+
+
+class Clock:
+    """When the call that is under way began; None between calls. It ends one call, once."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.began: float | None = None
+        self.where: str | None = None
+        self.has_ended = False
+
+    def start(self) -> None:
+        self.began = time.monotonic()
+
+    def stop(self) -> None:
+        self.began = None
+
+    def passed(self) -> bool:
+        return self.began is not None and time.monotonic() - self.began > self.seconds
+
+    def ending(self, frame: FrameType | None) -> None:
+        self.where = user_line(frame)
+        self.has_ended = True
+        self.stop()
+
 
 class TimeUp(BaseException):
     """Raised inside the code under watch when its time is up.
@@ -69,14 +132,14 @@ class _Dog:
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
-        self.deadlines: dict[int, list[Deadline]] = {}  # of each thread, the outer ones first
+        self.limits: dict[int, list[Limit]] = {}  # of each thread, the outer ones first
         self.thread: threading.Thread | None = None
         self.idle = False
 
-    def watch(self, ident: int, deadline: Deadline) -> list[Deadline]:
+    def watch(self, ident: int, limit: Limit) -> list[Limit]:
         with self.changed:
-            before = self.deadlines.get(ident, [])
-            self.deadlines[ident] = [*before, deadline]
+            before = self.limits.get(ident, [])
+            self.limits[ident] = [*before, limit]
             if self.thread is None or not self.thread.is_alive():
                 _hush()
                 self.thread = threading.Thread(target=self._run, name="dpest-watch", daemon=True)
@@ -85,27 +148,30 @@ class _Dog:
                 self.changed.notify()
         return before
 
-    def rest(self, ident: int, before: list[Deadline]) -> None:
+    def rest(self, ident: int, before: list[Limit]) -> None:
         with self.changed:
             if before:
-                self.deadlines[ident] = before
+                self.limits[ident] = before
             else:
-                self.deadlines.pop(ident, None)
+                self.limits.pop(ident, None)
 
     def _run(self) -> None:
         with self.changed:
             while True:
-                for ident, deadlines in self.deadlines.items():
-                    if any(deadline.passed() for deadline in deadlines):
+                for ident, limits in self.limits.items():
+                    passed = [limit for limit in limits if limit.passed()]
+                    if passed:
+                        for limit in passed:
+                            limit.ending(sys._current_frames().get(ident))
                         # Again and again, should the code swallow it.
                         ctypes.pythonapi.PyThreadState_SetAsyncExc(
                             ctypes.c_ulong(ident), ctypes.py_object(TimeUp)
                         )
                 # Deadlines are seconds away; a look now and then costs less than a wake-up for
                 # each of the many short runs.
-                self.idle = not self.deadlines
+                self.idle = not self.limits
                 self.changed.wait(5.0 if self.idle else 0.05)
-                if self.idle and not self.deadlines:
+                if self.idle and not self.limits:
                     self.idle = False
                     self.thread = None
                     return
@@ -145,9 +211,45 @@ def watched(deadline: Deadline) -> Iterator[None]:
     """Raise TimeUp in this thread when the deadline has passed."""
     if deadline.passed():
         raise TimeUp
+    with _by_thread(deadline):
+        yield
+
+
+@contextmanager
+def limited(seconds: float, name: str) -> Iterator[Clock]:
+    """Calls between `clock.start()` and `clock.stop()` may take `seconds` each.
+
+    In the main thread a timer signal interrupts even a call that sleeps; elsewhere another thread
+    raises the exception, which takes effect at the next line of Python.
+    """
+    chosen = _one_call.get()
+    if seconds == DEFAULT_SECONDS and chosen is not None:
+        seconds = chosen
+    clock = Clock(seconds)
+    by_signal = (
+        threading.current_thread() is threading.main_thread()
+        and hasattr(signal, "setitimer")
+        and signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+        and signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    )
+    try:
+        with _by_signal(clock) if by_signal else _by_thread(clock):
+            yield clock
+    except TimeUp:
+        if not clock.has_ended:
+            raise  # of a deadline around this
+        raise TimeLimitError(
+            f"one call of {name} took more than {seconds:g} s",
+            "If it loops forever, give the loop an end; if it is only slow, raise the time limit",
+            clock.where,
+        ) from None
+
+
+@contextmanager
+def _by_thread(limit: Limit) -> Iterator[None]:
     ident = threading.get_ident()
     dog = _dog
-    before = dog.watch(ident, deadline)
+    before = dog.watch(ident, limit)
     try:
         yield
     finally:
@@ -155,6 +257,23 @@ def watched(deadline: Deadline) -> Iterator[None]:
             dog.rest(ident, before)
         except TimeUp:
             dog.rest(ident, before)
-        if not before and deadline.passed():
+        if not before and (limit.has_ended or limit.passed()):
             # One that was sent and has not arrived must not arrive later.
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), None)
+
+
+@contextmanager
+def _by_signal(clock: Clock) -> Iterator[None]:
+    def alarm(number: int, frame: FrameType | None) -> None:
+        if clock.passed():
+            clock.ending(frame)
+            raise TimeUp
+
+    interval = max(clock.seconds / 8, 0.01)
+    signal.signal(signal.SIGALRM, alarm)
+    signal.setitimer(signal.ITIMER_REAL, interval, interval)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -38,7 +38,10 @@ def candidates(
     """
     if not isinstance(domain, (Reals, Records, Table)):
         return
-    lengths = [length, *(n for n in _lengths(adjacency, numbers) if other_lengths and n != length)]
+    lengths = [
+        length,
+        *(n for n in lengths_to_try(adjacency, numbers) if other_lengths and n != length),
+    ]
     made = [
         _of_length(adjacency, domain.with_length(n or None), n, numbers)
         for n in lengths
@@ -52,13 +55,14 @@ def candidates(
             yield candidate
 
 
-def _lengths(adjacency: Adjacency, numbers: Sequence[float]) -> list[int]:
-    """Short ones, and those where a threshold on the number of entries is crossed."""
-    found = dict.fromkeys(_SHORT)
-    if adjacency.changes_length:
-        near = (int(v) + d for v in numbers if v == int(v) and 1 < v <= _LONG for d in (-1, 0))
-        found.update(dict.fromkeys(itertools.islice(near, _MOST_LENGTHS)))
-    return list(found)
+def lengths_to_try(adjacency: Adjacency, numbers: Sequence[float]) -> list[int]:
+    """Short ones, and those where a threshold on the number of entries is crossed.
+
+    A pair whose lengths differ crosses it by itself.
+    """
+    steps = (-1, 0) if adjacency.changes_length else (-1, 0, 1)
+    near = (int(v) + d for v in numbers if v == int(v) and 1 < v <= _LONG for d in steps)
+    return list(dict.fromkeys((*_SHORT, *itertools.islice(near, _MOST_LENGTHS))))
 
 
 def _of_length(

@@ -28,7 +28,7 @@ from dpest.proofs.approximate.exporting import columns, exported
 from dpest.proofs.approximate.replay import replay
 from dpest.proofs.certificates import FORMAT, sealed
 from dpest.proofs.proof import Proof
-from dpest.proofs.question import Question
+from dpest.proofs.question import ProofGoal
 from dpest.reading.contributions.reading import Column, Data, Way, bounds, read
 from dpest.running.places import source_of
 
@@ -40,7 +40,7 @@ DEFAULT_DELTA = Fraction(1, 10**6)
 class Found:
     """What was read, accepted by the kernel, and what it costs."""
 
-    question: Question
+    question: ProofGoal
     data: Data
     ways: tuple[Way, ...]
     account: Account
@@ -50,7 +50,7 @@ class Found:
     seconds: float
 
 
-def contributions(question: Question) -> Found:
+def contributions(question: ProofGoal) -> Found:
     """The reading of a mechanism that its runs agree with; RefusedError says why there is none."""
     started = time.perf_counter()
     if question.adjacency.name not in ("replace_one", "add_remove_one", *MOVED):
@@ -90,7 +90,7 @@ def contributions(question: Question) -> Found:
     raise first
 
 
-def _shapes(question: Question) -> Sequence[Data]:
+def _shapes(question: ProofGoal) -> Sequence[Data]:
     """Data of every length; then of the length that is known, and its records apart."""
     listed = _columns(question.domain)
     form = question.form
@@ -114,7 +114,7 @@ def _shapes(question: Question) -> Sequence[Data]:
     return found
 
 
-def _radius(question: Question) -> Fraction | float:
+def _radius(question: ProofGoal) -> Fraction | float:
     """How far neighbours' numbers move, where that is what makes them neighbours."""
     if question.adjacency.name not in MOVED:
         return math.inf
@@ -153,7 +153,7 @@ def _column(column: TableColumn, nameless: bool) -> Column:
     return Column.of_values(name, column.values)
 
 
-def _constants(question: Question) -> list[float]:
+def _constants(question: ProofGoal) -> list[float]:
     """Numbers that occur in the source: where cases begin."""
     try:
         tree = ast.parse(source_of(written(question.mechanism.function)))
@@ -243,7 +243,7 @@ def certificate(found: Found, bound: Bounded) -> dict[str, Any]:
     return made
 
 
-def prove_contributions(question: Question, measure: Measure, limit: float | None) -> Proof:
+def prove_contributions(question: ProofGoal, measure: Measure, limit: float | None) -> Proof:
     """A proof of a bound on a measure; RefusedError where there is none."""
     found = contributions(question)
     return proof_of(found, measure, limit)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
@@ -74,7 +75,7 @@ def statement(certificate: Mapping[str, Any]) -> str:
 def _subject(certificate: Mapping[str, Any]) -> str:
     name = str(certificate["mechanism"])
     if certificate["method"] == "contributions":
-        told = " or ".join(" + ".join(map(str, way)) for way in costs(certificate))
+        told = " or ".join(costs(certificate))
         return f"Every program whose stages of noise cost what those of {name} do ({told})"
     if certificate["method"] != "composition":
         return name
@@ -86,6 +87,10 @@ def _bound(certificate: Mapping[str, Any]) -> str:
     unit = certificate["unit"]
     if certificate.get("exponential"):
         return f"ln({certificate['exponential']})-differentially private"
+    if certificate.get("measure") == "mu2":
+        return f"sqrt({certificate['epsilon']})-Gaussian differentially private"
+    if Fraction(certificate.get("delta", 0)):
+        return f"({certificate['epsilon']}, {certificate['delta']})-differentially private"
     gaussian = composition.is_gaussian(certificate)
     power = power_of(certificate) if gaussian else 1
     factor = "" if not unit or power == 0 else f"*{unit}" + (f"^{power}" if power != 1 else "")

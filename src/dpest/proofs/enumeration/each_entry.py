@@ -19,14 +19,14 @@ from dpest.proofs.conformance import place_of
 from dpest.proofs.enumeration.enumerating import enumerated_proof
 from dpest.proofs.enumeration.finite import shown
 from dpest.proofs.proof import FinitePair, Lower, Proof
-from dpest.proofs.question import Question
+from dpest.proofs.question import ProofGoal
 from dpest.reading.tracing.elements import alike
 
 _TRIALS = 24
 _LENGTHS = (2, 3, 5)
 
 
-def each_entry_proof(question: Question) -> Proof | None:
+def each_entry_proof(question: ProofGoal) -> Proof | None:
     """A proof for every length from the enumeration of one entry; None where it does not apply."""
     domain = question.domain
     if type(domain).__name__ != "Integers" or domain.form == "number" or not _moves_one(question):
@@ -44,7 +44,7 @@ def each_entry_proof(question: Question) -> Proof | None:
     return replace(proof, length=question.length, lower=lower)
 
 
-def _moves_one(question: Question) -> bool:
+def _moves_one(question: ProofGoal) -> bool:
     """Whether neighbours differ in one entry at most."""
     adjacency = question.adjacency
     if adjacency.replaces:
@@ -53,7 +53,7 @@ def _moves_one(question: Question) -> bool:
     return adjacency.spans_hull and adjacency.radius is not None and bool(adjacency.radius < 2)
 
 
-def _longer(lower: Lower, question: Question) -> Lower:
+def _longer(lower: Lower, question: ProofGoal) -> Lower:
     """The worst pair of one entry among others that don't change."""
     n = question.length if question.length is not ANY else question.domain.length
     if n is ANY or not isinstance(lower.ray, FinitePair):
@@ -62,7 +62,7 @@ def _longer(lower: Lower, question: Question) -> Lower:
     return Lower(lower.value, n, FinitePair(x, x2, lower.ray.release))
 
 
-def _check(question: Question) -> None:
+def _check(question: ProofGoal) -> None:
     """The untouched function on several entries against itself on each, with the same draws."""
     domain = question.domain
     source = np.random.default_rng(5)
@@ -132,7 +132,7 @@ def _all_at_once(log: Sequence[Any]) -> Callable[[int], Callable[[str, Any, Any]
     return at
 
 
-def _apart(question: Question, x: Sequence[Any], order: Any) -> str:
+def _apart(question: ProofGoal, x: Sequence[Any], order: Any) -> str:
     found: list[Any] = []
     for place, entry in enumerate(x):
         try:

@@ -16,14 +16,14 @@ from dpest.proofs import certificates
 from dpest.proofs.enumeration import finite
 from dpest.proofs.proof import FinitePair, Lower, Proof
 from dpest.proofs.question import (
-    Question,
+    ProofGoal,
     bare,
 )
 
 _MOST_INPUTS = 64
 
 
-def _enumerated(question: Question, inputs: list[Any]) -> finite.FiniteBound | None:
+def _enumerated(question: ProofGoal, inputs: list[Any]) -> finite.FiniteBound | None:
     target = question.mechanism
     if question.unit is None:
         try:
@@ -38,7 +38,7 @@ def _enumerated(question: Question, inputs: list[Any]) -> finite.FiniteBound | N
         return None
 
 
-def enumerated_proof(question: Question, *, each: bool = False) -> Proof | None:
+def enumerated_proof(question: ProofGoal, *, each: bool = False) -> Proof | None:
     """Exact enumeration, where the domain is small and every draw has finitely many outcomes.
 
     `each` says that the data have one entry, and that the function does for many what it does for

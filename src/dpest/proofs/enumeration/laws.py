@@ -22,7 +22,7 @@ from dpest.geometry.linear import Form, Symbol
 from dpest.proofs.conformance import mismatch, run_on, with_derived
 from dpest.proofs.enumeration.finite import shown
 from dpest.proofs.enumeration.outcomes import distribution
-from dpest.proofs.question import Question
+from dpest.proofs.question import ProofGoal
 from dpest.reading.loops.loop_graph import Graph
 from dpest.reading.tracing.unit import Unit
 
@@ -33,7 +33,7 @@ _MOST_RUNS = 400
 _CLOSE = 1e-9
 
 
-def check(question: Question, graph: Graph, where: Any) -> None:
+def check(question: ProofGoal, graph: Graph, where: Any) -> None:
     """ReplayError where the function's outputs are not distributed as the model's."""
     source = random.Random(23)
     names: dict[int, list[str]] = {}
@@ -83,7 +83,7 @@ def softmax(weights: Sequence[Any]) -> list[Any]:
     return [w / sum(weights) for w in weights]
 
 
-def _value(question: Question, scale: Any) -> float:
+def _value(question: ProofGoal, scale: Any) -> float:
     if not isinstance(scale, Unit):
         return float(scale)
     assert question.unit is not None
@@ -92,7 +92,7 @@ def _value(question: Question, scale: Any) -> float:
 
 
 def _input(
-    question: Question, form: Form, scale: float, length: int, source: random.Random
+    question: ProofGoal, form: Form, scale: float, length: int, source: random.Random
 ) -> list[Any]:
     """Data whose values differ by less than twice the scale, so that no chance is tiny."""
     slope = max(abs(float(c)) for s, c in form.terms.items() if s.kind == "input")
@@ -108,7 +108,7 @@ def _input(
     return found
 
 
-def _entries(question: Question, x: Sequence[Any]) -> list[dict[Symbol, Fraction]]:
+def _entries(question: ProofGoal, x: Sequence[Any]) -> list[dict[Symbol, Fraction]]:
     entry, size = question.entry, len(question.entry)
     return [
         dict(zip(entry, map(Fraction, x[i : i + size]), strict=True))

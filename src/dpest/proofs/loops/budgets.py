@@ -25,7 +25,7 @@ from dpest.proofs.loops.potentials import Phase, automata, potential
 from dpest.proofs.loops.record_budgets import record_potential
 from dpest.proofs.proof import FinitePair, Lower, Proof, Ray
 from dpest.proofs.question import (
-    Question,
+    ProofGoal,
     bare,
     certified,
     checked_rates,
@@ -46,7 +46,7 @@ _SMALL = (1, 2, 3, 5)
 _SHORT = 10
 
 
-def graph_of(question: Question, length: int | None = None, by_cases: bool = False) -> Graph:
+def graph_of(question: ProofGoal, length: int | None = None, by_cases: bool = False) -> Graph:
     """The graph of the mechanism; `by_cases`: each record is looked at case by case.
 
     The machine is asked first; the reader that came before it, where the machine has no rule.
@@ -73,7 +73,7 @@ def graph_of(question: Question, length: int | None = None, by_cases: bool = Fal
     )
 
 
-def potentials_of(question: Question, found: Graph, rated: Rates, length: Any) -> Proof:
+def potentials_of(question: ProofGoal, found: Graph, rated: Rates, length: Any) -> Proof:
     components = []
     cases = found.world.cases
     twice = 2 if cases is not None and cases.two_steps else 1
@@ -120,7 +120,7 @@ def potentials_of(question: Question, found: Graph, rated: Rates, length: Any) -
     )
 
 
-def records_of(question: Question, found: Graph, rated: Rates) -> Proof:
+def records_of(question: ProofGoal, found: Graph, rated: Rates) -> Proof:
     """By what one record adds; where many records differ, first by a removal and an addition."""
     cases = found.world.cases
     if question.adjacency.replaces and may_take_two_steps(cases):
@@ -136,12 +136,12 @@ def records_of(question: Question, found: Graph, rated: Rates) -> Proof:
     return potentials_of(question, found, rated, ANY)
 
 
-def phases_of(question: Question, found: Graph, rated: Rates) -> list[list[Phase]]:
+def phases_of(question: ProofGoal, found: Graph, rated: Rates) -> list[list[Phase]]:
     whole = question.integer_data(has_integral(rated.draws))
     return automata(question.adjacency, found, question.domain, rated.draws, whole)
 
 
-def _shorter(question: Question, lower: Lower | None, place: int) -> Lower | None:
+def _shorter(question: ProofGoal, lower: Lower | None, place: int) -> Lower | None:
     """A refutation on shorter data, which other engines can confirm, if there is one.
 
     The shortest that shows as much; else the shortest that shows more than the claim.
@@ -159,7 +159,7 @@ def _shorter(question: Question, lower: Lower | None, place: int) -> Lower | Non
     return enough or lower
 
 
-def _lower_unrolled(question: Question, length: int, place: int) -> Lower | None:
+def _lower_unrolled(question: ProofGoal, length: int, place: int) -> Lower | None:
     """The worst run of the loop, unrolled for this length."""
     try:
         found = graph_of(question, length)
@@ -173,7 +173,7 @@ def _lower_unrolled(question: Question, length: int, place: int) -> Lower | None
     return lower_bounds.from_potential(found, draws, worst, box_of(question, place), length)
 
 
-def box_of(question: Question, component: int) -> tuple[Fraction, Fraction] | None:
+def box_of(question: ProofGoal, component: int) -> tuple[Fraction, Fraction] | None:
     """Where each datum may move, if all of them may at once."""
     if question.adjacency.moves_one:
         return None
@@ -218,7 +218,7 @@ def _padded_records(lower: Lower, graph: Graph, length: int) -> Lower | None:
     return Lower(lower.value, length, FinitePair(x, x2, f"{length} records, of which one differs"))
 
 
-def _lower_of_every(question: Question, length: int, box: Any) -> Lower | None:
+def _lower_of_every(question: ProofGoal, length: int, box: Any) -> Lower | None:
     """The worst run of the loop that is not unrolled, on data of this length."""
     try:
         found = graph_of(question)
@@ -232,7 +232,7 @@ def _lower_of_every(question: Question, length: int, box: Any) -> Lower | None:
     return lower_bounds.from_potential(found, rated.draws, worst, box, length)
 
 
-def _some_run(question: Question, found: Graph, rated: Rates, length: int, rays: bool) -> Proof:
+def _some_run(question: ProofGoal, found: Graph, rated: Rates, length: int, rays: bool) -> Proof:
     """No budget suffices for the unrolled loop; some runs may show why."""
     lower = None
     claimed = question.claimed()
@@ -245,7 +245,7 @@ def _some_run(question: Question, found: Graph, rated: Rates, length: int, rays:
     )
 
 
-def unrolled(question: Question, length: int, error: PathLimitError) -> Proof:
+def unrolled(question: ProofGoal, length: int, error: PathLimitError) -> Proof:
     """Too many regions: the loop graph, unrolled, if the mechanism passes once over its data."""
     try:
         found = graph_of(question, length)

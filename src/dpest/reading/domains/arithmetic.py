@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -39,6 +39,10 @@ class Decider(Protocol):
     def divisible(self, form: Form, divisor: int) -> int | None: ...
 
     def has_continuous_noise(self, form: Form) -> bool: ...
+
+    def make(self, function: str, arguments: Sequence[Form], refusal: Refused) -> Form:
+        """What a function gives of noise alone, by a law; raises the refusal where none is."""
+        ...
 
 
 def is_number(value: Any) -> bool:
@@ -96,7 +100,8 @@ def _linear(decider: Decider, op: str, a: Any, b: Any) -> Form:
         if is_symbolic(b):
             divisor = form_of(decider, b)
             if divisor.terms:
-                raise Refused("a quotient by a noisy or private number", NOT_LINEAR)
+                refusal = Refused("a quotient by a noisy or private number", NOT_LINEAR)
+                return decider.make("/", (form_of(decider, a), divisor), refusal)
         number = rational(b)
         if number == 0:
             if any(issubclass(k, np.generic) for k in (*kinds_of(a), *kinds_of(b))):
@@ -121,7 +126,8 @@ def _product(decider: Decider, a: Any, b: Any) -> Form:
         return right.times(left.constant)
     if not right.terms:
         return left.times(right.constant)
-    raise Refused("a product of two noisy or private numbers", NOT_LINEAR)
+    refusal = Refused("a product of two noisy or private numbers", NOT_LINEAR)
+    return decider.make("*", (left, right), refusal)
 
 
 def _division(decider: Decider, op: str, a: Any, b: Any) -> Form:
@@ -143,7 +149,14 @@ def _power(decider: Decider, a: Any, b: Any) -> Form:
         return form_of(decider, a)
     if is_number(b) and b == 0:
         return Form(None, Fraction(1))
-    raise Refused("a power of a noisy or private number", NOT_LINEAR)
+    refusal = Refused("a power of a noisy or private number", NOT_LINEAR)
+    return decider.make("**", (form_of(decider, a), form_of(decider, b)), refusal)
+
+
+def applied(decider: Decider, name: str, value: Any, kinds: Kinds) -> Any:
+    """A function of one symbolic number that is not linear."""
+    refusal = Refused(f"`{name}` of a noisy or private number", NOT_LINEAR)
+    return as_number(decider.make(name, (form_of(decider, value),), refusal), kinds)
 
 
 def unary(decider: Decider, op: str, a: Any) -> Any:

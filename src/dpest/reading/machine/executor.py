@@ -12,7 +12,7 @@ from dpest.reading.machine.adopting import adopt
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.calls import Calls
 from dpest.reading.machine.control import Control
-from dpest.reading.machine.exploring.drawing import Drawing
+from dpest.reading.machine.exploring.making import Making
 from dpest.reading.machine.objects import Objects
 from dpest.reading.machine.signals import Dead, Fork, Refused, Thrown
 from dpest.reading.machine.state import Frame, Outcome, State
@@ -21,7 +21,7 @@ _MOST_INSTRUCTIONS = 20_000_000
 _MOST_FRAMES = 400
 
 
-class Machine(Control, Objects, Calls, Drawing):
+class Machine(Control, Objects, Calls, Making):
     """Executes states. One machine belongs to one reading; it holds no state of the program."""
 
     arrays = arrays

@@ -14,7 +14,7 @@ from dpest.kernel.judgments.assertions import All, Assertion, Linear, Some
 from dpest.kernel.judgments.programs import Assign, Draw, If, Noise
 from dpest.reading.programs.translation import Code
 from dpest.reading.programs.values import Apply, Product, Quotient
-from dpest.running.time_limit import DEFAULT_SECONDS, limited
+from dpest.running.watchdog import DEFAULT_SECONDS, limited
 
 _RUNS = 40
 _LEAST = 4

@@ -52,6 +52,17 @@ def rounded(m: Machine, value: Any) -> Any:
     raise Refused("rounding of a noisy or private number")
 
 
+def _curved(name: str) -> Any:
+    def made(m: Machine, value: Any) -> Any:
+        return arithmetic.applied(m, name, value, FLOAT)
+
+    return made
+
+
+for _function in (math.log, math.exp, math.sqrt, math.sin, math.cos, math.tan):
+    entry(_function)(_curved(_function.__name__))
+
+
 @entry(math.copysign)
 def copysign(m: Machine, size: Any, sign: Any) -> Any:
     if not isinstance(sign, Real) or not arithmetic.is_number(size):

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpest.reading.domains import arithmetic
 from dpest.reading.domains.arithmetic import conjunction_of, disjunction_of, is_symbolic
-from dpest.reading.domains.numbers import Real, Truth, as_number
+from dpest.reading.domains.numbers import NUMPY_FLOAT, Real, Truth, as_number
 from dpest.reading.machine import operators
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.values import Array
@@ -140,6 +140,14 @@ _SCALAR: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 for _ufunc, _function in _SCALAR.items():
     entry(_ufunc)(_elementwise(_function, _ufunc))
+
+
+for _ufunc in (np.log, np.exp, np.sqrt, np.sin, np.cos, np.tan):
+    entry(_ufunc)(
+        _elementwise(
+            lambda m, v, _name=_ufunc.__name__: arithmetic.applied(m, _name, v, NUMPY_FLOAT), _ufunc
+        )
+    )
 
 
 @entry(np.square)

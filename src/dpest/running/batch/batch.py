@@ -13,7 +13,7 @@ from dpest.running.batch.outputs import SampleCollector
 from dpest.running.black_box import black_box_block
 from dpest.running.samples import Samples
 from dpest.running.seeds import Seed, block_seed
-from dpest.running.time_limit import DEFAULT_SECONDS, limited
+from dpest.running.watchdog import DEFAULT_SECONDS, limited
 
 
 def batch(

@@ -27,9 +27,10 @@ from dpest.running.batch.replay import (
 from dpest.running.batch.scalar import ScalarGenerator
 from dpest.running.batch.values import NeedsScalar
 from dpest.running.black_box import GlobalState, global_randomness
+from dpest.running.places import where_defined
 from dpest.running.seeds import block_seed, generator_of
 from dpest.running.skeleton import consumed, flatten, raised_output, unflatten
-from dpest.running.time_limit import Clock, where_defined
+from dpest.running.watchdog import Clock
 
 _SMALL = 8  # so few runs are finished one by one: array operations no longer pay
 _CREDIT = 100  # runs by which paths may fall short of paying, before the rest goes one by one

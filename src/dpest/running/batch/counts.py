@@ -19,7 +19,7 @@ from dpest.running.black_box import black_box_block
 from dpest.running.samples import Samples
 from dpest.running.seeds import Seed, block_seed
 from dpest.running.skeleton import Skeleton, flatten, leaf_kinds, unflatten
-from dpest.running.time_limit import DEFAULT_SECONDS, limited
+from dpest.running.watchdog import DEFAULT_SECONDS, limited
 
 
 @dataclass(frozen=True)

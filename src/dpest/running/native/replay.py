@@ -24,7 +24,7 @@ from dpest.running.native.streams import BUFFER, block_keys
 from dpest.running.samples import Samples
 from dpest.running.seeds import block_seed, generator_of
 from dpest.running.skeleton import consumed, flatten, raised_output
-from dpest.running.time_limit import Clock
+from dpest.running.watchdog import Clock
 
 #: Runs that are compared one by one, at first and on each further input of the shape.
 REPLAYED, REPLAYED_AGAIN = 200, 40

@@ -24,7 +24,7 @@ from dpest.running.native.replay import REPLAYED_AGAIN, check_distribution, chec
 from dpest.running.native.signals import NotCompiled
 from dpest.running.samples import Samples
 from dpest.running.seeds import Seed, block_seed
-from dpest.running.time_limit import DEFAULT_SECONDS, limited
+from dpest.running.watchdog import DEFAULT_SECONDS, limited
 
 #: Runs of one draw from which on a compilation pays: it takes about as long as the batch reading
 #: takes for a million runs, and a draw of this size is hardly ever the only one.

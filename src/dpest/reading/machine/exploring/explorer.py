@@ -9,6 +9,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from dpest.geometry.linear import Form, Symbol
+from dpest.reading.domains.numbers import Truth
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.exploring.releasing import released
 from dpest.reading.machine.signals import Refused
@@ -56,10 +58,43 @@ def explore_paths(machine: Machine, first: State, limits: Limits) -> tuple[Model
         ends.append(state)
     node = Node(0, (), "start")
     noises = {d.symbol: d.noise for e in edges for d in e.draws}
+    used = _used_symbols(machine, edges)
+    for symbol in machine.draws_apart(used):
+        noises.pop(symbol, None)
+    made = {symbol: machine.made[symbol] for symbol in used if symbol in machine.made}
+    noises |= {symbol: one.noise for symbol, one in made.items()}
     model = Model(
-        [node], edges, noises, machine.definitions, tuple(machine.notes), machine.instructions_done
+        [node],
+        edges,
+        noises,
+        machine.definitions,
+        tuple(machine.notes),
+        machine.instructions_done,
+        made,
     )
     return model, ends
+
+
+def _used_symbols(machine: Machine, edges: list[Edge]) -> dict[Symbol, None]:
+    """All symbols that something depends on: conditions, releases, and the truths in them."""
+    found: dict[Symbol, None] = {}
+    pending: list[Form] = []
+    for edge in edges:
+        assert edge.release is not None
+        pending += [c.form for c in edge.conditions]
+        pending += [leaf for leaf in edge.release.leaves if isinstance(leaf, Form)]
+    for form in pending:
+        for symbol in form.terms:
+            if symbol not in found:
+                found[symbol] = None
+                if symbol.kind == "indicator":
+                    pending += _forms_of(machine.definitions[symbol])
+    return found
+
+
+def _forms_of(truth: Truth) -> list[Form]:
+    own = [] if truth.condition is None else [truth.condition.form]
+    return own + [form for part in truth.parts for form in _forms_of(part)]
 
 
 def _release_key(edge: Edge) -> object:

@@ -1,0 +1,1 @@
+"""Noise that is made of noise: each law is one file, all of them are one list."""
