@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -51,7 +52,9 @@ def graph_of(question: ProofGoal, length: int | None = None, by_cases: bool = Fa
 
     The machine is asked first; the reader that came before it, where the machine has no rule.
     """
-    if not by_cases and not question.fields and question.reader != "before":
+    # What has no source of its own (a partial, an object) has no certificate.
+    plain = isinstance(question.mechanism.function, types.FunctionType)
+    if plain and not by_cases and not question.fields and question.reader != "before":
         try:
             return read_graph(
                 question.mechanism, question.variables(), question.world, question.form, length
@@ -61,7 +64,7 @@ def graph_of(question: ProofGoal, length: int | None = None, by_cases: bool = Fa
                 advice = refusal.advice or "give a length instead of ANY"
                 raise UntraceableError(refusal.reason, advice, refusal.where) from None
     elif question.reader == "machine":
-        raise RefusedError("the machine does not read records case by case")
+        raise RefusedError("the machine reads functions that go through numbers")
     return graph(
         question.mechanism.function,
         question.argument,
