@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dpest import zoo
 from dpest.ask.patterns import patterns
-from dpest.exact.engine import Objective
+from dpest.exact.engine import PairObjective
 from dpest.exact.outputs.output import output_distribution
 from dpest.exact.outputs.templates import Template
 from dpest.reading.trace import trace
@@ -37,7 +37,7 @@ def line(claim: str, ours: float, reference: float) -> bool:
 
 def all_rows() -> None:
     for name in TRUTHS:
-        objective = Objective(zoo.get(name))
+        objective = PairObjective(zoo.get(name))
         for x, x2 in literature_pairs(name):
             objective(x, x2)
 

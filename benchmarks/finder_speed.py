@@ -13,7 +13,7 @@ from dpest import zoo
 from dpest.attacks.finder import finder_search
 from dpest.attacks.finder.attack import shares
 from dpest.errors import DpestError
-from dpest.exact.engine import Objective
+from dpest.exact.engine import PairObjective
 
 NAMES = ("AT", "AT1", "AT2", "AT3", "AT4", "AT5", "ExpMech", "NoisyMax", "Sum")
 REFERENCE = 300.0
@@ -21,7 +21,7 @@ LIMIT = 10.0
 
 
 def exact_loss_of(mechanism):
-    objective = Objective(mechanism)
+    objective = PairObjective(mechanism)
 
     def confirm(x, x2, event):
         try:

@@ -82,14 +82,14 @@ def _final_stage(folder: Path, name: str, pair: Any) -> list[dict[str, Any]]:
     from dpest.attacks.budget import Budget, Meter
     from dpest.attacks.fused import rule_of, scored_for
     from dpest.attacks.sampler import MechanismSampler
-    from dpest.attacks.sniper import Plan, _find, _Options, _Run
+    from dpest.attacks.sniper import SniperPlan, _find, _Options, _SniperRun
     from dpest.running.native.ir import DOUBLE, SINGLE
     from dpest.running.native.ptx import ptx
     from dpest.running.native.runs import compiled_for
     from dpest.running.seeds import block_seed
 
-    plan = Plan(0, 150_000, 150_000, 200_000_000)
-    run = _Run(MechanismSampler(zoo.get(name)), 1, Meter(Budget()), None, plan.portion)
+    plan = SniperPlan(0, 150_000, 150_000, 200_000_000)
+    run = _SniperRun(MechanismSampler(zoo.get(name)), 1, Meter(Budget()), None, plan.portion)
     attack = _find(run, pair, plan.train, plan.choose, _Options(plan, 0.05, 0.0, None, False, 0.01))
     used = pair[::-1] if attack.flipped else pair
     made = []

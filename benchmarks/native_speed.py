@@ -27,7 +27,7 @@ from dpest import zoo
 from dpest.attacks.budget import Budget, Meter
 from dpest.attacks.fused import scored_for
 from dpest.attacks.sampler import MechanismSampler
-from dpest.attacks.sniper import Plan, _find, _Options, _Run
+from dpest.attacks.sniper import SniperPlan, _find, _Options, _SniperRun
 from dpest.running.batch.counts import count_outputs
 from dpest.running.native.runs import blocks_of, compiled_for
 from dpest.zoo.bloom_filter import BITS, SET_BITS
@@ -277,8 +277,8 @@ def final_stage() -> bool:
     fine = True
     for name in ("SVT1", "SVT6", "ReportNoisyMax1", "PrefixSum"):
         mechanism, pair = zoo.get(name), (X, [0.0] * 10)
-        plan = Plan(0, 150_000, 150_000, 10**7)
-        run = _Run(MechanismSampler(mechanism), 1, Meter(Budget()), None, plan.portion)
+        plan = SniperPlan(0, 150_000, 150_000, 10**7)
+        run = _SniperRun(MechanismSampler(mechanism), 1, Meter(Budget()), None, plan.portion)
         options = _Options(plan, 0.05, 0.0, None, False, 0.01)
         attack = _find(run, pair, plan.train, plan.choose, options)
         scored = scored_for(mechanism, X, attack)

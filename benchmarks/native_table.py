@@ -24,7 +24,7 @@ from sniper_table import OTHER_SIZES, PUBLISHED, SIZES, SLOWEST, pairs_for
 
 from dpest import zoo
 from dpest.attacks.sampler import MechanismSampler
-from dpest.attacks.sniper import Plan, sniper_attack
+from dpest.attacks.sniper import SniperPlan, sniper_attack
 
 SLOW_TO_CHOOSE = {"SVT34Parallel", "OneTimeRappor", "Rappor", "LaplaceParallel"}
 
@@ -37,7 +37,7 @@ def row(name: str, runs: int, device: str, scale: float, seed: int) -> tuple[flo
     screen, train, choose, _ = (int(scale * n) for n in OTHER_SIZES.get(name, SIZES))
     if name not in SLOW_TO_CHOOSE:  # rare events are trusted only where many runs chose them
         choose = max(choose, min(runs // 10, 20_000_000))
-    plan = Plan(screen // len(pairs) if len(pairs) > 1 else 0, train, choose, runs)
+    plan = SniperPlan(screen // len(pairs) if len(pairs) > 1 else 0, train, choose, runs)
     sampler = MechanismSampler(mechanism, count_on=device)
     found = sniper_attack(sampler, pairs, plan=plan, seed=seed)
     details = found.details

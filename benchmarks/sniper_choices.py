@@ -15,7 +15,7 @@ import time
 from dpest import zoo
 from dpest.ask.patterns import patterns
 from dpest.attacks.sampler import MechanismSampler
-from dpest.attacks.sniper import Plan, sniper_attack
+from dpest.attacks.sniper import SniperPlan, sniper_attack
 
 DEFAULT = ("LaplaceMechanism", "PrefixSum", "SVT3", "NoisyHist2")
 
@@ -32,7 +32,7 @@ def main() -> int:
         found = patterns(
             mechanism.adjacency, mechanism.domain, mechanism.about["length"], both_orders=False
         )
-        plan = Plan(0, final // 5, final // 4, final)
+        plan = SniperPlan(0, final // 5, final // 4, final)
         _, x, x2 = found[-1]
         lines = {}
         for paper in (True, False):

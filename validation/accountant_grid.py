@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from dpest.kernel.approximate.accountant import Account, Step
+from dpest.kernel.approximate.accountant import Account, StageLoss
 from dpest.proofs.approximate.dominating import dominating_epsilon
 
 GRID = [
@@ -52,7 +52,7 @@ def main() -> int:
             .get_epsilon_for_delta(delta)
         )
         began = time.process_time()
-        ledger = [(Step("gauss", 1 / Fraction(sigma) ** 2, Fraction(q)), steps)]
+        ledger = [(StageLoss("gauss", 1 / Fraction(sigma) ** 2, Fraction(q)), steps)]
         account = Account(ledger)
         found = account.epsilon(Fraction(delta))
         spent = time.process_time() - began

@@ -18,7 +18,7 @@ from dpest import zoo
 from dpest.ask.domains import Reals
 from dpest.ask.patterns import patterns
 from dpest.ask.search import search
-from dpest.exact.engine import Objective, exact_loss
+from dpest.exact.engine import PairObjective, exact_loss
 
 BUDGET = 200  # pairs of one search
 LISTED = 400  # pairs of a domain that is searched in full
@@ -76,7 +76,7 @@ def on_patterns(names: list[str]) -> int:
     for name in names:
         row = TRUTHS[name]
         started = time.process_time()
-        objective = Objective(zoo.get(name))
+        objective = PairObjective(zoo.get(name))
         best, pair = -math.inf, None
         for x, x2 in literature_pairs(name):
             value = objective(x, x2)
@@ -110,7 +110,7 @@ def searched(names: list[str]) -> int:
             started = time.process_time()
             length = entry.about.get("length")
             found = search(
-                Objective(entry),
+                PairObjective(entry),
                 entry.adjacency,
                 domain,
                 length=length,
@@ -134,7 +134,7 @@ def searched(names: list[str]) -> int:
 def parallel_by_parts() -> tuple[float, float]:
     """SVT34Parallel: all paths at once against SVT3's and SVT4's losses, which add."""
     pair = ([1.0] * 10, [2.0] * 5 + [0.0] * 5)
-    whole = Objective(zoo.get("SVT34Parallel"))(*pair)
+    whole = PairObjective(zoo.get("SVT34Parallel"))(*pair)
     parts = [exact_loss(zoo.get(n), *pair, params={"cutoff": 2}) for n in ("SVT3", "SVT4")]
     forward = math.fsum(p.epsilon_forward for p in parts)
     backward = math.fsum(p.epsilon_backward for p in parts)

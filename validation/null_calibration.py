@@ -30,7 +30,7 @@ from dpest import zoo
 from dpest.attacks.floating import audit_doubles
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sequential import sequential_attack
-from dpest.attacks.sniper import Plan, sniper_attack
+from dpest.attacks.sniper import SniperPlan, sniper_attack
 from dpest.running.samples import Samples
 from dpest.stats import clopper_pearson
 
@@ -103,7 +103,7 @@ def sequential(target: str, first: int, count: int) -> int:
 
 def sniper(target: str, first: int, count: int, paper: bool = False) -> int:
     _, x, x2, truth, delta = TARGETS[target]
-    plan = Plan(0, RUNS, RUNS, 2 * RUNS)
+    plan = SniperPlan(0, RUNS, RUNS, 2 * RUNS)
     wrong = 0
     for seed in range(first, first + count):
         dealer = Dealer(target, seed, [x, x2], 5 * RUNS)

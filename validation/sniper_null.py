@@ -15,10 +15,10 @@ from scipy.stats import binom
 
 from dpest.ask.declaration import Mechanism
 from dpest.attacks.sampler import MechanismSampler
-from dpest.attacks.sniper import Plan, sniper_attack
+from dpest.attacks.sniper import SniperPlan, sniper_attack
 
 ALPHA = 0.1
-PLAN = Plan(0, 300, 300, 3000, check=300)
+PLAN = SniperPlan(0, 300, 300, 3000, check=300)
 
 
 def flipped(bit, rng):

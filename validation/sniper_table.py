@@ -25,7 +25,7 @@ from typing import Any
 from dpest import zoo
 from dpest.ask.patterns import patterns
 from dpest.attacks.sampler import MechanismSampler
-from dpest.attacks.sniper import Plan, sniper_attack
+from dpest.attacks.sniper import SniperPlan, sniper_attack
 from dpest.running.batch.batch import block_of
 from dpest.running.samples import Samples
 
@@ -102,7 +102,7 @@ def bound(name: str, scale: float, seed: int, device: str) -> tuple[float, float
     screen, train, choose, final = (int(scale * n) for n in OTHER_SIZES.get(name, SIZES))
     screen = screen // len(pairs) if len(pairs) > 1 else 0
     wide = name in WIDE
-    plan = Plan(screen, train, choose, final, portion=1 << 20 if wide else 1 << 18)
+    plan = SniperPlan(screen, train, choose, final, portion=1 << 20 if wide else 1 << 18)
     begin = time.process_time()
     own = whole_blocks if wide and device == "numpy" else None
     sampler = MechanismSampler(mechanism, device=device, run_all=own)

@@ -25,7 +25,7 @@ from scipy.stats import beta, binom
 from dpest import noise, zoo
 from dpest.attacks.statdp.detection import detect
 from dpest.attacks.statdp.inputs import generate_cases
-from dpest.attacks.statdp.laboratory import Case
+from dpest.attacks.statdp.laboratory import InputCase
 from dpest.exact.engine import exact_loss
 
 LEVEL = 0.05
@@ -48,7 +48,7 @@ def geometric(x, rng, *, eps):
 
 
 def targets():
-    one = [Case([0], [1])]
+    one = [InputCase([0], [1])]
     yield "randomised response", "a bit", response, one
     yield "discrete Laplace", "an integer", geometric, one
     yield "Laplace", "a real", laplace, one

@@ -23,7 +23,7 @@ import numpy as np
 
 from dpest import zoo
 from dpest.attacks.statdp.attack import statdp_detection
-from dpest.attacks.statdp.curve import Curve, p_value_curve, plot
+from dpest.attacks.statdp.curve import PValueCurve, p_value_curve, plot
 from dpest.attacks.statdp.detection import SELECTION_RUNS, TEST_RUNS
 from dpest.attacks.statdp.inputs import generate_cases
 
@@ -283,7 +283,7 @@ def main() -> int:
     )
     for name in options.only:
         mechanism = zoo.get(name)
-        curves: list[Curve] = []
+        curves: list[PValueCurve] = []
         for claim in options.claims:
             params = {"eps": claim}
             cases = generate_cases(mechanism, length=LENGTHS, params=params)

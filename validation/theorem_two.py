@@ -19,7 +19,7 @@ from scipy.special import erfinv, ndtr, ndtri
 
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sniper import Attack, algorithm_one
-from dpest.running.samples import Group, Samples
+from dpest.running.samples import Samples, SkeletonGroup
 from dpest.running.skeleton import Leaf
 
 C = 0.01
@@ -33,7 +33,9 @@ def exact_power(attack: Attack) -> float:
     """The attack's c-power from the normal distribution itself, on a fine grid of outputs."""
     edges = np.linspace(-9.0, 10.0, 400_001)
     middle = 0.5 * (edges[1:] + edges[:-1])
-    samples = Samples(len(middle), [Group(Leaf("float"), np.arange(len(middle)), (middle,))])
+    samples = Samples(
+        len(middle), [SkeletonGroup(Leaf("float"), np.arange(len(middle)), (middle,))]
+    )
     score = attack.scorer.scores(samples)
     share = (score > attack.t) + attack.q * (score == attack.t)
     p = float(share @ np.diff(ndtr(edges - 1.0)))

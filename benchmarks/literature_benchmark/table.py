@@ -220,7 +220,7 @@ def figures(table: Table) -> list[tuple[str, str, str]]:
             if infinite:
                 immediate.append(f"{row} is infinite from n = {infinite[0]:g} on")
             if finite:
-                curves.append(charts.Line(finite, row, role))
+                curves.append(charts.ChartLine(finite, row, role))
         svg = charts.lines(curves, title=f"{family}: ε against n", x_label="n", y_label="ε")
         words = "; ".join(immediate)
         note = f" {words}: supports differ." if words else ""
@@ -228,13 +228,13 @@ def figures(table: Table) -> list[tuple[str, str, str]]:
     for row in pictures.BY_RUNS:
         cell = table.cell(row, "by_runs")
         curves = [
-            charts.Line([(math.log10(x), y) for x, y in _points(cell, i)], name, role)
+            charts.ChartLine([(math.log10(x), y) for x, y in _points(cell, i)], name, role)
             for i, name, role in ((1, "sequential", "p"), (2, "sniper", "q"))
         ]
         exact = table.value(row, "worst")
         if exact is not None and math.isfinite(exact) and curves[0].points:
             ends = [curves[0].points[0][0], curves[0].points[-1][0]]
-            curves.append(charts.Line([(x, exact) for x in ends], "worst pair", "claim"))
+            curves.append(charts.ChartLine([(x, exact) for x in ends], "worst pair", "claim"))
         title = f"{row}: bound against runs"
         svg = charts.lines(curves, title=title, x_label="log10 of the runs", y_label="ε at least")
         found.append((title, svg, "Confidence 0.9999."))
@@ -242,7 +242,7 @@ def figures(table: Table) -> list[tuple[str, str, str]]:
     for role, row in zip(ROLES, pictures.P_VALUES, strict=False):
         points = _points(table.cell(row, "p_values"), 1)
         if points:
-            curves.append(charts.Line(points, row.removeprefix("StatDP_"), role))
+            curves.append(charts.ChartLine(points, row.removeprefix("StatDP_"), role))
     svg = charts.lines(curves, title="p-values", x_label="test ε", y_label="p", y_range=(0.0, 1.0))
     claim = f"Claimed ε = {pictures.CLAIM:g}. A curve that rises right of it shows a violation."
     found.append(("StatDP's p-value curves", svg, claim))

@@ -9,10 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from dpest.auditing import exact as exact
+from typing import Any
 
 __version__ = "0.2.0"
 

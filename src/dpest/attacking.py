@@ -430,9 +430,9 @@ def floating_point(campaign: Campaign, budget: Budget | None = None) -> list[Evi
 
 def confirmer(campaign: Campaign) -> Callable[..., Any]:
     """DP-Finder's confirmation: the exact ε of a candidate pair, or None where there is none."""
-    from dpest.exact.engine import Objective
+    from dpest.exact.engine import PairObjective
 
-    objective = Objective(campaign.question.mechanism)
+    objective = PairObjective(campaign.question.mechanism)
 
     def confirm(x: Any, x2: Any, event: Any = None) -> Any:
         try:

@@ -43,7 +43,7 @@ from dpest.running.watchdog import Deadline, TimeUp, patient, watched
 from dpest.verdict import MEET, Obstacle, Verdict, exceeds
 
 if TYPE_CHECKING:
-    from dpest.exact.engine import Objective
+    from dpest.exact.engine import PairObjective
     from dpest.execution.runner import Runner
     from dpest.proofs.proof import Proof
 
@@ -68,7 +68,7 @@ LONG = 100
 # Proofs by contributions: reading takes milliseconds, laws of the loss a second or two.
 CONTRIBUTION_SECONDS = 20.0
 # Lengths that are looked at where every length is asked for, how many patterns of each, how long.
-LENGTHS, SHOWN_PATTERNS, LENGTH_SECONDS = (1, 2, 3, 6, 8, 10), 12, 5.0
+LENGTHS, SHOWN_PATTERNS, LENGTH_SECONDS, LONGEST = (1, 2, 3, 6, 8, 10), 12, 5.0, 2_000
 # Points on a ray: next to the origin, then far out. The loss rises to its limit like 1/λ or faster.
 SCALES = (1.0, 1024.0, 32768.0, 1048576.0)
 # Pairs around the numbers of the code: seconds of computing to rank them, how many are kept, how
@@ -495,10 +495,10 @@ class Campaign:
     # Exact lower bounds ----------------------------------------------------------------------
 
     @functools.cached_property
-    def objective(self) -> Objective:
-        from dpest.exact.engine import Objective
+    def objective(self) -> PairObjective:
+        from dpest.exact.engine import PairObjective
 
-        return Objective(self.question.mechanism)
+        return PairObjective(self.question.mechanism)
 
     @contextmanager
     def pair_limit(self, seconds: float) -> Iterator[None]:
@@ -602,11 +602,11 @@ class Campaign:
         The ray argument, with exact multipliers: a supremum over all real inputs, of no one pair.
         A bounded domain ends before the ray does, and its ε may be smaller.
         """
-        from dpest.proofs.proof import FinitePair
+        from dpest.proofs.proof import AttainingPair
 
         lower, n = proof.lower, self.question.length
         domain = self.question.domain
-        reached = lower is not None and isinstance(lower.ray, FinitePair)
+        reached = lower is not None and isinstance(lower.ray, AttainingPair)
         endless = isinstance(domain, Reals) and (domain.low, domain.high) == (-math.inf, math.inf)
         if not endless and not reached:
             return
@@ -688,7 +688,7 @@ class Campaign:
             return
         deadline = Deadline(LENGTH_SECONDS)
         tried = {question.length}
-        lengths = lengths_to_try(question.adjacency, landmarks(question.mechanism))
+        lengths = lengths_to_try(question.adjacency, landmarks(question.mechanism), LONGEST)
         best: tuple[float, Any, Any] | None = None
         for n in sorted({*lengths, *LENGTHS} - tried - {0}):
             domain = question.domain.with_length(n)
@@ -700,7 +700,7 @@ class Campaign:
                     with self.pair_limit(LOOK_SECONDS):
                         found = self.value(x, x2)
                 except DpestError:
-                    break
+                    continue
                 if best is None or found > best[0] * (1 + 1e-9):
                     best = found, x, x2
         if best is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.running.samples import Group, Samples
+from dpest.running.samples import Samples, SkeletonGroup
 from dpest.running.skeleton import Leaf, Nest
 
 
@@ -22,10 +22,12 @@ class ArraySampler:
         kind = {"f": "float", "i": "int", "b": "bool"}[values.dtype.kind]
         rows = np.arange(size)
         if values.ndim == 1:
-            return Samples(size, [Group(Leaf(kind), rows, (values,))])
+            return Samples(size, [SkeletonGroup(Leaf(kind), rows, (values,))])
         leaves = (Leaf(kind),) * values.shape[1]
         columns = tuple(np.ascontiguousarray(c) for c in values.T)
-        return Samples(size, [Group(Nest("array", (values.shape[1],), leaves), rows, columns)])
+        return Samples(
+            size, [SkeletonGroup(Nest("array", (values.shape[1],), leaves), rows, columns)]
+        )
 
     def notes(self) -> tuple[str, ...]:
         return ()

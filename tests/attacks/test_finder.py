@@ -20,9 +20,9 @@ from dpest.attacks.finder.estimate import PairedCounts, estimate, samples_needed
 from dpest.attacks.finder.event import PatternEvent, event_mechanism
 from dpest.attacks.finder.frozen import freeze, stretch_for
 from dpest.attacks.finder.neighbourhood import neighbourhoods
-from dpest.attacks.finder.objective import Objective, Side
+from dpest.attacks.finder.objective import Side, SmoothObjective
 from dpest.attacks.finder.search import Searcher
-from dpest.attacks.finder.smooth import EventShape, Linear, SmoothCheck
+from dpest.attacks.finder.smooth import EventShape, LinearInput, SmoothCheck
 from dpest.attacks.statdp.discrete import NUMBER
 from dpest.attacks.statdp.events import Range
 from dpest.errors import InputError
@@ -148,7 +148,7 @@ def test_samples_are_added_until_the_half_width_is_reached():
 def smooth_check(function, n, pattern, ends=None, steepness=50.0, extra=0):
     found = trace(function, [0.0] * n, symbolic=True)
     size = n + extra
-    inputs = {Symbol("input", f"x{i}"): Linear(np.eye(size)[i]) for i in range(n)}
+    inputs = {Symbol("input", f"x{i}"): LinearInput(np.eye(size)[i]) for i in range(n)}
     symbols = tuple(sorted(found.noises))
     shape = EventShape(pattern, ends or {})
     return SmoothCheck(found, shape, inputs, symbols, found.noises, steepness), symbols, found
@@ -160,7 +160,7 @@ CASES = [
     (exp_mech, (1,), None, 0),
     (bits, (True, False, True), None, 0),
     (count_above, (2,), None, 0),
-    (total, (NUMBER,), {0: (Linear(np.eye(5)[3]), Linear(np.eye(5)[4]))}, 2),
+    (total, (NUMBER,), {0: (LinearInput(np.eye(5)[3]), LinearInput(np.eye(5)[4]))}, 2),
 ]
 
 
@@ -428,7 +428,7 @@ def test_objective_turns_a_candidate_so_that_the_first_side_is_larger():
     found = trace(total, [0.0], symbolic=True)
     side = Side(found, [Symbol("input", "x0")])
     (kind,) = neighbourhoods(parse_adjacency("linf"), reals(1), 1, math.inf)
-    objective = Objective(
+    objective = SmoothObjective(
         (side, side), kind, (NUMBER,), {0: (True, False)}, found.noises, tuple(found.noises)
     )
     searcher = Searcher({1: side}, [kind], found.noises, samples=1024, steepness=50.0, seed=0)

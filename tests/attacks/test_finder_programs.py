@@ -15,7 +15,7 @@ from dpest.attacking import event_ratio
 from dpest.attacks.finder.event import PatternEvent
 from dpest.attacks.finder.frozen import freeze
 from dpest.attacks.finder.neighbourhood import neighbourhoods
-from dpest.attacks.finder.objective import Objective, ProgramSide, Side
+from dpest.attacks.finder.objective import ProgramSide, Side, SmoothObjective
 from dpest.attacks.finder.program import ProgramReading
 from dpest.geometry.linear import Symbol
 from dpest.reading.trace import trace
@@ -41,7 +41,7 @@ def _objective(n=3):
     noises = reading.noises
     pattern = (True, False, True)[:n]
     ordered = tuple(sorted(noises))
-    objective = Objective((side, side), pair, pattern, {}, noises, ordered)
+    objective = SmoothObjective((side, side), pair, pattern, {}, noises, ordered)
     objective.freeze(freeze(noises, 4096, np.random.default_rng(0)))
     return objective
 

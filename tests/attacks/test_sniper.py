@@ -15,10 +15,10 @@ from dpest.attacks.classifiers import AdditiveTrainer, ProbabilityTrainer, Vecto
 from dpest.attacks.features import Bins, Coder, Family, Splitter
 from dpest.attacks.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.sampler import MechanismSampler
-from dpest.attacks.sniper import Plan, guideline_size, paper_threshold, sniper_attack
-from dpest.attacks.thresholds import Attack, Counts, best_threshold
+from dpest.attacks.sniper import SniperPlan, guideline_size, paper_threshold, sniper_attack
+from dpest.attacks.thresholds import Counts, ThresholdAttack, best_threshold
 from dpest.errors import InputError
-from dpest.running.samples import Group, Samples
+from dpest.running.samples import Samples, SkeletonGroup
 from dpest.running.skeleton import flatten
 
 
@@ -59,7 +59,7 @@ def test_laplace_is_nearly_tight_and_sound():
 
 def test_the_paper_can_not_exceed_its_cap():
     sampler = fakes.laplace(10.0)
-    plan = Plan(0, 20_000, 20_000, 100_000)
+    plan = SniperPlan(0, 20_000, 20_000, 100_000)
     paper = sniper_attack(sampler, [(1.0, 0.0)], plan=plan, paper=True, seed=1)
     ours = sniper_attack(sampler, [(1.0, 0.0)], plan=plan, seed=1)
     assert paper.value < math.log(100)
@@ -78,7 +78,9 @@ def test_the_best_pair_is_chosen():
 def test_coordinates_add_up():
     """Ten coordinates of epsilon 0.1 each: one shows 0.1, all of them much more."""
     sampler = fakes.ArraySampler(lambda x, n, rng: x + rng.laplace(scale=10, size=(n, 10)))
-    found = sniper_attack(sampler, [(1.0, 0.0)], plan=Plan(0, 100_000, 200_000, 400_000), seed=0)
+    found = sniper_attack(
+        sampler, [(1.0, 0.0)], plan=SniperPlan(0, 100_000, 200_000, 400_000), seed=0
+    )
     assert 0.35 < found.value <= 1.0
 
 
@@ -86,7 +88,9 @@ def test_prefix_sums_are_taken_apart():
     sampler = fakes.ArraySampler(
         lambda x, n, rng: np.cumsum(x + rng.laplace(scale=1, size=(n, 4)), axis=1)
     )
-    found = sniper_attack(sampler, [(1.0, 0.0)], plan=Plan(0, 50_000, 50_000, 200_000), seed=0)
+    found = sniper_attack(
+        sampler, [(1.0, 0.0)], plan=SniperPlan(0, 50_000, 50_000, 200_000), seed=0
+    )
     assert 3.0 < found.value <= 4.0
 
 
@@ -104,7 +108,7 @@ def test_the_papers_classifiers(name):
     found = sniper_attack(
         fakes.laplace(1.0),
         [(1.0, 0.0)],
-        plan=Plan(0, 100_000, 50_000, 400_000),
+        plan=SniperPlan(0, 100_000, 50_000, 400_000),
         classifier=name,
         paper=True,
         c=0.1,
@@ -118,7 +122,7 @@ def test_any_classifier_with_predict_proba():
     found = sniper_attack(
         fakes.laplace(1.0),
         [(1.0, 0.0)],
-        plan=Plan(0, 20_000, 20_000, 100_000),
+        plan=SniperPlan(0, 20_000, 20_000, 100_000),
         classifier=tree.DecisionTreeClassifier(max_depth=3),
         seed=0,
     )
@@ -143,7 +147,7 @@ def test_interrupt_in_the_final_stage_is_valid_and_before_it_empty():
         def notes(self):
             return ()
 
-    plan = Plan(0, 50_000, 50_000, 2_000_000)
+    plan = SniperPlan(0, 50_000, 50_000, 2_000_000)
     late = sniper_attack(Interrupted(10), [(1.0, 0.0)], plan=plan, seed=0)
     assert late.details["interrupted"]
     assert 0.9 < late.value <= 1.0
@@ -191,7 +195,7 @@ def test_trainers_need_outputs():
 
 def test_symmetric_leaks_are_measured_with_both_tails():
     """A coin picks the inputs; twice as many runs speak, and neither side exceeds the plan."""
-    plan = Plan(0, 20_000, 40_000, 100_000)
+    plan = SniperPlan(0, 20_000, 40_000, 100_000)
     found = sniper_attack(fakes.laplace(0.2), [(1.0, 0.0)], plan=plan, seed=1)
     right, wrong = found.details["right_and_wrong"]
     assert right > wrong > found.details["counts"][1]
@@ -226,7 +230,7 @@ def test_the_bound_of_both_tails_is_exact():
     """P(bound > truth), summed over all counts given the number of named runs, at most alpha."""
     epsilon, named, alpha = 0.7, 60, 0.1
     share = math.exp(epsilon) / (1 + math.exp(epsilon))
-    attack = Attack(None, 1.0, 0.0, False, low=0.0)
+    attack = ThresholdAttack(None, 1.0, 0.0, False, low=0.0)
     wrong_reports = 0.0
     for right in range(named + 1):
         counts = Counts(100, 100, right, 0, named - right, 0)
@@ -308,7 +312,7 @@ def test_outputs_of_many_numbers_are_fitted_with_few_weights():
 
     def samples(shift):
         columns = rng.normal(shift, 1.0, size=(1000, 400))
-        return Samples(400, [Group(shape, np.arange(400), tuple(columns))])
+        return Samples(400, [SkeletonGroup(shape, np.arange(400), tuple(columns))])
 
     trainer = AdditiveTrainer(steps=(0.1,), families=[Family(), Family(differences=True)])
     first, second = samples(0.0), samples(1.0)
@@ -328,7 +332,7 @@ def test_dd_search_checks_attacks_on_runs_of_their_own():
             seeds.append(seed)
             return super().draw(x, size, seed)
 
-    plan = Plan(0, 200, 200, 400, check=300)
+    plan = SniperPlan(0, 200, 200, 400, check=300)
     sniper_attack(
         Watched(Mechanism(_noisy, "noisy")),
         [(0.0, 1.0), (0.0, 2.0)],
@@ -348,7 +352,7 @@ def _noisy(x, rng):
 
 
 def test_the_papers_plan():
-    plan = Plan.paper()
+    plan = SniperPlan.paper()
     assert plan.train == plan.choose == plan.check == guideline_size(0.01)
     assert plan.final == 200_000_000
 
@@ -366,7 +370,7 @@ def test_paper_and_classifier_are_options_of_sniper_alone():
 def test_the_bound_of_dd_search_is_valid_on_nulls():
     """Randomized response at its own ε; 40 runs at level 0.1: 12 above have a chance of 1e-3."""
     sampler = MechanismSampler(Mechanism(_response, "response"))
-    plan = Plan(0, 200, 200, 1000, check=200)
+    plan = SniperPlan(0, 200, 200, 1000, check=200)
     above = sum(
         sniper_attack(sampler, [(0, 1)], plan=plan, paper=True, alpha=0.1, c=0.1, seed=s).value
         > math.log(3)

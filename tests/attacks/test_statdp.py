@@ -25,8 +25,8 @@ from dpest.attacks.statdp.detection import (
 from dpest.attacks.statdp.events import Event, Range
 from dpest.attacks.statdp.hypothesis_test import coin_label_p_value, hypothesis_test, promise
 from dpest.attacks.statdp.inputs import generate_cases
-from dpest.attacks.statdp.laboratory import Case, Laboratory
-from dpest.attacks.statdp.selector import Choice, select_events
+from dpest.attacks.statdp.laboratory import InputCase, Laboratory
+from dpest.attacks.statdp.selector import ChosenEvent, select_events
 from dpest.errors import InputError
 from dpest.running.samples import Samples
 from dpest.stats import conditional_test
@@ -153,10 +153,10 @@ OUTPUTS = [
 ]
 FEATURES = [
     f.Length(),
-    f.Count(False),
-    f.Count(0),
-    f.Count(None),
-    f.Count("yes"),
+    f.CountOfValue(False),
+    f.CountOfValue(0),
+    f.CountOfValue(None),
+    f.CountOfValue("yes"),
     f.Mismatches((False, False, 1), "D1"),
     f.Mismatches((True,), "D2"),
     f.Element(0),
@@ -208,7 +208,10 @@ def test_ranges(wanted, inside, words):
 
 def test_a_product_reads_like_a_sentence():
     event = Event(
-        ((f.Count(False), Range(9, 9, True, True)), (f.Aggregate("last"), Range(-2.4, 2.4, True)))
+        (
+            (f.CountOfValue(False), Range(9, 9, True, True)),
+            (f.Aggregate("last"), Range(-2.4, 2.4, True)),
+        )
     )
     assert event.words == "the number of False is 9 and the last number lies in [−2.4, 2.4)"
 
@@ -242,7 +245,7 @@ def test_selection_finds_a_category_with_an_interval():
 
     best = chosen(outputs(0.0), outputs(3.0))
     category, interval = best.event.parts
-    assert category[0] in (f.Count(None), f.Count(True))
+    assert category[0] in (f.CountOfValue(None), f.CountOfValue(True))
     assert interval[1].high < 1
 
 
@@ -389,7 +392,7 @@ def test_a_local_function_says_that_it_must_be_defined():
     def inner(q, rng):
         return q[0] + rng.laplace()
 
-    found = detect(inner, [Case([0], [1])], 0.5, **SMALL).counterexample
+    found = detect(inner, [InputCase([0], [1])], 0.5, **SMALL).counterexample
     assert found is not None
     assert "define it above" in found.replay
     space: dict = {"mechanism": inner}
@@ -443,7 +446,12 @@ def test_a_black_box_works():
 def test_the_curve_rises_at_the_true_epsilon():
     """The true ε of this pair is 0.7; the estimate has a standard error near 0.01."""
     curve = p_value_curve(
-        histogram, [Case([1, 1], [2, 1])], np.linspace(0.1, 1.2, 12), claim=0.7, seed=0, **SMALL
+        histogram,
+        [InputCase([1, 1], [2, 1])],
+        np.linspace(0.1, 1.2, 12),
+        claim=0.7,
+        seed=0,
+        **SMALL,
     )
     assert curve.rise() == pytest.approx(0.7, abs=0.05)
     assert curve.rise(0.05) < curve.rise()
@@ -452,7 +460,7 @@ def test_the_curve_rises_at_the_true_epsilon():
 
 def test_the_plot_is_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    curve = p_value_curve(histogram, [Case([1], [2])], [0.2, 0.7, 1.2], claim=0.7, **SMALL)
+    curve = p_value_curve(histogram, [InputCase([1], [2])], [0.2, 0.7, 1.2], claim=0.7, **SMALL)
     target = tmp_path / "curve.svg"
     plot([curve], "histogram", str(target))
     assert "test ε" in target.read_text() or target.stat().st_size > 1000
@@ -471,7 +479,7 @@ def test_false_alarms_of_complete_detections_are_rare():
     for seed in range(200):
         found = detect(
             response,
-            [Case([0], [1])],
+            [InputCase([0], [1])],
             math.log(2),
             selection_runs=300,
             test_runs=400,
@@ -493,7 +501,7 @@ def test_the_hamming_distance_names_the_input_that_it_belongs_to():
 
     options = {"selection_runs": 5000, "test_runs": 5000, "seed": 0}
     for pair in (([1.0, 1.0], [0.0, 0.0]), ([0.0, 0.0], [1.0, 1.0])):
-        found = detect(answers, [Case(*pair)], **options).counterexample
+        found = detect(answers, [InputCase(*pair)], **options).counterexample
         for feature, _ in found.event.parts:
             if isinstance(feature, f.Mismatches):
                 side = found.x if feature.of == "D1" else found.x2
@@ -530,7 +538,7 @@ def test_a_loop_that_only_noise_ends_is_run_without_noise_once(monkeypatch):
         raise PathLimitError("a loop", "look for a loop that ends only by noise")
 
     monkeypatch.setattr(trace, "noise_free", refusing)
-    cases = [Case([0.0], [1.0]), Case([2.0], [3.0])]
+    cases = [InputCase([0.0], [1.0]), InputCase([2.0], [3.0])]
     detect(lambda x, rng: x[0] + rng.laplace(), cases, selection_runs=2000, test_runs=1000)
     assert len(asked) == 1
 
@@ -538,7 +546,7 @@ def test_a_loop_that_only_noise_ends_is_run_without_noise_once(monkeypatch):
 def test_luck_is_looked_at_again():
     """Equal distributions: the best candidate looks good where it was chosen, and only there."""
     laboratory = Laboratory(lambda x, rng: [rng.laplace(), rng.laplace()], None, 0)
-    finalists, _ = search(laboratory, [Case([0.0], [1.0])], 0.0, 5000)
+    finalists, _ = search(laboratory, [InputCase([0.0], [1.0])], 0.0, 5000)
     lucky = choose(finalists, 0.0, caution=0.5).choice
     assert not is_clear(lucky, 0.0, 6.0)
     again = SecondLook(laboratory, finalists, 5000)
@@ -551,8 +559,8 @@ def test_luck_is_looked_at_again():
 
 
 def test_a_large_difference_is_clear_at_once():
-    choice = Choice(Event(()), False, 5000, 1000, 1.5)
+    choice = ChosenEvent(Event(()), False, 5000, 1000, 1.5)
     assert is_clear(choice, 0.7, 6.0)
     assert not is_clear(choice, 1.6, 6.0)
     assert is_clear(choice, None, 6.0)
-    assert not is_clear(Choice(Event(()), False, 30, 10, 0.3), None, 6.0)
+    assert not is_clear(ChosenEvent(Event(()), False, 30, 10, 0.3), None, 6.0)

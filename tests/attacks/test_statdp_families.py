@@ -10,8 +10,8 @@ import pytest
 from dpest.attacks.statdp import close_look
 from dpest.attacks.statdp.close_look import Leader, front, leaders, look_closely, runs_to_tell
 from dpest.attacks.statdp.detection import search
-from dpest.attacks.statdp.families import Outputs, Products, Ranges, Reading, between_cuts
-from dpest.attacks.statdp.laboratory import Case, Laboratory
+from dpest.attacks.statdp.families import Outputs, PairedOutputs, Products, Ranges, between_cuts
+from dpest.attacks.statdp.laboratory import InputCase, Laboratory
 from dpest.attacks.statdp.selector import Grammar, select_events
 from dpest.running.batch.batch import batch
 
@@ -86,9 +86,9 @@ def test_tables_count_what_the_events_say(mechanism, x, x2, thorough):
 @pytest.mark.parametrize(("mechanism", "x", "x2"), PAIRS)
 def test_tables_of_parts_add_up(mechanism, x, x2):
     first, second = samples(mechanism, x, x2)
-    whole_reading = Reading(first, second)
+    whole_reading = PairedOutputs(first, second)
     rows = np.arange(first.size)
-    parts = [Reading(first.take(r), second.take(r)) for r in (rows[:1000], rows[1000:])]
+    parts = [PairedOutputs(first.take(r), second.take(r)) for r in (rows[:1000], rows[1000:])]
     kinds = set()
     for family in Grammar(whole_reading, (), ()).families():
         together, one, two = (family.table(r) for r in (whole_reading, *parts))
@@ -112,7 +112,7 @@ def test_a_thorough_search_has_several_categories_in_a_row():
 def test_a_close_look_counts_the_leading_families_on_other_runs(monkeypatch):
     monkeypatch.setattr(close_look, "_PART", 3000)
     laboratory = Laboratory(value_svt, None, 0)
-    case = Case([1] * 4, [2, 2, 0, 0])
+    case = InputCase([1] * 4, [2, 2, 0, 0])
     found, _ = search(laboratory, [case], 0.7, 4000, worth=0.5)
     best = leaders(front(found, [0.5, 1.0]), 8)
     assert best
@@ -145,7 +145,7 @@ def test_runs_to_tell_an_epsilon():
 
 def test_without_anything_to_tell_there_is_no_leader():
     laboratory = Laboratory(lambda x, rng: 1, None, 0)
-    found, _ = search(laboratory, [Case([0], [1])], 0.7, 1000, worth=0.5)
+    found, _ = search(laboratory, [InputCase([0], [1])], 0.7, 1000, worth=0.5)
     assert leaders(front(found, [0.5]), 8) == []
     counted, runs = look_closely(laboratory, found, [0.5], lambda best: 500, 500)
     assert runs == 500

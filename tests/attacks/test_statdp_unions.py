@@ -13,7 +13,7 @@ from dpest.attacks.statdp.attack import statdp_detection
 from dpest.attacks.statdp.curve import p_value_curve
 from dpest.attacks.statdp.detection import detect, fresh_counts
 from dpest.attacks.statdp.events import ONE, Either, Event, Range
-from dpest.attacks.statdp.laboratory import Case, Laboratory
+from dpest.attacks.statdp.laboratory import InputCase, Laboratory
 from dpest.attacks.statdp.selector import select_events
 from dpest.attacks.statdp.unions import unions
 from dpest.execution.runner import open_runner
@@ -60,7 +60,13 @@ def test_a_turned_union_turns_what_is_in_it():
 @pytest.mark.parametrize(
     "feature",
     [
-        *(f.Length(), f.Count(True), f.Mismatches((True, 0.5), "D1"), f.Element(-1), f.Element(1)),
+        *(
+            f.Length(),
+            f.CountOfValue(True),
+            f.Mismatches((True, 0.5), "D1"),
+            f.Element(-1),
+            f.Element(1),
+        ),
         *(f.ElementIs(0, True), f.Aggregate("max"), f.Aggregate("last"), f.Difference(1, 0)),
         f.OneOf(((True, f.NUMBER),)),
     ],
@@ -109,7 +115,7 @@ def test_parts_of_a_large_test_add_up(monkeypatch):
     monkeypatch.setattr(detection, "_PART", 1000)
     event = Event(((f.Element(0, alone=True), Range(high=0)),))
     laboratory = Laboratory(lambda x, rng: x[0] + rng.laplace(), None, 0)
-    ((c1, n1, c2, n2),) = fresh_counts(laboratory, Case([0.0], [1.0]), [event], 4500, 7)
+    ((c1, n1, c2, n2),) = fresh_counts(laboratory, InputCase([0.0], [1.0]), [event], 4500, 7)
     assert n1 + n2 == 9000 == laboratory.runs
     # 0.5 and 0.5/e, six standard errors
     for count, runs, share in ((c1, n1, 0.5), (c2, n2, 0.5 / math.e)):
@@ -123,7 +129,7 @@ def test_an_error_on_one_input_tells_it_from_the_other():
         return x[0] + rng.laplace()
 
     found = detect(
-        mechanism, [Case([0.0], [1.0])], 1.0, selection_runs=2000, test_runs=2000, seed=0
+        mechanism, [InputCase([0.0], [1.0])], 1.0, selection_runs=2000, test_runs=2000, seed=0
     )
     assert found.violated
     assert "raises ValueError" in found.counterexample.event.words
@@ -150,7 +156,7 @@ def test_the_curve_of_a_rare_event_rises_near_its_epsilon():
 
     curve = p_value_curve(
         mechanism,
-        [Case(0, 1)],
+        [InputCase(0, 1)],
         np.arange(0.8, 1.6, 0.05),
         selection_runs=50_000,
         test_runs=100_000,

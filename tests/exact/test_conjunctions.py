@@ -10,8 +10,8 @@ import pytest
 
 from dpest.errors import RefusedError
 from dpest.exact.integration.composites import (
-    Bound,
     Composite,
+    LinearBound,
     density_row,
     interval_row,
     log_masses,
@@ -105,8 +105,8 @@ def test_cells_that_share_nodes_agree_with_cells_alone():
         Composite(
             (
                 density_row(own, 1.0, 0.0),
-                *(interval_row(leaf, (), (Bound(1.0, a),)) for a in range(k)),
-                interval_row(leaf, (Bound(1.0, float(k)),), ()),
+                *(interval_row(leaf, (), (LinearBound(1.0, a),)) for a in range(k)),
+                interval_row(leaf, (LinearBound(1.0, float(k)),), ()),
             )
         )
         for k in range(8)

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from dpest import zoo
 from dpest.errors import DomainError, RefusedError, ReplayError
-from dpest.exact.engine import Objective, exact_loss
+from dpest.exact.engine import PairObjective, exact_loss
 
 
 def laplace(x, rng, *, scale=2.0):
@@ -149,7 +149,7 @@ def test_a_limit_with_polynomial_tails_is_extrapolated():
 
 
 def test_two_sparse_vectors_side_by_side_add():
-    both = Objective(zoo.get("SVT34Parallel"))([1.0] * 4, [2.0, 2.0, 0.0, 0.0])
+    both = PairObjective(zoo.get("SVT34Parallel"))([1.0] * 4, [2.0, 2.0, 0.0, 0.0])
     third = exact_loss(zoo.get("SVT3"), [1.0] * 4, [2.0, 2.0, 0.0, 0.0], params={"cutoff": 2})
     fourth = exact_loss(zoo.get("SVT4"), [1.0] * 4, [2.0, 2.0, 0.0, 0.0], params={"cutoff": 2})
     forward = third.epsilon_forward + fourth.epsilon_forward
@@ -182,7 +182,7 @@ def test_one_mechanism_written_in_several_ways():
 
 
 def test_the_objective_agrees_with_single_pairs():
-    objective = Objective(zoo.get("SVT4"))
+    objective = PairObjective(zoo.get("SVT4"))
     for pair in (([1.0] * 4, [0.0] * 4), ([3.0, 1.0, 2.0, 0.5], [2.5, 1.5, 1.0, 1.0])):
         assert objective(*pair) == pytest.approx(
             exact_loss(zoo.get("SVT4"), *pair).epsilon, abs=1e-13
@@ -279,4 +279,4 @@ def test_the_objective_refuses_what_tells_generators_apart():
         return x[0] if type(rng) is np.random.Generator else x[0] + noise
 
     with pytest.raises(ReplayError, match="not what was read"):
-        Objective(tells)([0.0], [1.0])
+        PairObjective(tells)([0.0], [1.0])

@@ -10,7 +10,7 @@ import pytest
 
 import dpest
 from dpest import noise
-from dpest.exact.integration.terms import Affine, KernelTerm
+from dpest.exact.integration.terms import FloatForm, KernelTerm
 from dpest.exact.losses.tail_exponents import grows
 from dpest.geometry.linear import Form, Symbol
 
@@ -78,7 +78,7 @@ GAUSSIAN, GUMBEL = noise.Gaussian(1.0), noise.Gumbel(1.0)
 
 
 def kernel(density, slope=1, constant=0):
-    return KernelTerm(density, Affine(Form({U: Fraction(slope)}, Fraction(constant))))
+    return KernelTerm(density, FloatForm(Form({U: Fraction(slope)}, Fraction(constant))))
 
 
 U = Symbol("state", "u")

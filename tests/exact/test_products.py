@@ -10,7 +10,7 @@ import pytest
 import dpest
 from dpest import zoo
 from dpest.ask.declaration import as_mechanism
-from dpest.exact.engine import Objective, exact_loss
+from dpest.exact.engine import PairObjective, exact_loss
 from dpest.exact.losses.loss import privacy_loss
 from dpest.exact.outputs.products import independent_results
 from dpest.reading.trace import trace
@@ -79,7 +79,7 @@ PAIR = ([1.0, 2.0, 0.0, 1.0], [0.0, 1.0, 1.0, 2.0])
 def test_the_product_has_the_loss_of_the_whole(mechanism):
     assert len(independent_results(as_mechanism(mechanism), PAIR[0])) == 2
     together = privacy_loss(*(trace(mechanism, x) for x in PAIR))
-    for apart in (exact_loss(mechanism, *PAIR), Objective(mechanism).loss(*PAIR)):
+    for apart in (exact_loss(mechanism, *PAIR), PairObjective(mechanism).loss(*PAIR)):
         assert len(apart.parts) == 2
         assert apart.epsilon_forward == pytest.approx(together.epsilon_forward, abs=1e-12)
         assert apart.epsilon_backward == pytest.approx(together.epsilon_backward, abs=1e-12)

@@ -21,7 +21,7 @@ from dpest.execution.encoding import decoded, encoded
 from dpest.execution.identity import mechanism_identity, work_identity
 from dpest.execution.runner import Runner, open_runner
 from dpest.execution.state import _MARK as MARK
-from dpest.execution.state import State
+from dpest.execution.state import FinishedBlocks
 from dpest.running.batch.batch import batch
 
 SIZE = 300_000
@@ -73,10 +73,10 @@ def test_other_mechanisms_are_refused(tmp_path: Path) -> None:
 
 def test_other_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "state.db"
-    State(path, "abc", "noisy").close()
+    FinishedBlocks(path, "abc", "noisy").close()
     monkeypatch.setattr(state_module, "__version__", "999.0")
     with pytest.raises(StateError, match="another version"):
-        State(path, "abc", "noisy")
+        FinishedBlocks(path, "abc", "noisy")
 
 
 def test_what_is_no_state_file_is_refused(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_what_is_no_state_file_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"something else altogether, and long enough to be read" * 100)
     before = path.read_bytes()
     with pytest.raises(StateError, match="can't be used as a state file"):
-        State(path, "abc")
+        FinishedBlocks(path, "abc")
     assert path.read_bytes() == before
 
 
@@ -105,7 +105,7 @@ def test_several_processes_on_one_file(tmp_path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(i)]) for i in range(3)
     ]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]
-    with State(path, "abc", "noisy") as state:
+    with FinishedBlocks(path, "abc", "noisy") as state:
         assert len(state.finished("ff" * 32)) == 50
         for i in range(3):
             assert state.finished(f"{i:064x}") == dict.fromkeys(range(50), bytes([i]))

@@ -285,6 +285,20 @@ def test_the_verified_checker_accepts_and_rejects() -> None:
 
 
 @needs_checker
+def test_the_verified_checker_reads_compositions_and_stages() -> None:
+    names = ["ClassicGaussian", "GaussianMechanism", "GaussianNoisyMax"]
+    good = [composed("LaplaceMechanism", "3/2"), *map(certificate, names)]
+    assert [one["method"] for one in good] == ["composition", *["contributions"] * 3]
+    assert ask(good) == ["accepted"] * 4
+    bad = copy.deepcopy(good)
+    for one in bad:
+        one["epsilon"] = str(Fraction(one["epsilon"]) * Fraction(999_999, 1_000_000))
+    part = copy.deepcopy(good[0])
+    part["parts"][1]["epsilon"] = "1/2"
+    assert all(answer.startswith("rejected") for answer in ask([*bad, part]))
+
+
+@needs_checker
 def test_the_verified_checker_reads_tables() -> None:
     with_unit, numbers = certificate("RandomizedResponse", 1), certificate("Rappor", 1)
     assert ask([with_unit, numbers]) == ["accepted"] * 2

@@ -11,7 +11,7 @@ import pytest
 
 from dpest.kernel.approximate.accountant import (
     Account,
-    Step,
+    StageLoss,
     mu2_bound,
     planned,
     pure_bound,
@@ -58,7 +58,7 @@ def test_enclosures_hold_the_value_and_are_narrow(ours, ball, low, high):
 @pytest.mark.parametrize("mu", [0.1, 0.5, 1.0, 3.0])
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
 def test_gaussian_steps_are_the_analytic_formula(mu, epsilon):
-    account = Account([(Step("gauss", Fraction(mu) ** 2 / 4), 4)])
+    account = Account([(StageLoss("gauss", Fraction(mu) ** 2 / 4), 4)])
     truth = GaussianDP(mu).delta_at(epsilon)
     found = float(account.delta(Fraction(epsilon)))
     assert truth * (1 - 1e-9) <= found <= truth * (1 + 1e-9) + 1e-30
@@ -75,21 +75,21 @@ def test_samples_agree_with_dp_accounting(sigma, q, steps, delta):
         .self_compose(steps)
         .get_epsilon_for_delta(delta)
     )
-    step = Step("gauss", 1 / Fraction(sigma) ** 2, Fraction(q))
+    step = StageLoss("gauss", 1 / Fraction(sigma) ** 2, Fraction(q))
     ours = Account([(step, steps)]).epsilon(Fraction(delta))
     assert ours is not None
     assert 1 - 1e-6 < float(ours) / theirs < 1.005
 
 
 def test_a_coarse_grid_is_a_larger_bound():
-    ledger = [(Step("gauss", Fraction(1), Fraction(1, 5)), 3)]
+    ledger = [(StageLoss("gauss", Fraction(1), Fraction(1, 5)), 3)]
     fine, coarse = (Account(ledger, planned(ledger, 1e-6, cells)) for cells in (1500, 60))
     for epsilon in (Fraction(1, 2), Fraction(1), Fraction(2)):
         assert fine.delta(epsilon) <= coarse.delta(epsilon) + Fraction(1, 10**12)
 
 
 def test_laplace_steps_compose_below_their_sum():
-    account = Account([(Step("laplace", Fraction(1, 10)), 30)])
+    account = Account([(StageLoss("laplace", Fraction(1, 10)), 30)])
     assert pure_bound(account.ledger) == 3
     found = account.epsilon(Fraction(1, 10**5))
     assert found is not None
@@ -97,18 +97,18 @@ def test_laplace_steps_compose_below_their_sum():
 
 
 def test_up_to_bad_adds_its_chance():
-    account = Account([(Step("bad", Fraction(1), delta=Fraction(1, 1000)), 2)])
+    account = Account([(StageLoss("bad", Fraction(1), delta=Fraction(1, 1000)), 2)])
     found = account.delta(Fraction(2))
     assert Fraction(1999, 10**6) <= found <= Fraction(2, 1000) + Fraction(1, 2**100)
     assert pure_bound(account.ledger) is rho_bound(account.ledger) is None
 
 
 def test_kinds_have_their_own_bounds():
-    mixed = [(Step("gauss", Fraction(1, 4)), 2), (Step("pure", Fraction(1)), 1)]
+    mixed = [(StageLoss("gauss", Fraction(1, 4)), 2), (StageLoss("pure", Fraction(1)), 1)]
     assert rho_bound(mixed) == Fraction(3, 4)
     assert mu2_bound(mixed) is None
     assert pure_bound(mixed) is None
-    sampled = [(Step("pure", Fraction(1), Fraction(1, 10)), 1)]
+    sampled = [(StageLoss("pure", Fraction(1), Fraction(1, 10)), 1)]
     found = pure_bound(sampled)
     assert found is not None
     assert math.isclose(float(found), math.log1p(0.1 * math.expm1(1)), rel_tol=1e-12)

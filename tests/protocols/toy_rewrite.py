@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.noise import Gumbel, Uniform
-from dpest.reading.rewrites.laws.protocol import Applied, Combined, Drawn, Expression, Law
+from dpest.reading.rewrites.laws.protocol import Applied, Combination, Drawn, Expression, Law
 
 ONE = Fraction(1)
 
@@ -24,7 +24,7 @@ class LogOdds:
     def law(self, made: Expression) -> Law | None:
         match made:
             case Applied("log", (Applied("/", (Drawn() as draw, other)),)):
-                if draw.noise == Uniform(0, 1) and other == Combined(ONE, ((-ONE, draw),)):
+                if draw.noise == Uniform(0, 1) and other == Combination(ONE, ((-ONE, draw),)):
                     return Law(((ONE, Gumbel(self.scale)), (-ONE, Gumbel(self.scale))))
         return None
 

@@ -20,7 +20,7 @@ def test_ticks_are_few_round_and_inside(high):
 
 def test_points_land_where_they_should():
     svg = charts.lines(
-        [charts.Line([(0.0, 0.0), (1.0, 1.0)], "a")], title="t", x_label="x", y_label="y"
+        [charts.ChartLine([(0.0, 0.0), (1.0, 1.0)], "a")], title="t", x_label="x", y_label="y"
     )
     line = next(e for e in ET.fromstring(svg).iter() if e.tag.endswith("polyline"))
     (x0, y0), (x1, y1) = (map(float, p.split(",")) for p in line.get("points").split())
@@ -37,7 +37,10 @@ def test_points_land_where_they_should():
         charts.interval(0.0, 0.0, None, letter="ε"),
         charts.bars(["<a>", "b"], [0.5, 0.5], [0.4, 0.6], marked=[1], title="<t>"),
         charts.lines(
-            [charts.Line([(1.0, math.inf), (2.0, 3.0)], "<c>")], title="t", x_label="", y_label=""
+            [charts.ChartLine([(1.0, math.inf), (2.0, 3.0)], "<c>")],
+            title="t",
+            x_label="",
+            y_label="",
         ),
     ],
 )

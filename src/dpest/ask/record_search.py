@@ -11,13 +11,13 @@ import numpy as np
 from dpest.ask.domains import Domain, Reals, Records
 from dpest.ask.patterns import typical_entries
 from dpest.ask.people import People
-from dpest.ask.search import Ledger
+from dpest.ask.search import EvaluationLedger
 from dpest.ask.tables import Table
 
 _FAR = 1e9
 
 
-def search_datasets(ledger: Ledger, generator: np.random.Generator, n: int) -> None:
+def search_datasets(ledger: EvaluationLedger, generator: np.random.Generator, n: int) -> None:
     """Spend what is left of the budget on datasets built from typical and random entries."""
     numeric = not isinstance(ledger.domain, Table)
     if numeric:
@@ -36,7 +36,7 @@ def search_datasets(ledger: Ledger, generator: np.random.Generator, n: int) -> N
         _outwards(ledger)
 
 
-def _extremes(ledger: Ledger, n: int) -> None:
+def _extremes(ledger: EvaluationLedger, n: int) -> None:
     """An entry that goes from one end to the other, further and further apart.
 
     A mechanism clips where it likes: where the domain has no end, nobody knows how far out the
@@ -71,7 +71,7 @@ def _entry(domain: Reals | Records, value: float) -> Any:
     return domain.clip_entry(value)
 
 
-def _mixtures(ledger: Ledger, n: int) -> None:
+def _mixtures(ledger: EvaluationLedger, n: int) -> None:
     """Half of one entry, half of another, and the change at each end."""
     some = typical_entries(ledger.domain, ledger.adjacency)[:5]
     for a in some:
@@ -82,7 +82,7 @@ def _mixtures(ledger: Ledger, n: int) -> None:
                     ledger.at(base, x2, "two kinds of entries")
 
 
-def _neighbours(ledger: Ledger, base: list[Any], entry: Any) -> list[list[Any]]:
+def _neighbours(ledger: EvaluationLedger, base: list[Any], entry: Any) -> list[list[Any]]:
     if ledger.adjacency.changes_length:
         ends = [[*base, entry], [entry, *base]]
         return ends[:1] if isinstance(ledger.domain, People) else ends
@@ -91,7 +91,7 @@ def _neighbours(ledger: Ledger, base: list[Any], entry: Any) -> list[list[Any]]:
     return [[entry, *base[1:]], [*base[:-1], entry]]
 
 
-def _outwards(ledger: Ledger) -> None:
+def _outwards(ledger: EvaluationLedger) -> None:
     """Scale the entry that differs, then the whole dataset, as long as it pays."""
     if ledger.pair is None:
         return
@@ -132,7 +132,7 @@ def _largest(dataset: list[Any]) -> float:
     return max((abs(v) for v in flat), default=0.0) if flat else -math.inf
 
 
-def _mutated(ledger: Ledger, generator: np.random.Generator, n: int) -> tuple[Any, Any]:
+def _mutated(ledger: EvaluationLedger, generator: np.random.Generator, n: int) -> tuple[Any, Any]:
     domain = ledger.domain
     assert isinstance(domain, (Reals, Records, Table))
     typical = typical_entries(domain, ledger.adjacency)

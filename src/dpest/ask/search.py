@@ -50,7 +50,7 @@ class Spent(Exception):
 
 
 @dataclass
-class Ledger:
+class EvaluationLedger:
     """Evaluations: counted, remembered, and the best of them."""
 
     value: Value
@@ -143,7 +143,7 @@ def search(
     domain = domain.with_length(
         n or None
     )  # no record at all is a length of a pair, not of a domain
-    ledger = Ledger(value, adjacency, domain, budget, symmetric, stop, enough, idle)
+    ledger = EvaluationLedger(value, adjacency, domain, budget, symmetric, stop, enough, idle)
     generator = np.random.default_rng(seed)
     exhaustive = False
     try:
@@ -181,7 +181,7 @@ def search(
     )
 
 
-def _all_of(ledger: Ledger, every: list[tuple[str, Any, Any]], patience: float) -> bool:
+def _all_of(ledger: EvaluationLedger, every: list[tuple[str, Any, Any]], patience: float) -> bool:
     """Try every pair, unless the first ones show that it would take too long."""
     started, before, usual = time.thread_time(), ledger.evaluations, (ledger.budget, ledger.idle)
     ledger.budget, ledger.idle = max(ledger.budget, before + len(every)), math.inf
@@ -214,7 +214,7 @@ def _every_pair(
     return pairs if len(pairs) <= budget else None
 
 
-def _at_random(ledger: Ledger, generator: np.random.Generator) -> None:
+def _at_random(ledger: EvaluationLedger, generator: np.random.Generator) -> None:
     tries = 0
     while tries < 20 * ledger.budget:
         tries += 1

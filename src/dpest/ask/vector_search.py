@@ -14,28 +14,28 @@ import numpy as np
 
 from dpest.ask.domains import Reals
 from dpest.ask.entries import vector
-from dpest.ask.search import Ledger
+from dpest.ask.search import EvaluationLedger
 
 _FAR = 1e6
 _FEW = 10
 _IDLE = 20
 
 
-class Candidate(NamedTuple):
+class PairCandidate(NamedTuple):
     value: float
     x: list[float]
     d: list[float]
 
 
-def search_vectors(ledger: Ledger, generator: np.random.Generator, n: int) -> None:
+def search_vectors(ledger: EvaluationLedger, generator: np.random.Generator, n: int) -> None:
     """Spend what is left of the budget; ends by `Spent` or when no stage finds more."""
     domain = ledger.domain
     assert isinstance(domain, Reals)
     corners = ledger.adjacency.corners(n, max(_FEW, ledger.left // 3), domain)
-    found: list[Candidate] = []
+    found: list[PairCandidate] = []
     if ledger.pair is not None:
         x, x2 = vector(ledger.pair[0]), vector(ledger.pair[1])
-        found.append(Candidate(ledger.best, x, [v - u for u, v in zip(x, x2, strict=True)]))
+        found.append(PairCandidate(ledger.best, x, [v - u for u, v in zip(x, x2, strict=True)]))
     # A few corners and the best one's ray first: a search that is cut short has been there.
     found += [_at_corner(ledger, domain, d) for d in corners[:_FEW]]
     if found:
@@ -60,13 +60,15 @@ def search_vectors(ledger: Ledger, generator: np.random.Generator, n: int) -> No
         found = [_local(ledger, domain, _at(ledger, domain, x, d, "random"), generator)]
 
 
-def _at(ledger: Ledger, domain: Reals, x: list[float], d: list[float], how: str) -> Candidate:
+def _at(
+    ledger: EvaluationLedger, domain: Reals, x: list[float], d: list[float], how: str
+) -> PairCandidate:
     start: Any = domain.clip(x)
     other: Any = domain.clip([u + v for u, v in zip(start, d, strict=True)])
-    return Candidate(ledger.at(start, other, how), [float(v) for v in start], d)
+    return PairCandidate(ledger.at(start, other, how), [float(v) for v in start], d)
 
 
-def _at_corner(ledger: Ledger, domain: Reals, d: tuple[float, ...]) -> Candidate:
+def _at_corner(ledger: EvaluationLedger, domain: Reals, d: tuple[float, ...]) -> PairCandidate:
     """An extreme difference, at the end of the box that it points away from."""
     low, high = domain.box
     middle = min(max(0.0, low), high)
@@ -74,7 +76,7 @@ def _at_corner(ledger: Ledger, domain: Reals, d: tuple[float, ...]) -> Candidate
     return _at(ledger, domain, x, list(d), "corner of the box")
 
 
-def _along_ray(ledger: Ledger, domain: Reals, start: Candidate) -> Candidate:
+def _along_ray(ledger: EvaluationLedger, domain: Reals, start: PairCandidate) -> PairCandidate:
     """Follow x ← 3x outwards, the difference kept, as long as it pays."""
     best = start
     if domain.width < math.inf and all(domain.clip_entry(3 * v) == v for v in start.x):
@@ -94,8 +96,8 @@ def _along_ray(ledger: Ledger, domain: Reals, start: Candidate) -> Candidate:
 
 
 def _local(
-    ledger: Ledger, domain: Reals, start: Candidate, generator: np.random.Generator
-) -> Candidate:
+    ledger: EvaluationLedger, domain: Reals, start: PairCandidate, generator: np.random.Generator
+) -> PairCandidate:
     """Coordinate search: turn entries of the difference, move entries of x, halve the step."""
     best = start
     n = len(best.x)
@@ -118,7 +120,7 @@ def _local(
     return best
 
 
-def _turn(ledger: Ledger, domain: Reals, best: Candidate, j: int) -> Candidate:
+def _turn(ledger: EvaluationLedger, domain: Reals, best: PairCandidate, j: int) -> PairCandidate:
     """Other extreme values for entry j of the difference; those that aren't neighbours drop out."""
     radius = float(ledger.adjacency.radius or 1)
     for value in {-best.d[j], radius, -radius, 0.0} - {best.d[j]}:

@@ -189,7 +189,7 @@ def _look(first: Samples, second: Samples, half: int = _LOOK // 2) -> Samples:
 
 def _head(samples: Samples, count: int) -> Samples:
     """The first `count` outputs."""
-    from dpest.running.samples import Group
+    from dpest.running.samples import SkeletonGroup
 
     if samples.size <= count:
         return samples
@@ -198,7 +198,9 @@ def _head(samples: Samples, count: int) -> Samples:
         inside = group.rows < count
         if inside.any():
             groups.append(
-                Group(group.skeleton, group.rows[inside], tuple(c[inside] for c in group.columns))
+                SkeletonGroup(
+                    group.skeleton, group.rows[inside], tuple(c[inside] for c in group.columns)
+                )
             )
     return Samples(count, groups)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpest.running.samples import Group, Samples
+from dpest.running.samples import Samples, SkeletonGroup
 from dpest.running.skeleton import Nest, Skeleton, leaf_kinds
 
 Codes = NDArray[np.intp]
@@ -212,7 +212,7 @@ class Splitter:
 
     def _split(
         self,
-        group: Group,
+        group: SkeletonGroup,
         rows: slice | NDArray[np.int64],
         found: Parts,
         leaves: bool,
@@ -268,7 +268,7 @@ class Splitter:
                 found.inner.append(np.zeros(size, dtype=np.uint64))
             found.inner[part][rows] = key
 
-    def _only_numbers(self, group: Group, leaf: int, column: np.ndarray) -> bool:
+    def _only_numbers(self, group: SkeletonGroup, leaf: int, column: np.ndarray) -> bool:
         """Whether a column of doubles can have no atoms and no NaN."""
         if column.dtype != np.float64 or len(self._atoms.get((group.skeleton, leaf), ())):
             return False

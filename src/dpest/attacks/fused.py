@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from dpest.ask.declaration import Mechanism
 from dpest.attacks.classifiers import AdditiveScorer
 from dpest.attacks.features import Bins, Coder
-from dpest.attacks.thresholds import Attack
+from dpest.attacks.thresholds import ThresholdAttack
 from dpest.running.batch.arrays import block_rows
 from dpest.running.batch.batch import blocks_in
 from dpest.running.native.compiled import Compiled, contents
 from dpest.running.native.gpu import GpuScored
 from dpest.running.native.outputs import Layout
 from dpest.running.native.runs import WORTHWHILE, compiled_for
-from dpest.running.native.scoring import Cells, ScoreCounts, Scored, ScoreRule
+from dpest.running.native.scoring import CompiledScores, LineCells, ScoreCounts, ScoreRule
 from dpest.running.native.signals import NotCompiled
 from dpest.running.samples import Samples
 from dpest.running.seeds import Seed, block_seed
@@ -40,12 +40,12 @@ _COMPARED = 4096
 _MARKER = 0.1234567891  # columns of examples hold this and their number
 _MOST_CODES = 1 << 22
 _MOST_HELD = 8
-_held: OrderedDict[Any, Scored] = OrderedDict()
+_held: OrderedDict[Any, CompiledScores] = OrderedDict()
 _cards: OrderedDict[Any, GpuScored] = OrderedDict()
 _checked: OrderedDict[Any, None] = OrderedDict()
 
 
-def rule_of(attack: Attack, layout: Layout) -> ScoreRule:
+def rule_of(attack: ThresholdAttack, layout: Layout) -> ScoreRule:
     """The attack as a rule; NotCompiled where it can't be written as one."""
     if any(ending.raised is not None for ending in layout.endings.values()):
         raise NotCompiled("runs that raise are counted apart")
@@ -63,7 +63,11 @@ def rule_of(attack: Attack, layout: Layout) -> ScoreRule:
 
 
 def _additive_rule(
-    attack: Attack, scorer: AdditiveScorer, layout: Layout, codes: NDArray[Any], sign: float
+    attack: ThresholdAttack,
+    scorer: AdditiveScorer,
+    layout: Layout,
+    codes: NDArray[Any],
+    sign: float,
 ) -> ScoreRule:
     """Weights of what is discrete by code, those of numbers by cell, in the model's own order."""
     coder, weights = scorer.coder, sign * scorer.model.weights
@@ -83,13 +87,13 @@ def _additive_rule(
     for (kind, rank, bins), some in zip(coder._bins, own[discrete:], strict=False):
         table, edge, scale = _grid(bins)
         line = some[table][None, :]
-        cells.append(Cells(rank, kind == "difference", edge, scale, line, float(some[0])))
+        cells.append(LineCells(rank, kind == "difference", edge, scale, line, float(some[0])))
     for place, (rank, part, bins, chains) in enumerate(coder._crossed):
         some = own[discrete + len(coder._bins) + place]
         table, edge, scale = _grid(bins)
         rows = chains[coder.signature_places(parts)[part]].astype(np.int64)
         lines = np.array([some[k * bins.count + table] for k in range(int(chains.max()) + 1)])
-        cells.append(Cells(rank, False, edge, scale, lines, float(some[0]), rows))
+        cells.append(LineCells(rank, False, edge, scale, lines, float(some[0]), rows))
     return ScoreRule(total, tuple(cells), attack.t, attack.low, sources, constants)
 
 
@@ -137,12 +141,12 @@ def _check_atoms(coder: Coder, layout: Layout, examples: Samples) -> None:
             raise NotCompiled("numbers that come up again and again")
 
 
-def scored_for(mechanism: Mechanism, x: Any, attack: Attack) -> Scored:
+def scored_for(mechanism: Mechanism, x: Any, attack: ThresholdAttack) -> CompiledScores:
     """Counts of an attack's scores on an input, by a kernel that agrees with its scorer."""
     compiled = compiled_for(mechanism, x)
     key = id(compiled.program), hashlib.sha256(pickle.dumps(attack, 5)).digest()
     if key not in _held:
-        scored = Scored(compiled, rule_of(attack, compiled.layout))
+        scored = CompiledScores(compiled, rule_of(attack, compiled.layout))
         _held[key] = scored
         while len(_held) > _MOST_HELD:
             _held.popitem(last=False)
@@ -155,7 +159,7 @@ def scored_for(mechanism: Mechanism, x: Any, attack: Attack) -> Scored:
     return scored
 
 
-def check(scored: Scored, compiled: Compiled, attack: Attack) -> None:
+def check(scored: CompiledScores, compiled: Compiled, attack: ThresholdAttack) -> None:
     """Raises NotCompiled unless the kernel counts what the scorer counts on the same runs."""
     seed = block_seed(7, 0)
     score = attack.scorer.scores(compiled.samples(_COMPARED, seed))
@@ -167,7 +171,7 @@ def check(scored: Scored, compiled: Compiled, attack: Attack) -> None:
 
 
 def score_block(
-    mechanism: Mechanism, attack: Attack, x: Any, size: int, seed: Seed, number: int
+    mechanism: Mechanism, attack: ThresholdAttack, x: Any, size: int, seed: Seed, number: int
 ) -> tuple[int, int, int, int]:
     """Block `number` of `size` runs, counted: the unit of work that is sent to a worker."""
     rows = block_rows("numpy", int(size))
@@ -178,7 +182,7 @@ def score_block(
 
 def count_scores(
     mechanism: Mechanism,
-    attack: Attack,
+    attack: ThresholdAttack,
     draws: Sequence[tuple[Any, int, Seed]],
     map_blocks: Callable[..., list[Any]] | None = None,
     device: str = "numpy",
@@ -209,7 +213,7 @@ def count_scores(
     return [ScoreCounts(*(sum(c) for c in zip(*some, strict=True))) for some in found]
 
 
-def _on_gpu(mechanism: Mechanism, x: Any, attack: Attack, device: str) -> GpuScored:
+def _on_gpu(mechanism: Mechanism, x: Any, attack: ThresholdAttack, device: str) -> GpuScored:
     scored = scored_for(mechanism, x, attack)
     key = id(scored.compiled.program), contents(x), device, pickle.dumps(attack, 5)
     if key not in _cards:
@@ -221,7 +225,7 @@ def _on_gpu(mechanism: Mechanism, x: Any, attack: Attack, device: str) -> GpuSco
 
 def _one_of_many(
     mechanism: Mechanism,
-    attack: Attack,
+    attack: ThresholdAttack,
     draws: tuple[tuple[Any, int, Seed], ...],
     places: tuple[tuple[int, int], ...],
     place: int,

@@ -68,7 +68,7 @@ def tree_predictions(ones: Floats, zeros: Floats) -> tuple[Floats, float]:
 
 
 @dataclass
-class Table:
+class LabelTable:
     """Counts of labels by cell, and the predictions that follow from them."""
 
     ones: Floats
@@ -76,8 +76,8 @@ class Table:
     guess: Floats
 
     @staticmethod
-    def empty(shape: tuple[int, ...]) -> Table:
-        return Table(np.zeros(shape), np.zeros(shape), np.full(shape, 0.5))
+    def empty(shape: tuple[int, ...]) -> LabelTable:
+        return LabelTable(np.zeros(shape), np.zeros(shape), np.full(shape, 0.5))
 
     def add(self, cells: NDArray[np.intp], labels: NDArray[np.bool_]) -> None:
         size = self.ones.size
@@ -89,7 +89,7 @@ class Table:
         self.guess = tree_predictions(self.ones, self.zeros)[0]
 
 
-class Cells:
+class ScoreCells:
     """Bins of a score, within each frequent signature if `crossed`; cells never see labels.
 
     There are at most `signatures` + 1 rows (the first is for all others) of 2^`deepest` bins,
@@ -146,8 +146,8 @@ class TreePredictor:
     def __init__(self, crossed: bool, scored: bool) -> None:
         self.name = " and ".join(n for n, on in (("signature", crossed), ("score", scored)) if on)
         self.loss = 0.0
-        self._cells = Cells(crossed, scored, signatures=4096, deepest=_DEEPEST, outputs=6.0)
-        self.table = Table.empty((1, 1))
+        self._cells = ScoreCells(crossed, scored, signatures=4096, deepest=_DEEPEST, outputs=6.0)
+        self.table = LabelTable.empty((1, 1))
 
     def fit(
         self,
@@ -160,7 +160,7 @@ class TreePredictor:
 
         Only rows where `counted` is true give labels: the others trained the score.
         """
-        self.table = Table.empty(self._cells.fit(signatures, score))
+        self.table = LabelTable.empty(self._cells.fit(signatures, score))
         self.table.add(self._cells.place(signatures, score)[counted], labels[counted])
         self.table.refresh()
 
@@ -185,8 +185,8 @@ class RegionBets:
     WAYS = ((tails_log_wealth, 0.75), (tree_log_wealth, 0.25))
 
     def __init__(self) -> None:
-        self._cells = Cells(crossed=True, scored=True, signatures=15, deepest=4, outputs=4.0)
-        self.table = Table.empty((1, 1))
+        self._cells = ScoreCells(crossed=True, scored=True, signatures=15, deepest=4, outputs=4.0)
+        self.table = LabelTable.empty((1, 1))
         self._logs = np.empty((0, 0))  # log wealths by way and hypothesis, NaN where not needed
 
     def fit(
@@ -196,7 +196,7 @@ class RegionBets:
         labels: NDArray[np.bool_],
         counted: NDArray[np.bool_],
     ) -> None:
-        self.table = Table.empty(self._cells.fit(signatures, score))
+        self.table = LabelTable.empty(self._cells.fit(signatures, score))
         self.table.add(self._cells.place(signatures, score)[counted], labels[counted])
         self._logs[:] = np.nan
 

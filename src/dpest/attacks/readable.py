@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpest.attacks.statdp.events import Event
 from dpest.attacks.statdp.features import Grouped
 from dpest.attacks.statdp.selector import select_events
-from dpest.attacks.thresholds import Attack
+from dpest.attacks.thresholds import ThresholdAttack
 from dpest.running.samples import Samples
 
 Floats = NDArray[np.float64]
@@ -67,7 +67,7 @@ class EventScorer:
 
 
 @dataclass(frozen=True)
-class ReadableAttack(Attack):
+class ReadableAttack(ThresholdAttack):
     """An attack by events in words."""
 
     def describe(self) -> str:
@@ -81,7 +81,7 @@ class ReadableAttack(Attack):
         return text
 
 
-def as_readable(attack: Attack) -> ReadableAttack:
+def as_readable(attack: ThresholdAttack) -> ReadableAttack:
     return ReadableAttack(**vars(attack))
 
 
@@ -105,7 +105,7 @@ def event_scorer(first: Samples, second: Samples) -> EventScorer | None:
     return EventScorer(ahead.event, None if back is None else back.event)
 
 
-class Named(NamedTuple):
+class NamedEvent(NamedTuple):
     """An event, and how often it came up on the input that it speaks for and on the other."""
 
     event: Event
@@ -114,7 +114,7 @@ class Named(NamedTuple):
     swapped: bool
 
 
-def named(first: Samples, second: Samples, value: float) -> Named | None:
+def named(first: Samples, second: Samples, value: float) -> NamedEvent | None:
     """An event in words that shows nine tenths of `value` by its frequencies, if there is one.
 
     Every second output chooses it, the others give its frequencies.
@@ -131,7 +131,7 @@ def named(first: Samples, second: Samples, value: float) -> Named | None:
     p, q = (float(inside(best.event, part).mean()) for part in rest[:: -1 if best.swapped else 1])
     if p == 0 or p < math.exp(KEPT * value) * q:
         return None
-    return Named(best.event, p, q, best.swapped)
+    return NamedEvent(best.event, p, q, best.swapped)
 
 
 def _some(samples: Samples) -> Samples:

@@ -30,8 +30,8 @@ from dpest.attacks.sampler import MechanismSampler, Sampler, runners_of
 from dpest.attacks.thresholds import (
     CAUTION,
     RANKING,
-    Attack,
     Counts,
+    ThresholdAttack,
     best_threshold,
     paper_threshold,
 )
@@ -67,7 +67,7 @@ def guideline_size(c: float = 0.01, omega: float = 0.005, alpha: float = 0.05) -
 
 
 @dataclass(frozen=True)
-class Plan:
+class SniperPlan:
     """Runs on each input: to compare pairs, to train, to choose the attack, and to measure it.
 
     Runs are made in portions of at most `portion` on each input.
@@ -82,7 +82,7 @@ class Plan:
     """DD-Search: runs on each input that compare the attacks of all pairs, and do nothing else."""
 
     @staticmethod
-    def for_runs(runs: int, pairs: int) -> Plan:
+    def for_runs(runs: int, pairs: int) -> SniperPlan:
         """Shares of a total budget: about a tenth to compare pairs, a third to learn."""
         if runs < 400:
             raise InputError(f"DP-Sniper needs at least 400 runs, got a budget of {runs}")
@@ -90,13 +90,13 @@ class Plan:
         screen = 0 if pairs == 1 else min(200_000, half // (10 * pairs))
         left = half - screen * pairs
         train, choose = min(3_000_000, left // 7), min(6_000_000, left // 5)
-        return Plan(screen, train, choose, left - train - choose)
+        return SniperPlan(screen, train, choose, left - train - choose)
 
     @staticmethod
-    def paper(c: float = 0.01) -> Plan:
+    def paper(c: float = 0.01) -> SniperPlan:
         """Algorithm 2 with N of the guideline to train, to set thresholds and to check them."""
         size = guideline_size(c)
-        return Plan(0, size, size, 200_000_000, check=size)
+        return SniperPlan(0, size, size, 200_000_000, check=size)
 
     def total(self, pairs: int) -> int:
         if self.check:
@@ -132,7 +132,7 @@ def _trainer(
 class _Options:
     """What the stages of one attack share."""
 
-    plan: Plan
+    plan: SniperPlan
     alpha: float
     delta: float
     classifier: Any
@@ -140,7 +140,7 @@ class _Options:
     c: float
 
 
-class _Run:
+class _SniperRun:
     """One run of the attack: its seeds, its budget, its samples."""
 
     def __init__(
@@ -184,7 +184,7 @@ class _Run:
             yield first, second
 
     def measure(
-        self, pair: Pair, size: int, attack: Attack, rng: np.random.Generator
+        self, pair: Pair, size: int, attack: ThresholdAttack, rng: np.random.Generator
     ) -> Iterator[tuple[Counts, Counts]]:
         """The counts of an attack after each portion: in native loops where it can be.
 
@@ -213,7 +213,10 @@ class _Run:
             yield counts, named
 
     def _fused(
-        self, attack: Attack, draws: Sequence[tuple[Any, int, int]], rng: np.random.Generator
+        self,
+        attack: ThresholdAttack,
+        draws: Sequence[tuple[Any, int, int]],
+        rng: np.random.Generator,
     ) -> Counts | None:
         assert isinstance(self.sample, MechanismSampler)
         sample = self.sample
@@ -261,7 +264,7 @@ def sniper_attack(
     *,
     alpha: float = 0.05,
     budget: Budget | int | str | None = None,
-    plan: Plan | None = None,
+    plan: SniperPlan | None = None,
     seed: int = 0,
     progress: Report | None = None,
     delta: float = 0.0,
@@ -285,16 +288,16 @@ def sniper_attack(
     meter = Meter(chosen_budget)
     if plan is None:
         plan = (
-            Plan.paper(c)
+            SniperPlan.paper(c)
             if paper and chosen_budget.runs is None
-            else Plan.for_runs(chosen_budget.runs or 4_000_000, len(pairs))
+            else SniperPlan.for_runs(chosen_budget.runs or 4_000_000, len(pairs))
         )
-    run = _Run(sample, seed, meter, progress, plan.portion)
+    run = _SniperRun(sample, seed, meter, progress, plan.portion)
     options = _Options(plan, alpha, delta, classifier, paper, c)
     _trainer(classifier, paper, 0, True)  # a bad choice is refused before anything runs
     notes: list[str] = []
     counts, named = Counts(), Counts()
-    attack: Attack | None = None
+    attack: ThresholdAttack | None = None
     pair: Pair = pairs[0]
     stopped = False
     try:
@@ -359,8 +362,8 @@ def sniper_attack(
 
 
 def _keeps(
-    attack: Attack,
-    in_words: Attack,
+    attack: ThresholdAttack,
+    in_words: ThresholdAttack,
     counts: Counts,
     named: Counts,
     options: _Options,
@@ -374,7 +377,7 @@ def _keeps(
     return words > 0 and words >= KEPT * best
 
 
-def _best_pairs(run: _Run, pairs: Sequence[Pair], options: _Options) -> list[Pair]:
+def _best_pairs(run: _SniperRun, pairs: Sequence[Pair], options: _Options) -> list[Pair]:
     """The pair whose quick attack promises most, and two more if they promise nearly as much.
 
     Many pairs are compared in rounds: each keeps the best third and gives it more runs. Pairs with
@@ -411,7 +414,7 @@ def _best_pairs(run: _Run, pairs: Sequence[Pair], options: _Options) -> list[Pai
 
 
 def _dd_search(
-    run: _Run,
+    run: _SniperRun,
     pairs: Sequence[Pair],
     train: int,
     choose: int,
@@ -419,13 +422,13 @@ def _dd_search(
     options: _Options,
     *,
     quick: bool = False,
-) -> tuple[Pair, Attack]:
+) -> tuple[Pair, ThresholdAttack]:
     """The paper's Algorithm 2: an attack on each pair in both orders, and the one of most power.
 
     The powers are estimated on `check` runs of each input that neither trained nor chose anything;
     so no attack is preferred for what it has overfitted.
     """
-    best: tuple[float, Pair, Attack] | None = None
+    best: tuple[float, Pair, ThresholdAttack] | None = None
     for pair in [ordered for both in pairs for ordered in (both, both[::-1])]:
         attack = _find(run, pair, train, choose, options, quick=quick)
         rng = np.random.default_rng(run.seed())
@@ -441,7 +444,9 @@ def _dd_search(
     return best[1], best[2]
 
 
-def _quick(run: _Run, pairs: Sequence[Pair], size: int, options: _Options) -> Iterator[Attack]:
+def _quick(
+    run: _SniperRun, pairs: Sequence[Pair], size: int, options: _Options
+) -> Iterator[ThresholdAttack]:
     """An attack on each pair, from `size` outputs of each input to train and as many to choose."""
     outputs: dict[str, tuple[Samples, Samples]] = {}
     for pair in pairs:
@@ -459,8 +464,8 @@ def _quick(run: _Run, pairs: Sequence[Pair], size: int, options: _Options) -> It
 
 
 def _find(
-    run: _Run, pair: Pair, train: int, choose: int, options: _Options, *, quick: bool = False
-) -> Attack:
+    run: _SniperRun, pair: Pair, train: int, choose: int, options: _Options, *, quick: bool = False
+) -> ThresholdAttack:
     """Train on `train` runs of each input, then choose model and threshold on `choose` others."""
     # Drawing takes about half of the time.
     seconds = run.left(_COMPARING if quick else _LEARNING)
@@ -483,7 +488,7 @@ def _choose(
     outputs: Iterable[tuple[Samples, Samples]],
     options: _Options,
     caution: float = CAUTION,
-) -> Attack:
+) -> ThresholdAttack:
     """The most promising attack of these scorers, on outputs that did not train them."""
     ones: list[list[Floats]] = [[] for _ in scorers]
     twos: list[list[Floats]] = [[] for _ in scorers]
@@ -506,7 +511,7 @@ def _choose(
     return replace(best, in_words=as_readable(in_words[0])) if in_words else best
 
 
-def _paper_attack(scorer: Scorer, one: Floats, two: Floats, c: float) -> Attack:
+def _paper_attack(scorer: Scorer, one: Floats, two: Floats, c: float) -> ThresholdAttack:
     attack = paper_threshold(scorer, two, c)
     hits = np.count_nonzero(one > attack.t) + attack.q * np.count_nonzero(one == attack.t)
     # The paper ranks by a point estimate of the power.
@@ -521,18 +526,18 @@ def algorithm_one(
     c: float = 0.01,
     classifier: Any = "logistic",
     seed: int = 0,
-) -> Attack:
+) -> ThresholdAttack:
     """The paper's Algorithm 1: an attack on one ordered pair, with probability c on the second.
 
     `size` runs on each input train the classifier, `size` others set the threshold.
     """
-    plan = Plan(0, size, size, size)
-    run = _Run(sample, seed, Meter(Budget()), None, plan.portion)
+    plan = SniperPlan(0, size, size, size)
+    run = _SniperRun(sample, seed, Meter(Budget()), None, plan.portion)
     options = _Options(plan, 0.05, 0.0, classifier, True, c)
     return _find(run, pair, size, size, options)
 
 
-def _final_size(plan: Plan, meter: Meter, coin: bool) -> int:
+def _final_size(plan: SniperPlan, meter: Meter, coin: bool) -> int:
     """Runs on each side of the final stage, fixed before it starts.
 
     With a coin these are means, a little lower so that neither side exceeds the plan.

@@ -40,7 +40,7 @@ _Values = Any  # runs x steps x coordinates
 
 
 @dataclass(frozen=True)
-class Event:
+class ThresholdEvent:
     """{sign·statistic > threshold}, more likely on the side `first`."""
 
     name: str
@@ -92,7 +92,7 @@ def steps_attack(
 
 def _measured(
     mechanism: Mechanism,
-    event: Event,
+    event: ThresholdEvent,
     x: Any,
     x2: Any,
     c: _Values,
@@ -206,16 +206,16 @@ def _steps(mechanism: Mechanism, x: Any, rng: np.random.Generator) -> Any:
 # Events ------------------------------------------------------------------------------------------
 
 
-def learned(a: _Values, b: _Values, delta: float) -> Event:
+def learned(a: _Values, b: _Values, delta: float) -> ThresholdEvent:
     """The statistic and the threshold that look best on these runs."""
-    best: Event | None = None
+    best: ThresholdEvent | None = None
     for name, score in statistics(a, b):
         s, t = score(a), score(b)
         for sign, first in itertools.product((1.0, -1.0), (0, 1)):
             mine, theirs = (s, t) if first == 0 else (t, s)
             threshold, bound = _threshold(sign * mine, sign * theirs, delta)
             if best is None or bound > best.bound:
-                best = Event(name, score, sign, threshold, first, bound)
+                best = ThresholdEvent(name, score, sign, threshold, first, bound)
     assert best is not None
     return best
 

@@ -33,7 +33,7 @@ _MANY = 30
 
 
 @dataclass(frozen=True)
-class Attack:
+class ThresholdAttack:
     """Outputs whose score exceeds `t`, and those at `t` with probability `q`.
 
     `flipped`: the score is negated, and the first input of the pair is the second. Outputs whose
@@ -49,7 +49,7 @@ class Attack:
     expected: float = -math.inf
     c: float = math.nan
     low: float = -math.inf
-    in_words: Attack | None = None
+    in_words: ThresholdAttack | None = None
 
     @property
     def two_sided(self) -> bool:
@@ -96,7 +96,7 @@ class Counts:
     below2: int = 0
 
     def plus(
-        self, attack: Attack, first: Samples, second: Samples, rng: np.random.Generator
+        self, attack: ThresholdAttack, first: Samples, second: Samples, rng: np.random.Generator
     ) -> Counts:
         above1, below1 = attack.count(first, rng)
         above2, below2 = attack.count(second, rng)
@@ -111,7 +111,7 @@ class Counts:
 
     @staticmethod
     def of_scores(
-        attack: Attack, first: ScoreCounts, second: ScoreCounts, rng: np.random.Generator
+        attack: ThresholdAttack, first: ScoreCounts, second: ScoreCounts, rng: np.random.Generator
     ) -> Counts:
         """From counts of scores: a coin decides about each run at the threshold."""
         ones, twos = (
@@ -133,7 +133,7 @@ class Counts:
         return self.above2 + self.below1
 
     def bound(
-        self, attack: Attack, alpha: float, delta: float, *, stopped: bool, paper: bool
+        self, attack: ThresholdAttack, alpha: float, delta: float, *, stopped: bool, paper: bool
     ) -> float:
         """A lower bound on epsilon at confidence 1 - alpha; -inf where nothing follows.
 
@@ -165,7 +165,7 @@ def best_threshold(
     *,
     coin: bool = False,
     caution: float = CAUTION,
-) -> Attack:
+) -> ThresholdAttack:
     """The thresholds, for either input or both, whose bound after `final` runs promises most.
 
     `first` and `second` are scores of outputs that did not train the scorer. The promise subtracts
@@ -173,7 +173,7 @@ def best_threshold(
     chosen.
     Attacks on both inputs at once need pure epsilon, and a `coin` that picks the input of each run.
     """
-    best = Attack(scorer, math.inf, 0.0, False)
+    best = ThresholdAttack(scorer, math.inf, 0.0, False)
     first, second = np.sort(first), np.sort(second)
     for flipped in (False, True):
         one, two = (-second[::-1], -first[::-1]) if flipped else (first, second)
@@ -188,7 +188,9 @@ def best_threshold(
         place = int(np.argmax(promise))
         if promise[place] > best.expected:
             c = float(k2[place] / len(two))
-            best = Attack(scorer, float(levels[place]), 0.0, flipped, float(promise[place]), c)
+            best = ThresholdAttack(
+                scorer, float(levels[place]), 0.0, flipped, float(promise[place]), c
+            )
         if coin and delta == 0.0 and not flipped:
             both = _two_sided(best, levels, one, two, final, alpha, caution)
             best = max(best, both, key=lambda a: a.expected)
@@ -201,14 +203,14 @@ def _levels(ordered: Floats) -> Floats:
 
 
 def _two_sided(
-    start: Attack,
+    start: ThresholdAttack,
     levels: Floats,
     one: Floats,
     two: Floats,
     final: int,
     alpha: float,
     caution: float,
-) -> Attack:
+) -> ThresholdAttack:
     """The best pair of thresholds, above and below; S is named after the larger of the ratios."""
     above1, above2 = (len(v) - np.searchsorted(v, levels, side="right") for v in (one, two))
     below1, below2 = (np.searchsorted(v, levels, side="left") for v in (one, two))
@@ -261,11 +263,11 @@ def _promise(
     return np.where(p1 > delta, value, -np.inf)
 
 
-def paper_threshold(scorer: Scorer, second: Floats, c: float) -> Attack:
+def paper_threshold(scorer: Scorer, second: Floats, c: float) -> ThresholdAttack:
     """Algorithm 1: t and q such that the attack has probability c on the second input."""
     ordered = np.sort(second)[::-1]
     place = min(math.floor(c * len(ordered)), len(ordered) - 1)
     t = float(ordered[place])
     above = int(np.count_nonzero(ordered > t))
     equal = int(np.count_nonzero(ordered == t))
-    return Attack(scorer, t, (c * len(ordered) - above) / equal, False, c=c)
+    return ThresholdAttack(scorer, t, (c * len(ordered) - above) / equal, False, c=c)

@@ -24,7 +24,7 @@ from dpest.cli.progress import showing_progress
 from dpest.cli.statuses import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_UNANSWERED, EXIT_VIOLATED
 from dpest.cli.targets import audited
 from dpest.evidence import Evidence
-from dpest.execution.supervision import Limits
+from dpest.execution.supervision import WorkLimits
 from dpest.report.curve_page import curve_page
 
 
@@ -131,7 +131,7 @@ def _of_method(question: dict[str, Any]) -> None:
 @limit_options
 def attack(
     target: str,
-    limits: Limits | None,
+    limits: WorkLimits | None,
     pair: tuple[str, str] | None,
     params: tuple[str, ...],
     json_path: str | None,

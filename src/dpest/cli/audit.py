@@ -17,7 +17,7 @@ from dpest.ask.declaration import Mechanism
 from dpest.cli import output
 from dpest.cli.isolation import isolated, limit_options
 from dpest.cli.options import absolute, lengths, parameters, question_options, running_options
-from dpest.cli.output import Wanted, check_writable, nothing_known
+from dpest.cli.output import WantedFiles, check_writable, nothing_known
 from dpest.cli.progress import showing_progress
 from dpest.cli.statuses import (
     EXIT_HOLDS,
@@ -28,7 +28,7 @@ from dpest.cli.statuses import (
 )
 from dpest.cli.targets import all_audited
 from dpest.errors import InputError
-from dpest.execution.supervision import Limits
+from dpest.execution.supervision import WorkLimits
 from dpest.report.provenance import Provenance
 from dpest.verdict import Verdict
 
@@ -75,7 +75,7 @@ from dpest.verdict import Verdict
 @limit_options
 def audit(
     targets: tuple[str, ...],
-    limits: Limits | None,
+    limits: WorkLimits | None,
     length: str | None,
     params: tuple[str, ...],
     json_path: str | None,
@@ -103,7 +103,7 @@ def audit(
       dpest audit SVT6 --length 1..10
       dpest audit code.py:noisy_mean --epsilon 1 --adjacency replace_one --html report.html
     """
-    wanted = Wanted(json_path, html_path, replay_path, sarif_path, summary_path, badge_path)
+    wanted = WantedFiles(json_path, html_path, replay_path, sarif_path, summary_path, badge_path)
     for path in wanted:
         check_writable(path)
     several = len(targets) > 1
@@ -142,7 +142,7 @@ def as_typed() -> str:
 class View:
     """How the answers of one command line are shown, and where they are written."""
 
-    wanted: Wanted
+    wanted: WantedFiles
     quiet: bool
     verbose: bool
     require: str | None

@@ -11,7 +11,7 @@ from dpest.cli.isolation import isolated, limit_options
 from dpest.cli.options import parameters
 from dpest.cli.output import check_writable, echo, write
 from dpest.cli.targets import audited
-from dpest.execution.supervision import Limits
+from dpest.execution.supervision import WorkLimits
 
 
 @click.command()
@@ -28,7 +28,7 @@ from dpest.execution.supervision import Limits
 @limit_options
 def calibrate(
     target: str,
-    limits: Limits | None,
+    limits: WorkLimits | None,
     params: tuple[str, ...],
     json_path: str | None,
     **question: Any,

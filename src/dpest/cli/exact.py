@@ -11,7 +11,7 @@ from dpest.cli.isolation import isolated, limit_options
 from dpest.cli.options import input_of, parameters
 from dpest.cli.output import check_writable, echo, write
 from dpest.cli.targets import audited
-from dpest.execution.supervision import Limits
+from dpest.execution.supervision import WorkLimits
 
 
 @click.command()
@@ -26,7 +26,7 @@ from dpest.execution.supervision import Limits
 @limit_options
 def exact(
     target: str,
-    limits: Limits | None,
+    limits: WorkLimits | None,
     pair: tuple[str, str],
     adjacency: str | None,
     params: tuple[str, ...],

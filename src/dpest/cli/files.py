@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from dpest.ask.declaration import Mechanism
 from dpest.cli import output
-from dpest.cli.output import Wanted, nothing_known, write
+from dpest.cli.output import WantedFiles, nothing_known, write
 from dpest.report import page
 from dpest.report.json_report import encoded
 from dpest.report.provenance import Provenance
@@ -20,7 +20,7 @@ _Made = TypeVar("_Made")
 
 
 def write_files(
-    wanted: Wanted, mechanism: Mechanism, verdict: Verdict, provenance: Provenance
+    wanted: WantedFiles, mechanism: Mechanism, verdict: Verdict, provenance: Provenance
 ) -> None:
     if wanted.json:
         write(wanted.json, verdict.to_json())
@@ -32,7 +32,7 @@ def write_files(
 
 
 def part_of(
-    wanted: Wanted, mechanism: Mechanism, verdict: Verdict, provenance: Provenance
+    wanted: WantedFiles, mechanism: Mechanism, verdict: Verdict, provenance: Provenance
 ) -> dict[str, Any]:
     """What an audit adds to the files that several make together, in plain values."""
     return {
@@ -42,7 +42,7 @@ def part_of(
     }
 
 
-def write_together(wanted: Wanted, parts: Sequence[dict[str, Any]]) -> None:
+def write_together(wanted: WantedFiles, parts: Sequence[dict[str, Any]]) -> None:
     """The files of several audits. A part {"unanswered": target} is named in each of them."""
     if wanted.json:
         verdicts = _each(parts, lambda part: part["verdict"], nothing_known)
@@ -63,7 +63,7 @@ def _each(
     ]
 
 
-def _write_review(wanted: Wanted, audits: Sequence[Audited]) -> None:
+def _write_review(wanted: WantedFiles, audits: Sequence[Audited]) -> None:
     made = ((wanted.sarif, sarif), (wanted.summary, markdown), (wanted.badge, badge))
     for path, text in made:
         if path:

@@ -18,7 +18,7 @@ from dpest.cli.progress import ProgressLine
 from dpest.cli.statuses import EXIT_INTERRUPTED, EXIT_UNANSWERED, EXIT_VIOLATED, answered
 from dpest.errors import DpestError, InputError
 from dpest.execution.frames import FrameWriter
-from dpest.execution.supervision import Limits, Outcome, can_isolate, supervise
+from dpest.execution.supervision import WorkLimits, WorkOutcome, can_isolate, supervise
 
 _SIZE = re.compile(r"^\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([KMGT]?)(?:i?B)?\s*$", re.I)
 _POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
@@ -29,7 +29,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def with_limits(isolate: bool, time_limit: float, memory_limit: str, **options: Any) -> Any:
-        limits = Limits(time_limit, size_of(memory_limit))
+        limits = WorkLimits(time_limit, size_of(memory_limit))
         return command(limits=limits if isolate and can_isolate() else None, **options)
 
     for option in (
@@ -73,7 +73,7 @@ def size_of(text: str) -> int:
 
 def isolated(
     work: Callable[[], Any],
-    limits: Limits | None,
+    limits: WorkLimits | None,
     *,
     quiet: bool = False,
     unanswered: tuple[tuple[str, str], ...] = (),
@@ -147,7 +147,7 @@ class Desk:
         with contextlib.suppress(OSError, ValueError):
             echo(data.decode("utf-8", "backslashreplace"), err=True, nl=False)
 
-    def close(self, outcome: Outcome) -> int:
+    def close(self, outcome: WorkOutcome) -> int:
         """Show and write what there is; the status of the whole."""
         self._progress.hide()
         if outcome.end == "done":

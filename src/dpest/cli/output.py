@@ -286,7 +286,7 @@ def _write_through(path: str, data: bytes) -> None:
         os.close(descriptor)
 
 
-class Wanted(NamedTuple):
+class WantedFiles(NamedTuple):
     """The files that were asked for."""
 
     json: str | None

@@ -14,7 +14,7 @@ from dpest.cli.isolation import isolated, limit_options
 from dpest.cli.options import absolute, parameters
 from dpest.cli.output import check_writable, echo, write
 from dpest.cli.targets import audited
-from dpest.execution.supervision import Limits
+from dpest.execution.supervision import WorkLimits
 
 
 @click.command()
@@ -33,7 +33,7 @@ from dpest.execution.supervision import Limits
 @limit_options
 def prove(
     target: str,
-    limits: Limits | None,
+    limits: WorkLimits | None,
     length: str,
     params: tuple[str, ...],
     certificate: str | None,
@@ -60,12 +60,12 @@ def prove(
             raise click.BadParameter(f"{length!r} is not a length or any", param_hint="--length")
         question["length"] = int(length[:20])
     question["params"] = parameters(params)
-    wanted = Wanted(certificate, absolute(smt), absolute(coq), json_path, explain)
+    wanted = WantedOfProof(certificate, absolute(smt), absolute(coq), json_path, explain)
     return isolated(functools.partial(_prove, target, question, wanted), limits)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedOfProof:
     """What is to be written and said of a proof."""
 
     certificate: str | None
@@ -75,7 +75,7 @@ class Wanted:
     explain: bool
 
 
-def _prove(target: str, question: dict[str, Any], wanted: Wanted) -> int:
+def _prove(target: str, question: dict[str, Any], wanted: WantedOfProof) -> int:
     from dpest.auditing import prove as ask
     from dpest.report.json_report import encoded
 

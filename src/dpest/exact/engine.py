@@ -56,7 +56,7 @@ def _of_paths(target: Mechanism, x: Any, x2: Any, certify: bool) -> ExactLoss:
     return privacy_loss(first, second, certify=certify)
 
 
-class Objective:
+class PairObjective:
     """ε of a mechanism as a function of the pair of inputs, for searches.
 
     Inputs of one shape share one symbolic trace where the mechanism has one; otherwise traces are

@@ -21,8 +21,8 @@ from dpest.evidence import Witness
 from dpest.exact.losses.loss import ExactLoss, privacy_loss
 from dpest.exact.outputs.output import OutputDistribution, output_distribution
 from dpest.geometry.linear import Form, Symbol
-from dpest.kernel.judgments.assertions import Linear
-from dpest.kernel.judgments.programs import Assign, Draw, If, While
+from dpest.kernel.judgments.assertions import LinearTerm
+from dpest.kernel.judgments.programs import Assign, DrawStatement, If, While
 from dpest.noise import Exponential, Gaussian, Laplace
 from dpest.noise.family import Noise
 from dpest.reading.paths import Path, Trace
@@ -35,7 +35,7 @@ from dpest.running.skeleton import Leaf
 _RELATIVE = 1e-12
 
 
-class Term:
+class RealVariable:
     """A real random variable. `kinks` are where its density is not smooth."""
 
     noises: frozenset[Symbol]
@@ -55,7 +55,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Affine(Term):
+class ScaledNoise(RealVariable):
     """centre + factor·noise"""
 
     symbol: Symbol
@@ -83,12 +83,12 @@ class Affine(Term):
 
 
 @dataclass(frozen=True)
-class Curve(Term):
+class CurvedVariable(RealVariable):
     """exp, log or a power of another variable."""
 
     function: str
     exponent: float
-    inner: Term
+    inner: RealVariable
 
     @property
     def noises(self) -> frozenset[Symbol]:  # type: ignore[override]
@@ -163,12 +163,12 @@ def curved(function: str, exponent: float, y: float) -> float:
 
 
 @dataclass(frozen=True)
-class Pair(Term):
+class VariablePair(RealVariable):
     """left + right, left·right or left/right, of independent variables."""
 
     kind: str
-    left: Term
-    right: Term
+    left: RealVariable
+    right: RealVariable
 
     @property
     def noises(self) -> frozenset[Symbol]:  # type: ignore[override]
@@ -247,7 +247,7 @@ def integrated(
 class TransformedDistribution:
     """The distribution of one real output: its density by closed forms and quadrature."""
 
-    term: Term
+    term: RealVariable
     inputs: Any
 
     def density(self, z: float) -> float:
@@ -266,26 +266,26 @@ class TransformedDistribution:
         return chance(self.term, *ends)
 
 
-def chance(term: Term, low: float, high: float) -> float:
+def chance(term: RealVariable, low: float, high: float) -> float:
     """P(low < term < high): by distribution functions where there are some, else by integrals."""
     if not low < high:
         return 0.0
     if isinstance(term, Multiple):
         ends = sorted(((low - term.centre) / term.factor, (high - term.centre) / term.factor))
         return chance(term.inner, *ends)
-    if isinstance(term, Affine):
+    if isinstance(term, ScaledNoise):
         ends = sorted(((low - term.centre) / term.factor, (high - term.centre) / term.factor))
         if ends[0] > 0:  # the upper tail, without cancellation
             return float(term.noise.sf(ends[0])) - float(term.noise.sf(ends[1]))
         return float(term.noise.cdf(ends[1])) - float(term.noise.cdf(ends[0]))
-    if isinstance(term, Curve) and (term.function != "power" or term.exponent > 0):
+    if isinstance(term, CurvedVariable) and (term.function != "power" or term.exponent > 0):
         return _chance_of_curve(term, low, high)
     # Every density is an integral itself: fewer cuts, and eight digits.
     size, points = term.scale(), [*term.kinks(), 0.0]
     return integrated(term.density, points, (low, high), size, steps=4, relative=1e-8)
 
 
-def _chance_of_curve(term: Curve, low: float, high: float) -> float:
+def _chance_of_curve(term: CurvedVariable, low: float, high: float) -> float:
     if term.function == "exp":
         first = math.log(low) if low > 0 else -math.inf
         return chance(term.inner, first, math.log(high)) if high > 0 else 0.0
@@ -317,14 +317,14 @@ def untransformed(mechanism: Mechanism, x: Any) -> tuple[Trace, tuple[Any, ...]]
     """
     term = _tree(mechanism, x)
     chain: list[tuple[str, float]] = []
-    while isinstance(term, Curve):
+    while isinstance(term, CurvedVariable):
         even = term.exponent == int(term.exponent) and int(term.exponent) % 2 == 0
         low, _ = term.inner.support()
         if term.function == "power" and (even or term.exponent < 0) and low < 0:
             return None
         chain.append((term.function, term.exponent))
         term = term.inner
-    if not chain or not isinstance(term, Affine):
+    if not chain or not isinstance(term, ScaledNoise):
         return None
     form = Form.of(term.symbol).times(_exact(term.factor)).plus(Form.number(term.centre))
     path = Path((), Leaf("real"), (form,), ())
@@ -361,7 +361,7 @@ def _exact(value: float) -> Fraction:
     return Fraction(repr(float(value)))
 
 
-def _tree(mechanism: Mechanism, x: Any) -> Term:
+def _tree(mechanism: Mechanism, x: Any) -> RealVariable:
     number = not isinstance(x, (list, tuple))
     length = None if number else len(x)
     code = translated(mechanism, length, products=True, curves=True)
@@ -371,7 +371,7 @@ def _tree(mechanism: Mechanism, x: Any) -> Term:
     values = [x] if number else list(x)
     if not all(isinstance(v, numbers.Real) for v in values):
         raise RefusedError("transforms of noise are known for data of numbers alone")
-    memory: dict[str, Term | float] = {
+    memory: dict[str, RealVariable | float] = {
         name: float(v) for name, v in zip(code.inputs, values, strict=True)
     }
     statements: Sequence[Any] = code.program
@@ -385,12 +385,14 @@ def _tree(mechanism: Mechanism, x: Any) -> Term:
     return found
 
 
-def _value(statement: Any, memory: dict[str, Term | float], count: int) -> Term | float:
+def _value(
+    statement: Any, memory: dict[str, RealVariable | float], count: int
+) -> RealVariable | float:
     if isinstance(statement, Assign):
         return _linear(statement.value, memory)
-    if isinstance(statement, Draw):
+    if isinstance(statement, DrawStatement):
         symbol = Symbol("noise", f"{statement.noise.family}{count:04d}")
-        drawn = Affine(symbol, _noise(statement), 1.0, 0.0)
+        drawn = ScaledNoise(symbol, _noise(statement), 1.0, 0.0)
         return _sum(_linear(statement.centre, memory), drawn)
     if isinstance(statement, (Product, Quotient)):
         left, right = _linear(statement.left, memory), _linear(statement.right, memory)
@@ -402,7 +404,7 @@ def _value(statement: Any, memory: dict[str, Term | float], count: int) -> Term 
     raise RefusedError("a statement that is not known to transforms")
 
 
-def _noise(draw: Draw) -> Noise:
+def _noise(draw: DrawStatement) -> Noise:
     size = draw.noise.size
     if draw.noise.family == "laplace":
         return Laplace(size)
@@ -413,30 +415,30 @@ def _noise(draw: Draw) -> Noise:
     raise RefusedError("a coin has no density")
 
 
-def _linear(form: Linear, memory: dict[str, Term | float]) -> Term | float:
-    total: Term | float = float(form.constant)
+def _linear(form: LinearTerm, memory: dict[str, RealVariable | float]) -> RealVariable | float:
+    total: RealVariable | float = float(form.constant)
     for name, factor in form.terms.items():
         total = _sum(total, _scaled(memory[name], float(factor)))
     return total
 
 
-def _scaled(value: Term | float, factor: float) -> Term | float:
+def _scaled(value: RealVariable | float, factor: float) -> RealVariable | float:
     if isinstance(value, float):
         return value * factor
     if factor == 1.0:
         return value
-    if isinstance(value, Affine):
-        return Affine(value.symbol, value.noise, value.factor * factor, value.centre * factor)
+    if isinstance(value, ScaledNoise):
+        return ScaledNoise(value.symbol, value.noise, value.factor * factor, value.centre * factor)
     return Multiple(factor, 0.0, value)
 
 
 @dataclass(frozen=True)
-class Multiple(Term):
+class Multiple(RealVariable):
     """centre + factor·inner, of anything."""
 
     factor: float
     centre: float
-    inner: Term
+    inner: RealVariable
 
     @property
     def noises(self) -> frozenset[Symbol]:  # type: ignore[override]
@@ -456,22 +458,24 @@ class Multiple(Term):
         return abs(self.factor) * self.inner.scale() + abs(self.centre)
 
 
-def _sum(left: Term | float, right: Term | float) -> Term | float:
+def _sum(left: RealVariable | float, right: RealVariable | float) -> RealVariable | float:
     if isinstance(left, float) and isinstance(right, float):
         return left + right
     if isinstance(left, float):
         left, right = right, left
-    assert isinstance(left, Term)
+    assert isinstance(left, RealVariable)
     if isinstance(right, float):
         if right == 0:
             return left
-        if isinstance(left, Affine):
-            return Affine(left.symbol, left.noise, left.factor, left.centre + right)
+        if isinstance(left, ScaledNoise):
+            return ScaledNoise(left.symbol, left.noise, left.factor, left.centre + right)
         return Multiple(1.0, right, left)
     return _independent("sum", left, right)
 
 
-def _joined(kind: str, left: Term | float, right: Term | float) -> Term | float:
+def _joined(
+    kind: str, left: RealVariable | float, right: RealVariable | float
+) -> RealVariable | float:
     if isinstance(left, float) and isinstance(right, float):
         return left * right if kind == "product" else left / right
     if isinstance(right, float):
@@ -485,21 +489,21 @@ def _joined(kind: str, left: Term | float, right: Term | float) -> Term | float:
     return _independent(kind, left, right)
 
 
-def _independent(kind: str, left: Term, right: Term) -> Term:
+def _independent(kind: str, left: RealVariable, right: RealVariable) -> RealVariable:
     if left.noises & right.noises:
         raise RefusedError(f"a {kind} of two numbers that share noise")
-    return Pair(kind, left, right)
+    return VariablePair(kind, left, right)
 
 
-def _curve(function: str, exponent: float, inner: Term | float) -> Term | float:
+def _curve(function: str, exponent: float, inner: RealVariable | float) -> RealVariable | float:
     if isinstance(inner, float):
-        return Curve(function, exponent, Affine(Symbol("noise", "x"), Laplace(1), 1, 0)).value(
-            inner
-        )
+        return CurvedVariable(
+            function, exponent, ScaledNoise(Symbol("noise", "x"), Laplace(1), 1, 0)
+        ).value(inner)
     low, _ = inner.support()
     whole = exponent == int(exponent)
     if (function == "log" or not whole) and low < 0:
         raise RefusedError(f"the {function} of a number that may be negative")
     if function == "power" and exponent == 0:
         raise RefusedError("a power of 0 is no noise")
-    return Curve(function, exponent, inner)
+    return CurvedVariable(function, exponent, inner)

@@ -20,7 +20,7 @@ import numpy as np
 
 from dpest.errors import StateError
 from dpest.running.batch.counts import OutputCounts
-from dpest.running.samples import Group, RaisedRuns, Samples, discrete_codes
+from dpest.running.samples import RaisedRuns, Samples, SkeletonGroup, discrete_codes
 from dpest.running.skeleton import Leaf, Nest
 
 _HEAD = 8  # bytes that say how long the tree is
@@ -52,7 +52,7 @@ def decoded(data: bytes) -> Any:
             count = math.prod(shape)
             arrays.append(np.frombuffer(text, dtype, count, at).reshape(shape).copy())
             at += count * dtype.itemsize
-        return _Reader(arrays).value(json.loads(tree))
+        return _BytesReader(arrays).value(json.loads(tree))
     except (ValueError, KeyError, TypeError, IndexError, zlib.error, AttributeError) as error:
         raise StateError(f"a block can't be read ({error})") from None
 
@@ -96,7 +96,7 @@ class _Writer:
         if isinstance(value, RaisedRuns):
             error = value.error
             return ["raised", type(error).__name__, str(error), value.count]
-        if isinstance(value, Group):
+        if isinstance(value, SkeletonGroup):
             return self._group(value)
         if isinstance(value, Samples):
             return self._samples(value)
@@ -129,7 +129,7 @@ class _Writer:
         made = ["samples", samples.size, rows, groups, self.tree(samples.notes), raised]
         return [*made, samples.runner] if samples.runner else made
 
-    def _group(self, group: Group) -> Any:
+    def _group(self, group: SkeletonGroup) -> Any:
         skeleton = self.tree(group.skeleton)
         if "float" in group.kinds or len(group.rows) == 0:
             return ["columns", skeleton, [self._column(column) for column in group.columns]]
@@ -149,7 +149,7 @@ def _unsigned(most: int) -> Any:
 _SEQUENCES = (list, tuple, set, frozenset, Leaf, Nest)
 
 
-class _Reader:
+class _BytesReader:
     def __init__(self, arrays: list[np.ndarray]) -> None:
         self._arrays = arrays
 
@@ -198,7 +198,7 @@ class _Reader:
             values = tuple(self.value(column) for column in columns)
             if how == "codes":
                 values = tuple(value[self._arrays[codes[0]]] for value in values)
-            found.append(Group(self.value(skeleton), places, values))
+            found.append(SkeletonGroup(self.value(skeleton), places, values))
         return Samples(size, found, self.value(notes), self.value(raised), runner)
 
 
@@ -216,11 +216,11 @@ _READERS: dict[str, Callable[..., Any]] = {
     "frozenset": lambda reader, parts: frozenset(reader.values(parts)),
     "Leaf": lambda reader, parts: Leaf(*reader.values(parts)),
     "Nest": lambda reader, parts: Nest(*reader.values(parts)),
-    "scalar": _Reader.scalar,
-    "array": _Reader.array,
-    "objects": _Reader.objects,
-    "raised": _Reader.raised,
-    "samples": _Reader.samples,
+    "scalar": _BytesReader.scalar,
+    "array": _BytesReader.array,
+    "objects": _BytesReader.objects,
+    "raised": _BytesReader.raised,
+    "samples": _BytesReader.samples,
     "counts": lambda reader, fields: OutputCounts(*reader.values(fields)),
 }
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from dpest.errors import DpestError, InputError, TargetError, described
 from dpest.execution.frames import FrameWriter
-from dpest.execution.supervision import Limits, can_isolate, supervise
+from dpest.execution.supervision import WorkLimits, can_isolate, supervise
 
 
-def in_own_process(work: Callable[[], Any], limits: Limits | None = None) -> Any:
+def in_own_process(work: Callable[[], Any], limits: WorkLimits | None = None) -> Any:
     """What `work` returns or raises, from a copy of this process that can't reach this one.
 
     The result comes back as a pickle: this guards against code that exits, hangs, prints or takes
@@ -40,7 +40,7 @@ def in_own_process(work: Callable[[], Any], limits: Limits | None = None) -> Any
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.write(data.decode("utf-8", "backslashreplace"))
 
-    outcome = supervise(do, limits=limits or Limits(), on_message=found.update, on_print=show)
+    outcome = supervise(do, limits=limits or WorkLimits(), on_message=found.update, on_print=show)
     if outcome.end == "interrupted":
         raise KeyboardInterrupt
     if outcome.end != "done" or "answer" not in found:

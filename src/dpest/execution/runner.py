@@ -24,7 +24,7 @@ from dpest.errors import InputError, WorkerError
 from dpest.execution.encoding import decoded, encoded
 from dpest.execution.identity import mechanism_identity, work_identity
 from dpest.execution.pools import Dask, cores, leave_global_generator, process_pool
-from dpest.execution.state import State
+from dpest.execution.state import FinishedBlocks
 from dpest.execution.travel import describe, pack, pack_result, unpack
 from dpest.running.batch.batch import batch, block_of, blocks_in, join_blocks
 from dpest.running.batch.counts import OutputCounts, count_block, count_outputs
@@ -71,7 +71,7 @@ class Runner:
         self._parts = _PARTS_IN_A_CLUSTER if coarse else _PARTS_OF_A_SHARE
         self._state_path = state
         self._repair = repair
-        self._states: dict[str, State] = {}
+        self._states: dict[str, FinishedBlocks] = {}
 
     def map_blocks(
         self,
@@ -79,7 +79,7 @@ class Runner:
         blocks: Sequence[int],
         *,
         name: str = "the task",
-        keep: tuple[State, str] | None = None,
+        keep: tuple[FinishedBlocks, str] | None = None,
         seed: Any = None,
     ) -> list[Any]:
         """[task(block) for block in blocks], in this order.
@@ -104,7 +104,7 @@ class Runner:
         blocks: Sequence[int],
         missing: list[int],
         done: dict[int, Any],
-        keep: tuple[State, str] | None,
+        keep: tuple[FinishedBlocks, str] | None,
     ) -> list[Any]:
         for block in missing:
             done[block] = task(block)
@@ -211,14 +211,16 @@ class Runner:
         blocks = range(blocks_in(size, device))
         return self.map_blocks(task, blocks, name=target.name, keep=keep, seed=seed)
 
-    def kept(self, mechanism: Any, *settings: Any) -> tuple[State, str] | None:
+    def kept(self, mechanism: Any, *settings: Any) -> tuple[FinishedBlocks, str] | None:
         """Where finished blocks of work with these settings are kept; None without a state."""
         if self._state_path is None:
             return None
         identity = mechanism_identity(mechanism)
         if identity not in self._states:
             name = describe(mechanism)
-            self._states[identity] = State(self._state_path, identity, name, repair=self._repair)
+            self._states[identity] = FinishedBlocks(
+                self._state_path, identity, name, repair=self._repair
+            )
         return self._states[identity], work_identity(*settings)
 
     # Life
@@ -313,7 +315,7 @@ class _Errand:
         packed: bytes,
         name: str,
         seed: Any,
-        keep: tuple[State, str] | None,
+        keep: tuple[FinishedBlocks, str] | None,
         done: dict[int, Any],
     ) -> None:
         self.runner = runner

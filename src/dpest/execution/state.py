@@ -39,7 +39,7 @@ _KEY = 32
 _LARGEST = 1 << 30
 
 
-class State:
+class FinishedBlocks:
     """The finished blocks of the work on one mechanism.
 
     The file belongs to one mechanism (by the hash of its source) and one version of dpest, and
@@ -216,7 +216,7 @@ class State:
             os.close(self._file)
             self._file = -1
 
-    def __enter__(self) -> State:
+    def __enter__(self) -> FinishedBlocks:
         return self
 
     def __exit__(

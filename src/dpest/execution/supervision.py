@@ -31,7 +31,7 @@ End = Literal["done", "interrupted", "time", "memory", "died"]
 
 
 @dataclass(frozen=True)
-class Limits:
+class WorkLimits:
     """What the audited code may take: `seconds` for one call of it, `memory` bytes in all."""
 
     seconds: float = 30.0
@@ -47,7 +47,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class WorkOutcome:
     """How the work ended, and why if it did not end by itself. `status` is what it answered.
 
     `asked`: whether somebody had asked to stop.
@@ -67,11 +67,11 @@ def can_isolate() -> bool:
 def supervise(
     work: Callable[[FrameWriter], int | None],
     *,
-    limits: Limits,
+    limits: WorkLimits,
     on_message: Callable[[dict[str, Any]], None],
     on_print: Callable[[bytes], None],
     adopt: bool = False,
-) -> Outcome:
+) -> WorkOutcome:
     """Run `work` in a copy of this process and wait for it, whatever it does.
 
     `work` is handed the writer of its messages and returns a status. `on_message` gets the
@@ -170,7 +170,7 @@ class _Watch:
     def __init__(
         self,
         worker: int,
-        limits: Limits,
+        limits: WorkLimits,
         reader: FrameReader,
         on_message: Callable[[dict[str, Any]], None],
         on_print: Callable[[bytes], None],
@@ -185,13 +185,13 @@ class _Watch:
         self.call = 0.0  # seconds that the present call of the audited code has lasted
         self.status: int | None = None
         self.done = False
-        self.stopping: tuple[float, Outcome] | None = None
+        self.stopping: tuple[float, WorkOutcome] | None = None
         self.nudged = 0.0
         self.gone = False
         self.code = 0
         self.others: set[int] | None = None  # children that are none of the worker's business
 
-    def until_the_end(self, channel: int, noise: int, asked: list[float]) -> Outcome:
+    def until_the_end(self, channel: int, noise: int, asked: list[float]) -> WorkOutcome:
         open_ends = {channel, noise}
         look = 0.0
         while open_ends:
@@ -210,7 +210,7 @@ class _Watch:
                         self._take(self.reader.feed(data))
                     except GarbledError:
                         reason = "the audited code wrote into dpest's own channel"
-                        return Outcome("died", None, reason)
+                        return WorkOutcome("died", None, reason)
             if self.done or (channel not in open_ends):
                 break
             now = time.monotonic()
@@ -223,20 +223,20 @@ class _Watch:
                 break
         return self._outcome(noise, bool(asked))
 
-    def _outcome(self, noise: int, asked: bool) -> Outcome:
+    def _outcome(self, noise: int, asked: bool) -> WorkOutcome:
         while select.select([noise], [], [], 0)[0] and (data := _read(noise)):
             self._pass_on(data)
         if self.stopping is not None and self.stopping[1].end != "interrupted":
             return self.stopping[1]  # it was asked to stop: what it says now is no whole answer
         if self.done:
-            return Outcome("done", self.status, asked=asked)
+            return WorkOutcome("done", self.status, asked=asked)
         for _ in range(20):
             if self._reaped():
                 break
             time.sleep(0.02)
         if self.stopping is not None:
             return self.stopping[1]
-        return Outcome("died", None, self._death())
+        return WorkOutcome("died", None, self._death())
 
     def _death(self) -> str:
         if not self.gone:
@@ -280,19 +280,19 @@ class _Watch:
             self.nudged = now
             _signal(self.worker, signal.SIGINT)
 
-    def _excess(self, now: float, asked: list[float]) -> Outcome | None:
+    def _excess(self, now: float, asked: list[float]) -> WorkOutcome | None:
         if asked:
-            return Outcome("interrupted", None, "interrupted")
+            return WorkOutcome("interrupted", None, "interrupted")
         seconds = self.limits.seconds
         if max(self.call, now - self.beat) > seconds + min(_SLACK * seconds, _MOST_SLACK):
-            return Outcome(
+            return WorkOutcome(
                 "time",
                 None,
                 f"one call of the audited code took more than {seconds:g} s and was stopped "
                 "(--time-limit sets the limit)",
             )
         if _resident(self.worker) > self.limits.memory:
-            return Outcome(
+            return WorkOutcome(
                 "memory",
                 None,
                 f"the audited code took more than {self.limits.memory / 2**30:.3g} GiB of memory "

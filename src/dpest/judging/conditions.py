@@ -20,7 +20,7 @@ from dpest.kernel.judgments.assertions import (
     FALSE,
     TRUE,
     Assertion,
-    Linear,
+    LinearTerm,
     all_of,
     any_of,
     at_least_zero,
@@ -31,22 +31,22 @@ from dpest.kernel.judgments.assertions import (
 )
 
 _SIDED = re.compile(r"([A-Za-z_]\w*)\s*[<⟨]\s*([12])\s*[>⟩]")
-_Value = Linear | list[Linear] | Callable[..., Any]
+_Value = LinearTerm | list[LinearTerm] | Callable[..., Any]
 
 
-def parsed(text: str, names: Mapping[str, Linear | list[Linear]]) -> Assertion:
+def parsed(text: str, names: Mapping[str, LinearTerm | list[LinearTerm]]) -> Assertion:
     """The assertion that a text stands for; `names` are what it may speak of."""
     try:
         tree = ast.parse(_SIDED.sub(r"\1\2", text).strip(), mode="eval").body
     except SyntaxError:
         raise InputError(f"a condition is a Python expression, got {text!r}") from None
-    return _Reader(text, names).truth(tree)
+    return _ConditionReader(text, names).truth(tree)
 
 
-class _Reader:
-    def __init__(self, text: str, names: Mapping[str, Linear | list[Linear]]) -> None:
+class _ConditionReader:
+    def __init__(self, text: str, names: Mapping[str, LinearTerm | list[LinearTerm]]) -> None:
         self.text = text
-        self.names: dict[str, Linear | list[Linear]] = dict(names)
+        self.names: dict[str, LinearTerm | list[LinearTerm]] = dict(names)
 
     def refuse(self, node: ast.AST, why: str) -> Any:
         known = ", ".join(self.names)
@@ -108,7 +108,7 @@ class _Reader:
                     return self.refuse(node, "lists of different lengths")
                 same = all_of(*(equal(x, y) for x, y in zip(left, right, strict=True)))
                 return same if isinstance(op, ast.Eq) else negated(same)
-            if isinstance(left, Linear) and isinstance(right, Linear):
+            if isinstance(left, LinearTerm) and isinstance(right, LinearTerm):
                 same = equal(left, right)
                 return same if isinstance(op, ast.Eq) else negated(same)
             return self.refuse(node, "a list and a number")
@@ -133,14 +133,14 @@ class _Reader:
             return any_of(*(at_least_zero(f, strict) for f in above))
         return at_least_zero(self.form(large).plus(self.form(small), -ONE), strict)
 
-    def _side(self, node: ast.expr) -> Linear | list[Linear]:
+    def _side(self, node: ast.expr) -> LinearTerm | list[LinearTerm]:
         if isinstance(node, ast.Name) and isinstance(self.names.get(node.id), list):
             return self.names[node.id]
         if isinstance(node, ast.List):
             return [self.form(e) for e in node.elts]
         return self.form(node)
 
-    def form(self, node: ast.expr) -> Linear:
+    def form(self, node: ast.expr) -> LinearTerm:
         if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
             return number(
                 Fraction(repr(node.value))
@@ -149,7 +149,7 @@ class _Reader:
             )
         if isinstance(node, ast.Name):
             found = self.names.get(node.id)
-            return found if isinstance(found, Linear) else self.refuse(node, "no number")
+            return found if isinstance(found, LinearTerm) else self.refuse(node, "no number")
         if isinstance(node, ast.Subscript):
             items = self._side(node.value)
             place = self._whole(node.slice)
@@ -171,7 +171,7 @@ class _Reader:
                 return number(Fraction(len(items)))
         return self.refuse(node, "no linear expression")
 
-    def _arithmetic(self, node: ast.BinOp) -> Linear:
+    def _arithmetic(self, node: ast.BinOp) -> LinearTerm:
         left, right = self.form(node.left), self.form(node.right)
         if isinstance(node.op, ast.Add):
             return left.plus(right)

@@ -17,11 +17,11 @@ from typing import Any
 
 from dpest.judging.entailing import contradiction, entailed, largest, proof_of
 from dpest.kernel import Invalid
-from dpest.kernel.forms import ONE, ZERO, Condition
+from dpest.kernel.forms import ONE, ZERO, LinearInequality
 from dpest.kernel.judgments.assertions import (
     All,
     Assertion,
-    Linear,
+    LinearTerm,
     all_of,
     any_of,
     at_least_zero,
@@ -36,7 +36,7 @@ from dpest.kernel.judgments.couplings import coin_delta, shift_delta, tail
 from dpest.kernel.judgments.entailments import Hand
 from dpest.kernel.judgments.programs import (
     Assign,
-    Draw,
+    DrawStatement,
     If,
     Program,
     While,
@@ -53,43 +53,43 @@ class Exhausted(Exception):
 
 
 @dataclass(frozen=True)
-class Cost:
+class DerivationCost:
     epsilon: Fraction
     delta: Fraction
 
-    def minus(self, other: Cost) -> Cost:
-        return Cost(self.epsilon - other.epsilon, self.delta - other.delta)
+    def minus(self, other: DerivationCost) -> DerivationCost:
+        return DerivationCost(self.epsilon - other.epsilon, self.delta - other.delta)
 
     @property
     def is_paid(self) -> bool:
         return self.epsilon >= 0 and self.delta >= 0
 
 
-FREE = Cost(ZERO, ZERO)
+FREE = DerivationCost(ZERO, ZERO)
 
 
 @dataclass(frozen=True)
-class Pair:
+class ProgramPair:
     """Where both programs are: what is left of them, their memories, what is known, the budget."""
 
     first: Program
     second: Program
-    memory: Mapping[str, Linear]
+    memory: Mapping[str, LinearTerm]
     hand: Hand
-    left: Cost
+    left: DerivationCost
     moves: int
     """How many more draws may be shifted on a path."""
 
     def side(self, which: int) -> Program:
         return self.first if which == 1 else self.second
 
-    def dropped(self, which: int, program: Program) -> Pair:
+    def dropped(self, which: int, program: Program) -> ProgramPair:
         return replace(self, first=program) if which == 1 else replace(self, second=program)
 
-    def stored(self, name: str, value: Linear) -> Pair:
+    def stored(self, name: str, value: LinearTerm) -> ProgramPair:
         return replace(self, memory={**self.memory, name: value})
 
-    def knowing(self, *assertions: Assertion) -> Pair:
+    def knowing(self, *assertions: Assertion) -> ProgramPair:
         hand = self.hand
         for assertion in assertions:
             hand = hand.with_(self.now(assertion))
@@ -99,7 +99,7 @@ class Pair:
         """An assertion about variables as one about the symbols behind them."""
         return substituted(assertion, self.memory)
 
-    def value(self, form: Linear, side: int) -> Linear:
+    def value(self, form: LinearTerm, side: int) -> LinearTerm:
         total = number(form.constant)
         for name, factor in form.terms.items():
             key = f"{name}<{side}>"
@@ -112,15 +112,15 @@ class Coupling:
     """A way to couple two draws: the fields of its node, its cost, how the second value moves."""
 
     fields: Node
-    cost: Cost
-    shift: Linear | None
+    cost: DerivationCost
+    shift: LinearTerm | None
     """In symbols; None for coins."""
     opposite: bool = False
     near: Assertion | None = None
     is_move: bool = True
 
 
-class Search:
+class DerivationSearch:
     """One search for one postcondition. `sizes` are shifts worth trying."""
 
     def __init__(
@@ -133,7 +133,7 @@ class Search:
         self._symbols = itertools.count(1)
         self._extents: dict[Any, tuple[Fraction | None, Fraction | None]] = {}
 
-    def derive(self, pair: Pair) -> Node | None:
+    def derive(self, pair: ProgramPair) -> Node | None:
         self._steps += 1
         if self._steps > MOST_STEPS:
             raise Exhausted
@@ -156,15 +156,15 @@ class Search:
         framed = self._framed(pair)
         if framed is not None:
             return framed
-        if isinstance(one, Draw) and isinstance(two, Draw) and _alike(one, two):
+        if isinstance(one, DrawStatement) and isinstance(two, DrawStatement) and _alike(one, two):
             return self._draw(pair, one, two)
-        if isinstance(one, Draw):
+        if isinstance(one, DrawStatement):
             return self._draw_one(pair, one, 1)
-        if isinstance(two, Draw):
+        if isinstance(two, DrawStatement):
             return self._draw_one(pair, two, 2)
         return None
 
-    def alone(self, pair: Pair) -> Node | None:
+    def alone(self, pair: ProgramPair) -> Node | None:
         """A postcondition about the first program only: it runs alone, the second is framed."""
         self._steps += 1
         if self._steps > MOST_STEPS:
@@ -176,20 +176,22 @@ class Search:
             return self._assign(pair, head, 1, alone=True)
         if isinstance(head, If):
             return self._if_one(pair, head, 1, alone=True)
-        if isinstance(head, Draw):
+        if isinstance(head, DrawStatement):
             return self._draw_one(pair, head, 1, alone=True)
         return None
 
     def _next(self, alone: bool) -> Any:
         return self.alone if alone else self.derive
 
-    def _assign(self, pair: Pair, head: Assign, side: int, alone: bool = False) -> Node | None:
+    def _assign(
+        self, pair: ProgramPair, head: Assign, side: int, alone: bool = False
+    ) -> Node | None:
         value = pair.value(head.value, side)
         rest = pair.dropped(side, pair.side(side)[1:]).stored(f"{head.name}<{side}>", value)
         then = self._next(alone)(rest)
         return None if then is None else {"rule": "assign", "side": side, "then": then}
 
-    def _framed(self, pair: Pair) -> Node | None:
+    def _framed(self, pair: ProgramPair) -> Node | None:
         """Whether what one program has left behind settles the postcondition already."""
         if (pair.first and pair.second) or has_loop(pair.first + pair.second):
             return None
@@ -208,7 +210,7 @@ class Search:
 
     # Branches
 
-    def _if(self, pair: Pair, one: If, two: If) -> Node | None:
+    def _if(self, pair: ProgramPair, one: If, two: If) -> Node | None:
         tests = sided(one.test, 1), sided(two.test, 2)
         node: Node = {"rule": "if"}
         ways = (("both", 1, 1), ("neither", 0, 0), ("first", 1, 0), ("second", 0, 1))
@@ -227,7 +229,7 @@ class Search:
             node[key] = found
         return node
 
-    def _if_one(self, pair: Pair, head: If, side: int, alone: bool = False) -> Node | None:
+    def _if_one(self, pair: ProgramPair, head: If, side: int, alone: bool = False) -> Node | None:
         test = sided(head.test, side)
         node: Node = {"rule": "if_one", "side": side}
         for key, part, branch in (("yes", test, head.then), ("no", negated(test), head.other)):
@@ -243,7 +245,7 @@ class Search:
 
     # Draws
 
-    def _draw(self, pair: Pair, one: Draw, two: Draw) -> Node | None:
+    def _draw(self, pair: ProgramPair, one: DrawStatement, two: DrawStatement) -> Node | None:
         for coupling in self._couplings(pair, one, two):
             if not pair.left.minus(coupling.cost).is_paid:
                 continue
@@ -254,7 +256,9 @@ class Search:
                 return found
         return None
 
-    def _coupled(self, pair: Pair, one: Draw, two: Draw, coupling: Coupling) -> Node | None:
+    def _coupled(
+        self, pair: ProgramPair, one: DrawStatement, two: DrawStatement, coupling: Coupling
+    ) -> Node | None:
         rest = replace(
             pair,
             first=pair.first[1:],
@@ -276,10 +280,12 @@ class Search:
         then = self.derive(rest.stored(names[0], value).stored(names[1], other))
         return None if then is None else {**coupling.fields, "then": then}
 
-    def _symbol(self) -> Linear:
+    def _symbol(self) -> LinearTerm:
         return variable(f"@{next(self._symbols)}")
 
-    def _couplings(self, pair: Pair, one: Draw, two: Draw) -> Iterator[Coupling]:
+    def _couplings(
+        self, pair: ProgramPair, one: DrawStatement, two: DrawStatement
+    ) -> Iterator[Coupling]:
         if one.noise.family == "bernoulli":
             yield from self._coins(pair, one, two)
             return
@@ -301,7 +307,7 @@ class Search:
                 yield from self._moved(pair, one, null.plus(by), apart.plus(by), (sign, sign))
         yield from self._reaching(pair, one, null, apart)
 
-    def _extent(self, form: Linear, hand: Hand) -> tuple[Fraction | None, Fraction | None]:
+    def _extent(self, form: LinearTerm, hand: Hand) -> tuple[Fraction | None, Fraction | None]:
         """The least and the largest value of a form, where it has them."""
         key = (form.constant, tuple(sorted(form.terms.items())), hand.conditions)
         if key not in self._extents:
@@ -312,10 +318,10 @@ class Search:
 
     def _moved(
         self,
-        pair: Pair,
-        draw: Draw,
-        shift: Linear,
-        symbols: Linear,
+        pair: ProgramPair,
+        draw: DrawStatement,
+        shift: LinearTerm,
+        symbols: LinearTerm,
         ends: tuple[Fraction, Fraction],
     ) -> Iterator[Coupling]:
         """x<2> = x<1> + shift, which moves the noise by something between the ends."""
@@ -325,7 +331,7 @@ class Search:
         distance = max(high, -low, ZERO)
         pure = distance / draw.noise.size
         if draw.noise.family != "gaussian" and pure <= pair.left.epsilon:
-            yield _shifted(shift, symbols, distance, Cost(pure, ZERO))
+            yield _shifted(shift, symbols, distance, DerivationCost(pure, ZERO))
             return
         if not pair.left.delta:
             return
@@ -335,18 +341,22 @@ class Search:
                 delta = shift_delta(draw.noise, distance, share, "")
             except Invalid:
                 continue
-            yield _shifted(shift, symbols, distance, Cost(share, delta))
+            yield _shifted(shift, symbols, distance, DerivationCost(share, delta))
 
-    def _reaching(self, pair: Pair, draw: Draw, null: Linear, apart: Linear) -> Iterator[Coupling]:
+    def _reaching(
+        self, pair: ProgramPair, draw: DrawStatement, null: LinearTerm, apart: LinearTerm
+    ) -> Iterator[Coupling]:
         """The null coupling, without the far ends of the noise, for a part of δ."""
         reach = _reach(pair, draw)
         if reach is None:
             return
-        cost = Cost(ZERO, tail(draw.noise, reach, ""))
+        cost = DerivationCost(ZERO, tail(draw.noise, reach, ""))
         near = _near(variable("@"), pair.value(draw.centre, 1), reach)
         yield _shifted(null, apart, ZERO, cost, reach=reach, near=near)
 
-    def _coins(self, pair: Pair, one: Draw, two: Draw) -> Iterator[Coupling]:
+    def _coins(
+        self, pair: ProgramPair, one: DrawStatement, two: DrawStatement
+    ) -> Iterator[Coupling]:
         for opposite in (False, True):
             epsilon = _coin_epsilon(one, two, opposite)
             if epsilon is None:
@@ -359,10 +369,12 @@ class Search:
                 "epsilon": str(share),
                 "delta": str(delta),
             }
-            cost = Cost(share, delta)
+            cost = DerivationCost(share, delta)
             yield Coupling(fields, cost, None, opposite, is_move=bool(share or delta))
 
-    def _draw_one(self, pair: Pair, head: Draw, side: int, alone: bool = False) -> Node | None:
+    def _draw_one(
+        self, pair: ProgramPair, head: DrawStatement, side: int, alone: bool = False
+    ) -> Node | None:
         rest = pair.dropped(side, pair.side(side)[1:])
         value = self._symbol()
         if head.noise.family == "bernoulli":
@@ -376,7 +388,7 @@ class Search:
         reach = _reach(pair, head)
         if reach is None or alone:
             return None
-        cost = Cost(ZERO, tail(head.noise, reach, ""))
+        cost = DerivationCost(ZERO, tail(head.noise, reach, ""))
         near = rest.hand.with_(_near(value, centre, reach))
         rest = replace(rest, hand=near, left=pair.left.minus(cost))
         if not rest.left.is_paid:
@@ -386,24 +398,24 @@ class Search:
         return None if then is None else node
 
 
-LoopRule = Callable[[Search, Pair, While, While], Node | None]
+LoopRule = Callable[[DerivationSearch, ProgramPair, While, While], Node | None]
 """How a pair of loops is derived; handed in, as it uses this search itself."""
 
 
-def _alike(one: Draw, two: Draw) -> bool:
+def _alike(one: DrawStatement, two: DrawStatement) -> bool:
     coins = one.noise.family == two.noise.family == "bernoulli"
     return coins or one.noise == two.noise
 
 
-def _on(form: Linear, side: int) -> Linear:
+def _on(form: LinearTerm, side: int) -> LinearTerm:
     return form.renamed(lambda name: f"{name}<{side}>")
 
 
 def _shifted(
-    shift: Linear,
-    symbols: Linear,
+    shift: LinearTerm,
+    symbols: LinearTerm,
     distance: Fraction,
-    cost: Cost,
+    cost: DerivationCost,
     *,
     reach: Fraction | None = None,
     near: Assertion | None = None,
@@ -421,11 +433,11 @@ def _shifted(
     return Coupling(fields, cost, symbols, near=near, is_move=is_move)
 
 
-def _is_bit(value: Linear) -> Assertion:
+def _is_bit(value: LinearTerm) -> Assertion:
     return any_of(equal(value, number(ZERO)), equal(value, number(ONE)))
 
 
-def _near(value: Linear, centre: Linear, reach: Fraction) -> Assertion:
+def _near(value: LinearTerm, centre: LinearTerm, reach: Fraction) -> Assertion:
     noise = value.plus(centre, -ONE)
     return all_of(
         at_least_zero(number(reach).plus(noise, -ONE)), at_least_zero(noise.plus(number(reach)))
@@ -436,14 +448,14 @@ def _draws(program: Program) -> int:
     """The most draws on a path."""
     total = 0
     for statement in program:
-        if isinstance(statement, Draw):
+        if isinstance(statement, DrawStatement):
             total += 1
         elif isinstance(statement, If):
             total += max(_draws(statement.then), _draws(statement.other))
     return total
 
 
-def _reach(pair: Pair, draw: Draw) -> Fraction | None:
+def _reach(pair: ProgramPair, draw: DrawStatement) -> Fraction | None:
     """How far the noise goes but for an equal share of δ."""
     if not pair.left.delta or draw.noise.family == "bernoulli":
         return None
@@ -463,7 +475,7 @@ def _reach(pair: Pair, draw: Draw) -> Fraction | None:
     return high if tail(draw.noise, high, "") <= share else None
 
 
-def _coin_epsilon(one: Draw, two: Draw, opposite: bool) -> Fraction | None:
+def _coin_epsilon(one: DrawStatement, two: DrawStatement, opposite: bool) -> Fraction | None:
     """The least ε at which the coupling needs no δ, a little above; None if there is none."""
     p, q = one.noise.size, two.noise.size
     q = ONE - q if opposite else q
@@ -476,12 +488,12 @@ def _coin_epsilon(one: Draw, two: Draw, opposite: bool) -> Fraction | None:
     return worst.limit_denominator(10**15) + Fraction(1, 10**12) if worst else ZERO
 
 
-def linear_json(form: Linear) -> list[Any]:
+def linear_json(form: LinearTerm) -> list[Any]:
     return [str(form.constant), {k: str(v) for k, v in form.terms.items()}]
 
 
 def assertion_json(assertion: Assertion) -> list[Any]:
-    if isinstance(assertion, Condition):
+    if isinstance(assertion, LinearInequality):
         terms = {k: str(v) for k, v in assertion.terms}
         return ["is", [str(assertion.constant), terms, assertion.strict]]
     kind = "all" if isinstance(assertion, All) else "any"

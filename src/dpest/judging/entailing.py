@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.geometry.simplex import contradiction_or_point
-from dpest.kernel.forms import ZERO, Condition
-from dpest.kernel.judgments.assertions import All, Assertion, Linear, Some, negated
+from dpest.kernel.forms import ZERO, LinearInequality
+from dpest.kernel.judgments.assertions import All, Assertion, LinearTerm, Some, negated
 from dpest.kernel.judgments.entailments import Hand
 
 Point = Mapping[str, Fraction]
@@ -49,7 +49,7 @@ def contradiction(hand: Hand) -> dict[str, Any] | None:
 
 
 def decided(
-    conditions: Sequence[Condition],
+    conditions: Sequence[LinearInequality],
 ) -> tuple[list[Fraction] | None, dict[str, Fraction] | None]:
     """Weights of a contradiction, or a point that satisfies all conditions."""
     names = sorted({name for c in conditions for name in c.symbols})
@@ -82,7 +82,7 @@ def holds(assertion: Assertion, point: Point) -> bool:
     return value > 0 or (value == 0 and not assertion.strict)
 
 
-def largest(form: Linear, conditions: Sequence[Condition]) -> Fraction | None:
+def largest(form: LinearTerm, conditions: Sequence[LinearInequality]) -> Fraction | None:
     """The supremum of a form where the conditions hold, as a short rational; None if unbounded.
 
     It is found in floats: what is built on it is proved afterwards.

@@ -14,26 +14,26 @@ from dpest.errors import DpestError, InputError
 from dpest.geometry.linear import rational
 from dpest.judging.conditions import parsed
 from dpest.judging.deriving import (
-    Cost,
+    DerivationCost,
+    DerivationSearch,
     Exhausted,
     Node,
-    Pair,
-    Search,
+    ProgramPair,
     assertion_json,
 )
 from dpest.judging.entailing import proof_of
 from dpest.judging.loops import looped
 from dpest.judging.pointwise import pointwise
-from dpest.judging.refuting import Counterexample, refuted
+from dpest.judging.refuting import JudgmentCounterexample, refuted
 from dpest.judging.showing import program_text, tree
 from dpest.judging.writing import program_json
 from dpest.kernel import Invalid
-from dpest.kernel.forms import ZERO, Condition
+from dpest.kernel.forms import ZERO, LinearInequality
 from dpest.kernel.judgments import Judgment, check
 from dpest.kernel.judgments.assertions import (
     All,
     Assertion,
-    Linear,
+    LinearTerm,
     Some,
     all_of,
     at_least_zero,
@@ -46,7 +46,7 @@ from dpest.kernel.judgments.derivations import Derivations, Goal
 from dpest.kernel.judgments.entailments import Hand
 from dpest.proofs.certificates import sealed
 from dpest.reading.programs.replaying import replayed
-from dpest.reading.programs.translation import Code, translated
+from dpest.reading.programs.translation import ProgramCode, translated
 
 Status = Literal["holds", "false", "unsettled"]
 _MOST_MOVES = 4
@@ -64,8 +64,8 @@ class Judged:
     question: str
     judgment: Judgment | None
     certificate: dict[str, Any] | None
-    counterexample: Counterexample | None
-    codes: tuple[Code, Code]
+    counterexample: JudgmentCounterexample | None
+    codes: tuple[ProgramCode, ProgramCode]
 
     @property
     def derivation(self) -> str:
@@ -128,7 +128,7 @@ def judge(
     codes = _read(first, lengths[0], seed), _read(second, lengths[1], seed)
     before = parsed(pre, _inputs(codes))
     after = parsed(post, _outputs(codes)) if post is not None else _equal_outputs(codes)
-    cost = Cost(_number(epsilon, "epsilon"), _number(delta, "delta"))
+    cost = DerivationCost(_number(epsilon, "epsilon"), _number(delta, "delta"))
     question = _question(codes, pre, post, cost)
     sizes = _sizes(before, after, [_number(s, "shifts") for s in shifts])
     certificate = _derived(codes, before, after, cost, sizes)
@@ -140,7 +140,7 @@ def judge(
     return Judged(status, question, None, None, found, codes)
 
 
-def _read(mechanism: Mechanism, length: int | None, seed: int) -> Code:
+def _read(mechanism: Mechanism, length: int | None, seed: int) -> ProgramCode:
     code = translated(mechanism, length)
     replayed(mechanism, code, length, seed)
     return code
@@ -156,8 +156,8 @@ def _number(value: float | Fraction | str, name: str) -> Fraction:
     return found
 
 
-def _inputs(codes: tuple[Code, Code]) -> dict[str, Linear | list[Linear]]:
-    names: dict[str, Linear | list[Linear]] = {}
+def _inputs(codes: tuple[ProgramCode, ProgramCode]) -> dict[str, LinearTerm | list[LinearTerm]]:
+    names: dict[str, LinearTerm | list[LinearTerm]] = {}
     for side, code in enumerate(codes, 1):
         items = [variable(f"{name}<{side}>") for name in code.inputs]
         alone = code.inputs == (code.argument,)
@@ -166,8 +166,8 @@ def _inputs(codes: tuple[Code, Code]) -> dict[str, Linear | list[Linear]]:
     return names
 
 
-def _outputs(codes: tuple[Code, Code]) -> dict[str, Linear | list[Linear]]:
-    names: dict[str, Linear | list[Linear]] = {}
+def _outputs(codes: tuple[ProgramCode, ProgramCode]) -> dict[str, LinearTerm | list[LinearTerm]]:
+    names: dict[str, LinearTerm | list[LinearTerm]] = {}
     for side, code in enumerate(codes, 1):
         items = [
             variable(f"{n}<{side}>") for n in code.outputs if not n.endswith((".type", ".len"))
@@ -178,7 +178,7 @@ def _outputs(codes: tuple[Code, Code]) -> dict[str, Linear | list[Linear]]:
     return names
 
 
-def _equal_outputs(codes: tuple[Code, Code]) -> Assertion:
+def _equal_outputs(codes: tuple[ProgramCode, ProgramCode]) -> Assertion:
     one, two = codes
     if one.outputs != two.outputs:
         raise InputError(
@@ -187,7 +187,9 @@ def _equal_outputs(codes: tuple[Code, Code]) -> Assertion:
     return all_of(*(equal(variable(f"{n}<1>"), variable(f"{n}<2>")) for n in one.outputs))
 
 
-def _question(codes: tuple[Code, Code], pre: str, post: str | None, cost: Cost) -> str:
+def _question(
+    codes: tuple[ProgramCode, ProgramCode], pre: str, post: str | None, cost: DerivationCost
+) -> str:
     price = f"({cost.epsilon}, {cost.delta})"
     after = "out<1> == out<2>" if post is None else post
     return f"{{{pre}}} {codes[0].function} ~{price} {codes[1].function} {{{after}}}"
@@ -204,7 +206,7 @@ def _sizes(pre: Assertion, post: Assertion, given: list[Fraction]) -> tuple[Frac
 
 
 def _constants(assertion: Assertion) -> Iterator[Fraction]:
-    if isinstance(assertion, Condition):
+    if isinstance(assertion, LinearInequality):
         yield assertion.constant
     else:
         for part in assertion.parts:
@@ -212,10 +214,10 @@ def _constants(assertion: Assertion) -> Iterator[Fraction]:
 
 
 def _derived(
-    codes: tuple[Code, Code],
+    codes: tuple[ProgramCode, ProgramCode],
     pre: Assertion,
     post: Assertion,
-    cost: Cost,
+    cost: DerivationCost,
     sizes: tuple[Fraction, ...],
 ) -> dict[str, Any] | None:
     """A certificate that the kernel accepts, or None."""
@@ -245,7 +247,7 @@ def _derived(
     return None
 
 
-def _side(code: Code) -> dict[str, Any]:
+def _side(code: ProgramCode) -> dict[str, Any]:
     return {
         "function": code.function,
         "source": code.source,
@@ -256,10 +258,10 @@ def _side(code: Code) -> dict[str, Any]:
 
 
 def _candidates(
-    codes: tuple[Code, Code],
+    codes: tuple[ProgramCode, ProgramCode],
     pre: Assertion,
     post: Assertion,
-    cost: Cost,
+    cost: DerivationCost,
     sizes: tuple[Fraction, ...],
 ) -> Iterator[Node]:
     """Derivations to try: of the whole, pointwise, and by cases of the precondition."""
@@ -284,19 +286,19 @@ def _candidates(
 
 
 def _searched(
-    codes: tuple[Code, Code],
+    codes: tuple[ProgramCode, ProgramCode],
     pre: Assertion,
     post: Assertion,
-    cost: Cost,
+    cost: DerivationCost,
     sizes: tuple[Fraction, ...],
     most_moves: int = _MOST_MOVES,
 ) -> Node | None:
     one, two = codes
     hand = Hand((), ()).with_(pre)
     for moves in range(most_moves + 1):
-        search = Search(post, sizes, looped)
+        search = DerivationSearch(post, sizes, looped)
         try:
-            found = search.derive(Pair(one.program, two.program, {}, hand, cost, moves))
+            found = search.derive(ProgramPair(one.program, two.program, {}, hand, cost, moves))
         except Exhausted:
             return None
         if found is not None:
@@ -304,7 +306,7 @@ def _searched(
     return None
 
 
-def _splits(pre: Assertion, codes: tuple[Code, Code]) -> Iterator[Assertion]:
+def _splits(pre: Assertion, codes: tuple[ProgramCode, ProgramCode]) -> Iterator[Assertion]:
     """Cases worth telling apart: the disjuncts of the precondition, then which input is larger."""
     parts = pre.parts if isinstance(pre, All) else (pre,)
     for part in parts:

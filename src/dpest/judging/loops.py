@@ -7,12 +7,19 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpest.judging.deriving import Cost, Node, Pair, Search, assertion_json, linear_json
+from dpest.judging.deriving import (
+    DerivationCost,
+    DerivationSearch,
+    Node,
+    ProgramPair,
+    assertion_json,
+    linear_json,
+)
 from dpest.judging.entailing import entailed, proof_of
-from dpest.kernel.forms import ONE, ZERO, Condition
+from dpest.kernel.forms import ONE, ZERO, LinearInequality
 from dpest.kernel.judgments.assertions import (
     Assertion,
-    Linear,
+    LinearTerm,
     all_of,
     at_least_zero,
     equal,
@@ -26,7 +33,7 @@ from dpest.kernel.judgments.entailments import Hand
 from dpest.kernel.judgments.programs import While, assigned
 
 
-def looped(search: Search, pair: Pair, one: While, two: While) -> Node | None:
+def looped(search: DerivationSearch, pair: ProgramPair, one: While, two: While) -> Node | None:
     """The rule of loops, then what follows; None if no invariant was found.
 
     The candidates are equalities of the same variable on both sides, and what is known of variables
@@ -49,15 +56,15 @@ def looped(search: Search, pair: Pair, one: While, two: While) -> Node | None:
     return None
 
 
-def _variant(loop: While) -> Linear | None:
+def _variant(loop: While) -> LinearTerm | None:
     """n - i for a loop `while i < n`: what the body makes smaller."""
-    if not isinstance(loop.test, Condition):
+    if not isinstance(loop.test, LinearInequality):
         return None
-    form = Linear(loop.test.constant, dict(loop.test.terms))
+    form = LinearTerm(loop.test.constant, dict(loop.test.terms))
     return form if loop.test.strict else form.plus(number(ONE))
 
 
-def _candidates(pair: Pair, one: While, two: While) -> list[Assertion]:
+def _candidates(pair: ProgramPair, one: While, two: While) -> list[Assertion]:
     changed = assigned(one.body) | assigned(two.body)
     found: list[Assertion] = []
     for condition in pair.hand.conditions:
@@ -68,7 +75,7 @@ def _candidates(pair: Pair, one: While, two: While) -> list[Assertion]:
         if still and all(pair.memory.get(n, variable(n)) == variable(n) for n in names):
             found.append(condition)
     everything = {name.split("<")[0] for name in pair.memory}
-    test = {n for n, _ in one.test.terms} if isinstance(one.test, Condition) else set()
+    test = {n for n, _ in one.test.terms} if isinstance(one.test, LinearInequality) else set()
     order = sorted(everything | changed, key=lambda n: (n not in test, n in changed, n))
     for name in order:
         left = pair.memory.get(f"{name}<1>", variable(f"{name}<1>"))
@@ -79,11 +86,11 @@ def _candidates(pair: Pair, one: While, two: While) -> list[Assertion]:
 
 
 def _with_invariant(
-    search: Search,
-    pair: Pair,
+    search: DerivationSearch,
+    pair: ProgramPair,
     loops: tuple[While, While],
     invariant: Assertion,
-    variant: Linear,
+    variant: LinearTerm,
     turns: int,
 ) -> Node | None:
     one, two = loops
@@ -96,9 +103,9 @@ def _with_invariant(
     bound = variable(KAPPA)
     fewer = at_least_zero(bound.plus(number(ONE), -ONE).plus(measured, -ONE))
     before = all_of(invariant, *tests, at_least_zero(bound.plus(measured, -ONE)))
-    share = Cost(pair.left.epsilon / max(1, turns), pair.left.delta / max(1, turns))
-    inside = Search(all_of(invariant, fewer), search.sizes, search.loop)
-    start = Pair(one.body, two.body, {}, Hand((), ()).with_(before), share, pair.moves)
+    share = DerivationCost(pair.left.epsilon / max(1, turns), pair.left.delta / max(1, turns))
+    inside = DerivationSearch(all_of(invariant, fewer), search.sizes, search.loop)
+    start = ProgramPair(one.body, two.body, {}, Hand((), ()).with_(before), share, pair.moves)
     body = inside.derive(start)
     if body is None:
         return None
@@ -133,7 +140,7 @@ def inside_precondition(body: Node, one: While, two: While, post: Assertion) -> 
 
 
 def _after(
-    search: Search, pair: Pair, loops: tuple[While, While], invariant: Assertion
+    search: DerivationSearch, pair: ProgramPair, loops: tuple[While, While], invariant: Assertion
 ) -> tuple[Node, Assertion] | None:
     """What follows the loops, and the precondition that it needs."""
     one, two = loops

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpest.judging.deriving import Cost, Exhausted, Node, Pair, Search
+from dpest.judging.deriving import DerivationCost, DerivationSearch, Exhausted, Node, ProgramPair
 from dpest.judging.entailing import proof_of
 from dpest.kernel.forms import ZERO
 from dpest.kernel.judgments.assertions import (
     FALSE,
     Assertion,
-    Linear,
+    LinearTerm,
     all_of,
     any_of,
     equal,
@@ -21,18 +21,18 @@ from dpest.kernel.judgments.assertions import (
     variable,
 )
 from dpest.kernel.judgments.entailments import Hand
-from dpest.kernel.judgments.programs import Assign, Draw, If, Program, has_loop
-from dpest.reading.programs.translation import Code
+from dpest.kernel.judgments.programs import Assign, DrawStatement, If, Program, has_loop
+from dpest.reading.programs.translation import ProgramCode
 
 _MOST_POINTS = 300
-Searched = Callable[[Any, Assertion, Assertion, Cost, tuple[Fraction, ...]], Node | None]
+Searched = Callable[[Any, Assertion, Assertion, DerivationCost, tuple[Fraction, ...]], Node | None]
 
 
 def pointwise(
-    codes: tuple[Code, Code],
+    codes: tuple[ProgramCode, ProgramCode],
     pre: Assertion,
     post: Assertion,
-    cost: Cost,
+    cost: DerivationCost,
     sizes: tuple[Fraction, ...],
     searched: Searched,
 ) -> Node | None:
@@ -47,7 +47,7 @@ def pointwise(
     if found is None:
         return None
     names, points = found
-    share = Cost(cost.epsilon, cost.delta / len(points))
+    share = DerivationCost(cost.epsilon, cost.delta / len(points))
     each, proofs = [], []
     somewhere: Assertion = FALSE
     for point in points:
@@ -59,9 +59,11 @@ def pointwise(
         each.append(node)
         proofs.append(proof)
         somewhere = any_of(somewhere, here)
-    start = Pair(one.program, two.program, {}, Hand((), ()).with_(pre), Cost(ZERO, ZERO), 0)
+    start = ProgramPair(
+        one.program, two.program, {}, Hand((), ()).with_(pre), DerivationCost(ZERO, ZERO), 0
+    )
     try:
-        outside = Search(somewhere, ()).alone(start)
+        outside = DerivationSearch(somewhere, ()).alone(start)
     except Exhausted:
         return None
     if outside is None:
@@ -82,9 +84,9 @@ def _at(names: tuple[str, ...], side: int, point: tuple[Fraction, ...]) -> Asser
     return all_of(*(equal(variable(f"{name}<{side}>"), number(v)) for name, v in pairs))
 
 
-def _points(code: Code) -> tuple[tuple[str, ...], list[tuple[Fraction, ...]]] | None:
+def _points(code: ProgramCode) -> tuple[tuple[str, ...], list[tuple[Fraction, ...]]] | None:
     """The outputs that are constant at the end of every path, and all values that they take."""
-    ends: list[dict[str, Linear]] = []
+    ends: list[dict[str, LinearTerm]] = []
     for memory in _ends(code.program, {}):
         ends.append({n: memory.get(n, variable(n)) for n in code.outputs})
         if len(ends) > 100 * _MOST_POINTS:
@@ -94,13 +96,13 @@ def _points(code: Code) -> tuple[tuple[str, ...], list[tuple[Fraction, ...]]] | 
     return (names, points) if names and len(points) <= _MOST_POINTS else None
 
 
-def _ends(program: Program, memory: Mapping[str, Linear]) -> Iterator[dict[str, Linear]]:
+def _ends(program: Program, memory: Mapping[str, LinearTerm]) -> Iterator[dict[str, LinearTerm]]:
     """The memory at the end of every path, in symbols that stand for anything."""
     now = dict(memory)
     for place, head in enumerate(program):
         if isinstance(head, Assign):
             now[head.name] = _value(head.value, now)
-        elif isinstance(head, Draw):
+        elif isinstance(head, DrawStatement):
             now[head.name] = variable(head.name)
         elif isinstance(head, If):
             for branch in (head.then, head.other):
@@ -109,7 +111,7 @@ def _ends(program: Program, memory: Mapping[str, Linear]) -> Iterator[dict[str, 
     yield now
 
 
-def _value(form: Linear, memory: Mapping[str, Linear]) -> Linear:
+def _value(form: LinearTerm, memory: Mapping[str, LinearTerm]) -> LinearTerm:
     total = number(form.constant)
     for name, factor in form.terms.items():
         total = total.plus(memory.get(name, variable(name)), factor)

@@ -20,7 +20,7 @@ from dpest.ask.declaration import Mechanism
 from dpest.errors import DpestError
 from dpest.exact.outputs.output import RELEASED, OutputDistribution, output_distribution
 from dpest.judging.entailing import holds, largest
-from dpest.kernel.forms import ONE, ZERO, Condition
+from dpest.kernel.forms import ONE, ZERO, LinearInequality
 from dpest.kernel.judgments.assertions import (
     All,
     Assertion,
@@ -31,7 +31,7 @@ from dpest.kernel.judgments.assertions import (
 )
 from dpest.kernel.judgments.entailments import Hand
 from dpest.notions.relations import lifting
-from dpest.reading.programs.translation import Code
+from dpest.reading.programs.translation import ProgramCode
 from dpest.reading.trace import trace
 from dpest.running.skeleton import flatten
 
@@ -44,7 +44,7 @@ _MOST_OUTCOMES = 600
 
 
 @dataclass(frozen=True)
-class Counterexample:
+class JudgmentCounterexample:
     """Inputs in the precondition and an event that is too likely on the first."""
 
     first: Any
@@ -66,12 +66,12 @@ class Counterexample:
 
 def refuted(
     mechanisms: tuple[Mechanism, Mechanism],
-    codes: tuple[Code, Code],
+    codes: tuple[ProgramCode, ProgramCode],
     pre: Assertion,
     post: Assertion,
     cost: tuple[Fraction, Fraction],
     seed: int,
-) -> Counterexample | None:
+) -> JudgmentCounterexample | None:
     """A counterexample, if a corner of the precondition has one."""
     scalar = codes[0].outputs == codes[1].outputs == ("out",)
     for one, two in itertools.islice(_corners(pre, codes, seed), _FEW if scalar else None):
@@ -84,7 +84,9 @@ def refuted(
     return None
 
 
-def _corners(pre: Assertion, codes: tuple[Code, Code], seed: int) -> Iterator[tuple[Any, Any]]:
+def _corners(
+    pre: Assertion, codes: tuple[ProgramCode, ProgramCode], seed: int
+) -> Iterator[tuple[Any, Any]]:
     """Inputs in the precondition: where random directions lead, inside of a box."""
     from scipy.optimize import linprog
 
@@ -121,9 +123,9 @@ def _corners(pre: Assertion, codes: tuple[Code, Code], seed: int) -> Iterator[tu
                 yield _input(other, codes[0], 1), _input(other, codes[1], 2)
 
 
-def _one_way(assertion: Assertion, rng: np.random.Generator) -> list[Condition]:
+def _one_way(assertion: Assertion, rng: np.random.Generator) -> list[LinearInequality]:
     """The conditions of one way to satisfy an assertion."""
-    if isinstance(assertion, Condition):
+    if isinstance(assertion, LinearInequality):
         return [assertion]
     if isinstance(assertion, All):
         return [c for part in assertion.parts for c in _one_way(part, rng)]
@@ -132,18 +134,18 @@ def _one_way(assertion: Assertion, rng: np.random.Generator) -> list[Condition]:
     return _one_way(assertion.parts[int(rng.integers(len(assertion.parts)))], rng)
 
 
-def _input(point: dict[str, Fraction], code: Code, side: int) -> Any:
+def _input(point: dict[str, Fraction], code: ProgramCode, side: int) -> Any:
     values = [float(point[f"{n}<{side}>"]) for n in code.inputs]
     return values[0] if code.inputs == (code.argument,) else values
 
 
 def _at(
     mechanisms: tuple[Mechanism, Mechanism],
-    codes: tuple[Code, Code],
+    codes: tuple[ProgramCode, ProgramCode],
     post: Assertion,
     cost: tuple[Fraction, Fraction],
     inputs: tuple[Any, Any],
-) -> Counterexample | None:
+) -> JudgmentCounterexample | None:
     laws = [_law(m, x) for m, x in zip(mechanisms, inputs, strict=True)]
     outcomes = [law.outcomes for law in laws]
     if max(len(o) for o in outcomes) > _MOST_OUTCOMES:
@@ -167,7 +169,7 @@ def _at(
         return None
     chosen = sorted(found.event)
     image = [j for j in range(len(q)) if relation[chosen, j].any()]
-    return Counterexample(
+    return JudgmentCounterexample(
         *inputs,
         f"out<1> in {_listed(outcomes[0][i].output for i in chosen)}",
         f"out<2> in {_listed(outcomes[1][j].output for j in image)}",
@@ -189,7 +191,7 @@ def _law(mechanism: Mechanism, x: Any) -> OutputDistribution:
     return found
 
 
-def _outputs(output: Any, code: Code, side: int) -> dict[str, Fraction]:
+def _outputs(output: Any, code: ProgramCode, side: int) -> dict[str, Fraction]:
     """The output variables of an output without reals."""
     several = isinstance(output, (list, tuple, np.ndarray))
     items = list(output) if several else [output]
@@ -204,11 +206,11 @@ def _outputs(output: Any, code: Code, side: int) -> dict[str, Fraction]:
 
 def _by_half_lines(
     mechanisms: tuple[Mechanism, Mechanism],
-    codes: tuple[Code, Code],
+    codes: tuple[ProgramCode, ProgramCode],
     post: Assertion,
     cost: tuple[Fraction, Fraction],
     inputs: tuple[Any, Any],
-) -> Counterexample | None:
+) -> JudgmentCounterexample | None:
     """Events out ≥ t and out ≤ t of a single real output, on a few t around both inputs."""
     if codes[0].outputs != ("out",) or codes[1].outputs != ("out",):
         return None
@@ -222,7 +224,7 @@ def _by_half_lines(
             if p > math.exp(epsilon) * q + delta + _MARGIN:
                 shown = f"out<1> {'≥' if sign > 0 else '≤'} {float(t):g}"
                 image = f"out<2> in [{low:g}, {high:g}]"
-                return Counterexample(*inputs, shown, image, p, q, epsilon, delta)
+                return JudgmentCounterexample(*inputs, shown, image, p, q, epsilon, delta)
     return None
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from dpest.kernel.judgments.assertions import (
     SIDED,
-    Linear,
+    LinearTerm,
     assertion_text,
     read_assertion,
     read_linear,
 )
-from dpest.kernel.judgments.programs import Assign, Draw, If, Program, Statement, While
+from dpest.kernel.judgments.programs import Assign, DrawStatement, If, Program, Statement, While
 
 Node = dict[str, Any]
 _MOST = 200
@@ -27,7 +27,7 @@ def tree(node: Node, first: Program, second: Program) -> str:
     return "\n".join(lines)
 
 
-def linear_text(form: Linear) -> str:
+def linear_text(form: LinearTerm) -> str:
     shown = ""
     for name, factor in sorted(form.terms.items()):
         sign = " - " if factor < 0 else " + "
@@ -45,7 +45,7 @@ def linear_text(form: Linear) -> str:
 def statement_text(statement: Statement) -> str:
     if isinstance(statement, Assign):
         return f"{statement.name} := {linear_text(statement.value)}"
-    if isinstance(statement, Draw):
+    if isinstance(statement, DrawStatement):
         noise = statement.noise
         if noise.family == "bernoulli":
             return f"{statement.name} <- Bernoulli({noise.size})"
@@ -107,8 +107,8 @@ def _assign(node: Node, pair: Pair, depth: int, lines: list[str]) -> None:
 
 def _draw(node: Node, pair: Pair, depth: int, lines: list[str]) -> None:
     one, two = pair[0][0], pair[1][0]
-    assert isinstance(one, Draw)
-    assert isinstance(two, Draw)
+    assert isinstance(one, DrawStatement)
+    assert isinstance(two, DrawStatement)
     cost = _cost(node)
     if "opposite" in node:
         how = "1 - " if node["opposite"] else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpest.judging.deriving import assertion_json, linear_json
-from dpest.kernel.judgments.programs import Assign, Draw, If, Program, Statement
+from dpest.kernel.judgments.programs import Assign, DrawStatement, If, Program, Statement
 
 
 def program_json(program: Program) -> list[Any]:
@@ -16,7 +16,7 @@ def _statement(statement: Statement) -> dict[str, Any]:
     if isinstance(statement, Assign):
         value = linear_json(statement.value)
         return {"do": "assign", "name": statement.name, "value": value}
-    if isinstance(statement, Draw):
+    if isinstance(statement, DrawStatement):
         noise = {"family": statement.noise.family, "size": str(statement.noise.size)}
         centre = linear_json(statement.centre)
         return {"do": "draw", "name": statement.name, "centre": centre, "noise": noise}

@@ -14,7 +14,7 @@ from math import inf
 from .fields import Extended, Fields, extended
 from .forms import ZERO, Box, Interval
 from .invalid import Invalid, need
-from .models.data import MOST_POINTS, Data
+from .models.data import MOST_POINTS, PrivateData
 from .models.noise import Noises
 
 Entries = Sequence[Sequence[str]]
@@ -87,7 +87,7 @@ def trust(name: str, shape: Shape) -> None:
 
 
 @dataclass(frozen=True)
-class Adjacency:
+class Neighbours:
     name: str
     radius: Extended
 
@@ -104,17 +104,17 @@ class Adjacency:
         return self.name if self.radius == inf else f"{self.name}({self.radius})"
 
 
-def read_adjacency(fields: Fields) -> Adjacency:
+def read_adjacency(fields: Fields) -> Neighbours:
     name = fields.text("name")
     radius = extended(fields.take("radius"), "adjacency.radius")
     fields.done()
     need(name in SHAPES, f"adjacency.name: {name[:40]!r}")
     need(radius > 0, "adjacency.radius: not positive")
-    return Adjacency(name, radius)
+    return Neighbours(name, radius)
 
 
 def faces(
-    adjacency: Adjacency, data: Data, noises: Noises, inputs: Sequence[str]
+    adjacency: Neighbours, data: PrivateData, noises: Noises, inputs: Sequence[str]
 ) -> list[list[dict[str, Interval]]]:
     """The components of the adjacency, on the inputs and on all that is derived from them."""
     shape, domain, radius = adjacency.shape, data.domain, adjacency.radius

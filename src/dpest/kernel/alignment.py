@@ -25,8 +25,8 @@ from .forms import (
     STILL,
     ZERO,
     Box,
-    Condition,
     Interval,
+    LinearInequality,
     Terms,
     combined,
     least,
@@ -36,11 +36,11 @@ from .forms import (
 )
 from .invalid import Invalid, need
 from .models.data import MOST_POINTS
-from .models.noise import Noise, Noises
+from .models.noise import Noises, ShiftedNoise
 
 
 @dataclass(frozen=True)
-class Affine:
+class AffineForm:
     """constant + slopes·d"""
 
     constant: Fraction = ZERO
@@ -52,14 +52,14 @@ class Affine:
         return all(v.denominator == 1 for v in numbers) and whole.issuperset(self.slopes)
 
 
-NOTHING = Affine()
+NOTHING = AffineForm()
 
 
 @dataclass(frozen=True)
-class Region:
+class KeptRegion:
     """What must be kept: conditions that may not decrease, reals that may not change."""
 
-    keep: Sequence[Condition]
+    keep: Sequence[LinearInequality]
     pin: Sequence[Terms]
     noises: Noises
     whole: frozenset[str]
@@ -75,15 +75,15 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BoxPlan:
     """A shift on one box of differences; `size` bounds its absolute values."""
 
     box: Box
-    shift: Mapping[str, Affine]
-    size: Mapping[str, Affine]
+    shift: Mapping[str, AffineForm]
+    size: Mapping[str, AffineForm]
 
 
-def need_aligned(region: Region, plan: Plan, budget: Fraction, where: str) -> None:
+def need_aligned(region: KeptRegion, plan: BoxPlan, budget: Fraction, where: str) -> None:
     """The shift keeps the region, and costs no more than the budget anywhere in the box."""
     need_kept(region, plan, where)
     left: Extended = budget
@@ -95,7 +95,7 @@ def need_aligned(region: Region, plan: Plan, budget: Fraction, where: str) -> No
     need(least(left, rest, plan.box) >= 0, f"{where}: it costs more than the bound")
 
 
-def need_kept(region: Region, plan: Plan, where: str) -> None:
+def need_kept(region: KeptRegion, plan: BoxPlan, where: str) -> None:
     """The shift keeps every condition and every released real, whatever it costs."""
     named = {*plan.shift, *plan.size}
     slopes = symbols_of(a.slopes for a in (*plan.shift.values(), *plan.size.values()))
@@ -109,7 +109,7 @@ def need_kept(region: Region, plan: Plan, where: str) -> None:
         need(_is_zero(moved, plan.box), f"{where}: a release changes")
 
 
-def _change(terms: Terms, region: Region, plan: Plan, where: str) -> Affine:
+def _change(terms: Terms, region: KeptRegion, plan: BoxPlan, where: str) -> AffineForm:
     """By how much a form changes from the first run to the second."""
     constant, parts = ZERO, []
     for symbol, value in terms.items():
@@ -120,16 +120,16 @@ def _change(terms: Terms, region: Region, plan: Plan, where: str) -> Affine:
         else:
             need(symbol in plan.box, f"{where}: unknown symbol {symbol[:40]!r}")
             parts.append((value, {symbol: ONE}))
-    return Affine(constant, combined(*parts))
+    return AffineForm(constant, combined(*parts))
 
 
-def _is_zero(value: Affine, box: Box) -> bool:
+def _is_zero(value: AffineForm, box: Box) -> bool:
     low = least(value.constant, value.slopes, box)
     high = least(-value.constant, {k: -v for k, v in value.slopes.items()}, box)
     return low == 0 == high
 
 
-def _size(noise: Noise, plan: Plan, whole: frozenset[str], where: str) -> Affine:
+def _size(noise: ShiftedNoise, plan: BoxPlan, whole: frozenset[str], where: str) -> AffineForm:
     """The bound of the shift's size in the certificate, after it was checked."""
     shift = plan.shift.get(noise.name, NOTHING)
     need(noise.rule != "square", f"{where}: Gaussian noise has no pure ε")
@@ -144,9 +144,9 @@ def _size(noise: Noise, plan: Plan, whole: frozenset[str], where: str) -> Affine
 
 
 def need_aligned_everywhere(
-    region: Region,
+    region: KeptRegion,
     groups: Sequence[Sequence[Box]],
-    plans: Sequence[tuple[int, Plan]],
+    plans: Sequence[tuple[int, BoxPlan]],
     budget: Fraction,
     where: str,
 ) -> None:
@@ -164,10 +164,10 @@ def need_aligned_everywhere(
             need(covers, f"{where}: some neighbours are not covered")
         for plan in given:
             box = {**dict.fromkeys(used, STILL), **plan.box}
-            need_aligned(region, Plan(box, plan.shift, plan.size), budget, where)
+            need_aligned(region, BoxPlan(box, plan.shift, plan.size), budget, where)
 
 
-def _covered(face: Box, given: list[dict[str, Interval]], region: Region) -> bool:
+def _covered(face: Box, given: list[dict[str, Interval]], region: KeptRegion) -> bool:
     """Whether the boxes are the face itself, or split it at all its points."""
 
     def fits(box: Box) -> bool:
@@ -188,7 +188,7 @@ def _covered(face: Box, given: list[dict[str, Interval]], region: Region) -> boo
     return False
 
 
-def points(symbol: str, ends: Interval, region: Region) -> list[Extended]:
+def points(symbol: str, ends: Interval, region: KeptRegion) -> list[Extended]:
     """Where a range may be split: at its ends, or with integer noise at every integer in it."""
     low, high = ends
     if not region.integral or low == high:
@@ -202,7 +202,7 @@ def points(symbol: str, ends: Interval, region: Region) -> list[Extended]:
     return [Fraction(v) for v in range(first, last + 1)]
 
 
-def read_plan(fields: Fields) -> tuple[int, Plan]:
+def read_plan(fields: Fields) -> tuple[int, BoxPlan]:
     """A component of the adjacency, and the plan for a box of it."""
     component = fields.whole("component")
     box: dict[str, Interval] = {}
@@ -212,12 +212,12 @@ def read_plan(fields: Fields) -> tuple[int, Plan]:
         box[symbol] = (low, high)
     shift, size = (_affine(fields.take(key), fields.where) for key in ("shift", "bound"))
     fields.done()
-    return component, Plan(box, shift, size)
+    return component, BoxPlan(box, shift, size)
 
 
-def _affine(value: object, where: str) -> dict[str, Affine]:
+def _affine(value: object, where: str) -> dict[str, AffineForm]:
     found = {}
     for symbol, parts in mapping(value, where).items():
         constant, slopes = listed(parts, where, 2)
-        found[symbol] = Affine(rational(constant, where), read_terms(slopes, where))
+        found[symbol] = AffineForm(rational(constant, where), read_terms(slopes, where))
     return found

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from .fields import mapping, rational
-from .forms import ZERO, Condition, combined
+from .forms import ZERO, LinearInequality, combined
 from .invalid import need
 from .models.noise import Noises
 
@@ -28,7 +28,9 @@ def read_weights(value: object, where: str) -> Weights:
     return found
 
 
-def need_implied(held: Sequence[Condition], weights: Weights, goal: Condition, where: str) -> None:
+def need_implied(
+    held: Sequence[LinearInequality], weights: Weights, goal: LinearInequality, where: str
+) -> None:
     """The conditions imply the goal."""
     constant, terms, strict = _sum(held, weights, lambda c: c.strict, where)
     above = goal.constant > constant
@@ -36,10 +38,12 @@ def need_implied(held: Sequence[Condition], weights: Weights, goal: Condition, w
     need(terms == dict(goal.terms) and (above or equal), f"{where}: the weights don't add up")
 
 
-def need_empty(held: Sequence[Condition], weights: Weights, noises: Noises, where: str) -> None:
+def need_empty(
+    held: Sequence[LinearInequality], weights: Weights, noises: Noises, where: str
+) -> None:
     """The conditions hold with probability 0."""
 
-    def is_strict(condition: Condition) -> bool:
+    def is_strict(condition: LinearInequality) -> bool:
         drawn = (noises[s] for s in condition.symbols if s in noises)
         return condition.strict or any(noise.continuous for noise in drawn)
 
@@ -49,9 +53,9 @@ def need_empty(held: Sequence[Condition], weights: Weights, noises: Noises, wher
 
 
 def _sum(
-    held: Sequence[Condition],
+    held: Sequence[LinearInequality],
     weights: Weights,
-    is_strict: Callable[[Condition], bool],
+    is_strict: Callable[[LinearInequality], bool],
     where: str,
 ) -> tuple[Fraction, dict[str, Fraction], bool]:
     need(all(i < len(held) for i in weights), f"{where}: a weight of nothing")

@@ -19,7 +19,7 @@ STILL: Interval = (ZERO, ZERO)
 
 
 @dataclass(frozen=True, order=True)
-class Condition:
+class LinearInequality:
     """constant + terms ≥ 0, or > 0 where it is strict. The terms are sorted by symbol."""
 
     constant: Fraction
@@ -30,16 +30,16 @@ class Condition:
     def symbols(self) -> set[str]:
         return {symbol for symbol, _ in self.terms}
 
-    def negated(self) -> Condition:
+    def negated(self) -> LinearInequality:
         terms = tuple((symbol, -value) for symbol, value in self.terms)
-        return Condition(-self.constant, terms, not self.strict)
+        return LinearInequality(-self.constant, terms, not self.strict)
 
 
-def condition(constant: Fraction, terms: Terms, strict: bool) -> Condition:
-    return Condition(constant, tuple(sorted(terms.items())), strict)
+def condition(constant: Fraction, terms: Terms, strict: bool) -> LinearInequality:
+    return LinearInequality(constant, tuple(sorted(terms.items())), strict)
 
 
-def terms_of(condition: Condition) -> Terms:
+def terms_of(condition: LinearInequality) -> Terms:
     return dict(condition.terms)
 
 
@@ -82,7 +82,7 @@ def read_terms(value: object, where: str) -> dict[str, Fraction]:
     return {symbol: number for symbol, number in read.items() if number}
 
 
-def read_condition(value: object, where: str) -> Condition:
+def read_condition(value: object, where: str) -> LinearInequality:
     """[constant, terms, strict]"""
     constant, terms, strict = listed(value, where, 3)
     return condition(rational(constant, where), read_terms(terms, where), truth(strict, where))

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .adjacency import Adjacency, read_adjacency
+from .adjacency import Neighbours, read_adjacency
 from .fields import Fields, mapping, rational, text
 from .invalid import Invalid, need
 from .models.data import MOST_POINTS
@@ -27,7 +27,7 @@ class Header:
     source: str
     digest: str
     unit: str | None
-    adjacency: Adjacency
+    adjacency: Neighbours
     length: int | None
     method: str
     bound: Fraction | None

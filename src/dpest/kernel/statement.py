@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import inf
 from typing import Literal
 
-from .adjacency import Adjacency
+from .adjacency import Neighbours
 from .fields import Extended
 
 Measure = Literal["epsilon", "rho", "exponential", "mu2"]
@@ -109,7 +109,7 @@ class Statement:
     """
 
     source: str
-    adjacency: Adjacency
+    adjacency: Neighbours
     inputs: tuple[Inputs, ...]
     lengths: Lengths
     measure: Measure

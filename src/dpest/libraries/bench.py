@@ -15,13 +15,13 @@ from typing import Any
 import dpest
 from dpest.errors import InputError
 from dpest.libraries.cell import Settings
-from dpest.libraries.rows import LIBRARIES, Row, all_rows
+from dpest.libraries.rows import LIBRARIES, LibraryRow, all_rows
 from dpest.libraries.worker import MARK
 
 Cell = dict[str, Any]
 
 
-def select(only: Sequence[str]) -> list[Row]:
+def select(only: Sequence[str]) -> list[LibraryRow]:
     """The rows that are asked for: by library, or by "library: name"."""
     rows = all_rows()
     for word in only:
@@ -45,7 +45,7 @@ def interpreters(words: Sequence[str]) -> dict[str, str]:
 
 
 def run(
-    rows: Sequence[Row],
+    rows: Sequence[LibraryRow],
     *,
     settings: Settings,
     python: Mapping[str, str],

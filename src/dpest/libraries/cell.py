@@ -12,7 +12,7 @@ from typing import Any
 from dpest.ask.declaration import Mechanism
 from dpest.errors import DpestError
 from dpest.evidence import Evidence, Measure
-from dpest.libraries.rows import Library, Row
+from dpest.libraries.rows import Library, LibraryRow
 
 # Every bound is wrong with chance at most this: some two hundred are computed in all.
 ALPHA = 1e-5
@@ -35,7 +35,7 @@ class Settings:
     seed: int = 0
 
 
-def mechanism_of(row: Row, library: Library) -> Mechanism:
+def mechanism_of(row: LibraryRow, library: Library) -> Mechanism:
     """Run the glue, as it is shown."""
     from dpest import adapters
 
@@ -49,7 +49,7 @@ def mechanism_of(row: Row, library: Library) -> Mechanism:
     return made
 
 
-def audit_row(row: Row, library: Library, settings: Settings) -> dict[str, Any]:
+def audit_row(row: LibraryRow, library: Library, settings: Settings) -> dict[str, Any]:
     """A row as plain values; what could not be done is in `notes`."""
     started = time.monotonic()
     cell: dict[str, Any] = {"library": row.library, "row": row.name, "notes": []}
@@ -71,7 +71,7 @@ def audit_row(row: Row, library: Library, settings: Settings) -> dict[str, Any]:
 
 def _measure(
     mechanism: Mechanism,
-    row: Row,
+    row: LibraryRow,
     measure: Measure,
     limit: float,
     settings: Settings,
@@ -104,7 +104,7 @@ def _claim(mechanism: Mechanism) -> tuple[str, float, Measure]:
     return str(claim), float(claim.epsilon_at(DELTA)), Measure(delta=DELTA)
 
 
-def _grey(mechanism: Mechanism, row: Row, settings: Settings) -> dict[str, Any]:
+def _grey(mechanism: Mechanism, row: LibraryRow, settings: Settings) -> dict[str, Any]:
     from dpest.ask.questions import measured
     from dpest.attacks.recorded import recorded_attack
 
@@ -129,7 +129,7 @@ def _grey(mechanism: Mechanism, row: Row, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _pace(mechanism: Mechanism, row: Row) -> float:
+def _pace(mechanism: Mechanism, row: LibraryRow) -> float:
     """Seconds of computing that one run takes, whatever else the machine does meanwhile."""
     slept, computed = time.monotonic(), time.process_time()
     for _ in range(PACED):
@@ -147,7 +147,7 @@ def _affordable(settings: Settings, pace: float) -> int:
 
 def _black_box(
     mechanism: Mechanism,
-    row: Row,
+    row: LibraryRow,
     measure: Measure,
     limit: float,
     pace: float,
@@ -177,7 +177,7 @@ def _black_box(
 
 def _doubles(
     mechanism: Mechanism,
-    row: Row,
+    row: LibraryRow,
     measure: Measure,
     limit: float,
     pace: float,

@@ -13,7 +13,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Row:
+class LibraryRow:
     """One mechanism or query, and the pair of inputs that it is run on."""
 
     library: str
@@ -80,7 +80,7 @@ _FLOATS = "dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_di
 _INTS = "dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()"
 
 
-def _opendp() -> list[Row]:
+def _opendp() -> list[LibraryRow]:
     number = "dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)"
     whole = "dp.atom_domain(T=int), dp.absolute_distance(T=int)"
     vector = "dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.{}_distance(T=float)"
@@ -148,10 +148,12 @@ def _opendp() -> list[Row]:
             ["b", "a"],
         ),
     ]
-    return [Row("opendp", n, f"f = adapters.opendp({glue})", x, x2) for n, glue, x, x2 in made]
+    return [
+        LibraryRow("opendp", n, f"f = adapters.opendp({glue})", x, x2) for n, glue, x, x2 in made
+    ]
 
 
-def _diffprivlib_mechanisms() -> list[Row]:
+def _diffprivlib_mechanisms() -> list[LibraryRow]:
     one = "epsilon=1.0, sensitivity=1"
     both = "epsilon=0.5, delta=1e-3, sensitivity=1"
     made = [
@@ -177,23 +179,23 @@ def _diffprivlib_mechanisms() -> list[Row]:
         ("Binary", "m.Binary(epsilon=1.0, value0='no', value1='yes')", ["no"], ["yes"], ""),
     ]
     return [
-        Row("diffprivlib", n, f"f = adapters.diffprivlib({glue})", x, x2, doubles=cause)
+        LibraryRow("diffprivlib", n, f"f = adapters.diffprivlib({glue})", x, x2, doubles=cause)
         for n, glue, x, x2, cause in made
     ]
 
 
-def _diffprivlib_selection() -> list[Row]:
+def _diffprivlib_selection() -> list[LibraryRow]:
     glue = (
         "choose = lambda x: m.{}(epsilon=1.0, sensitivity=1, utility=x).randomise()\n"
         "f = adapters.plain(choose, epsilon=1.0)"
     )
     return [
-        Row("diffprivlib", name, glue.format(name), [2.0, 1.0, 0.0], [1.0, 2.0, 1.0])
+        LibraryRow("diffprivlib", name, glue.format(name), [2.0, 1.0, 0.0], [1.0, 2.0, 1.0])
         for name in ("Exponential", "PermuteAndFlip")
     ]
 
 
-def _diffprivlib_tools() -> list[Row]:
+def _diffprivlib_tools() -> list[LibraryRow]:
     bounded = "epsilon=1.0, bounds=(0, 10)"
     replaced = (ast.literal_eval(_TEN), ast.literal_eval(_TEN2))
     removed = (ast.literal_eval(_TEN), ast.literal_eval(_LESS))
@@ -208,12 +210,14 @@ def _diffprivlib_tools() -> list[Row]:
         ("histogram", "tools.histogram, epsilon=1.0, bins=4, range=(0, 10)", *removed, ""),
     ]
     return [
-        Row("diffprivlib", f"tools.{n}", f"f = adapters.diffprivlib({glue})", x, x2, doubles=cause)
+        LibraryRow(
+            "diffprivlib", f"tools.{n}", f"f = adapters.diffprivlib({glue})", x, x2, doubles=cause
+        )
         for n, glue, x, x2, cause in made
     ]
 
 
-def _diffprivlib_models() -> list[Row]:
+def _diffprivlib_models() -> list[LibraryRow]:
     box = "epsilon=1.0, bounds=([0, 0], [1, 1])"
     lines = "epsilon=1.0, bounds_X=([0, 0], [1, 1]), bounds_y=(0, 1)"
     labelled = [[0.1, 0.2, 0], [0.3, 0.4, 0], [0.5, 0.5, 1], [0.9, 0.8, 1]]
@@ -236,7 +240,7 @@ def _diffprivlib_models() -> list[Row]:
     )
     learnt = "released=['theta_', 'var_', 'class_count_']"
     return [
-        Row(
+        LibraryRow(
             "diffprivlib",
             "GaussianNB, a label that is new",
             f"f = adapters.diffprivlib(models.GaussianNB, {box}, {learnt})",
@@ -245,7 +249,7 @@ def _diffprivlib_models() -> list[Row]:
             why=classes,
             doubles=classes,
         ),
-        Row(
+        LibraryRow(
             "diffprivlib",
             "GaussianNB, labels that are known",
             f"f = adapters.diffprivlib(models.GaussianNB, {box}, {learnt})",
@@ -253,7 +257,7 @@ def _diffprivlib_models() -> list[Row]:
             moved,
             doubles=_TEXTBOOK,
         ),
-        Row(
+        LibraryRow(
             "diffprivlib",
             "LinearRegression without intercept",
             f"f = adapters.diffprivlib(models.LinearRegression, {lines}, fit_intercept=False, "
@@ -263,7 +267,7 @@ def _diffprivlib_models() -> list[Row]:
             why=lower,
             doubles=_TEXTBOOK,
         ),
-        Row(
+        LibraryRow(
             "diffprivlib",
             "LinearRegression",
             f"f = adapters.diffprivlib(models.LinearRegression, {lines}, released=['coef_'])",
@@ -272,7 +276,7 @@ def _diffprivlib_models() -> list[Row]:
             why=intercept,
             doubles=_TEXTBOOK,
         ),
-        Row(
+        LibraryRow(
             "diffprivlib",
             "StandardScaler",
             f"f = adapters.diffprivlib(models.StandardScaler, {box}, released=['mean_', 'var_'])",
@@ -283,7 +287,7 @@ def _diffprivlib_models() -> list[Row]:
     ]
 
 
-def _python_dp() -> list[Row]:
+def _python_dp() -> list[LibraryRow]:
     whole = ([10, 2, 3, 4, 5], [2, 3, 4, 5])
     floats = ([10.0, 2.0, 3.0, 4.0, 5.0], [2.0, 3.0, 4.0, 5.0])
     bounds = "lower_bound=0, upper_bound=10"
@@ -302,7 +306,7 @@ def _python_dp() -> list[Row]:
         ("Min", f"laplacian.Min, {bounds}, dtype='int'", whole),
         ("Median", f"laplacian.Median, {bounds}, dtype='int'", whole),
     ]
-    rows = [Row("python-dp", n, f"f = adapters.pydp({glue})", *xs) for n, glue, xs in made]
+    rows = [LibraryRow("python-dp", n, f"f = adapters.pydp({glue})", *xs) for n, glue, xs in made]
     laplace = (
         "noise = numerical.LaplaceMechanism(epsilon=1.0, sensitivity=1.0)\n"
         "f = adapters.plain(lambda x: noise.add_noise(x[0]), epsilon=1.0)"
@@ -312,13 +316,13 @@ def _python_dp() -> list[Row]:
         "f = adapters.plain(lambda x: noise.add_noise(x[0]), epsilon=0.5, delta=1e-3)"
     )
     return [
-        Row("python-dp", "LaplaceMechanism", laplace, *_NUMBER),
-        Row("python-dp", "GaussianMechanism", gaussian, *_NUMBER, doubles=_GRID),
+        LibraryRow("python-dp", "LaplaceMechanism", laplace, *_NUMBER),
+        LibraryRow("python-dp", "GaussianMechanism", gaussian, *_NUMBER, doubles=_GRID),
         *rows,
     ]
 
 
-def _pipeline_dp() -> list[Row]:
+def _pipeline_dp() -> list[LibraryRow]:
     data = [[1, "a", 0.5], [2, "a", 0.7], [3, "b", 1.0], [4, "a", 1.0]]
     less = data[:3]
     bounds = "min_value=0, max_value=1"
@@ -341,7 +345,7 @@ def _pipeline_dp() -> list[Row]:
         ("COUNT, no data", "['COUNT'], partitions=['a']", data[:1], [], empty),
     ]
     return [
-        Row(
+        LibraryRow(
             "pipeline-dp",
             n,
             f"f = adapters.pipeline_dp({glue})",
@@ -354,7 +358,7 @@ def _pipeline_dp() -> list[Row]:
     ]
 
 
-def _smartnoise() -> list[Row]:
+def _smartnoise() -> list[LibraryRow]:
     data = [[i, 30 + i % 20, "ab"[i % 2]] for i in range(40)] + [[40, 100, "a"]]
     columns = (
         "columns = {'id': {'type': 'int', 'private_id': True}, "
@@ -369,7 +373,7 @@ def _smartnoise() -> list[Row]:
         ("COUNT by group", "SELECT city, COUNT(*) AS n FROM S.T GROUP BY city"),
     ]
     return [
-        Row(
+        LibraryRow(
             "smartnoise-sql",
             n,
             f"{columns}\nf = adapters.smartnoise({query!r}, columns)",
@@ -380,7 +384,7 @@ def _smartnoise() -> list[Row]:
     ]
 
 
-def _tumult() -> list[Row]:
+def _tumult() -> list[LibraryRow]:
     core = [
         ("AddGeometricNoise", "noise.AddGeometricNoise(alpha=1)", *_WHOLE),
         (
@@ -396,7 +400,7 @@ def _tumult() -> list[Row]:
         ),
     ]
     rows = [
-        Row("tmlt.core", n, f"f = adapters.tumult_measurement({glue}, 1)", x, x2)
+        LibraryRow("tmlt.core", n, f"f = adapters.tumult_measurement({glue}, 1)", x, x2)
         for n, glue, x, x2 in core
     ]
     data = [[1, "x"], [2, "y"], [10, "x"]]
@@ -410,7 +414,7 @@ def _tumult() -> list[Row]:
         ("count, zCDP", "count()", ", rho=0.5"),
     ]
     return rows + [
-        Row(
+        LibraryRow(
             "tmlt.analytics",
             n,
             f"f = adapters.tumult(lambda: QueryBuilder('t').{query}, columns=['a', 'b']{more})",
@@ -421,7 +425,7 @@ def _tumult() -> list[Row]:
     ]
 
 
-def _training() -> list[Row]:
+def _training() -> list[LibraryRow]:
     rest = [[0.0, 0.0, 0.0, 0.0] for _ in range(4)]
     canary = [*rest, [0.0, 0.0, 10.0, 1.0]]
     mean = (
@@ -430,7 +434,7 @@ def _training() -> list[Row]:
         "noise that comes out is 1/4 without the canary and 1/5 with it"
     )
     return [
-        Row(
+        LibraryRow(
             "opacus",
             "one step, mean loss, the batch is the data",
             "f = adapters.opacus(3)",
@@ -439,22 +443,22 @@ def _training() -> list[Row]:
             why=mean,
             doubles=mean,
         ),
-        Row(
+        LibraryRow(
             "opacus",
             "one step, sum loss",
             "f = adapters.opacus(3, reduction='sum')",
             rest,
             canary,
         ),
-        Row(
+        LibraryRow(
             "opacus",
             "one step, sum loss, more noise",
             "f = adapters.opacus(3, reduction='sum', sigma=2.0)",
             rest,
             canary,
         ),
-        Row("jax-privacy", "one step", "f = adapters.jax_privacy(3)", rest, canary),
-        Row(
+        LibraryRow("jax-privacy", "one step", "f = adapters.jax_privacy(3)", rest, canary),
+        LibraryRow(
             "jax-privacy",
             "one step, more noise",
             "f = adapters.jax_privacy(3, sigma=2.0)",
@@ -464,7 +468,7 @@ def _training() -> list[Row]:
     ]
 
 
-def all_rows() -> list[Row]:
+def all_rows() -> list[LibraryRow]:
     """Every row, in the order of the table."""
     return [
         *_opendp(),

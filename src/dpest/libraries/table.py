@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dpest.libraries.rows import LIBRARIES, Row, all_rows
+from dpest.libraries.rows import LIBRARIES, LibraryRow, all_rows
 
 Cell = dict[str, Any]
 # Where a library is installed says nothing about it.
@@ -84,7 +84,7 @@ def markdown(
     return "\n".join(parts)
 
 
-def _section(package: str, cells: Sequence[Cell], rows: Mapping[str, Row]) -> str:
+def _section(package: str, cells: Sequence[Cell], rows: Mapping[str, LibraryRow]) -> str:
     version = next((c["version"] for c in cells if "version" in c), "?")
     imports = next(one.imports for one in LIBRARIES if one.package == package)
     lines = [
@@ -105,7 +105,7 @@ def _short(value: Any) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}…"
 
 
-def _causes(cells: Sequence[Cell], rows: Mapping[str, Row]) -> str:
+def _causes(cells: Sequence[Cell], rows: Mapping[str, LibraryRow]) -> str:
     lines = ["## What was found, and why\n"]
     floats: dict[str, list[str]] = {}
     for cell in cells:
@@ -124,7 +124,7 @@ def _causes(cells: Sequence[Cell], rows: Mapping[str, Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cause(cell: Cell, row: Row) -> list[str]:
+def _cause(cell: Cell, row: LibraryRow) -> list[str]:
     words = []
     if cell["violated"]:
         bound = cell["black_box"]

@@ -23,7 +23,7 @@ _Truths = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Block:
+class MatchedBlock:
     """Outcomes of p and of q that are matched with each other, and their masses."""
 
     rows: frozenset[int]
@@ -46,7 +46,7 @@ class DivergenceLifting:
     pair: FinitePair
     left: Array
     right: Array
-    blocks: tuple[Block, ...]
+    blocks: tuple[MatchedBlock, ...]
 
     def renyi(self, alpha: float) -> float:
         """The least Rényi divergence of order alpha between witnesses."""
@@ -97,11 +97,11 @@ def divergence_lifting(
         return None
     left, right = np.zeros(allowed.shape), np.zeros(allowed.shape)
     rows, columns = {int(i) for i in np.flatnonzero(a > 0)}, set(range(len(b)))
-    blocks: list[Block] = []
+    blocks: list[MatchedBlock] = []
     while rows:
         chosen = _densest(a, b, allowed, sorted(rows), sorted(columns))
         image = {j for j in columns if allowed[sorted(chosen), j].any()}
-        block = Block(
+        block = MatchedBlock(
             frozenset(chosen),
             frozenset(image),
             math.fsum(a[i] for i in chosen),
@@ -115,7 +115,7 @@ def divergence_lifting(
         if b[j] > 0:
             i = int(np.flatnonzero(allowed[:, j])[0])
             right[i, j] = b[j]
-            blocks.append(Block(frozenset({i}), frozenset({j}), 0.0, float(b[j])))
+            blocks.append(MatchedBlock(frozenset({i}), frozenset({j}), 0.0, float(b[j])))
     pair = FinitePair([k.left_mass for k in blocks], [k.right_mass for k in blocks])
     return DivergenceLifting(pair, left, right, tuple(blocks))
 
@@ -136,7 +136,9 @@ def _densest(a: Array, b: Array, allowed: _Truths, rows: list[int], columns: lis
         chosen = sorted(event)
 
 
-def _fill(a: Array, b: Array, allowed: _Truths, block: Block, left: Array, right: Array) -> None:
+def _fill(
+    a: Array, b: Array, allowed: _Truths, block: MatchedBlock, left: Array, right: Array
+) -> None:
     """ν_L on the edges of a block: all of p's mass there, the columns' shares as those of q."""
     from scipy.optimize import linprog
 

@@ -126,7 +126,7 @@ def f_divergence(
 
 
 @dataclass(frozen=True)
-class Cut:
+class DivergenceCut:
     """The k-cut of a divergence: the most of it that an output with k values can carry.
 
     `cells` says which of the k values each outcome of the pair is sent to.
@@ -136,7 +136,7 @@ class Cut:
     cells: tuple[int, ...]
 
 
-def k_cut(p: Any, q: Any, generator: Generator, k: int) -> Cut:
+def k_cut(p: Any, q: Any, generator: Generator, k: int) -> DivergenceCut:
     """sup over channels onto k values of the f-divergence after the channel, and where it is met.
 
     An f-divergence is convex in the channel, so a deterministic map attains the supremum; and one
@@ -165,7 +165,7 @@ def k_cut(p: Any, q: Any, generator: Generator, k: int) -> Cut:
         start = int(choices[label][end])
         labels[order[start:end]] = label
         end = start
-    return Cut(float(best[n]), tuple(int(x) for x in labels))
+    return DivergenceCut(float(best[n]), tuple(int(x) for x in labels))
 
 
 def _cell(p: float, q: float, generator: Generator) -> float:

@@ -182,7 +182,7 @@ def worst_event(
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BlackwellComparison:
     """Whether an experiment is another one, garbled (Blackwell).
 
     `channel[y, x]` is the probability of x given y that turns (Q0, Q1) into (P0, P1); None if there
@@ -201,7 +201,7 @@ class Comparison:
 
 def blackwell(
     p: tuple[Sequence[float], Sequence[float]], q: tuple[Sequence[float], Sequence[float]]
-) -> Comparison:
+) -> BlackwellComparison:
     """Is p = (P0, P1) a garbling of q = (Q0, Q1)? Equivalent to T(P0, P1) ≥ T(Q0, Q1).
 
     So if q's experiment is private in any sense that survives post-processing, p's is too.
@@ -232,9 +232,11 @@ def blackwell(
         raise DpestError(f"the linear program was not solved: {solved.message}")
     deficiency = max(0.0, float(solved.fun))
     if deficiency <= TOLERANCE:
-        return Comparison(True, deficiency, solved.x[:size].reshape(m, n), None, None, None)
+        return BlackwellComparison(
+            True, deficiency, solved.x[:size].reshape(m, n), None, None, None
+        )
     f, g = first.tradeoff(), second.tradeoff()
     levels = np.union1d(f.x, g.x)
     worst = int(np.argmin(np.asarray(f(levels)) - np.asarray(g(levels))))
     level = float(levels[worst])
-    return Comparison(False, deficiency, None, level, float(f(level)), float(g(level)))
+    return BlackwellComparison(False, deficiency, None, level, float(f(level)), float(g(level)))

@@ -15,13 +15,13 @@ from dpest.kernel.header import FORMAT, VERSION
 from dpest.kernel.models.noise import FAMILIES
 from dpest.noise.family import Noise
 from dpest.proofs.alignments.alignment import AffineShift, Alignment, Draw
-from dpest.proofs.alignments.regions_of_release import Region
-from dpest.proofs.alignments.selection import Selection
-from dpest.proofs.loops.potentials import Potential, State
+from dpest.proofs.alignments.regions_of_release import ReleaseRegion
+from dpest.proofs.alignments.selection import ArgmaxPlan
+from dpest.proofs.loops.potentials import BudgetState, Potential
 from dpest.reading.loops.loops import Graph
 from dpest.reading.loops.merging import Model
 from dpest.reading.loops.piece_runs import Block, World
-from dpest.reading.records.record_cases import Cases
+from dpest.reading.records.record_cases import ReadCases
 from dpest.running.places import source_of, undeclared
 
 
@@ -224,7 +224,7 @@ def continuous(symbol: Symbol, world: World) -> bool:
 def square(
     head: dict[str, Any],
     model: Model,
-    regions: Sequence[Region],
+    regions: Sequence[ReleaseRegion],
     slopes: Mapping[Symbol, Mapping[Symbol, Fraction]],
 ) -> dict[str, Any]:
     """One shift for all releases; `epsilon` stands for ρ."""
@@ -239,7 +239,7 @@ def square(
 def cells(
     head: dict[str, Any],
     model: Model,
-    regions: Sequence[Region],
+    regions: Sequence[ReleaseRegion],
     alignments: Iterable[tuple[int, int, Alignment]],
 ) -> dict[str, Any]:
     by_index = {node.index: node for node in model.nodes}
@@ -330,7 +330,7 @@ def _shifts(table: Mapping[Symbol, AffineShift]) -> dict[str, Any]:
     }
 
 
-def selection(head: dict[str, Any], found: Selection, rule: str = "") -> dict[str, Any]:
+def selection(head: dict[str, Any], found: ArgmaxPlan, rule: str = "") -> dict[str, Any]:
     """`rule`: by which the function's loop is this argmax (`rewrites.races`), if by one."""
     own = {label(s) for s in found.own}
     return {
@@ -385,7 +385,7 @@ def loop(head: dict[str, Any], graph: Graph, components: Sequence[Potential]) ->
 
 def _records(world: World) -> dict[str, Any]:
     """What one record adds, case by case; which sums are order statistics instead."""
-    cases: Cases = world.cases
+    cases: ReadCases = world.cases
     known = cases.entry.known()
     found: list[dict[str, Any]] = [
         {
@@ -410,8 +410,8 @@ def _records(world: World) -> dict[str, Any]:
 
 
 def _component(found: Potential) -> dict[str, Any]:
-    ids: dict[State, int] = {state: i for i, state in enumerate(found.budgets)}
-    differences: dict[State, dict[str, str]] = {state: {} for state in ids}
+    ids: dict[BudgetState, int] = {state: i for i, state in enumerate(found.budgets)}
+    differences: dict[BudgetState, dict[str, str]] = {state: {} for state in ids}
     for (state, slot), value in found.differences.items():
         differences[state][label(slot)] = str(value)
     return {

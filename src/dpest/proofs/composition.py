@@ -29,7 +29,7 @@ _MOST_PATHS = 256
 _MOST_DECISIONS = 1000  # on one way: a loop may wait for a release
 
 
-class Data:
+class ComposedData:
     """The private data: only a proved mechanism may look at them."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Data:
     __sub__ = __mul__ = __float__ = __int__ = __lt__ = __gt__ = __array__ = _refused
 
 
-class _Run:
+class _ComposedRun:
     def __init__(self, prefix: list[bool]) -> None:
         self.prefix = prefix
         self.taken: list[bool] = []
@@ -62,7 +62,7 @@ class _Run:
 class Released:
     """Something that was released: whatever is computed from it is released, too."""
 
-    def __init__(self, run: _Run) -> None:
+    def __init__(self, run: _ComposedRun) -> None:
         self._run = run
 
     def _more(self, *_: Any, **__: Any) -> Released:
@@ -92,7 +92,7 @@ class Released:
 class _Noise:
     """The program's own noise: it has nothing to do with the data."""
 
-    def __init__(self, run: _Run) -> None:
+    def __init__(self, run: _ComposedRun) -> None:
         self._run = run
 
     def __getattr__(self, name: str) -> Any:
@@ -250,18 +250,18 @@ def _run_all(
     parts: Sequence[Any],
     unit: str | None,
     note: Callable[[Any, dict[str, Any]], None],
-) -> list[_Run]:
+) -> list[_ComposedRun]:
     """All ways through the program, with tokens for the data and for what is released."""
     if target.function.__closure__:
         raise RefusedError("a program that closes over variables: define it at the top level")
-    found: list[_Run] = []
+    found: list[_ComposedRun] = []
     pending: list[list[bool]] = [[]]
     while pending:
         prefix = pending.pop()
         if len(found) >= _MOST_PATHS:
             raise RefusedError("the program has too many branches on what was released")
-        run = _Run(prefix)
-        data, rng = Data(), _Noise(run)
+        run = _ComposedRun(prefix)
+        data, rng = ComposedData(), _Noise(run)
         function = with_parts(
             target, {id(part): _call(part, run, data, rng, note) for part in parts}, parts
         )
@@ -351,8 +351,8 @@ def _replayed(log: list[Any]) -> Callable[..., Any]:
 
 def _call(
     part: Any,
-    run: _Run,
-    data: Data,
+    run: _ComposedRun,
+    data: ComposedData,
     rng: Any,
     note: Callable[[Any, dict[str, Any]], None],
 ) -> Callable[..., Any]:

@@ -23,7 +23,7 @@ from dpest.noise.gumbel import Gumbel
 from dpest.reading.fixed import FixedRun
 from dpest.reading.loops.any_length import ELEMENT
 from dpest.reading.loops.loops import END, Graph, LoopEdge
-from dpest.reading.loops.merging import Edge, Model
+from dpest.reading.loops.merging import MergedEdge, Model
 from dpest.reading.loops.piece_runs import Coin, World
 from dpest.reading.rewrites.readings import SCALED, Plan, scale_of, value_of
 from dpest.reading.tracing.generator import SymbolicGenerator
@@ -165,7 +165,7 @@ def check_model(
     `marks` are the numbers of the code.
     """
     source = random.Random(20)
-    leaving: dict[int, list[tuple[int, Edge]]] = {}
+    leaving: dict[int, list[tuple[int, MergedEdge]]] = {}
     for node in model.nodes:
         for edge in node.incoming:
             leaving.setdefault(edge.source, []).append((node.index, edge))

@@ -46,7 +46,7 @@ class Ray:
 
 
 @dataclass(frozen=True)
-class FinitePair:
+class AttainingPair:
     """The pair of inputs of a finite domain on which a bound is attained."""
 
     x: Any
@@ -74,7 +74,7 @@ class Lower:
 
     value: Fraction | float
     length: int
-    ray: Ray | FinitePair
+    ray: Ray | AttainingPair
     multipliers: Sequence[Mapping[str, Any]] = ()
 
 
@@ -113,7 +113,7 @@ class Proof:
     mixture: tuple[Fraction, Fraction, bool] | None = None
     """Of a composition of both kinds: ε of its pure parts (a multiple of the unit), ρ of the
     others, and whether those are Gaussian."""
-    rays: tuple[Ray | FinitePair, ...] = ()
+    rays: tuple[Ray | AttainingPair, ...] = ()
     """Where the parts of a composition are at their worst: pairs worth a look, nothing more."""
     claim_holds: bool | None = None
     """Whether a claim of another notion follows from the bound, at the parameters' values."""
@@ -128,7 +128,7 @@ class Proof:
         return self.bound if self.measure.kind == "zcdp" else None
 
     @property
-    def ray(self) -> Ray | FinitePair | None:
+    def ray(self) -> Ray | AttainingPair | None:
         return self.lower.ray if self.lower is not None else None
 
     @property

@@ -32,7 +32,7 @@ from dpest.proofs.enumeration.each_entry import each_entry_proof
 from dpest.proofs.enumeration.enumerating import enumerated_proof
 from dpest.proofs.every_length import every_length, small_lower, tells, without_bound
 from dpest.proofs.one_length import at_length, with_either_input
-from dpest.proofs.proof import FinitePair, Proof, Ray
+from dpest.proofs.proof import AttainingPair, Proof, Ray
 from dpest.proofs.question import (
     ProofGoal,
     asked,
@@ -42,7 +42,7 @@ from dpest.proofs.question import (
 )
 from dpest.reading import guard
 from dpest.reading.rewrites.post_processing import before_processing, described
-from dpest.reading.tracing.roots import Exponential
+from dpest.reading.tracing.roots import UnitExponential
 from dpest.reading.tracing.unit import NO_VALUE, Unit
 
 _DELTA = 1e-6  # where nothing is claimed, and a bound needs one
@@ -227,7 +227,7 @@ def answer(question: ProofGoal, fallback: int | None = None) -> Proof:
     first: DpestError | None = None
     for attempt in attempts:
         before = Unit.exponential
-        Unit.exponential = Exponential
+        Unit.exponential = UnitExponential
         try:
             proof = _enumerated(attempt) or _of_table(attempt) or _at_lengths(attempt, fallback)
             if proof.status == "unknown" and attempt is not attempts[-1]:
@@ -363,10 +363,10 @@ def _composed(question: ProofGoal) -> Proof | None:
     return concluded(question, replace(found, lower=lower))
 
 
-def _joined(rays: Sequence[Ray | FinitePair]) -> tuple[Ray | FinitePair, ...]:
+def _joined(rays: Sequence[Ray | AttainingPair]) -> tuple[Ray | AttainingPair, ...]:
     """Directions that may be bad for all parts at once: where one of them rests, another's move."""
     moving = [ray for ray in rays if isinstance(ray, Ray) and not ray.infinite]
-    found: dict[Ray | FinitePair, None] = {}
+    found: dict[Ray | AttainingPair, None] = {}
     for first in moving:
         direction = first.felt
         for ray in moving:

@@ -51,7 +51,7 @@ _DOMAIN = ("kind", "fields", "range", "declared", "values")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ModelComparison:
     """The program that a certificate was compared with, and where their models differ."""
 
     function: str
@@ -63,7 +63,7 @@ def differences(certificate: Mapping[str, Any], target: Any = None) -> list[str]
     return list(compared(certificate, target).differences)
 
 
-def compared(certificate: Mapping[str, Any], target: Any = None) -> Comparison:
+def compared(certificate: Mapping[str, Any], target: Any = None) -> ModelComparison:
     """Read the program again, and compare its model with the certificate's.
 
     The program is `target`, whose source must then be the certificate's; nothing of the certificate
@@ -80,13 +80,13 @@ def compared(certificate: Mapping[str, Any], target: Any = None) -> Comparison:
         source = source_of(mechanism.function)
         if source == certificate["source"]:
             raise
-        return Comparison(mechanism.name, ("source",))
+        return ModelComparison(mechanism.name, ("source",))
 
 
-def _compared(certificate: Mapping[str, Any], mechanism: Mechanism) -> Comparison:
+def _compared(certificate: Mapping[str, Any], mechanism: Mechanism) -> ModelComparison:
     if certificate["method"] == "contributions":
         different = _other_contributions(certificate, mechanism)
-        return Comparison(_named(certificate, mechanism), different)
+        return ModelComparison(_named(certificate, mechanism), different)
     found: list[str] | None = None
     reason = RefusedError("the source was not proved again")
     for domain in _domains(certificate):
@@ -100,7 +100,7 @@ def _compared(certificate: Mapping[str, Any], mechanism: Mechanism) -> Compariso
             break
     if found is None:
         raise reason
-    return Comparison(_named(certificate, mechanism), tuple(found))
+    return ModelComparison(_named(certificate, mechanism), tuple(found))
 
 
 def _other_contributions(certificate: Mapping[str, Any], mechanism: Mechanism) -> tuple[str, ...]:

@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import MissingExtraError, RefusedError
-from dpest.kernel.alignment import NOTHING, Affine, Plan, Region
+from dpest.kernel.alignment import NOTHING, AffineForm, BoxPlan, KeptRegion
 from dpest.kernel.fields import Fields
-from dpest.kernel.forms import Condition, Terms, symbols_of, terms_of
+from dpest.kernel.forms import LinearInequality, Terms, symbols_of, terms_of
 from dpest.kernel.header import Header, read_header
 from dpest.kernel.models.noise import Noises
 from dpest.kernel.models.regions import regions
@@ -98,7 +98,7 @@ def _form(constant: Any, terms: Terms, moved: bool) -> str:
     return _sum(parts)
 
 
-def _holds(condition: Condition, moved: bool) -> str:
+def _holds(condition: LinearInequality, moved: bool) -> str:
     sign = ">" if condition.strict else ">="
     return f"({sign} {_form(condition.constant, terms_of(condition), moved)} 0.0)"
 
@@ -124,7 +124,7 @@ class _Text:
     def define(self, name: str, body: str) -> None:
         self.lines.append(f"(define-fun {_name(name)} () Real {body})")
 
-    def shifts(self, noises: Noises, plan: Plan) -> tuple[list[str], list[str]]:
+    def shifts(self, noises: Noises, plan: BoxPlan) -> tuple[list[str], list[str]]:
         """Define the shifts; what must hold of them, and the parts of the cost."""
         goals, cost = [], []
         for h, noise in noises.items():
@@ -145,12 +145,12 @@ class _Text:
         return "\n".join([*self.lines, "(check-sat)", ""])
 
 
-def _affine(value: Affine) -> str:
+def _affine(value: AffineForm) -> str:
     parts = [f"(* {_number(v)} {_name('d.' + k)})" for k, v in value.slopes.items()]
     return _sum([_number(value.constant), *parts])
 
 
-def _condition(region: Region, plan: Plan, budget: Fraction) -> str:
+def _condition(region: KeptRegion, plan: BoxPlan, budget: Fraction) -> str:
     text = _Text()
     symbols = symbols_of((*map(terms_of, region.keep), *region.pin))
     text.declare(symbols)
@@ -208,7 +208,7 @@ def _square(header: Header, fields: Fields, bound: Fraction) -> Iterator[tuple[s
         data = symbols_of(found.shift.values()) | (symbols - region.noises.keys())
         text.box({k: (float("-inf"), float("inf")) for k in data})
         for h in sorted(symbols & region.noises.keys()):
-            text.define("d." + h, _affine(Affine(slopes=found.shift.get(h, {}))))
+            text.define("d." + h, _affine(AffineForm(slopes=found.shift.get(h, {}))))
         goals = [_holds(c, True) for c in region.keep]
         goals += [f"(= {_form(0, t, False)} {_form(0, t, True)})" for t in region.pin]
         yield f"leaf_{leaf}", text.finish([_holds(c, False) for c in region.keep], goals)

@@ -20,7 +20,7 @@ Points = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """One curve. `role` picks its style: "p", "q", "claim", "bound"."""
 
     points: Points
@@ -129,7 +129,7 @@ def _svg(parts: Sequence[str], title: str, frame: _Frame, kind: str = "") -> str
 
 
 def lines(
-    curves: Sequence[Line],
+    curves: Sequence[ChartLine],
     *,
     title: str,
     x_label: str,
@@ -140,7 +140,7 @@ def lines(
 ) -> str:
     """Curves over common axes, with a legend. `kind` tells the page's script what is drawn."""
     curves = [
-        Line(
+        ChartLine(
             [(x, y) for x, y in c.points if math.isfinite(x) and math.isfinite(y)],
             c.label,
             c.role,

@@ -17,12 +17,12 @@ def curve_page(name: str, curve: Mapping[str, Any]) -> str:
     """A self-contained page. `curve` is what the attack leaves in its details."""
     points = curve["points"]
     lines = [
-        charts.Line([(p["epsilon"], p["exact"]) for p in points], "exact test", "p"),
-        charts.Line([(p["epsilon"], p["paper"]) for p in points], "the paper's p-value", "q"),
+        charts.ChartLine([(p["epsilon"], p["exact"]) for p in points], "exact test", "p"),
+        charts.ChartLine([(p["epsilon"], p["paper"]) for p in points], "the paper's p-value", "q"),
     ]
     claim = curve["claim"]
     if claim is not None:
-        lines.append(charts.Line([(claim, 0.0), (claim, 1.0)], f"claim {claim:g}", "claim"))
+        lines.append(charts.ChartLine([(claim, 0.0), (claim, 1.0)], f"claim {claim:g}", "claim"))
     rises = curve["rises"]
     told = f"rises at ε = {rises:.4g}" if math.isfinite(rises) else "refutes every ε on the page"
     chart = charts.lines(

@@ -19,20 +19,20 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Block:
+class DerivationBlock:
     """A sentence and what it rests on."""
 
     lead: str
     items: Sequence[Item]
 
 
-def derivation(text: str) -> list[Block]:
+def derivation(text: str) -> list[DerivationBlock]:
     """Blocks from the text of `Proof.explain`: indentation says what belongs under what.
 
     >>> [block.lead for block in derivation("Coupling:\\n  noise 1 moves by 1\\n\\nDone.")]
     ['Coupling:', 'Done.']
     """
-    blocks: list[Block] = []
+    blocks: list[DerivationBlock] = []
     stack: list[tuple[int, list[Item]]] = []  # an indentation, and what is gathered at it
     for line in text.splitlines():
         words = line.strip()
@@ -41,7 +41,7 @@ def derivation(text: str) -> list[Block]:
         depth = len(line) - len(line.lstrip())
         if depth == 0 or not blocks:
             items: list[Item] = []
-            blocks.append(Block(words, items))
+            blocks.append(DerivationBlock(words, items))
             stack = [(0, items)]
             continue
         while stack[-1][0] > depth:

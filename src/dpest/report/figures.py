@@ -81,8 +81,8 @@ def _densities(picture: PairPicture) -> Figure | None:
     title = "The two output densities"
     svg = charts.lines(
         [
-            charts.Line(list(zip(shown.y, shown.p, strict=True)), "x", "p", fill=True),
-            charts.Line(list(zip(shown.y, shown.q, strict=True)), "x′", "q"),
+            charts.ChartLine(list(zip(shown.y, shown.p, strict=True)), "x", "p", fill=True),
+            charts.ChartLine(list(zip(shown.y, shown.q, strict=True)), "x′", "q"),
         ],
         title=title,
         x_label=shown.label,
@@ -98,7 +98,7 @@ def _loss(picture: PairPicture) -> Figure | None:
         return None
     title = "The privacy loss"
     svg = charts.lines(
-        [charts.Line(_steps(picture.loss), "P(loss ≤ t | x)", "p")],
+        [charts.ChartLine(_steps(picture.loss), "P(loss ≤ t | x)", "p")],
         title=title,
         x_label="privacy loss t",
         y_label="probability",
@@ -125,7 +125,7 @@ def _profile(picture: PairPicture, verdict: Verdict) -> Figure | None:
     title = "δ(ε)"
     top = max(d for _, d in picture.profile)
     svg = charts.lines(
-        [charts.Line(picture.profile, "this pair", "p"), *_claimed_point(verdict, top)],
+        [charts.ChartLine(picture.profile, "this pair", "p"), *_claimed_point(verdict, top)],
         title="δ as a function of ε",
         x_label="ε",
         y_label="δ",
@@ -140,7 +140,7 @@ def _tradeoff(picture: PairPicture, verdict: Verdict) -> Figure | None:
         return None
     title = "Trade-off curve"
     svg = charts.lines(
-        [*claimed_tradeoff(verdict), charts.Line(picture.tradeoff, "this pair", "p")],
+        [*claimed_tradeoff(verdict), charts.ChartLine(picture.tradeoff, "this pair", "p")],
         title=title,
         x_label="false alarm",
         y_label="miss",
@@ -169,22 +169,22 @@ def _epsilon_claim(verdict: Verdict) -> tuple[float, float] | None:
     return question.limit, question.measure.delta
 
 
-def _claimed_point(verdict: Verdict, top: float) -> list[charts.Line]:
+def _claimed_point(verdict: Verdict, top: float) -> list[charts.ChartLine]:
     claim = _epsilon_claim(verdict)
     if claim is None:
         return []
     mark = [(claim[0], 0.0), (claim[0], max(claim[1], 0.2 * top))]
     words = f"claim: ε = {number(claim[0])}, δ = {claim[1]:g}"
-    return [charts.Line(mark, words, "claim")]
+    return [charts.ChartLine(mark, words, "claim")]
 
 
-def claimed_tradeoff(verdict: Verdict) -> list[charts.Line]:
+def claimed_tradeoff(verdict: Verdict) -> list[charts.ChartLine]:
     question = verdict.question
     if question.measure.kind == "gdp" and question.limit is not None:
         normal = NormalDist()
         inside = [(i / 100, normal.inv_cdf(1 - i / 100)) for i in range(1, 100)]
         middle = [(a, normal.cdf(z - question.limit)) for a, z in inside]
-        return [charts.Line([(0.0, 1.0), *middle, (1.0, 0.0)], "claim", "claim", fill=True)]
+        return [charts.ChartLine([(0.0, 1.0), *middle, (1.0, 0.0)], "claim", "claim", fill=True)]
     claim = _epsilon_claim(verdict)
     if claim is None:
         return []
@@ -193,7 +193,7 @@ def claimed_tradeoff(verdict: Verdict) -> list[charts.Line]:
     up, down = math.exp(min(epsilon, 700.0)), math.exp(-epsilon)
     points = [0.0, *(i / 200 for i in range(1, 201)), min(1.0, (1 - delta) / (1 + up))]
     curve = [(a, max(0.0, 1 - delta - up * a, down * (1 - delta - a))) for a in sorted(points)]
-    return [charts.Line(curve, "claim", "claim", fill=True)]
+    return [charts.ChartLine(curve, "claim", "claim", fill=True)]
 
 
 def figures_beside(verdict: Verdict) -> list[Figure]:
@@ -208,12 +208,12 @@ def _growth(verdict: Verdict) -> list[Figure]:
     rows: list[dict[str, Any]] = growth["rows"]
     letter = symbol(verdict.question.measure)
     curves = [
-        charts.Line([(r["length"], r["lower"]) for r in rows], "at least", "p"),
-        charts.Line([(r["length"], r["upper"]) for r in rows], "at most", "bound"),
+        charts.ChartLine([(r["length"], r["lower"]) for r in rows], "at least", "p"),
+        charts.ChartLine([(r["length"], r["upper"]) for r in rows], "at most", "bound"),
     ]
     limit = verdict.question.limit
     if limit is not None and math.isfinite(limit):
-        curves.append(charts.Line([(r["length"], limit) for r in rows], "claim", "claim"))
+        curves.append(charts.ChartLine([(r["length"], limit) for r in rows], "claim", "claim"))
     title = "Growth with n"
     svg = charts.lines(curves, title=title, x_label="n", y_label=letter)
     table = [[str(r["length"]), number(r["lower"]), number(r["upper"]), r["status"]] for r in rows]
@@ -232,7 +232,7 @@ def _statistics(verdict: Verdict) -> list[Figure]:
             points = evidence.details.get(name)
             if points:
                 svg = charts.lines(
-                    [charts.Line(points, evidence.method, "p")],
+                    [charts.ChartLine(points, evidence.method, "p")],
                     title=title,
                     x_label=x_label,
                     y_label=y_label,

@@ -12,7 +12,7 @@ import numpy as np
 from dpest.ask.declaration import Mechanism
 from dpest.errors import InputError
 from dpest.running.places import where_defined
-from dpest.running.samples import Group, RaisedRuns, Samples
+from dpest.running.samples import RaisedRuns, Samples, SkeletonGroup
 from dpest.running.skeleton import Leaf, Nest, consumed, flatten
 from dpest.running.watchdog import Clock
 
@@ -83,7 +83,7 @@ def black_box_block(
 
 
 def _single(target: Mechanism, x: Any, count: int, clock: Clock) -> Samples:
-    from dpest.running.batch.block import Raised, fresh
+    from dpest.running.batch.block import RaisedRun, fresh
 
     outputs: list[Any] = []
     copied = fresh(x)
@@ -93,7 +93,7 @@ def _single(target: Mechanism, x: Any, count: int, clock: Clock) -> Samples:
         try:
             outputs.append(consumed(target(copied())))
         except Exception as error:
-            outputs.append(Raised(error).output)
+            outputs.append(RaisedRun(error).output)
             raised = RaisedRuns.joined(raised, RaisedRuns(error, 1))
         finally:
             clock.stop()
@@ -125,7 +125,7 @@ def samples_of_columns(result: Any, count: int, name: str) -> Samples:
                 f"got shape {result.shape}"
             )
         skeleton, columns = _columns(result)
-        return Samples(count, [Group(skeleton, rows, columns)])
+        return Samples(count, [SkeletonGroup(skeleton, rows, columns)])
     if isinstance(result, (tuple, dict)):
         parts = list(result.values()) if isinstance(result, dict) else list(result)
         if parts and all(
@@ -137,7 +137,7 @@ def samples_of_columns(result: Any, count: int, name: str) -> Samples:
             container = "dict" if isinstance(result, dict) else "tuple"
             nest = Nest(container, keys, tuple(skeleton for skeleton, _ in found))
             columns = tuple(column for _, some in found for column in some)
-            return Samples(count, [Group(nest, rows, columns)])
+            return Samples(count, [SkeletonGroup(nest, rows, columns)])
     outputs = list(result)
     if len(outputs) != count:
         raise InputError(f"{name}(x, size) must return {count} outputs; got {len(outputs)}")

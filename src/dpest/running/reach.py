@@ -24,12 +24,12 @@ def containers(*roots: Any) -> Iterator[dict[str, Any] | CellType]:
     Followed are functions, classes, their instances, the user's modules, and small containers of
     those. The roots' own globals count whatever their file; of others only the user's.
     """
-    yield from _Search(roots).found
+    yield from _ReachSearch(roots).found
 
 
 def reached(*roots: Any) -> tuple[list[CodeType], list[Any]]:
     """The user's code that the roots can run, and the values that it finds under its names."""
-    search = _Search(roots, by_name=True)
+    search = _ReachSearch(roots, by_name=True)
     return search.codes, search.values
 
 
@@ -38,7 +38,7 @@ def conversions(*roots: Any) -> list[str]:
 
     There a function can stand in for them; elsewhere (`isinstance(x, float)`) only the type can.
     """
-    codes = _Search(roots, by_name=True).codes
+    codes = _ReachSearch(roots, by_name=True).codes
     other = {name for code in codes for name in _not_called(code)}
     return [name for name in CONVERSIONS if name not in other]
 
@@ -60,7 +60,7 @@ def _not_called(code: CodeType) -> frozenset[str]:
     return frozenset(found)
 
 
-class _Search:
+class _ReachSearch:
     """`by_name`: of a function's globals only those are followed that its code names."""
 
     def __init__(self, roots: tuple[Any, ...], *, by_name: bool = False) -> None:

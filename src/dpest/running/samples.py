@@ -20,7 +20,7 @@ _DTYPES: dict[str, Any] = {"bool": np.bool_, "int": np.int64, "float": np.float6
 
 
 @dataclass(frozen=True)
-class Group:
+class SkeletonGroup:
     """The outputs with one skeleton: `rows` are their positions, `columns` one array a leaf.
 
     A leaf of kind "none" has a column too (of zeros), so that columns and leaves correspond.
@@ -90,7 +90,7 @@ class Samples:
     def __init__(
         self,
         size: int,
-        groups: Sequence[Group],
+        groups: Sequence[SkeletonGroup],
         notes: Sequence[str] = (),
         raised: RaisedRuns | None = None,
         runner: str = "",
@@ -140,7 +140,7 @@ class Samples:
                 for j, kind in enumerate(leaf_kinds(skeleton))
             )
             rows = np.array([i for positions, _ in some for i in positions], dtype=np.int64)
-            groups.append(Group(skeleton, rows, columns))
+            groups.append(SkeletonGroup(skeleton, rows, columns))
         return Samples(len(outputs), groups)
 
     @staticmethod
@@ -159,7 +159,7 @@ class Samples:
             raised = RaisedRuns.joined(raised, part.raised)
         runners = sorted({part.runner for part in parts if part.runner})
         groups = [
-            Group(
+            SkeletonGroup(
                 skeleton,
                 np.concatenate([rows for rows, _ in found]),
                 tuple(
@@ -190,13 +190,13 @@ class Samples:
             if len(new_rows):
                 old = position_of[wanted[new_rows]]
                 columns = tuple(column[old] for column in group.columns)
-                groups.append(Group(group.skeleton, new_rows, columns))
+                groups.append(SkeletonGroup(group.skeleton, new_rows, columns))
         return Samples(len(wanted), groups, self.notes)
 
     def codes(self) -> Codes:
         """A code for every output, by what is discrete in it."""
         found: list[tuple[Hashable, Any, np.ndarray]] = []
-        local: list[tuple[Group, np.ndarray, int]] = []
+        local: list[tuple[SkeletonGroup, np.ndarray, int]] = []
         for group in self.groups:
             codes, first = discrete_codes(group)
             local.append((group, codes, len(found)))
@@ -220,7 +220,7 @@ class Samples:
             if column.dtype.kind == "f" and np.isnan(np.sum(column))
         )
 
-    def where(self, mask: Callable[[Group], np.ndarray]) -> np.ndarray:
+    def where(self, mask: Callable[[SkeletonGroup], np.ndarray]) -> np.ndarray:
         """One boolean per output, in order, from a function that marks the rows of a group."""
         result = np.zeros(self.size, dtype=bool)
         for group in self.groups:
@@ -251,7 +251,7 @@ class Samples:
         return outputs
 
 
-def discrete_codes(group: Group) -> tuple[np.ndarray, np.ndarray]:
+def discrete_codes(group: SkeletonGroup) -> tuple[np.ndarray, np.ndarray]:
     """Codes 0, 1, ... of a group's rows by their discrete columns, and a position of each."""
     codes = np.zeros(len(group.rows), dtype=np.int64)
     span = 1
@@ -289,7 +289,7 @@ def discrete_codes(group: Group) -> tuple[np.ndarray, np.ndarray]:
     return dense, first
 
 
-def _key(group: Group, position: int) -> Hashable:
+def _key(group: SkeletonGroup, position: int) -> Hashable:
     leaves = tuple(
         None
         if kind in ("none", "float")

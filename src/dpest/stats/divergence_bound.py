@@ -38,7 +38,7 @@ _FITS = 0.02
 
 
 @dataclass(frozen=True)
-class Bound:
+class DivergenceBound:
     """A lower bound on a divergence (divided by its order for zCDP), and where it comes from."""
 
     value: float
@@ -50,7 +50,7 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Witness:
+class BetWitness:
     """Classes of scores and the log-likelihood ratio g that is bet on in each.
 
     `swapped`: the divergence is D(outside‖inside), and g has changed its sign.
@@ -86,7 +86,7 @@ def divergence_bound(
     alpha: float,
     rng: np.random.Generator,
     order: float | None = None,
-) -> Bound:
+) -> DivergenceBound:
     """A lower bound on D_order in the worse direction; without an order, on rho of zCDP.
 
     Assumes independent scores, the inside ones of one distribution, the outside ones of another.
@@ -98,11 +98,13 @@ def divergence_bound(
     pairs = min(len(first) - m, len(second) - n)
     witness = _learn(first[:m], second[:n], order, pairs) if pairs >= 2 * _FIRST_BATCH else None
     if witness is None:
-        return Bound(0.0, order or 1.0, False, pairs, 0.0, math.inf)
+        return DivergenceBound(0.0, order or 1.0, False, pairs, 0.0, math.inf)
     return measured(witness, first[m : m + pairs], second[n : n + pairs], alpha, order is None)
 
 
-def measured(witness: Witness, inside: Floats, outside: Floats, alpha: float, zcdp: bool) -> Bound:
+def measured(
+    witness: BetWitness, inside: Floats, outside: Floats, alpha: float, zcdp: bool
+) -> DivergenceBound:
     """The bound by betting, on pairs of scores that the witness was not learnt from."""
     ones = np.searchsorted(witness.edges, inside, side="right")
     others = np.searchsorted(witness.edges, outside, side="right")
@@ -123,7 +125,7 @@ def measured(witness: Witness, inside: Floats, outside: Floats, alpha: float, zc
             low, high = (middle, high) if refuted(middle) else (low, middle)
     factor = witness.order if zcdp else 1.0
     estimate, error = _plug_in(batches.sum(axis=0), witness.order)
-    return Bound(
+    return DivergenceBound(
         low / factor, witness.order, witness.swapped, len(ones), estimate / factor, error / factor
     )
 
@@ -164,7 +166,7 @@ def _largest_log_wealth(batches: Floats, z: Floats, limit: float) -> float:
     return largest
 
 
-def _learn(first: Floats, second: Floats, order: float | None, pairs: int) -> Witness | None:
+def _learn(first: Floats, second: Floats, order: float | None, pairs: int) -> BetWitness | None:
     """The witness that promises the largest bound, judged on the scores it is learnt from.
 
     Where the scores look like two Gaussians, the likelihood ratio and the promise are those of
@@ -179,7 +181,7 @@ def _learn(first: Floats, second: Floats, order: float | None, pairs: int) -> Wi
     area = gaussian_curve.right_pairs(first, second, rng)
     mu, _ = gaussian_curve.mu_estimate(area, len(first), len(second))
     like_gaussians = chance > _FITS
-    found: list[tuple[float, Witness]] = []
+    found: list[tuple[float, BetWitness]] = []
     for most in (_CLASSES, 3 * _CLASSES):
         edges = _edges(pooled, min(most, len(pooled) // _LEAST))
         p, q = _frequencies(edges, first), _frequencies(edges, second)
@@ -231,7 +233,7 @@ def _promises(
     order: float | None,
     pairs: int,
     fitted: float,
-) -> list[tuple[float, Witness]]:
+) -> list[tuple[float, BetWitness]]:
     """Witnesses with this ratio, of the order asked (of all, per order) and both directions."""
     found = []
     for a in (order,) if order is not None else ORDERS:
@@ -250,7 +252,7 @@ def _promise(
     swapped: bool,
     pairs: int,
     fitted: float,
-) -> tuple[Witness, float]:
+) -> tuple[BetWitness, float]:
     """The witness with this ratio, and the bound that it promises, by Bernstein's inequality."""
     g, p, q = (-ratio, second, first) if swapped else (ratio, first, second)
     if order == 1.0:
@@ -266,7 +268,7 @@ def _promise(
     variance = _variance(p, scale * u) + _variance(q, v) * math.exp(-2.0 * tangent)
     largest = float(v.max()) * math.exp(-tangent)
     cost = math.sqrt(2.0 * _NATS * variance / pairs) + _NATS * largest / pairs
-    return Witness(edges, ratio, order, swapped, tangent), value - 2.0 * order * fitted - cost
+    return BetWitness(edges, ratio, order, swapped, tangent), value - 2.0 * order * fitted - cost
 
 
 def _variance(p: Floats, values: Floats) -> float:

@@ -11,11 +11,11 @@ from dpest import zoo
 from dpest.attacks.budget import Budget, Meter
 from dpest.attacks.fused import check, count_scores, rule_of, scored_for
 from dpest.attacks.sampler import MechanismSampler
-from dpest.attacks.sniper import Plan, _find, _Options, _Run, sniper_attack
-from dpest.attacks.thresholds import Attack
+from dpest.attacks.sniper import SniperPlan, _find, _Options, _SniperRun, sniper_attack
+from dpest.attacks.thresholds import ThresholdAttack
 from dpest.running.native.ir import DOUBLE, SINGLE
 from dpest.running.native.runs import compiled_for, draw_runs
-from dpest.running.native.scoring import Scored
+from dpest.running.native.scoring import CompiledScores
 from dpest.running.native.signals import NotCompiled
 
 pytest.importorskip("llvmlite")
@@ -23,9 +23,9 @@ PAIR = ([1.0] * 5, [0.0] * 5)
 SLOW = ("NumericalSVT", "PrefixSum")
 
 
-def attack_on(name: str) -> Attack:
-    plan = Plan(0, 20_000, 20_000, 10**6)
-    run = _Run(MechanismSampler(zoo.get(name)), 1, Meter(Budget()), None, plan.portion)
+def attack_on(name: str) -> ThresholdAttack:
+    plan = SniperPlan(0, 20_000, 20_000, 10**6)
+    run = _SniperRun(MechanismSampler(zoo.get(name)), 1, Meter(Budget()), None, plan.portion)
     return _find(run, PAIR, 20_000, 20_000, _Options(plan, 0.05, 0.0, None, False, 0.01))
 
 
@@ -51,12 +51,12 @@ def test_another_rule_is_found_out() -> None:
     rule = rule_of(attack, compiled.layout)
     wrong = replace(rule, by_code=rule.by_code[::-1].copy())
     with pytest.raises(NotCompiled):
-        check(Scored(compiled, wrong), compiled, attack)
+        check(CompiledScores(compiled, wrong), compiled, attack)
     check(scored_for(zoo.get("SVT6"), PAIR[0], attack), compiled, attack)
 
 
 def test_the_evidence_names_its_runners() -> None:
-    plan = Plan(0, 20_000, 20_000, 300_000)
+    plan = SniperPlan(0, 20_000, 20_000, 300_000)
     sampler = MechanismSampler(zoo.get("SVT6"))
     evidence = sniper_attack(sampler, [PAIR], plan=plan, seed=2)
     assert evidence.details["runner"]["native, fused"] > 500_000

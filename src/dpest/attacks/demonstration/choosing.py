@@ -15,8 +15,8 @@ from scipy import special
 
 from dpest.ask.declaration import Mechanism
 from dpest.attacks.demonstration.script import script
-from dpest.attacks.statdp.detection import Found, SecondLook, oriented, search
-from dpest.attacks.statdp.laboratory import Case, Laboratory
+from dpest.attacks.statdp.detection import DetectedEvent, SecondLook, oriented, search
+from dpest.attacks.statdp.laboratory import InputCase, Laboratory
 from dpest.evidence import LEVEL, Demonstration
 from dpest.running.samples import Samples
 from dpest.running.watchdog import TimeUp
@@ -90,7 +90,7 @@ class _Plan(NamedTuple):
     """A choice that promises to refute the claim in so many runs a side."""
 
     needed: float
-    found: Found
+    found: DetectedEvent
     p: float
     q: float
     cautious_p: float
@@ -111,7 +111,7 @@ def demonstrate(
     Few runs show a large excess; a small one is looked for with many. Where the time is up before
     those are made (TimeUp), the best that few runs showed is taken.
     """
-    cases = [Case(x, x2) for x, x2 in pairs]
+    cases = [InputCase(x, x2) for x, x2 in pairs]
     laboratory = Laboratory(mechanism, None, seed, run_all=run_all)
     best: _Plan | None = None
     for runs in _RUNS:
@@ -133,7 +133,7 @@ def demonstrate(
 
 
 def _planned(
-    laboratory: Laboratory, cases: Sequence[Case], epsilon: float, delta: float, runs: int
+    laboratory: Laboratory, cases: Sequence[InputCase], epsilon: float, delta: float, runs: int
 ) -> _Plan | None:
     """Chosen on some runs, judged by others."""
     finalists, _ = search(laboratory, cases, epsilon, runs)

@@ -27,11 +27,11 @@ from dpest.attacks.finder.estimate import DEFAULT_HALF_WIDTH
 from dpest.attacks.finder.neighbourhood import Neighbourhood, neighbourhoods
 from dpest.attacks.finder.objective import ProgramSide
 from dpest.attacks.finder.program import ProgramReading
-from dpest.attacks.finder.search import Candidate, Cost, Searcher, Side
-from dpest.attacks.finder.smooth import DEFAULT_STEEPNESS, Linear, NotSmoothError
+from dpest.attacks.finder.search import Candidate, SearchCost, Searcher, Side
+from dpest.attacks.finder.smooth import DEFAULT_STEEPNESS, LinearInput, NotSmoothError
 from dpest.attacks.statdp.attack import spread, statdp_detection
 from dpest.attacks.statdp.detection import SELECTION_RUNS, TEST_RUNS
-from dpest.attacks.statdp.laboratory import Case, named_seed
+from dpest.attacks.statdp.laboratory import InputCase, named_seed
 from dpest.attacks.statdp.replay import replay_code
 from dpest.errors import InputError, ReadingError
 from dpest.evidence import Evidence, Witness, confidence
@@ -50,12 +50,12 @@ _WINNER_SAMPLES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Finding:
+class SearchResult:
     """The outcome of one search. `best` is None if nothing was confirmed."""
 
     best: Confirmed | None
     candidates: tuple[Candidate, ...]
-    cost: Cost
+    cost: SearchCost
     seconds: float
     runs: int
     seed: int
@@ -139,7 +139,7 @@ def finder_search(
     ratio: Ratio | None = None,
     seed: int = 0,
     progress: Report | None = None,
-) -> tuple[Finding, Evidence]:
+) -> tuple[SearchResult, Evidence]:
     """As `finder_attack`, with all candidates and costs."""
     if (x is None) != (x2 is None):
         raise InputError("give both inputs of the pair, or none")
@@ -264,7 +264,9 @@ class _Attack:
 
     # --- the search ---------------------------------------------------------------------------
 
-    def run(self, searcher: Searcher, restarts: int, half_width: float) -> tuple[Finding, Evidence]:
+    def run(
+        self, searcher: Searcher, restarts: int, half_width: float
+    ) -> tuple[SearchResult, Evidence]:
         found: list[Candidate] = []
         interrupted = False
         best: Confirmed | None = None
@@ -305,7 +307,7 @@ class _Attack:
                 + ", ".join(self.confirmation.undone)
             )
         self._split_note(searcher.cost)
-        finding = Finding(
+        finding = SearchResult(
             best,
             tuple(found),
             searcher.cost,
@@ -352,11 +354,11 @@ class _Attack:
 
     def fall_back(
         self, rule: Any, space: Any, length: int, x: Any, x2: Any, reason: str
-    ) -> tuple[Finding, Evidence]:
+    ) -> tuple[SearchResult, Evidence]:
         """Random pairs, events chosen on samples, one exact test; said aloud."""
         self.notes.append(f"no smooth objective ({reason}): random search instead")
         rng = np.random.default_rng(named_seed(self.seed, "random pairs"))
-        cases = [Case(x, x2)] if x is not None else random_cases(rule, space, length, rng)
+        cases = [InputCase(x, x2)] if x is not None else random_cases(rule, space, length, rng)
         cases = [replace(c, x=space.as_input(c.x), x2=space.as_input(c.x2)) for c in cases]
         selection, test = SELECTION_RUNS, TEST_RUNS
         if self.limit.runs is None and self.limit.seconds is None:
@@ -389,12 +391,12 @@ class _Attack:
             method="finder: random search", notes=(*self.notes, *evidence.notes)
         )
         seconds = time.perf_counter() - self.started
-        finding = Finding(
-            None, (), Cost(), seconds, found.runs, self.seed, tuple(self.notes), evidence
+        finding = SearchResult(
+            None, (), SearchCost(), seconds, found.runs, self.seed, tuple(self.notes), evidence
         )
         return finding, evidence
 
-    def evidence(self, finding: Finding) -> Evidence:
+    def evidence(self, finding: SearchResult) -> Evidence:
         best = finding.best
         details: dict[str, Any] = {
             **finding.values,
@@ -458,12 +460,12 @@ class _Attack:
             bound = max(0.0, best.value) if best else 0.0
             self.progress(Progress("finder", self.confirmation.runs, seconds, bound, stage))
 
-    def _split_note(self, cost: Cost) -> None:
+    def _split_note(self, cost: SearchCost) -> None:
         text = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares(cost).items())
         self.notes.append(f"time: {text}")
 
 
-def shares(cost: Cost) -> dict[str, float]:
+def shares(cost: SearchCost) -> dict[str, float]:
     """Which part of the time went where."""
     parts = {
         "sampling": cost.sampling,
@@ -483,8 +485,8 @@ def fixed_pair(x: Any, x2: Any) -> Neighbourhood:
         raise NotSmoothError("the inputs are not vectors of real numbers") from None
     empty = np.zeros((0, 2))
     return Neighbourhood(
-        tuple(Linear(np.zeros(0), v) for v in first),
-        tuple(Linear(np.zeros(0), v) for v in second),
+        tuple(LinearInput(np.zeros(0), v) for v in first),
+        tuple(LinearInput(np.zeros(0), v) for v in second),
         empty,
         np.zeros((0, 0)),
         np.zeros(0),
@@ -495,17 +497,17 @@ def fixed_pair(x: Any, x2: Any) -> Neighbourhood:
 
 def random_cases(
     rule: Any, space: Any, length: int, rng: np.random.Generator, count: int = 20
-) -> list[Case]:
+) -> list[InputCase]:
     """Random neighbours; where the domain isn't one of vectors, the literature's patterns."""
     found = neighbourhoods(rule, space, length, reach=math.inf)
     if found is None:
         return [
-            Case(a, b, {}, name)
+            InputCase(a, b, {}, name)
             for name, a, b in patterns(rule, space, length, both_orders=False)[:count]
         ]
     cases = []
     for _ in range(count):
         pair = found[int(rng.integers(len(found)))]
         x, x2 = pair.pair(pair.random(rng))
-        cases.append(Case(x, x2, {}, "random"))
+        cases.append(InputCase(x, x2, {}, "random"))
     return cases

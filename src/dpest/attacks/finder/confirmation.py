@@ -14,7 +14,7 @@ from dpest.ask.declaration import Mechanism
 from dpest.ask.domains import Domain
 from dpest.attacks.budget import Budget
 from dpest.attacks.finder.event import PatternEvent
-from dpest.attacks.finder.search import Candidate, Cost, Searcher, shape_name
+from dpest.attacks.finder.search import Candidate, SearchCost, Searcher, shape_name
 from dpest.attacks.finder.smooth import NotSmoothError
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.statdp.hypothesis_test import coin_label_bound
@@ -87,7 +87,7 @@ class Confirmation:
         # Without any budget a search ends by itself, but it may take long. Its work is counted, so
         # that the answer depends neither on the machine nor on what else it does.
         self._unlimited = limit.seconds is None and limit.runs is None
-        self.cost: Cost | None = None
+        self.cost: SearchCost | None = None
 
     def spent(self) -> bool:
         """Is the budget's time over or, where there is no budget, the usual amount of work done?"""

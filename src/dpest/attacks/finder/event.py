@@ -16,7 +16,7 @@ from dpest.attacks.statdp.events import Range
 from dpest.attacks.statdp.features import NUMERIC, equals, same_source, show
 from dpest.geometry.linear import Condition, Form, rational
 from dpest.reading.paths import Path
-from dpest.running.samples import Group, Samples
+from dpest.running.samples import Samples, SkeletonGroup
 from dpest.running.skeleton import flatten, leaf_kind, leaf_kinds
 
 
@@ -34,7 +34,7 @@ class PatternEvent:
         """One boolean per output, in order."""
         return samples.where(self._inside)
 
-    def _inside(self, group: Group) -> NDArray[np.bool_]:
+    def _inside(self, group: SkeletonGroup) -> NDArray[np.bool_]:
         inside = np.zeros(len(group.rows), dtype=bool)
         if len(group.columns) != len(self.pattern):
             return inside

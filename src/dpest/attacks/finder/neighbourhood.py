@@ -14,7 +14,7 @@ from dpest.ask.adjacency import (
     Adjacency,
 )
 from dpest.ask.domains import Domain, Reals
-from dpest.attacks.finder.smooth import Linear
+from dpest.attacks.finder.smooth import LinearInput
 from dpest.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -28,8 +28,8 @@ class Neighbourhood:
     lie in `entries`.
     """
 
-    first: tuple[Linear, ...]
-    second: tuple[Linear, ...]
+    first: tuple[LinearInput, ...]
+    second: tuple[LinearInput, ...]
     bounds: Floats
     rows: Floats
     limits: Floats
@@ -67,7 +67,7 @@ class Neighbourhood:
                     point[used] = np.trunc(point[used])
         return point
 
-    def _entry(self, linear: Linear, point: Floats) -> Any:
+    def _entry(self, linear: LinearInput, point: Floats) -> Any:
         value = float(linear.coefficients @ point + linear.constant)
         # x lies in the domain, so that x2 comes closer to it by being moved there.
         value = min(max(value, self.entries[0]), self.entries[1])
@@ -98,11 +98,13 @@ def neighbourhoods(
     low, high = domain.low, domain.high
     box = (max(domain.box[0], low), min(domain.box[1], high))
     wide = (max(low, box[0] - reach), min(high, box[1] + reach))
-    build = _Builder(length, wide, box, domain.integral, math.isfinite(low) or math.isfinite(high))
+    build = _PairBuilder(
+        length, wide, box, domain.integral, math.isfinite(low) or math.isfinite(high)
+    )
     return adjacency.differences(build)
 
 
-class _Builder:
+class _PairBuilder:
     def __init__(
         self,
         length: int,
@@ -114,16 +116,16 @@ class _Builder:
         self.n, self.wide, self.box, self.integral = length, wide, box, integral
         self.finite = finite  # whether the domain has a bound
 
-    def _unit(self, size: int, *places: tuple[int, float]) -> Linear:
+    def _unit(self, size: int, *places: tuple[int, float]) -> LinearInput:
         coefficients = np.zeros(size)
         for place, value in places:
             coefficients[place] += value
-        return Linear(coefficients)
+        return LinearInput(coefficients)
 
     def _made(
         self,
-        first: Sequence[Linear],
-        second: Sequence[Linear],
+        first: Sequence[LinearInput],
+        second: Sequence[LinearInput],
         bounds: Sequence[tuple[float, float]],
         box: Sequence[tuple[float, float]],
         differences: Sequence[int],

@@ -14,7 +14,7 @@ from dpest.attacks.finder.event import PatternEvent
 from dpest.attacks.finder.frozen import FrozenNoise, draw
 from dpest.attacks.finder.neighbourhood import Neighbourhood
 from dpest.attacks.finder.program import ProgramCheck, ProgramReading
-from dpest.attacks.finder.smooth import DEFAULT_STEEPNESS, EventShape, Linear, SmoothCheck
+from dpest.attacks.finder.smooth import DEFAULT_STEEPNESS, EventShape, LinearInput, SmoothCheck
 from dpest.attacks.statdp.events import Range
 from dpest.geometry.linear import Symbol
 from dpest.noise.family import Noise
@@ -38,16 +38,16 @@ class Side:
         self.symbols = tuple(symbols)
         self._forms: Trace | None = None
 
-    def inputs(self, maps: Sequence[Linear], size: int) -> dict[Symbol, Linear]:
+    def inputs(self, maps: Sequence[LinearInput], size: int) -> dict[Symbol, LinearInput]:
         return {
-            symbol: Linear(_padded(linear.coefficients, size), linear.constant)
+            symbol: LinearInput(_padded(linear.coefficients, size), linear.constant)
             for symbol, linear in zip(self.symbols, maps, strict=True)
         }
 
     def check(
         self,
         shape: EventShape,
-        inputs: Mapping[Symbol, Linear],
+        inputs: Mapping[Symbol, LinearInput],
         symbols: Sequence[Symbol],
         noises: Mapping[Symbol, Noise],
         steepness: float,
@@ -88,7 +88,7 @@ class ProgramSide(Side):
     def check(
         self,
         shape: EventShape,
-        inputs: Mapping[Symbol, Linear],
+        inputs: Mapping[Symbol, LinearInput],
         symbols: Sequence[Symbol],
         noises: Mapping[Symbol, Noise],
         steepness: float,
@@ -108,7 +108,7 @@ def _padded(coefficients: Floats, size: int) -> Floats:
     return np.concatenate([coefficients, np.zeros(size - len(coefficients))])
 
 
-class Objective:
+class SmoothObjective:
     """ε̂_d: log of the ratio of the two smooth probabilities, for one event shape.
 
     The variables are those of the neighbourhood, then the ends of the event's intervals.
@@ -129,7 +129,9 @@ class Objective:
         self.noises, self.symbols = noises, symbols
         self.places = [(leaf, i) for leaf, open_ in ends.items() for i in (0, 1) if open_[i]]
         self.size = neighbourhood.size + len(self.places)
-        units = [Linear(np.eye(self.size)[neighbourhood.size + k]) for k in range(len(self.places))]
+        units = [
+            LinearInput(np.eye(self.size)[neighbourhood.size + k]) for k in range(len(self.places))
+        ]
         at = dict(zip(self.places, units, strict=True))
         shape = EventShape(pattern, {leaf: (at.get((leaf, 0)), at.get((leaf, 1))) for leaf in ends})
         maps = (neighbourhood.first, neighbourhood.second)

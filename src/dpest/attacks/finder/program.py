@@ -22,22 +22,22 @@ from dpest.ask.declaration import Mechanism
 from dpest.attacks.finder.smooth import (
     DEFAULT_STEEPNESS,
     EventShape,
-    Linear,
+    LinearInput,
     NotSmoothError,
     spread,
 )
 from dpest.attacks.statdp.discrete import NUMBER
 from dpest.errors import ReadingError
 from dpest.geometry.linear import Condition, Form, Symbol
-from dpest.kernel.forms import Condition as Test
+from dpest.kernel.forms import LinearInequality as Test
 from dpest.kernel.judgments import assertions as program_forms
 from dpest.kernel.judgments.assertions import All, Assertion, Some
-from dpest.kernel.judgments.programs import Assign, Draw, If, While
+from dpest.kernel.judgments.programs import Assign, DrawStatement, If, While
 from dpest.noise import Exponential, Gaussian, Laplace
 from dpest.noise.family import Noise
 from dpest.reading.paths import Path, Trace
 from dpest.reading.programs.replaying import replayed
-from dpest.reading.programs.translation import Code, translated
+from dpest.reading.programs.translation import ProgramCode, translated
 from dpest.reading.programs.values import BOOL, INT, NUMPY_INT, Product
 from dpest.running.skeleton import Leaf
 
@@ -50,7 +50,7 @@ class ProgramReading:
 
     def __init__(self, mechanism: Mechanism, length: int | None) -> None:
         try:
-            self.code: Code = translated(mechanism, length, products=True)
+            self.code: ProgramCode = translated(mechanism, length, products=True)
             replayed(mechanism, self.code, length)
         except ReadingError as error:
             raise NotSmoothError(str(error)) from None
@@ -63,7 +63,7 @@ class ProgramReading:
 
     def _number_draws(self, program: Sequence[Any]) -> None:
         for statement in program:
-            if isinstance(statement, Draw):
+            if isinstance(statement, DrawStatement):
                 if statement.noise.family == "bernoulli":
                     raise NotSmoothError("a coin in a program that is not traced")
                 symbol = Symbol("noise", f"{statement.noise.family}{len(self.noises):04d}")
@@ -105,7 +105,7 @@ class ProgramReading:
                 memory[statement.name] = _at(statement.value, memory)
             elif isinstance(statement, Product):
                 memory[statement.name] = _at(statement.left, memory) * _at(statement.right, memory)
-            elif isinstance(statement, Draw):
+            elif isinstance(statement, DrawStatement):
                 drawn = noise[self.draws[id(statement)]]
                 memory[statement.name] = _at(statement.centre, memory) + drawn
             else:
@@ -196,7 +196,7 @@ class ProgramReading:
             yield memory, conditions
 
 
-def _noise(draw: Draw) -> Noise:
+def _noise(draw: DrawStatement) -> Noise:
     size = draw.noise.size
     if draw.noise.family == "laplace":
         return Laplace(size)
@@ -267,7 +267,7 @@ def _excluded(memory: Mapping[str, Form], final: Mapping[str, Fraction]) -> bool
     return False
 
 
-def _form(linear: program_forms.Linear, memory: Mapping[str, Form]) -> Form:
+def _form(linear: program_forms.LinearTerm, memory: Mapping[str, Form]) -> Form:
     total = Form.number(linear.constant)
     for name, factor in linear.terms.items():
         total = total.plus(memory[name], factor)
@@ -286,7 +286,7 @@ def _product(statement: Product, memory: Mapping[str, Form]) -> Form:
 def _alternatives(test: Assertion, memory: Mapping[str, Form]) -> Iterator[tuple[Condition, ...]]:
     """Conjunctions of which exactly one holds where the test does."""
     if isinstance(test, Test):
-        form = _form(program_forms.Linear(test.constant, dict(test.terms)), memory)
+        form = _form(program_forms.LinearTerm(test.constant, dict(test.terms)), memory)
         condition = Condition(form, ">" if test.strict else ">=")
         known = condition.decided()
         if known is None:
@@ -306,7 +306,7 @@ def _alternatives(test: Assertion, memory: Mapping[str, Form]) -> Iterator[tuple
         yield from _alternatives(All((*others, part)), memory)
 
 
-def _at(form: program_forms.Linear, memory: Mapping[str, float]) -> float:
+def _at(form: program_forms.LinearTerm, memory: Mapping[str, float]) -> float:
     return float(form.constant) + sum(float(c) * memory[k] for k, c in form.terms.items())
 
 
@@ -329,7 +329,7 @@ class ProgramCheck:
         self,
         reading: ProgramReading,
         shape: EventShape,
-        inputs: Mapping[Symbol, Linear],
+        inputs: Mapping[Symbol, LinearInput],
         symbols: Sequence[Symbol],
         steepness: float = DEFAULT_STEEPNESS,
     ) -> None:
@@ -426,7 +426,7 @@ class ProgramCheck:
     def _constant(self, value: float) -> int:
         return self._node("constant", float(value))
 
-    def _linear(self, form: program_forms.Linear, memory: Mapping[str, int]) -> int:
+    def _linear(self, form: program_forms.LinearTerm, memory: Mapping[str, int]) -> int:
         parts = [(memory[name], float(c)) for name, c in form.terms.items()]
         return self._sum(float(form.constant), parts)
 
@@ -487,13 +487,13 @@ class ProgramCheck:
             if len(test.parts) == 2 and _equation(test):
                 part = test.parts[0]
                 assert isinstance(part, Test)
-                form = program_forms.Linear(part.constant, dict(part.terms))
+                form = program_forms.LinearTerm(part.constant, dict(part.terms))
                 return self._equal(self._linear(form, memory))
             return self._times(*(self._test(part, memory) for part in test.parts))
         if isinstance(test, Some):
             none = (self._not(self._test(part, memory)) for part in test.parts)
             return self._not(self._times(*none))
-        form = program_forms.Linear(test.constant, dict(test.terms))
+        form = program_forms.LinearTerm(test.constant, dict(test.terms))
         return self._above(self._linear(form, memory), test.strict)
 
     def _equal(self, node: int) -> int:
@@ -521,7 +521,7 @@ class ProgramCheck:
         elif isinstance(statement, Product):
             left, right = (self._linear(f, memory) for f in (statement.left, statement.right))
             memory[statement.name] = self._times(left, right)
-        elif isinstance(statement, Draw):
+        elif isinstance(statement, DrawStatement):
             noise = np.zeros(len(self._columns))
             noise[self._columns[self._reading.draws[id(statement)]]] = 1.0
             drawn = self._row(noise, np.zeros(self._size), 0.0)

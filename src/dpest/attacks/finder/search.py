@@ -16,7 +16,7 @@ from dpest.attacks.finder.estimate import DEFAULT_HALF_WIDTH, PairedCounts, esti
 from dpest.attacks.finder.event import PatternEvent
 from dpest.attacks.finder.frozen import freeze
 from dpest.attacks.finder.neighbourhood import Neighbourhood
-from dpest.attacks.finder.objective import Objective, ProgramSide, Side
+from dpest.attacks.finder.objective import ProgramSide, Side, SmoothObjective
 from dpest.attacks.finder.outcomes import Outcomes, ProgramOutcomes
 from dpest.attacks.finder.smooth import NotSmoothError
 from dpest.geometry.linear import Symbol
@@ -51,7 +51,7 @@ class Candidate:
 
 
 @dataclass
-class Cost:
+class SearchCost:
     """Where the time goes."""
 
     sampling: float = 0.0
@@ -82,7 +82,7 @@ class Searcher:
         self.spent = spent
         self.rng = np.random.default_rng(seed)
         self.steepness = steepness
-        self.cost = Cost()
+        self.cost = SearchCost()
         self.scale = _typical_scale(noises)
         started = time.perf_counter()
         self.noise = freeze(noises, samples, self.rng)
@@ -94,10 +94,10 @@ class Searcher:
             else Outcomes(side, self.noise.symbols)
             for n, side in sides.items()
         }
-        self._built: OrderedDict[tuple[int, str], Objective] = OrderedDict()
+        self._built: OrderedDict[tuple[int, str], SmoothObjective] = OrderedDict()
         self._kinds: dict[str, list[int]] = {}
 
-    def start(self) -> tuple[Objective, Floats]:
+    def start(self) -> tuple[SmoothObjective, Floats]:
         """A random pair and a random event of the next pattern in turn, ends around a value."""
         for _ in range(100):
             index = int(self.rng.integers(len(self.neighbourhoods)))
@@ -117,13 +117,13 @@ class Searcher:
 
     def _objective(
         self, index: int, pattern: tuple[Any, ...], ends: Mapping[int, tuple[bool, bool]]
-    ) -> Objective:
+    ) -> SmoothObjective:
         """The objective of one event shape, on the whole frozen noise; the last few are kept."""
         key = (index, shape_name(pattern, ends))
         if key not in self._built:
             neighbourhood = self.neighbourhoods[index]
             first, second = len(neighbourhood.first), len(neighbourhood.second)
-            objective = Objective(
+            objective = SmoothObjective(
                 (self.sides[first], self.sides[second]),
                 neighbourhood,
                 pattern,
@@ -139,7 +139,7 @@ class Searcher:
         self._built.move_to_end(key)
         return self._built[key]
 
-    def _freeze(self, objective: Objective) -> None:
+    def _freeze(self, objective: SmoothObjective) -> None:
         """All of the frozen noise; where most noises are integrated, a part will do."""
         objective.freeze(self.noise.part(_SCREENED) if objective.sharp else self.noise)
 
@@ -227,7 +227,7 @@ class Searcher:
 
     def climb(
         self,
-        objective: Objective,
+        objective: SmoothObjective,
         start: Floats,
         iterations: int = 60,
     ) -> Candidate | None:
@@ -309,7 +309,7 @@ class Searcher:
         return None
 
     @staticmethod
-    def _mirrored(objective: Objective, point: Floats) -> Floats:
+    def _mirrored(objective: SmoothObjective, point: Floats) -> Floats:
         """Turn the difference around, which turns the sign of a small ε around."""
         mirrored = point.copy()
         for i in objective.neighbourhood.differences:
@@ -317,7 +317,7 @@ class Searcher:
             mirrored[i] = low + high - point[i]
         return mirrored if objective.value(mirrored) > objective.value(point) else point
 
-    def _corners(self, objective: Objective, point: Floats) -> Floats:
+    def _corners(self, objective: SmoothObjective, point: Floats) -> Floats:
         """Differences at the ends of their range: ε is rarely largest inside."""
         rows, limits = objective.constraints()
         best, value = point, objective.value(point)
@@ -335,7 +335,9 @@ class Searcher:
                     best, value = moved, reached
         return best
 
-    def candidate(self, objective: Objective, point: Floats, start: Floats) -> Candidate | None:
+    def candidate(
+        self, objective: SmoothObjective, point: Floats, start: Floats
+    ) -> Candidate | None:
         """None if the event happens on neither side; turned so that the first side is larger."""
         smooth, hard = objective.value(point), objective.hard_value(point)
         if math.isnan(hard):
@@ -348,10 +350,10 @@ class Searcher:
 
     def bounded(self, candidate: Candidate) -> Candidate | None:
         """The same pair and event with a far second end for each half-line; None if it has none."""
-        old: Objective = candidate.objective
+        old: SmoothObjective = candidate.objective
         if all(low == high for low, high in old.ends.values()):
             return None
-        objective = Objective(
+        objective = SmoothObjective(
             old.sides,
             old.neighbourhood,
             old.pattern,
@@ -389,8 +391,8 @@ class Searcher:
         self, candidate: Candidate, pattern: tuple[Any, ...], variables: Floats
     ) -> Candidate:
         """Another output in the place of a candidate's, at other variables."""
-        old: Objective = candidate.objective
-        objective = Objective(
+        old: SmoothObjective = candidate.objective
+        objective = SmoothObjective(
             old.sides,
             old.neighbourhood,
             pattern,
@@ -418,7 +420,7 @@ class Searcher:
     ) -> Candidate:
         """Estimate on fresh shared noise until the M-CLT half-width is small enough."""
         started = time.perf_counter()
-        objective: Objective = candidate.objective
+        objective: SmoothObjective = candidate.objective
         counts = estimate(
             objective.paired(candidate.variables, self.rng), half_width=half_width, most=most
         )
@@ -446,7 +448,7 @@ class Searcher:
         On the part of the frozen noise on which the search tries its starts.
         """
         part = self.noise.part(_SCREENED)
-        on_part: dict[int, Objective] = {}
+        on_part: dict[int, SmoothObjective] = {}
         try:
             for _ in range(evaluations):
                 self.cost.evaluations += 1

@@ -28,7 +28,7 @@ DEFAULT_STEEPNESS = 50.0
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearInput:
     """constant + coefficients·variables: what an input symbol or an interval's end stands for."""
 
     coefficients: Floats
@@ -40,7 +40,7 @@ class EventShape:
     """A pattern whose intervals have ends that may be variables. `ends[leaf]` = (low, high)."""
 
     pattern: tuple[Any, ...]
-    ends: Mapping[int, tuple[Linear | None, Linear | None]]
+    ends: Mapping[int, tuple[LinearInput | None, LinearInput | None]]
 
 
 class NotSmoothError(Exception):
@@ -57,7 +57,7 @@ class SmoothCheck:
         self,
         trace: Trace,
         shape: EventShape,
-        inputs: Mapping[Symbol, Linear],
+        inputs: Mapping[Symbol, LinearInput],
         symbols: Sequence[Symbol],
         noises: Mapping[Symbol, Noise],
         steepness: float = DEFAULT_STEEPNESS,
@@ -99,7 +99,7 @@ class SmoothCheck:
             self._nodes.append((kind, content))
         return self._known[key]
 
-    def _row(self, form: Form, minus: Linear | None = None) -> int:
+    def _row(self, form: Form, minus: LinearInput | None = None) -> int:
         noise = np.zeros(len(self._columns))
         variables = np.zeros(self._size)
         constant = float(form.constant)
@@ -126,7 +126,7 @@ class SmoothCheck:
             total += float(coefficient) ** 2 * variance
         return math.sqrt(total) if 0 < total < math.inf else 1.0
 
-    def _value(self, form: Form, minus: Linear | None = None) -> int:
+    def _value(self, form: Form, minus: LinearInput | None = None) -> int:
         """A node for a number: a row of noise and inputs, and the indicators in it."""
         bits = tuple(
             (self._truth(self._indicators[s]), float(c)) for s, c in form.part("indicator").items()
@@ -198,7 +198,7 @@ class SmoothCheck:
             if low is not None:
                 factors.append(self._above(self._value(leaf, low), scale, False))
             if high is not None:
-                minus = Linear(-high.coefficients, -high.constant)
+                minus = LinearInput(-high.coefficients, -high.constant)
                 factors.append(self._above(self._value(leaf.times(-1), minus), scale, True))
             return factors
         bits = list(leaf.symbols("indicator"))

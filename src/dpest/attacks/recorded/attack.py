@@ -19,11 +19,17 @@ from typing import Any
 import numpy as np
 
 from dpest.ask.declaration import Mechanism
-from dpest.attacks.recorded.comparison import Comparison, Finding, Row, grouped, leaves_by_name
+from dpest.attacks.recorded.comparison import (
+    PrimitiveRow,
+    TapeComparison,
+    UncoveredUse,
+    grouped,
+    leaves_by_name,
+)
 from dpest.attacks.recorded.hooks import installed
 from dpest.attacks.recorded.noisy import plain
 from dpest.attacks.recorded.pricing import Price
-from dpest.attacks.recorded.tape import Diverged, Divergence, Place, Tape
+from dpest.attacks.recorded.tape import Diverged, Divergence, Tape, TapedPlace
 from dpest.evidence import EPSILON, ESTIMATE, Evidence, Measure, Witness
 from dpest.running.black_box import global_randomness
 
@@ -40,7 +46,7 @@ _UNCOVERED = (
 
 
 @dataclass
-class Outcome:
+class TapedOutcome:
     """What one run came to."""
 
     output: Any = None
@@ -72,7 +78,7 @@ def recorded_attack(
         again = _hooked_run(mechanism, x, seed + 7, Tape(first))
         second.master = first
         replay = _hooked_run(mechanism, x2, seed + 9, second)
-        found = Comparison(first, second, replay.divergence)
+        found = TapeComparison(first, second, replay.divergence)
         outputs = _Outputs(found, plain_runs[0], plain_runs[1], record, again, replay)
         outputs.compare()
         reports.append(_Report(found, outputs, measure, limit))
@@ -112,16 +118,16 @@ def _arguments(mechanism: Mechanism, seed: int) -> dict[str, Any]:
     return {} if mechanism.black_box else {"rng": np.random.default_rng(seed)}
 
 
-def _plain_run(mechanism: Mechanism, x: Any, seed: int) -> Outcome:
+def _plain_run(mechanism: Mechanism, x: Any, seed: int) -> TapedOutcome:
     with global_randomness(np.random.SeedSequence(seed)):
         try:
-            return Outcome(mechanism(copy.deepcopy(x), **_arguments(mechanism, seed)))
+            return TapedOutcome(mechanism(copy.deepcopy(x), **_arguments(mechanism, seed)))
         except (Exception, SystemExit) as error:  # any failure of the user's code is an output
-            return Outcome(error=error)
+            return TapedOutcome(error=error)
 
 
-def _hooked_run(mechanism: Mechanism, x: Any, seed: int, tape: Tape) -> Outcome:
-    made = Outcome()
+def _hooked_run(mechanism: Mechanism, x: Any, seed: int, tape: Tape) -> TapedOutcome:
+    made = TapedOutcome()
     arguments = _arguments(mechanism, seed)
     with global_randomness(np.random.SeedSequence(seed)), installed(tape) as bypassed:
         made.bypassed = bypassed
@@ -167,12 +173,12 @@ class _Outputs:
 
     def __init__(
         self,
-        found: Comparison,
-        plain_x: Outcome,
-        plain_x2: Outcome,
-        record: Outcome,
-        again: Outcome,
-        replay: Outcome,
+        found: TapeComparison,
+        plain_x: TapedOutcome,
+        plain_x2: TapedOutcome,
+        record: TapedOutcome,
+        again: TapedOutcome,
+        replay: TapedOutcome,
     ) -> None:
         self.found = found
         self.plain_x, self.plain_x2 = plain_x, plain_x2
@@ -196,7 +202,7 @@ class _Outputs:
         if type(a) is not type(b):
             which, error = ("x2", b) if b is not None else ("x", a)
             said = f"raises {type(error).__name__} on {which} only: {error}"
-            self.found.findings.append(Finding("raises", said, _raised_at(error)))
+            self.found.findings.append(UncoveredUse("raises", said, _raised_at(error)))
             return True
         if a is not None:
             self.unhooked.append(f"the function raises {type(a).__name__} on both inputs: {a}")
@@ -219,7 +225,7 @@ class _Outputs:
                 return
             gone = sorted(set(one) ^ set(two))[:3]
             said = f"the structure of the output depends on the data: {', '.join(gone)}"
-            self.found.findings.append(Finding("released without noise", said))
+            self.found.findings.append(UncoveredUse("released without noise", said))
             return
         opaque = [n for n, leaf in one.items() if not _readable(leaf)]
         if opaque:
@@ -251,12 +257,12 @@ class _Outputs:
             self.found.unresolved.append(f"{shown}; coins or choices may cover it")
         elif _equal(one, free):
             said = f"{shown}, and does not vary: it is released without noise"
-            self.found.findings.append(Finding("released without noise", said))
+            self.found.findings.append(UncoveredUse("released without noise", said))
         else:
             said = f"{shown}: it is computed from noisy values and from the data"
-            self.found.findings.append(Finding("noise and data mixed", said))
+            self.found.findings.append(UncoveredUse("noise and data mixed", said))
 
-    def all_released(self, rows: Iterable[Row]) -> bool:
+    def all_released(self, rows: Iterable[PrimitiveRow]) -> bool:
         """Whether every noisy value of these that depends on the data is released as it is."""
         released = {_key(leaf) for _, leaf in leaves_by_name(self.record.output)}
         for use in (use for row in rows for use in row.priced):
@@ -277,7 +283,7 @@ class _Report:
     """The numbers and the words of a finding."""
 
     def __init__(
-        self, found: Comparison, outputs: _Outputs, measure: Measure, limit: float | None
+        self, found: TapeComparison, outputs: _Outputs, measure: Measure, limit: float | None
     ) -> None:
         self.found, self.outputs = found, outputs
         self.measure, self.limit = measure, limit
@@ -319,15 +325,17 @@ class _Report:
                     f"{paid:.6g} at the claim; the values before noise are "
                     f"{row.sensitivity:.6g} apart{times}"
                 )
-                self.found.findings.append(Finding("sensitivity", said, row.place))
+                self.found.findings.append(UncoveredUse("sensitivity", said, row.place))
         if not over:
             lines = ", ".join(
                 f"{r.price.at(self.measure):.4g} at line {r.place.line}" for r in parts[:6]
             )
             said = f"the pair costs {self.cost:.6g} in all, more than the claim {limit:g}: {lines}"
-            self.found.findings.append(Finding("budget", said, parts[-1].place if parts else None))
+            self.found.findings.append(
+                UncoveredUse("budget", said, parts[-1].place if parts else None)
+            )
 
-    def _decided(self, parts: list[Row]) -> bool:
+    def _decided(self, parts: list[PrimitiveRow]) -> bool:
         """Whether the cost is what the pair is worth, so that to exceed the claim is a finding.
 
         Post-processing, the sampling of records and draws that were not followed may make it less.
@@ -444,13 +452,13 @@ class _Report:
         return bool(self.findings)
 
 
-def _place(where: Place | None) -> dict[str, Any]:
+def _place(where: TapedPlace | None) -> dict[str, Any]:
     if where is None:
         return {"file": None, "line": None, "code": None}
     return {"file": where.file, "line": where.line, "code": where.text}
 
 
-def _raised_at(error: BaseException | None) -> Place | None:
+def _raised_at(error: BaseException | None) -> TapedPlace | None:
     import linecache
     import traceback
 
@@ -460,7 +468,9 @@ def _raised_at(error: BaseException | None) -> Place | None:
         return None
     last = inner[-1]
     line = last.lineno or 0
-    return Place(last.filename, line, last.name, linecache.getline(last.filename, line).strip())
+    return TapedPlace(
+        last.filename, line, last.name, linecache.getline(last.filename, line).strip()
+    )
 
 
 def _equal(a: Any, b: Any) -> bool:

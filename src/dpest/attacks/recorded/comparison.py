@@ -21,7 +21,7 @@ from dpest.attacks.recorded.pricing import (
     shift_price,
     total,
 )
-from dpest.attacks.recorded.tape import Divergence, Place, Tape, Use
+from dpest.attacks.recorded.tape import Divergence, Tape, TapedPlace, Use
 
 What = Literal[
     "sensitivity",
@@ -38,23 +38,23 @@ What = Literal[
 
 
 @dataclass(frozen=True)
-class Finding:
+class UncoveredUse:
     """Something that the noise does not cover, in words, with the line."""
 
     what: What
     words: str
-    place: Place | None = None
+    place: TapedPlace | None = None
 
     def __str__(self) -> str:
         return f"{self.words} ({self.place})" if self.place is not None else self.words
 
 
 @dataclass
-class Row:
+class PrimitiveRow:
     """One primitive: all uses of noise by one line of code."""
 
     name: str
-    place: Place
+    place: TapedPlace
     uses: int = 0
     norm: str = "l1"
     sensitivity: float | None = None
@@ -68,16 +68,16 @@ class Row:
         return total(self.prices)
 
 
-class Comparison:
+class TapeComparison:
     """What came out of two tapes: rows of primitives, findings, and what was not understood."""
 
     def __init__(self, first: Tape, second: Tape, divergence: Divergence | None) -> None:
         self.first, self.second = first, second
-        self.rows: dict[tuple[str, str, int], Row] = {}
-        self.findings: list[Finding] = []
+        self.rows: dict[tuple[str, str, int], PrimitiveRow] = {}
+        self.findings: list[UncoveredUse] = []
         self.unresolved: list[str] = []
         # How far each noise moves, and who asked for it; which noise an atom is part of.
-        self.shifts: dict[tuple[tuple[int, float], ...], tuple[float, Place]] = {}
+        self.shifts: dict[tuple[tuple[int, float], ...], tuple[float, TapedPlace]] = {}
         self.owners: dict[int, tuple[tuple[int, float], ...]] = {}
         self.idle: list[Use] = []  # noise on a value without data: it may cover something later
         # Whether coins or choices decided something.
@@ -109,15 +109,15 @@ class Comparison:
             self._primitive(a, b)
         elif a.value != b.value:
             said = f"a generator is seeded with the data: {a.value} against {b.value}"
-            self.findings.append(Finding("seed from data", said, a.place))
+            self.findings.append(UncoveredUse("seed from data", said, a.place))
 
-    def _row(self, use: Use, name: str) -> Row:
+    def _row(self, use: Use, name: str) -> PrimitiveRow:
         key = (name, use.place.file, use.place.line)
-        row = self.rows.setdefault(key, Row(name, use.place))
+        row = self.rows.setdefault(key, PrimitiveRow(name, use.place))
         row.uses += 1
         return row
 
-    def _add(self, row: Row, price: Price, use: Use) -> None:
+    def _add(self, row: PrimitiveRow, price: Price, use: Use) -> None:
         row.prices.append(price)
         if not price.free:
             row.priced.append(use)
@@ -131,7 +131,7 @@ class Comparison:
         value, value2 = np.ravel(a.value), np.ravel(b.value)
         if np.any(np.isfinite(value) != np.isfinite(value2)):
             said = "the value before noise is not a finite number on one input, and is on the other"
-            self.findings.append(Finding("not a number", said, a.place))
+            self.findings.append(UncoveredUse("not a number", said, a.place))
             self._add(row, Price(pure=math.inf), a)
             return
         if not np.allclose(scales, scales2, rtol=1e-9):
@@ -154,12 +154,12 @@ class Comparison:
         row.scale = min(filter(None, (row.scale, least)), default=0.0)
         self._add(row, self._moved(a, value2 - value, laws, scales), a)
 
-    def _depends(self, said: str, law: str, row: Row, use: Use) -> None:
+    def _depends(self, said: str, law: str, row: PrimitiveRow, use: Use) -> None:
         """The noise itself depends on the data; after a random choice that may be all right."""
         if self.chosen or law == "uniform":
             self.unresolved.append(f"{said} ({use.place}); a random choice may account for it")
             return
-        self.findings.append(Finding("scale from data", said, use.place))
+        self.findings.append(UncoveredUse("scale from data", said, use.place))
         self._add(row, Price(pure=math.inf), use)
 
     def _moved(self, use: Use, gaps: Any, laws: list[list[str]], scales: Any) -> Price:
@@ -195,7 +195,7 @@ class Comparison:
                 "one draw of noise covers two different values: their difference is released "
                 f"without noise (first at {where.file}:{where.line})"
             )
-            self.findings.append(Finding("noise used twice", said, use.place))
+            self.findings.append(UncoveredUse("noise used twice", said, use.place))
             return "twice"
         self.shifts[signature] = (own, use.place)
         for atom, _ in noise:
@@ -270,13 +270,13 @@ class Comparison:
             return
         self._library_noise(row, a, call, call2)
 
-    def _library_noise(self, row: Row, use: Use, call: Call, call2: Call) -> None:
+    def _library_noise(self, row: PrimitiveRow, use: Use, call: Call, call2: Call) -> None:
         row.norm = call.norm or ("l2" if call.law == "normal" else "l1")
         first, second = call.value, call2.value
         if isinstance(first, dict) and isinstance(second, dict):
             if first.keys() != second.keys():
                 said = f"{row.name} releases other groups: {_unlike(first, second)}"
-                self.findings.append(Finding("released without noise", said, use.place))
+                self.findings.append(UncoveredUse("released without noise", said, use.place))
                 return
             first, second = ([d[k] for k in sorted(first)] for d in (first, second))
         gap = distance(first, second, row.norm)
@@ -289,13 +289,13 @@ class Comparison:
             return
         if math.isinf(gap):
             said = f"{row.name} gets a value that is not a finite number on one of the inputs"
-            self.findings.append(Finding("not a number", said, use.place))
+            self.findings.append(UncoveredUse("not a number", said, use.place))
         elif call.sensitivity is not None and gap > call.sensitivity * (1 + 1e-9):
             said = (
                 f"{row.name} was told a sensitivity of {call.sensitivity:.6g}; its values on the "
                 f"two inputs are {gap:.6g} apart"
             )
-            self.findings.append(Finding("sensitivity", said, use.place))
+            self.findings.append(UncoveredUse("sensitivity", said, use.place))
         row.sensitivity = _norm(row.sensitivity, gap, row.norm)
         if call.law:
             row.scale = call.scale
@@ -319,7 +319,7 @@ class Comparison:
                 f"{said} ({where}); coins or noise that could not be followed may account for it"
             )
         else:
-            self.findings.append(Finding("control flow", said, where))
+            self.findings.append(UncoveredUse("control flow", said, where))
 
     @property
     def price(self) -> Price:
@@ -386,9 +386,9 @@ def leaves_by_name(value: Any) -> Iterator[tuple[str, Any]]:
     yield from zip(names, leaves, strict=True)
 
 
-def grouped(findings: list[Finding]) -> list[Finding]:
+def grouped(findings: list[UncoveredUse]) -> list[UncoveredUse]:
     """Findings that say the same once."""
-    seen: dict[str, Finding] = defaultdict()
+    seen: dict[str, UncoveredUse] = defaultdict()
     for finding in findings:
         seen.setdefault(str(finding), finding)
     return list(seen.values())

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpest.attacks.recorded.tape import Atoms, Draw, Floats, Tape, Use, place
+from dpest.attacks.recorded.tape import Atoms, Floats, Tape, TapedDraw, Use, place
 
 Term = tuple[Atoms, Floats]
 
@@ -53,7 +53,7 @@ def _term(atoms: Atoms, factor: Floats) -> Term:
     return np.broadcast_to(atoms, shape), np.broadcast_to(factor, shape)
 
 
-def drawn(tape: Tape, draw: Draw, numbers: NDArray[Any], loc: Any = None) -> Any:
+def drawn(tape: Tape, draw: TapedDraw, numbers: NDArray[Any], loc: Any = None) -> Any:
     """The numbers of a draw as noisy ones. A location that was given is a value that noise met."""
     atoms = draw.first + np.arange(draw.size, dtype=np.int64).reshape(numbers.shape)
     tag = Tag(tape, ((atoms, np.ones(numbers.shape)),), np.zeros(numbers.shape))

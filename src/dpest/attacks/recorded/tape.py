@@ -31,7 +31,7 @@ _PASSED_OVER = ("/numpy/", "/scipy/", "/torch/", "/random.py", "/secrets.py", "/
 
 
 @dataclass(frozen=True)
-class Place:
+class TapedPlace:
     """A line of code, and the line of the user's own code that led there."""
 
     file: str
@@ -45,10 +45,10 @@ class Place:
         return f"{here}, called at {self.user}" if self.user else here
 
 
-def place() -> Place:
+def place() -> TapedPlace:
     """Where the audited code stands: the innermost frame that is not ours, NumPy's or torch's."""
     frame: FrameType | None = sys._getframe(1)
-    found: Place | None = None
+    found: TapedPlace | None = None
     while frame is not None:
         file = frame.f_code.co_filename
         ours = file.startswith(_PACKAGE) and "/zoo/" not in file
@@ -57,24 +57,24 @@ def place() -> Place:
         if not skipped:
             if found is None:
                 text = linecache.getline(file, frame.f_lineno).strip()
-                found = Place(file, frame.f_lineno, frame.f_code.co_name, text)
+                found = TapedPlace(file, frame.f_lineno, frame.f_code.co_name, text)
                 if "site-packages" not in file:
                     return found
             elif "site-packages" not in file and "/dpest/" not in file:
                 user = f"{file}:{frame.f_lineno}"
-                return Place(found.file, found.line, found.function, found.text, user)
+                return TapedPlace(found.file, found.line, found.function, found.text, user)
         frame = frame.f_back
-    return found or Place("?", 0, "?")
+    return found or TapedPlace("?", 0, "?")
 
 
 @dataclass
-class Draw:
+class TapedDraw:
     """One call that drew noise: its law, its scale for each number, the numbers themselves."""
 
     law: str
     scale: Floats
     words: str
-    place: Place
+    place: TapedPlace
     first: int  # the number of its first atom; each number that is drawn is an atom
     values: NDArray[Any]
     followed: bool = False  # whether the noise was seen to meet a value
@@ -96,7 +96,7 @@ class Use:
     kind: Kind
     value: Any
     noisy: Any
-    place: Place
+    place: TapedPlace
     terms: tuple[tuple[Atoms, Floats], ...] = ()
     name: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -111,8 +111,8 @@ class Divergence:
     """The run on x2 did something else than the run on x."""
 
     words: str
-    first: Place | None
-    second: Place | None
+    first: TapedPlace | None
+    second: TapedPlace | None
     sampling: bool = False  # uniform draws, one for each record: how records are sampled
 
 
@@ -129,7 +129,7 @@ class Tape:
 
     def __init__(self, master: Tape | None = None) -> None:
         self.master = master
-        self.draws: list[Draw] = []
+        self.draws: list[TapedDraw] = []
         self.uses: list[Use] = []
         self.atoms = 0
         self.muted = 0  # > 0 inside a library's primitive, which is hooked as a whole
@@ -138,19 +138,21 @@ class Tape:
 
     # Draws ---------------------------------------------------------------------------------------
 
-    def draw(self, law: str, scale: Any, words: str, values: Any) -> tuple[Draw, NDArray[Any]]:
+    def draw(self, law: str, scale: Any, words: str, values: Any) -> tuple[TapedDraw, NDArray[Any]]:
         """Write down a draw; in a replay its numbers are those of the record."""
         numbers = np.asarray(values)
         scales = np.broadcast_to(np.asarray(scale, dtype=float), numbers.shape)
         where = place()
         if self.master is not None:
             numbers = self._played(law, words, numbers, where)
-        made = Draw(law, scales, words, where, self.atoms, numbers)
+        made = TapedDraw(law, scales, words, where, self.atoms, numbers)
         self.draws.append(made)
         self.atoms += made.size
         return made, numbers
 
-    def _played(self, law: str, words: str, numbers: NDArray[Any], where: Place) -> NDArray[Any]:
+    def _played(
+        self, law: str, words: str, numbers: NDArray[Any], where: TapedPlace
+    ) -> NDArray[Any]:
         assert self.master is not None
         at = len(self.draws)
         if at >= len(self.master.draws):

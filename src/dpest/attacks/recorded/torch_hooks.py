@@ -42,7 +42,7 @@ def torch_hooks(tape: Tape) -> Iterator[list[str]]:
     import torch
     from torch.overrides import TorchFunctionMode
 
-    class Recording(TorchFunctionMode):
+    class TorchRecording(TorchFunctionMode):
         def __init__(self) -> None:
             super().__init__()
             # id -> (the tensor, kept alive, its atoms, its factor)
@@ -123,7 +123,7 @@ def torch_hooks(tape: Tape) -> Iterator[list[str]]:
             with torch.no_grad():
                 return _written(result, noisy, torch)
 
-    with Recording():
+    with TorchRecording():
         yield []
 
 

@@ -58,7 +58,7 @@ class ScoredRuns:
 
 
 @dataclass(frozen=True)
-class Found:
+class ScoreBound:
     """A lower bound, the event that shows it with its frequencies, and an estimate beside it."""
 
     value: float
@@ -72,7 +72,7 @@ class Found:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def lower_bound(runs: ScoredRuns, measure: Measure, alpha: float, seed: int = 0) -> Found:
+def lower_bound(runs: ScoredRuns, measure: Measure, alpha: float, seed: int = 0) -> ScoreBound:
     """A lower bound on the measure for this pair of inputs, at confidence 1 - alpha; at least 0."""
     rng = np.random.default_rng(np.random.SeedSequence([seed, 22]))
     if measure.kind == "gdp":
@@ -86,12 +86,12 @@ def lower_bound(runs: ScoredRuns, measure: Measure, alpha: float, seed: int = 0)
     return _extremes(runs, measure.delta, alpha, rng)
 
 
-def _extremes(runs: ScoredRuns, delta: float, alpha: float, rng: np.random.Generator) -> Found:
+def _extremes(runs: ScoredRuns, delta: float, alpha: float, rng: np.random.Generator) -> ScoreBound:
     inside, outside, share, paid = runs.inside, runs.outside, 0.5, 0.0
     if not runs.coin:
         inside, outside, share, paid = extremes.coin_sample(inside, outside, alpha, rng)
     if min(len(inside), len(outside)) == 0:
-        return Found(0.0, "scores: labels of the extremes")
+        return ScoreBound(0.0, "scores: labels of the extremes")
     found = extremes.extreme_labels(inside, outside, share, rng)
     value = found.bound(alpha - paid, delta)
     return _described(found, runs, value, delta, np.sort(np.concatenate([inside, outside])))
@@ -99,11 +99,11 @@ def _extremes(runs: ScoredRuns, delta: float, alpha: float, rng: np.random.Gener
 
 def _described(
     found: ExtremeLabels, runs: ScoredRuns, value: float, delta: float, ordered: Floats
-) -> Found:
+) -> ScoreBound:
     way, top, bottom, wrong = found.observed(delta)
     method = "scores: labels of the extremes"
     if top + bottom == 0:
-        return Found(value, method)
+        return ScoreBound(value, method)
     n1, n0 = max(len(runs.inside), 1), max(len(runs.outside), 1)
     words = []
     if top:
@@ -122,7 +122,7 @@ def _described(
     odds = math.log(found.share) - math.log1p(-found.share)
     prior = odds * (top - bottom) / (top + bottom)
     right = max(top + bottom - wrong - delta * found.runs, 0.5)
-    return Found(
+    return ScoreBound(
         value,
         method,
         event="; ".join(words),
@@ -135,12 +135,14 @@ def _described(
     )
 
 
-def _threshold(runs: ScoredRuns, delta: float, alpha: float, rng: np.random.Generator) -> Found:
+def _threshold(
+    runs: ScoredRuns, delta: float, alpha: float, rng: np.random.Generator
+) -> ScoreBound:
     """A threshold and a direction chosen on a quarter of the scores, counted on the rest."""
     choosing = [rng.random(len(v)) < _CHOOSING for v in (runs.inside, runs.outside)]
     method = "scores: a threshold"
     if not all(some.any() and not some.all() for some in choosing):
-        return Found(0.0, method)
+        return ScoreBound(0.0, method)
     inside, outside = runs.inside[choosing[0]], runs.outside[choosing[1]]
     first, second = runs.inside[~choosing[0]], runs.outside[~choosing[1]]
     t, swapped = _choose_threshold(inside, outside, delta, min(len(first), len(second)))
@@ -151,7 +153,7 @@ def _threshold(runs: ScoredRuns, delta: float, alpha: float, rng: np.random.Gene
     value = ratio.unconditional(k1, n1, k2, n2, alpha, delta)
     p, q = k1 / n1, max(k2, 0.5) / n2
     gap = max(p - delta, 0.5 / n1)
-    return Found(
+    return ScoreBound(
         max(0.0, value),
         method,
         event=f"scores {'below' if swapped else 'of at least'} {t:.6g}",
@@ -195,7 +197,7 @@ def _best_threshold(
     return best
 
 
-def _gdp(runs: ScoredRuns, alpha: float, rng: np.random.Generator) -> Found:
+def _gdp(runs: ScoredRuns, alpha: float, rng: np.random.Generator) -> ScoreBound:
     m, n = len(runs.inside), len(runs.outside)
     area = gaussian_curve.right_pairs(runs.inside, runs.outside, rng)
     mean = gaussian_curve.mu_bound(area, m, n, _MEAN_SHARE * alpha)
@@ -204,7 +206,7 @@ def _gdp(runs: ScoredRuns, alpha: float, rng: np.random.Generator) -> Found:
     details = {"area": area}
     if curve.mu() > mean:
         return _of_curve(curve, curve.mu(), "μ", max(0.0, estimate), error, details)
-    return Found(
+    return ScoreBound(
         mean,
         "scores: pairs in the right order",
         event="the first input has the higher score, in a pair of runs, one on each input",
@@ -218,14 +220,14 @@ def _gdp(runs: ScoredRuns, alpha: float, rng: np.random.Generator) -> Found:
 
 def _divergence(
     runs: ScoredRuns, alpha: float, rng: np.random.Generator, order: float | None
-) -> Found:
+) -> ScoreBound:
     bets = divergence_bound(runs.inside, runs.outside, _MEAN_SHARE * alpha, rng, order)
     curve = score_curve(runs.inside, runs.outside, (1.0 - _MEAN_SHARE) * alpha)
     whole = curve.zcdp() if order is None else curve.renyi(order)
     details = {"order": bets.order, "pairs": bets.pairs}
     if whole > bets.value:
         return _of_curve(curve, whole, "the divergence", bets.estimate, bets.error, details)
-    return Found(
+    return ScoreBound(
         bets.value,
         "scores: bets on the likelihood ratio",
         event=f"mean of the likelihood ratio's power that D_{bets.order:g} bounds",
@@ -243,9 +245,9 @@ def _of_curve(
     estimate: float,
     error: float,
     details: dict[str, Any],
-) -> Found:
+) -> ScoreBound:
     threshold, x, y = curve.witness()
-    return Found(
+    return ScoreBound(
         value,
         "scores: the whole curve",
         event=f"the trade-off curve; {what} of it, as at scores of at least {threshold:.6g}",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.attacks.scores.bounds import Found, ScoredRuns, lower_bound
+from dpest.attacks.scores.bounds import ScoreBound, ScoredRuns, lower_bound
 from dpest.evidence import ESTIMATE, Evidence, Measure, Witness, confidence
 from dpest.notions.claims import GaussianDP
 from dpest.stats import gaussian_curve
@@ -93,7 +93,7 @@ def evidence_of(
     return lower, _estimate(found, lower)
 
 
-def _estimate(found: Found, lower: Evidence) -> Evidence:
+def _estimate(found: ScoreBound, lower: Evidence) -> Evidence:
     """What the event that was counted, or the average, points to; no bound."""
     return lower.with_(
         value=found.estimate,

@@ -55,13 +55,15 @@ def candidates(
             yield candidate
 
 
-def lengths_to_try(adjacency: Adjacency, numbers: Sequence[float]) -> list[int]:
+def lengths_to_try(
+    adjacency: Adjacency, numbers: Sequence[float], longest: int = _LONG
+) -> list[int]:
     """Short ones, and those where a threshold on the number of entries is crossed.
 
     A pair whose lengths differ crosses it by itself.
     """
     steps = (-1, 0) if adjacency.changes_length else (-1, 0, 1)
-    near = (int(v) + d for v in numbers if v == int(v) and 1 < v <= _LONG for d in steps)
+    near = (int(v) + d for v in numbers if v == int(v) and 1 < v <= longest for d in steps)
     return list(dict.fromkeys((*_SHORT, *itertools.islice(near, _MOST_LENGTHS))))
 
 

@@ -141,7 +141,7 @@ def noise_scales(mechanism: Mechanism, x: Any, arguments: Mapping[str, Any]) -> 
 
 
 @dataclass(frozen=True)
-class Run:
+class ArgumentRun:
     """One way through the mechanism: what must hold for the parameters, and every decision."""
 
     conditions: tuple[Condition, ...]
@@ -200,13 +200,13 @@ class _Follower:
 
 def quiet_runs(
     mechanism: Mechanism, x: Any, symbols: Mapping[str, Symbol], fixed: Mapping[str, Any]
-) -> list[Run]:
+) -> list[ArgumentRun]:
     """Every way that the mechanism can go without noise, by the symbolic parameters.
 
     A comparison that is released and not branched on is a decision too.
     """
     waiting: list[list[int]] = [[]]
-    found: list[Run] = []
+    found: list[ArgumentRun] = []
     while waiting and len(found) < _MOST_PATHS:
         run = _Follower(waiting.pop())
         values = {name: Real(Form.of(symbol)) for name, symbol in symbols.items()}
@@ -214,7 +214,7 @@ def quiet_runs(
             output = mechanism(x, QuietGenerator(), **{**fixed, **values})
             for leaf in _truths(output):
                 bool(leaf)
-        found.append(Run(tuple(run.conditions), tuple(run.decisions)))
+        found.append(ArgumentRun(tuple(run.conditions), tuple(run.decisions)))
         waiting += run.open
     return found
 
@@ -249,13 +249,15 @@ def different_branches(
     return {name: _plain(point[symbols[name]]) for name in names if symbols[name] in point}
 
 
-def difference(a: Run, b: Run) -> int:
+def difference(a: ArgumentRun, b: ArgumentRun) -> int:
     """How many decisions differ, in order; those that only one run makes count."""
     shared = sum(u != v for u, v in zip(a.decisions, b.decisions, strict=False))
     return shared + abs(len(a.decisions) - len(b.decisions))
 
 
-def _by_trying(first: Sequence[Run], second: Sequence[Run]) -> tuple[Run, Run] | None:
+def _by_trying(
+    first: Sequence[ArgumentRun], second: Sequence[ArgumentRun]
+) -> tuple[ArgumentRun, ArgumentRun] | None:
     ranked = sorted(
         ((difference(a, b), i, j) for i, a in enumerate(first) for j, b in enumerate(second)),
         key=lambda entry: (-entry[0], entry[1:]),
@@ -266,7 +268,9 @@ def _by_trying(first: Sequence[Run], second: Sequence[Run]) -> tuple[Run, Run] |
     return None
 
 
-def _by_max_smt(first: Sequence[Run], second: Sequence[Run]) -> tuple[Run, Run] | None:
+def _by_max_smt(
+    first: Sequence[ArgumentRun], second: Sequence[ArgumentRun]
+) -> tuple[ArgumentRun, ArgumentRun] | None:
     """Soft constraints: "decision k differs", one for each k; hard: the parameters' arithmetic."""
     try:
         import z3

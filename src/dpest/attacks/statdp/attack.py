@@ -19,7 +19,7 @@ from dpest.attacks.statdp.detection import (
     first_look,
 )
 from dpest.attacks.statdp.inputs import generate_cases
-from dpest.attacks.statdp.laboratory import Case, Laboratory
+from dpest.attacks.statdp.laboratory import InputCase, Laboratory
 from dpest.errors import InputError
 from dpest.evidence import Evidence
 from dpest.running.samples import Samples
@@ -35,7 +35,7 @@ def statdp_attack(
     x: Any = None,
     x2: Any = None,
     *,
-    cases: Sequence[Case] | None = None,
+    cases: Sequence[InputCase] | None = None,
     adjacency: Any = None,
     domain: Any = None,
     length: int | Sequence[int] | None = None,
@@ -118,7 +118,7 @@ def statdp_attack(
     return evidence.with_(details={**evidence.details, "curve": found_curve})
 
 
-def _named(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
+def _named(cases: Sequence[InputCase], patterns: Sequence[str]) -> list[InputCase]:
     """The cases of the patterns asked for."""
     known = list(dict.fromkeys(case.pattern for case in cases))
     unknown = [name for name in patterns if name not in known]
@@ -138,7 +138,7 @@ def statdp_detection(
     x: Any = None,
     x2: Any = None,
     *,
-    cases: Sequence[Case] | None = None,
+    cases: Sequence[InputCase] | None = None,
     adjacency: Any = None,
     domain: Any = None,
     length: int | Sequence[int] | None = None,
@@ -193,7 +193,7 @@ def statdp_detection(
 def spread(
     target: Any,
     params: Mapping[str, Any] | None,
-    cases: Sequence[Case],
+    cases: Sequence[InputCase],
     limit: Budget,
     seed: int,
 ) -> tuple[int, int]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpest.attacks.statdp.families import Family, Ints, Reading, rare_limit
+from dpest.attacks.statdp.families import EventFamily, Ints, PairedOutputs, rare_limit
 from dpest.attacks.statdp.hypothesis_test import promise
-from dpest.attacks.statdp.laboratory import Case, Laboratory, named_seed
-from dpest.attacks.statdp.selector import Search
+from dpest.attacks.statdp.laboratory import InputCase, Laboratory, named_seed
+from dpest.attacks.statdp.selector import EventSearch
 
 # A family is worth a close look if it promises this share of the best, at some ε.
 _WORTH = 0.7
@@ -38,7 +38,7 @@ class Leader:
     """
 
     pair: int
-    family: Family
+    family: EventFamily
     large: int
     small: int
     promise: float
@@ -49,7 +49,7 @@ class Leader:
 Front = list[tuple[float, list[Leader]]]
 
 
-def front(finalists: Sequence[tuple[Case, Search]], epsilons: Sequence[float]) -> Front:
+def front(finalists: Sequence[tuple[InputCase, EventSearch]], epsilons: Sequence[float]) -> Front:
     """The best event of each family at each ε near to where the curve rises."""
     found: Front = [(epsilon, []) for epsilon in epsilons]
     for number, (_, counted) in enumerate(finalists):
@@ -80,7 +80,7 @@ def leaders(at: Front, most: int) -> list[Leader]:
     Two families of one pair whose best events happened equally often on both sides are the same
     event in other words: the first stands for both.
     """
-    found: dict[tuple[int, Family], Leader] = {}
+    found: dict[tuple[int, EventFamily], Leader] = {}
     for _, here in at:
         for leader in here:
             known = found.get((leader.pair, leader.family))
@@ -109,11 +109,11 @@ def runs_to_tell(at: Front, runs: int, precision: float) -> int:
 
 def look_closely(
     laboratory: Laboratory,
-    finalists: Sequence[tuple[Case, Search]],
+    finalists: Sequence[tuple[InputCase, EventSearch]],
     epsilons: Sequence[float],
     runs: Callable[[Front], int],
     least: int,
-) -> tuple[list[tuple[Case, Search]], int]:
+) -> tuple[list[tuple[InputCase, EventSearch]], int]:
     """The events of the best families, counted on new outputs; and how many of them, a side.
 
     `runs` says how many, knowing the best families by the search. They are drawn in a few looks,
@@ -123,7 +123,7 @@ def look_closely(
     at = front(finalists, epsilons)
     total = runs(at)
     tables = Tables(laboratory)
-    counted: list[tuple[Case, Search]] = []
+    counted: list[tuple[InputCase, EventSearch]] = []
     for part, most in _LOOKS:
         if counted:
             at = front(counted, epsilons)
@@ -143,9 +143,9 @@ class Tables:
 
     def __init__(self, laboratory: Laboratory) -> None:
         self.laboratory = laboratory
-        self._known: dict[Family, tuple[Ints, int]] = {}
+        self._known: dict[EventFamily, tuple[Ints, int]] = {}
 
-    def search(self, case: Case, families: Sequence[Family], runs: int) -> Search:
+    def search(self, case: InputCase, families: Sequence[EventFamily], runs: int) -> EventSearch:
         """The events of some families on one pair, counted on `runs` outputs a side.
 
         Families that come together stay together, or are left out later.
@@ -153,16 +153,18 @@ class Tables:
         done = min((self._known[f][1] if f in self._known else 0 for f in families), default=runs)
         for start in range(done, runs, _PART):
             self._count(case, families, start, min(_PART, runs - start))
-        search = Search()
+        search = EventSearch()
         for family in families:
             search.add(family, *self._known[family])
         return search
 
-    def _count(self, case: Case, families: Sequence[Family], start: int, size: int) -> None:
+    def _count(
+        self, case: InputCase, families: Sequence[EventFamily], start: int, size: int
+    ) -> None:
         seeds = (named_seed(self.laboratory.seed, "close look", repr(case), s, start) for s in "ab")
         draws = [(x, size, seed) for x, seed in zip((case.x, case.x2), seeds, strict=True)]
         sampler = self.laboratory.sampler(case)
-        reading = Reading(*self.laboratory.draw_all(sampler, draws))
+        reading = PairedOutputs(*self.laboratory.draw_all(sampler, draws))
         for family in families:
             table, done = family.table(reading), 0
             if family in self._known:

@@ -22,7 +22,7 @@ from dpest.attacks.statdp.hypothesis_test import (
     coin_label_p_value,
     hypothesis_test,
 )
-from dpest.attacks.statdp.laboratory import Case, Laboratory, named_seed
+from dpest.attacks.statdp.laboratory import InputCase, Laboratory, named_seed
 from dpest.errors import InputError, MissingExtraError
 
 # The pairs that a curve looks at with all runs: those that promise this share of the best.
@@ -42,14 +42,14 @@ class Point:
 
     epsilon: float
     p_values: PValues
-    case: Case
+    case: InputCase
     event: str
     counts: tuple[int, int]
     runs: tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Curve:
+class PValueCurve:
     """p-values over a range of tested ε; each event was chosen on other samples.
 
     The points share their fresh samples, so the curve shows where a mechanism stops being
@@ -104,7 +104,7 @@ def _crossing(start: Point, end: float, level: float) -> float:
 
 def p_value_curve(
     target: Any,
-    cases: Sequence[Case],
+    cases: Sequence[InputCase],
     epsilons: Sequence[float],
     *,
     claim: float | None = None,
@@ -115,7 +115,7 @@ def p_value_curve(
     run_all: Any = None,
     precision: float = 0.02,
     most_runs: int | None = None,
-) -> Curve:
+) -> PValueCurve:
     """p-values at each ε of `epsilons`, for the event that the search picks for it.
 
     The search counts all events on `selection_runs` a side, then the families of the best ones
@@ -152,10 +152,10 @@ def p_value_curve(
         rng = np.random.default_rng(named_seed(seed, "thinning", epsilon))
         p = hypothesis_test(c1, n1, c2, n2, epsilon, rng)
         points.append(Point(epsilon, p, found.case, found.choice.event.words, (c1, c2), (n1, n2)))
-    return Curve(claim, tuple(points))
+    return PValueCurve(claim, tuple(points))
 
 
-def plot(curves: Sequence[Curve], title: str = "", path: str | None = None) -> Any:
+def plot(curves: Sequence[PValueCurve], title: str = "", path: str | None = None) -> Any:
     """The curves in the style of the paper: p-value against test ε, a dotted line at each claim.
 
     The legend says where each rises.

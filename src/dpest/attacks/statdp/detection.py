@@ -19,14 +19,14 @@ from dpest.attacks.statdp.counterexample import Counterexample
 from dpest.attacks.statdp.events import Event
 from dpest.attacks.statdp.features import Grouped
 from dpest.attacks.statdp.hypothesis_test import coin_label_bound, hypothesis_test, promise
-from dpest.attacks.statdp.laboratory import Case, Laboratory, named_seed
+from dpest.attacks.statdp.laboratory import InputCase, Laboratory, named_seed
 from dpest.attacks.statdp.leaves import leaves_of
 from dpest.attacks.statdp.replay import replay_code
 from dpest.attacks.statdp.selector import (
     CAUTION,
     TOLERANCE,
-    Choice,
-    Search,
+    ChosenEvent,
+    EventSearch,
     rare_limit,
     select_events,
     simplest,
@@ -53,16 +53,16 @@ _PART = 1 << 20
 
 
 @dataclass(frozen=True)
-class Found:
+class DetectedEvent:
     """What the search chose: the larger side of the event is `case.x`."""
 
-    case: Case
-    choice: Choice
+    case: InputCase
+    choice: ChosenEvent
 
 
 def count_candidates(
-    laboratory: Laboratory, case: Case, runs: int, thorough: bool = False
-) -> Search:
+    laboratory: Laboratory, case: InputCase, runs: int, thorough: bool = False
+) -> EventSearch:
     """Every candidate event of one case, counted on `runs` outputs a side."""
     first = laboratory.search_samples(case, case.x, runs)
     second = laboratory.search_samples(case, case.x2, runs)
@@ -80,12 +80,12 @@ def count_candidates(
 
 def search(
     laboratory: Laboratory,
-    cases: Sequence[Case],
+    cases: Sequence[InputCase],
     epsilon: float | None,
     runs: int,
     most: int = MOST_FINALISTS,
     worth: float | None = None,
-) -> tuple[list[tuple[Case, Search]], int]:
+) -> tuple[list[tuple[InputCase, EventSearch]], int]:
     """The most promising cases with all their candidates counted, and how many were tried.
 
     Up to `most` cases: fewer where some candidate of the best ones is clear, or, with `worth`, only
@@ -95,7 +95,7 @@ def search(
     small = first_look(runs)
     if len(cases) > FINALISTS:
         ranked: list[tuple[float, int]] = []
-        best: Choice | None = None
+        best: ChosenEvent | None = None
         laboratory.prepare(cases, small)
         for i, case in enumerate(cases):
             laboratory.report(f"selecting events, pair {i + 1} of {len(cases)}")
@@ -112,7 +112,7 @@ def search(
             clear = best is not None and is_clear(best, epsilon, CAUTION)
             kept = FINALISTS if clear else most
         cases = [cases[i] for _, i in ranked[: min(kept, most)]]
-    finalists: list[tuple[Case, Search]] = []
+    finalists: list[tuple[InputCase, EventSearch]] = []
     for some in (cases[:FINALISTS], cases[FINALISTS:]):
         laboratory.prepare(some, runs)
         for case in some:
@@ -130,7 +130,7 @@ def first_look(runs: int) -> int:
     return min(runs, max(1000, runs // _FIRST_SHARE))
 
 
-def is_clear(choice: Choice, epsilon: float | None, sigmas: float) -> bool:
+def is_clear(choice: ChosenEvent, epsilon: float | None, sigmas: float) -> bool:
     """Is a candidate so good that luck among many can't be what made it?
 
     Against a claim it is enough that it refutes it; without one, that it is known well.
@@ -140,17 +140,17 @@ def is_clear(choice: Choice, epsilon: float | None, sigmas: float) -> bool:
 
 
 def choose(
-    finalists: Sequence[tuple[Case, Search]],
+    finalists: Sequence[tuple[InputCase, EventSearch]],
     epsilon: float | None,
     caution: float = CAUTION,
     tolerance: float = TOLERANCE,
-) -> Found | None:
+) -> DetectedEvent | None:
     """The candidate to test: the one that promises the largest ε.
 
     Where some candidate can refute the claim, this one does too. The least p-value at the claim,
     the paper's criterion, would favour luck among the many candidates close to it.
     """
-    best: Found | None = None
+    best: DetectedEvent | None = None
     for case, counted in finalists:
         choice = counted.best(epsilon, caution, tolerance)
         if choice is not None and (best is None or choice.score > best.choice.score):
@@ -165,7 +165,7 @@ class SecondLook:
     """
 
     def __init__(
-        self, laboratory: Laboratory, finalists: Sequence[tuple[Case, Search]], runs: int
+        self, laboratory: Laboratory, finalists: Sequence[tuple[InputCase, EventSearch]], runs: int
     ) -> None:
         self.laboratory, self.finalists, self.runs = laboratory, finalists, runs
         self._counts: dict[tuple[int, Event], tuple[int, int]] = {}
@@ -184,7 +184,7 @@ class SecondLook:
 
     def choose(
         self, epsilon: float | None, caution: float = CAUTION, refute: bool = False
-    ) -> Found | None:
+    ) -> DetectedEvent | None:
         """As `choose`, by the second counts.
 
         To `refute` a claim, the candidate that stands furthest above it in sigmas goes before one
@@ -205,7 +205,7 @@ class SecondLook:
 
     def counted_again(
         self, epsilon: float | None, caution: float, second_caution: float = _SECOND_CAUTION
-    ) -> list[tuple[int, Choice]]:
+    ) -> list[tuple[int, ChosenEvent]]:
         """The most promising candidates with their second counts, those that are frequent enough.
 
         Each with the number of its case; the score is what it promises by the second counts.
@@ -216,7 +216,7 @@ class SecondLook:
             for choice in counted.promising(epsilon, caution, _LOOKED_AT)
         ]
         candidates.sort(key=lambda entry: -entry[0])
-        found: list[tuple[int, Choice]] = []
+        found: list[tuple[int, ChosenEvent]] = []
         for _, number, choice in candidates[:_LOOKED_AT]:
             large, small = self._count(number, choice.event)
             if choice.swapped:
@@ -227,22 +227,22 @@ class SecondLook:
         return found
 
 
-def _sigmas_above(choice: Choice, epsilon: float) -> float:
+def _sigmas_above(choice: ChosenEvent, epsilon: float) -> float:
     """How far the log ratio of its counts lies above `epsilon`, in standard errors."""
     large, small = max(choice.k1, 0.5), max(choice.k2, 0.5)
     return (math.log(large / small) - epsilon) / math.sqrt(1 / large + 1 / small)
 
 
-def oriented(case: Case, choice: Choice) -> Found:
+def oriented(case: InputCase, choice: ChosenEvent) -> DetectedEvent:
     """The choice with its larger side first."""
     if choice.swapped:
-        case = Case(case.x2, case.x, case.arguments, case.pattern)
+        case = InputCase(case.x2, case.x, case.arguments, case.pattern)
         choice = replace(choice, event=choice.event.turned())
-    return Found(case, choice)
+    return DetectedEvent(case, choice)
 
 
 def fresh_counts(
-    laboratory: Laboratory, case: Case, events: Sequence[Event], runs: int, seed: int
+    laboratory: Laboratory, case: InputCase, events: Sequence[Event], runs: int, seed: int
 ) -> list[tuple[int, int, int, int]]:
     """c1, n1, c2, n2 of each event on new samples: how often it happened, of how many runs.
 
@@ -342,7 +342,7 @@ class Detection:
 
 def detect(
     target: Any,
-    cases: Sequence[Case],
+    cases: Sequence[InputCase],
     epsilon: float | None = None,
     *,
     params: Mapping[str, Any] | None = None,
@@ -398,7 +398,7 @@ def detect(
     )
 
 
-def _nothing(finalists: Sequence[tuple[Case, Search]]) -> str:
+def _nothing(finalists: Sequence[tuple[InputCase, EventSearch]]) -> str:
     """Why there was no event to test."""
     if any(counted.blocks for _, counted in finalists):
         return "no event was frequent enough to be tested"
@@ -410,7 +410,7 @@ def _nothing(finalists: Sequence[tuple[Case, Search]]) -> str:
 
 def describe(
     laboratory: Laboratory,
-    found: Found,
+    found: DetectedEvent,
     counts: tuple[int, int, int, int],
     alpha: float,
     p_values: Any,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpest.running.samples import Group, Samples
+from dpest.running.samples import Samples, SkeletonGroup
 from dpest.running.skeleton import leaf_kind
 
 Bools = NDArray[np.bool_]
@@ -17,14 +17,14 @@ Keys = tuple[NDArray[np.int64], list[tuple[Any, ...]]]
 _FEW = 256
 
 
-class Number:
+class RealPlace:
     """Stands in a discrete output where there is a real number."""
 
     def __repr__(self) -> str:
         return "…"
 
 
-NUMBER = Number()
+NUMBER = RealPlace()
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Discrete:
         # The outputs of one group are all different.
         return _merge(codes, outputs) if len(samples.groups) > 1 else (codes, outputs)
 
-    def _pack(self, group: Group) -> tuple[NDArray[np.int64], list[Bools | None]]:
+    def _pack(self, group: SkeletonGroup) -> tuple[NDArray[np.int64], list[Bools | None]]:
         """One code per row, and per column the rows where a float is an atom (None: no float)."""
         packed = np.zeros(len(group.rows), dtype=np.int64)
         radix = 1

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from dpest.attacks.statdp.features import (
     ElementIs,
-    Feature,
     Floats,
     Grouped,
+    LeafFeature,
     Mismatches,
     OneOf,
 )
@@ -94,7 +94,7 @@ def _is_yes(wanted: Range) -> bool:
 class Event:
     """Every feature lies in its range."""
 
-    parts: tuple[tuple[Feature, Range], ...]
+    parts: tuple[tuple[LeafFeature, Range], ...]
 
     def mask(self, samples: Samples) -> NDArray[np.bool_]:
         """One boolean per output, in order."""

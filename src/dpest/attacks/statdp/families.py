@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 # Positions in a short list.
 Places = NDArray[np.int16 | np.int32]
 # A feature and the range that it lies in.
-Part = tuple[f.Feature, Range]
+Part = tuple[f.LeafFeature, Range]
 
 MOST_CATEGORIES = 24
 _PROBE = 5000
@@ -47,7 +47,7 @@ def rare_limit(runs: Any, epsilon: float) -> Any:
 
 
 @dataclass(frozen=True)
-class Block:
+class CountedBlock:
     """Candidates that were counted together: `c1`, `c2` on the two inputs, `event(i)` the i-th.
 
     `runs` is the number of outputs a side that the counts come from.
@@ -57,10 +57,10 @@ class Block:
     c2: Ints
     runs: int
     event: Callable[[int], Event]
-    family: Family
+    family: EventFamily
 
 
-class Reading:
+class PairedOutputs:
     """Outputs of two inputs together, and what was read off them, each once."""
 
     def __init__(self, first: Samples, second: Samples) -> None:
@@ -71,16 +71,16 @@ class Reading:
         # would give both halves the same counts.
         self.half = runs & 1
         self.runs = min(first.size, second.size)
-        self._values: tuple[f.Feature, Floats] | None = None
+        self._values: tuple[f.LeafFeature, Floats] | None = None
         self._places: dict[Any, Places] = {}
 
-    def values(self, feature: f.Feature) -> Floats:
+    def values(self, feature: f.LeafFeature) -> Floats:
         """The feature of each output; only the last that was asked for is kept."""
         if self._values is None or self._values[0] is not feature:
             self._values = (feature, feature.values(self.joint))
         return self._values[1]
 
-    def places(self, of: Bins | Split | OutputSplit, keep: bool = False) -> Places:
+    def places(self, of: FeatureBins | Split | OutputSplit, keep: bool = False) -> Places:
         """Which bin, or which part, each output falls into; kept for who asks again."""
         found = self._places.get(of)
         if found is None:
@@ -90,14 +90,14 @@ class Reading:
         return found
 
 
-class Family(Protocol):
+class EventFamily(Protocol):
     """Events that one table of counts tells about."""
 
-    def table(self, reading: Reading) -> Ints:
+    def table(self, reading: PairedOutputs) -> Ints:
         """Counts of these outputs; tables of other outputs can be added."""
         ...
 
-    def blocks(self, table: Ints, runs: int) -> Iterator[Block]:
+    def blocks(self, table: Ints, runs: int) -> Iterator[CountedBlock]:
         """The events, with their counts from a table of `runs` outputs a side."""
         ...
 
@@ -106,19 +106,19 @@ class Family(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Bins:
+class FeatureBins:
     """The values of a feature in bins; the last bin takes what is in no other, and NaN.
 
     `edges` gives the range of bins i to j.
     """
 
-    feature: f.Feature
+    feature: f.LeafFeature
     width: int
     edges: Callable[[int, int], Range]
     place: Callable[[Floats], Ints]
 
     @staticmethod
-    def of_points(feature: f.Feature, points: Floats) -> Bins:
+    def of_points(feature: f.LeafFeature, points: Floats) -> FeatureBins:
         """One bin a point; values between points (unseen in the probe) count as NaN does."""
         last = len(points) - 1
 
@@ -129,10 +129,10 @@ class Bins:
                 low = high = float(points[i])
             return Range(low, high, True, True)
 
-        return Bins(feature, len(points) + 1, edges, lambda values: _matched(points, values))
+        return FeatureBins(feature, len(points) + 1, edges, lambda values: _matched(points, values))
 
     @staticmethod
-    def between(feature: f.Feature, cuts: Floats) -> Bins:
+    def between(feature: f.LeafFeature, cuts: Floats) -> FeatureBins:
         """Bins [cut, next cut), and the two unbounded ones; of whole numbers where they are."""
         whole = feature.integral
         if whole:
@@ -148,9 +148,9 @@ class Bins:
             index[np.isnan(values)] = len(cuts) + 1
             return index
 
-        return Bins(feature, len(cuts) + 2, edges, place)
+        return FeatureBins(feature, len(cuts) + 2, edges, place)
 
-    def places(self, reading: Reading) -> Places:
+    def places(self, reading: PairedOutputs) -> Places:
         return self.place(reading.values(self.feature)).astype(np.int16)
 
     def event(self, first: int, last: int, given: tuple[Part, ...], always: bool) -> Event:
@@ -162,7 +162,9 @@ class Bins:
             return Event(given)
         return Event((*given, (self.feature, self.edges(first, last))))
 
-    def block(self, table: Ints, runs: int, family: Family, given: tuple[Part, ...] = ()) -> Block:
+    def block(
+        self, table: Ints, runs: int, family: EventFamily, given: tuple[Part, ...] = ()
+    ) -> CountedBlock:
         """All ranges of neighbouring bins, from counts of input and bin."""
         sums = np.concatenate([np.zeros((2, 1), dtype=np.int64), np.cumsum(table, axis=1)], axis=1)
         i, j = _neighbouring(self.width - 1)
@@ -172,7 +174,7 @@ class Bins:
         def event(k: int) -> Event:
             return self.event(int(i[k]), int(j[k]), given, always)
 
-        return Block(counts[0], counts[1], runs, event, family)
+        return CountedBlock(counts[0], counts[1], runs, event, family)
 
 
 @functools.lru_cache(maxsize=64)
@@ -224,11 +226,11 @@ def _matched(points: Floats, values: Floats) -> Ints:
 class Split:
     """Outputs by the value of a feature that takes few; place -1 for rare values."""
 
-    feature: f.Feature
+    feature: f.LeafFeature
     values: Floats
 
     @staticmethod
-    def of(feature: f.Feature, values: Floats) -> Split | None:
+    def of(feature: f.LeafFeature, values: Floats) -> Split | None:
         """By the most frequent values; None where they aren't few, or don't differ."""
         seen, counts = np.unique(probed(values), return_counts=True)
         if not 1 < len(seen) <= 4 * MOST_CATEGORIES or np.isnan(seen).any():
@@ -249,7 +251,7 @@ class Split:
             found.append(((self.feature, Range(low=value, low_closed=True)), down[i]))
         return found
 
-    def places(self, reading: Reading) -> Places:
+    def places(self, reading: PairedOutputs) -> Places:
         index = _matched(self.values, reading.values(self.feature))
         return np.where(index == len(self.values), -1, index).astype(np.int16)
 
@@ -265,13 +267,13 @@ class OutputSplit:
     def parts(self) -> list[Part]:
         return [(f.OneOf((output,), self.atoms), ONE) for output in self.outputs]
 
-    def most_frequent(self, reading: Reading, most: int) -> OutputSplit:
+    def most_frequent(self, reading: PairedOutputs, most: int) -> OutputSplit:
         """Only those that come up most often."""
         counts = np.bincount(reading.places(self) + 1, minlength=len(self.outputs) + 1)[1:]
         often = np.argsort(-counts, kind="stable")[:most]
         return OutputSplit(tuple(self.outputs[int(i)] for i in often), self.atoms)
 
-    def places(self, reading: Reading) -> Places:
+    def places(self, reading: PairedOutputs) -> Places:
         codes, outputs = reading.joint.keys(self.atoms)
         if tuple(outputs) == self.outputs:  # those that they were read from
             return codes.astype(np.int32)
@@ -286,13 +288,13 @@ class OutputSplit:
 class Ranges:
     """A feature lies in a range. Table: input, bin."""
 
-    bins: Bins
+    bins: FeatureBins
 
-    def table(self, reading: Reading) -> Ints:
+    def table(self, reading: PairedOutputs) -> Ints:
         cells = reading.side * self.bins.width + reading.places(self.bins)
         return np.bincount(cells, minlength=2 * self.bins.width).reshape(2, self.bins.width)
 
-    def blocks(self, table: Ints, runs: int) -> Iterator[Block]:
+    def blocks(self, table: Ints, runs: int) -> Iterator[CountedBlock]:
         yield self.bins.block(table, runs, self)
 
 
@@ -305,10 +307,10 @@ class Products:
     """
 
     split: Split | OutputSplit
-    bins: Bins
+    bins: FeatureBins
     thorough: bool = False
 
-    def table(self, reading: Reading) -> Ints:
+    def table(self, reading: PairedOutputs) -> Ints:
         parts, width = len(self.split.parts), self.bins.width
         place = reading.places(self.split, keep=True)
         # Outputs of no part are counted past the end.
@@ -320,7 +322,7 @@ class Products:
         counts = np.bincount(cells, minlength=2 * (parts + 1) * 2 * width)
         return counts.reshape(2, parts + 1, 2, width)[:, :parts]
 
-    def blocks(self, table: Ints, runs: int) -> Iterator[Block]:
+    def blocks(self, table: Ints, runs: int) -> Iterator[CountedBlock]:
         parts, bins = self.split.parts, self.bins
         always = table[..., -1].sum(axis=(0, 2)) == 0
 
@@ -328,7 +330,7 @@ class Products:
             return bins.event(place[1], place[2], (parts[place[0]],), bool(always[place[0]]))
 
         for counts, union in unions(table[0], table[1], event, MANY if self.thorough else FEW):
-            yield Block(counts[:, 0], counts[:, 1], runs // 2, union, self)
+            yield CountedBlock(counts[:, 0], counts[:, 1], runs // 2, union, self)
         rows = list(zip(parts, table.sum(axis=0), strict=True))
         if self.thorough and isinstance(self.split, Split):
             rows += self.split.in_a_row(table.sum(axis=0))
@@ -346,13 +348,13 @@ class Outputs:
 
     listed: OutputSplit
 
-    def table(self, reading: Reading) -> Ints:
+    def table(self, reading: PairedOutputs) -> Ints:
         size = len(self.listed.outputs) + 1
         place = reading.places(self.listed)
         cells = (2 * reading.half + reading.side) * size + np.where(place < 0, size - 1, place)
         return np.bincount(cells, minlength=4 * size).reshape(2, 2, size)
 
-    def blocks(self, table: Ints, runs: int) -> Iterator[Block]:
+    def blocks(self, table: Ints, runs: int) -> Iterator[CountedBlock]:
         learn, count = table[0, :, :-1], table[1, :, :-1]
         outputs, atoms = self.listed.outputs, self.listed.atoms
         both = learn + count
@@ -363,7 +365,7 @@ class Outputs:
         def event(chosen: Sequence[int] | Ints) -> Event:
             return Event(((f.OneOf(tuple(outputs[int(i)] for i in chosen), atoms), ONE),))
 
-        yield Block(both[0, often], both[1, often], runs, lambda i: event([often[i]]), self)
+        yield CountedBlock(both[0, often], both[1, often], runs, lambda i: event([often[i]]), self)
         # The order is learned from one half, the counts come from the other.
         usable = np.flatnonzero(learn.sum(axis=0) >= 8)
         if len(usable) < 3:
@@ -376,4 +378,4 @@ class Outputs:
             def several(i: int, order: Ints = order, sizes: Ints = sizes) -> Event:
                 return event(order[: sizes[i]])
 
-            yield Block(sums[0], sums[1], runs // 2, several, self)
+            yield CountedBlock(sums[0], sums[1], runs // 2, several, self)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpest.attacks.statdp.discrete import NUMBER, Discrete, Keys, tagged
 from dpest.attacks.statdp.leaves import MIXED, PLAIN, as_leaves, by_kinds
-from dpest.running.samples import Group, Samples
+from dpest.running.samples import Samples, SkeletonGroup
 from dpest.running.skeleton import leaf_kind
 
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ Bools = NDArray[np.bool_]
 NUMERIC = ("int", "float")
 
 
-class Feature(Protocol):
+class LeafFeature(Protocol):
     """`words` and `source` describe it to a person and to Python (over the list `leaves`)."""
 
     @property
@@ -50,13 +50,13 @@ class Grouped(Samples):
     Numbers that were read off them are kept: many events ask for the same.
     """
 
-    def __init__(self, samples: Samples, groups: Sequence[Group], runs: Ints) -> None:
+    def __init__(self, samples: Samples, groups: Sequence[SkeletonGroup], runs: Ints) -> None:
         super().__init__(samples.size, groups, samples.notes, samples.raised)
         self.runs = runs  # the number of the run that each output comes from
-        self._numbers: dict[Feature, Floats] = {}
+        self._numbers: dict[LeafFeature, Floats] = {}
         self._keys: dict[tuple[float, ...], Keys] = {}
 
-    def read(self, feature: Feature) -> Floats:
+    def read(self, feature: LeafFeature) -> Floats:
         """`feature.values` of these outputs."""
         if isinstance(feature, (OneOf, ElementIs)):
             return feature.values(self)
@@ -78,13 +78,13 @@ class Grouped(Samples):
         runs = [np.empty(0, dtype=np.int64)]
         for group in by_kinds(part for whole in samples.groups for part in as_leaves(whole)):
             rows = np.arange(start, start + len(group.rows))
-            groups.append(Group(group.skeleton, rows, group.columns))
+            groups.append(SkeletonGroup(group.skeleton, rows, group.columns))
             runs.append(group.rows)
             start += len(rows)
         return Grouped(samples, groups, np.concatenate(runs))
 
 
-def by_group(samples: Samples, read: Callable[[Group], Floats | float]) -> Floats:
+def by_group(samples: Samples, read: Callable[[SkeletonGroup], Floats | float]) -> Floats:
     if isinstance(samples, Grouped):
         parts = [
             np.broadcast_to(np.asarray(read(group), dtype=np.float64), len(group.rows))
@@ -97,7 +97,7 @@ def by_group(samples: Samples, read: Callable[[Group], Floats | float]) -> Float
     return result
 
 
-def equals(group: Group, leaf: int, value: Any) -> Bools | bool:
+def equals(group: SkeletonGroup, leaf: int, value: Any) -> Bools | bool:
     """Where a leaf is `value`. True is not 1, and 1 is 1.0: a kind is part of a category."""
     kind, wanted = group.kinds[leaf], leaf_kind(value)
     if kind == MIXED:
@@ -152,7 +152,7 @@ class Length:
 
 
 @dataclass(frozen=True)
-class Count:
+class CountOfValue:
     """How many elements are `value`."""
 
     value: Any
@@ -167,7 +167,7 @@ class Count:
         return f"sum({same_source('v', self.value)} for v in leaves)"
 
     def values(self, samples: Samples) -> Floats:
-        def read(group: Group) -> Floats:
+        def read(group: SkeletonGroup) -> Floats:
             total = np.zeros(len(group.rows))
             for leaf in range(len(group.columns)):
                 total += equals(group, leaf, self.value)
@@ -204,7 +204,7 @@ class Mismatches:
         return f"hamming(leaves, {reference})"
 
     def values(self, samples: Samples) -> Floats:
-        def read(group: Group) -> Floats:
+        def read(group: SkeletonGroup) -> Floats:
             shared = min(len(group.columns), len(self.reference))
             longer = max(len(group.columns), len(self.reference)) - shared
             total = np.full(len(group.rows), float(longer))
@@ -232,7 +232,7 @@ class Element:
         return f"number(leaves, {self.index})"
 
     def values(self, samples: Samples) -> Floats:
-        def read(group: Group) -> Floats | float:
+        def read(group: SkeletonGroup) -> Floats | float:
             width = len(group.columns)
             if not -width <= self.index < width:
                 return np.nan
@@ -264,7 +264,7 @@ class ElementIs:
         return f"(len(leaves) >= {enough} and {test})"
 
     def values(self, samples: Samples) -> Floats:
-        def read(group: Group) -> Floats | float:
+        def read(group: SkeletonGroup) -> Floats | float:
             width = len(group.columns)
             if not -width <= self.index < width:
                 return 0.0
@@ -273,7 +273,7 @@ class ElementIs:
         return by_group(samples, read)
 
 
-def numbers(group: Group, without: Sequence[Any]) -> Iterator[tuple[Floats, Bools | None]]:
+def numbers(group: SkeletonGroup, without: Sequence[Any]) -> Iterator[tuple[Floats, Bools | None]]:
     """The numeric columns of a group, each with the rows where it is one of `without`."""
     for kind, column in zip(group.kinds, group.columns, strict=True):
         if kind not in NUMERIC:
@@ -328,7 +328,7 @@ class Aggregate:
         with np.errstate(invalid="ignore"):  # ∞ − ∞
             return by_group(samples, self._read)
 
-    def _read(self, group: Group) -> Floats | float:
+    def _read(self, group: SkeletonGroup) -> Floats | float:
         found = list(numbers(group, self.without))
         if not found:
             return np.nan

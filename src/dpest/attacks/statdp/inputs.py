@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpest.ask.declaration import Mechanism, as_mechanism
-from dpest.attacks.statdp.laboratory import Case, Laboratory
+from dpest.attacks.statdp.laboratory import InputCase, Laboratory
 from dpest.errors import InputError
 
 DEFAULT_LENGTHS = (5, 10)
@@ -24,7 +24,7 @@ def generate_cases(
     length: int | Sequence[int] | None = None,
     params: Mapping[str, Any] | None = None,
     free: Sequence[str] = (),
-) -> list[Case]:
+) -> list[InputCase]:
     """The pairs to try, each with arguments for the parameters that are free.
 
     Without a pair: the seven patterns (eight pairs: all above and all below count as one), at
@@ -34,7 +34,7 @@ def generate_cases(
     if (x is None) != (x2 is None):
         raise InputError("give both inputs of the pair, or none")
     pairs = (
-        [Case(x, x2)]
+        [InputCase(x, x2)]
         if x is not None
         else _patterns(target, adjacency=adjacency, domain=domain, length=length)
     )
@@ -50,11 +50,11 @@ def generate_cases(
     return [case for case in pairs if _length(case) not in refused]
 
 
-def _length(case: Case) -> int | None:
+def _length(case: InputCase) -> int | None:
     return len(case.x) if hasattr(case.x, "__len__") else None
 
 
-def _always_raises(mechanism: Mechanism, case: Case) -> bool:
+def _always_raises(mechanism: Mechanism, case: InputCase) -> bool:
     """Does every one of some runs raise, on both inputs?"""
     laboratory = Laboratory(mechanism, None, 0)
     for x in (case.x, case.x2):
@@ -64,7 +64,9 @@ def _always_raises(mechanism: Mechanism, case: Case) -> bool:
     return True
 
 
-def _with_arguments(mechanism: Mechanism, pairs: list[Case], free: Sequence[str]) -> list[Case]:
+def _with_arguments(
+    mechanism: Mechanism, pairs: list[InputCase], free: Sequence[str]
+) -> list[InputCase]:
     from dpest.attacks.statdp.arguments import ArgumentGenerator
 
     generator = ArgumentGenerator(mechanism, free)
@@ -77,7 +79,7 @@ def _with_arguments(mechanism: Mechanism, pairs: list[Case], free: Sequence[str]
 
 def _patterns(
     target: Any, *, adjacency: Any, domain: Any, length: int | Sequence[int] | None
-) -> list[Case]:
+) -> list[InputCase]:
     from dpest.ask.adjacency import LInf, parse_adjacency
     from dpest.ask.domain_text import parse_domain
     from dpest.ask.domains import reals
@@ -93,7 +95,7 @@ def _patterns(
     else:
         lengths = (length,) if isinstance(length, int) else tuple(length)
     found = [
-        Case(a, b, {}, name)
+        InputCase(a, b, {}, name)
         for n in lengths
         for name, a, b in patterns(rule, space.with_length(n), n, both_orders=False)
     ]

@@ -24,7 +24,7 @@ _NOISE_FREE_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class Case:
+class InputCase:
     """Two neighbouring inputs and the arguments that go with them."""
 
     x: Any
@@ -75,7 +75,7 @@ class Laboratory:
             seconds = time.perf_counter() - self._started
             self._progress(Progress("statdp", self.runs, seconds, 0.0, stage))
 
-    def sampler(self, case: Case) -> Sampler:
+    def sampler(self, case: InputCase) -> Sampler:
         if self.fixed is not None:
             if case.arguments:
                 raise InputError("arguments can only be chosen for a mechanism, not for a sampler")
@@ -88,15 +88,15 @@ class Laboratory:
             )
         return self.samplers[key]
 
-    def search_samples(self, case: Case, x: Any, size: int) -> Samples:
+    def search_samples(self, case: InputCase, x: Any, size: int) -> Samples:
         """Samples for the search: the first `size` of a stream that belongs to this input."""
         return self._remembered(case, x, size, "search")
 
-    def second_samples(self, case: Case, x: Any, size: int) -> Samples:
+    def second_samples(self, case: InputCase, x: Any, size: int) -> Samples:
         """As many others, to look at what the first ones chose."""
         return self._remembered(case, x, size, "second look")
 
-    def prepare(self, cases: Sequence[Case], size: int, stage: str = "search") -> None:
+    def prepare(self, cases: Sequence[InputCase], size: int, stage: str = "search") -> None:
         """Draw what a stage is going to ask for at the same time, where several workers can."""
         if self._run_all is None or self.mechanism is None:
             return
@@ -115,13 +115,13 @@ class Laboratory:
             found = self.draw_all(samplers[arguments], list(draws.values()))
             self.memory.update(zip(draws, found, strict=True))
 
-    def _remembered(self, case: Case, x: Any, size: int, stage: str) -> Samples:
+    def _remembered(self, case: InputCase, x: Any, size: int, stage: str) -> Samples:
         key = (stage, case.arguments_key, repr(x), size)
         if key not in self.memory:
             self.memory[key] = self.draw(case, x, size, named_seed(self.seed, *key))
         return self.memory[key]
 
-    def draw(self, case: Case, x: Any, size: int, seed: int) -> Samples:
+    def draw(self, case: InputCase, x: Any, size: int, seed: int) -> Samples:
         return self.draw_all(self.sampler(case), [(x, size, seed)])[0]
 
     def draw_all(self, sampler: Sampler, draws: Sequence[tuple[Any, int, int]]) -> list[Samples]:
@@ -131,7 +131,7 @@ class Laboratory:
             return sampler.draw_all(draws)
         return [sampler.draw(x, size, seed) for x, size, seed in draws]
 
-    def reference(self, case: Case, x: Any, samples: Samples) -> tuple[Any, ...] | None:
+    def reference(self, case: InputCase, x: Any, samples: Samples) -> tuple[Any, ...] | None:
         """ω0: the output without noise; for a black box the most frequent output."""
         if self.mechanism is not None and not self.mechanism.black_box and self._noise_free:
             key = (case.arguments_key, repr(x))
@@ -147,7 +147,7 @@ class Laboratory:
         return None if any(v is NUMBER for v in common) else common
 
     @staticmethod
-    def _without_noise(mechanism: Mechanism, case: Case, x: Any) -> tuple[Any, ...]:
+    def _without_noise(mechanism: Mechanism, case: InputCase, x: Any) -> tuple[Any, ...]:
         from dpest.reading.trace import noise_free
 
         target = mechanism.with_params(case.arguments)

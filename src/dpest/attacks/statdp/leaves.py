@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.running.samples import Group, column_of
+from dpest.running.samples import SkeletonGroup, column_of
 from dpest.running.skeleton import Leaf, Nest, flatten, leaf_kinds
 
 # The kind of a column of values of several of these kinds, where there are too many groups.
@@ -38,13 +38,13 @@ def _keys_leaf(keys: Iterable[Any]) -> str:
     return "keys " + (", ".join(map(str, keys)) or "none")
 
 
-def as_leaves(group: Group) -> Iterator[Group]:
+def as_leaves(group: SkeletonGroup) -> Iterator[SkeletonGroup]:
     """The same outputs with the leaves of `leaves_of`: more than their skeleton has."""
     skeleton = group.skeleton
     if isinstance(skeleton, Nest) and skeleton.container == "dict":
         keys = np.full(len(group.rows), _keys_leaf(skeleton.keys), dtype=object)
         parts = (*skeleton.parts, Leaf("str"))
-        yield Group(Nest("list", (), parts), group.rows, (*group.columns, keys))
+        yield SkeletonGroup(Nest("list", (), parts), group.rows, (*group.columns, keys))
         return
     values = group.columns[0].tolist() if skeleton == Leaf("object") else [None]
     if not all(isinstance(value, (set, frozenset)) for value in values):
@@ -59,10 +59,10 @@ def as_leaves(group: Group) -> Iterator[Group]:
         columns = (
             column_of(kind, [leaf] * len(rows)) for kind, leaf in zip(kinds, leaves, strict=True)
         )
-        yield Group(nest, group.rows[rows], tuple(columns))
+        yield SkeletonGroup(nest, group.rows[rows], tuple(columns))
 
 
-def by_kinds(groups: Iterable[Group]) -> list[Group]:
+def by_kinds(groups: Iterable[SkeletonGroup]) -> list[SkeletonGroup]:
     """One group for outputs whose leaves have the same kinds: containers don't matter here.
 
     Where None, booleans and strings alternate at every place, there are as many kinds as outputs:
@@ -89,7 +89,7 @@ def _objects(kind: str, column: Any) -> Any:
     return values
 
 
-def _joined(parts: list[tuple[tuple[Any, ...], Any, tuple[Any, ...]]]) -> list[Group]:
+def _joined(parts: list[tuple[tuple[Any, ...], Any, tuple[Any, ...]]]) -> list[SkeletonGroup]:
     same: dict[tuple[Any, ...], list[tuple[Any, tuple[Any, ...]]]] = {}
     for kinds, rows, columns in parts:
         same.setdefault(kinds, []).append((rows, columns))
@@ -97,8 +97,8 @@ def _joined(parts: list[tuple[tuple[Any, ...], Any, tuple[Any, ...]]]) -> list[G
     for kinds, some in same.items():
         skeleton = Nest("list", (), tuple(Leaf(kind) for kind in kinds))
         if len(some) == 1:
-            groups.append(Group(skeleton, *some[0]))
+            groups.append(SkeletonGroup(skeleton, *some[0]))
             continue
         columns = tuple(np.concatenate(of) for of in zip(*(c for _, c in some), strict=True))
-        groups.append(Group(skeleton, np.concatenate([rows for rows, _ in some]), columns))
+        groups.append(SkeletonGroup(skeleton, np.concatenate([rows for rows, _ in some]), columns))
     return groups

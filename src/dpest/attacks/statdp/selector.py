@@ -19,14 +19,14 @@ from dpest.attacks.statdp import features as f
 from dpest.attacks.statdp.events import Event
 from dpest.attacks.statdp.families import (
     MOST_CATEGORIES,
-    Bins,
-    Block,
-    Family,
+    CountedBlock,
+    EventFamily,
+    FeatureBins,
     Outputs,
     OutputSplit,
+    PairedOutputs,
     Products,
     Ranges,
-    Reading,
     Split,
     probed,
     rare_limit,
@@ -59,7 +59,7 @@ _ALIKE = 4
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenEvent:
     """A candidate and the side on which it is more likely; counts are those of the search."""
 
     event: Event
@@ -70,13 +70,13 @@ class Choice:
 
 
 @dataclass
-class Search:
+class EventSearch:
     """All counted candidates of one pair."""
 
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[CountedBlock] = field(default_factory=list)
     _joined: tuple[Ints, Ints, Ints, Ints] | None = field(default=None, repr=False, compare=False)
 
-    def add(self, family: Family, table: Ints, runs: int) -> None:
+    def add(self, family: EventFamily, table: Ints, runs: int) -> None:
         """The events of a family, by its table of counts of `runs` outputs a side."""
         self.blocks += [block for block in family.blocks(table, runs) if len(block.c1)]
 
@@ -90,7 +90,7 @@ class Search:
         caution: float = CAUTION,
         tolerance: float = TOLERANCE,
         swapped: bool | None = None,
-    ) -> Choice | None:
+    ) -> ChosenEvent | None:
         """The admissible candidate that promises the largest ε, or None.
 
         Of those within `tolerance` of it the one that reads best. With `swapped`, of those that
@@ -114,7 +114,7 @@ class Search:
             close = close[order[:_MOST_CLOSE]]
         return simplest([self._choice(scores, side, place) for side, place in close.tolist()])
 
-    def promising(self, epsilon: float | None, caution: float, most: int) -> list[Choice]:
+    def promising(self, epsilon: float | None, caution: float, most: int) -> list[ChosenEvent]:
         """The best candidates, but only a few of those that were counted together: they are alike.
 
         Luck is among them; who looks again at other samples can tell.
@@ -124,7 +124,7 @@ class Search:
         scores = self._scores(epsilon, caution)
         starts = self._together()[3]
         order = np.argsort(-scores, axis=None, kind="stable")[: 100 * most]
-        found: list[Choice] = []
+        found: list[ChosenEvent] = []
         used: Counter[tuple[int, int]] = Counter()
         for side, place in np.column_stack(np.unravel_index(order, scores.shape)).tolist():
             if len(found) == most or scores[side, place] == -np.inf:
@@ -142,13 +142,13 @@ class Search:
         scores[:, c1 + c2 < rare_limit(runs, epsilon or 0.0)] = -np.inf
         return scores
 
-    def _choice(self, scores: Floats, side: int, place: int) -> Choice:
+    def _choice(self, scores: Floats, side: int, place: int) -> ChosenEvent:
         c1, c2, _, starts = self._together()
         number = int(np.searchsorted(starts, place, side="right")) - 1
         event = self.blocks[number].event(place - int(starts[number]))
         large, small = (c2, c1) if side else (c1, c2)
         value = float(scores[side, place])
-        return Choice(event, bool(side), int(large[place]), int(small[place]), value)
+        return ChosenEvent(event, bool(side), int(large[place]), int(small[place]), value)
 
     def _together(self) -> tuple[Ints, Ints, Ints, Ints]:
         """Counts of all candidates, the runs they come from, and where each block starts."""
@@ -163,7 +163,7 @@ class Search:
         return self._joined
 
 
-def simplest(choices: Sequence[Choice]) -> Choice:
+def simplest(choices: Sequence[ChosenEvent]) -> ChosenEvent:
     """Of choices that are equally good the one that reads best."""
     return min(choices, key=lambda c: (c.event.complexity, -c.score, c.event.words))
 
@@ -174,15 +174,15 @@ def select_events(
     references: Sequence[tuple[str, tuple[Any, ...]]] = (),
     marks: Sequence[float] = (),
     thorough: bool = False,
-) -> Search:
+) -> EventSearch:
     """Count every candidate event on the outputs of two inputs.
 
     `references` are noise-free outputs with the name of their input; `marks` are numbers that are
     likely ends of intervals (noise-free values, entries of the inputs). `thorough` adds events
     that take longer to count, and to read.
     """
-    reading = Reading(first, second)
-    search = Search()
+    reading = PairedOutputs(first, second)
+    search = EventSearch()
     for family in Grammar(reading, references, marks, thorough).families():
         search.add(family, family.table(reading), reading.runs)
     return search
@@ -193,7 +193,7 @@ class Grammar:
 
     def __init__(
         self,
-        reading: Reading,
+        reading: PairedOutputs,
         references: Sequence[tuple[str, tuple[Any, ...]]],
         marks: Sequence[float],
         thorough: bool = False,
@@ -207,7 +207,7 @@ class Grammar:
         self.atoms = _atoms(self.joint)
         self.many_integers = _many_integers(self.joint)
 
-    def families(self) -> Iterator[Family]:
+    def families(self) -> Iterator[EventFamily]:
         splits: list[Split | OutputSplit] = []
         for feature in self.categorical():
             bins = self._bins(feature)
@@ -237,14 +237,14 @@ class Grammar:
 
     # --- which features -----------------------------------------------------------------------
 
-    def categorical(self) -> Iterator[f.Feature]:
+    def categorical(self) -> Iterator[f.LeafFeature]:
         values = self._category_values()
         discrete = bool(values)
         if len(self.widths) > 1:
             yield f.Length()
         if not self.alone:
             for value in values:
-                yield f.Count(value)
+                yield f.CountOfValue(value)
         if discrete or len(self.widths) > 1:
             seen = set()
             for name, reference in self.references:
@@ -271,7 +271,7 @@ class Grammar:
         ranked = sorted(found, key=lambda key: -found[key])[:MOST_CATEGORIES]
         return [value for _, value in sorted(ranked, key=repr)] + list(self.atoms)
 
-    def numeric(self) -> Iterator[f.Feature]:
+    def numeric(self) -> Iterator[f.LeafFeature]:
         if not self.kinds & set(f.NUMERIC):
             return
         integers, whole = "float" not in self.kinds, _whole_numbers(self.joint)
@@ -338,7 +338,7 @@ class Grammar:
                 return False
         return True
 
-    def _bins(self, feature: f.Feature) -> Bins | None:
+    def _bins(self, feature: f.LeafFeature) -> FeatureBins | None:
         values = self.reading.values(feature)
         known = values[~np.isnan(values)] if np.isnan(values).any() else values
         if not len(known):
@@ -352,11 +352,11 @@ class Grammar:
             if len(points) <= _MOST_POINTS:
                 if len(points) < 2 and len(known) == len(values):
                     return None
-                return Bins.of_points(feature, points)
+                return FeatureBins.of_points(feature, points)
         cuts = readable(np.quantile(probe, _QUANTILES), probe)
         low, high = probe.min(), probe.max()
         cuts = np.unique(np.concatenate([cuts, [m for m in self.marks if low < m <= high]]))
-        return Bins.between(feature, cuts)
+        return FeatureBins.between(feature, cuts)
 
     def _outputs(self) -> OutputSplit | None:
         """All discrete outputs, where there is more than one."""

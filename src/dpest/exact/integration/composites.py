@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpest.exact.integration.densities import (
-    Density,
+    LineDensity,
     Tabulated,
     features,
     log_interval,
@@ -32,7 +32,7 @@ from dpest.exact.integration.quadrature import Floats, Ints, graded, integrate
 class DensityRow:
     """log density(slope·x + offset). Made by `density_row`, so that equal rows are one object."""
 
-    density: Density
+    density: LineDensity
     slope: float
     offset: float
     exact: tuple[Fraction, Fraction] | None = None  # slope and offset before rounding
@@ -53,7 +53,7 @@ class DensityRow:
         return self.density.tail_rates[side if self.slope > 0 else 1 - side] * abs(self.slope)
 
 
-class Bound(NamedTuple):
+class LinearBound(NamedTuple):
     """slope·x + offset, as a bound on another variable."""
 
     slope: float
@@ -72,9 +72,9 @@ class IntervalRow:
     Made by `interval_row`, so that equal rows are one object.
     """
 
-    density: Density
-    lows: tuple[Bound, ...]
-    highs: tuple[Bound, ...]
+    density: LineDensity
+    lows: tuple[LinearBound, ...]
+    highs: tuple[LinearBound, ...]
 
     def log_value(self, x: Floats) -> Floats:
         low, low_strict = _tightest(self.lows, x, np.maximum, -np.inf)
@@ -123,7 +123,7 @@ def _interned(key: Any, make: Callable[[], Any]) -> Any:
 
 
 def density_row(
-    density: Density,
+    density: LineDensity,
     slope: float | Fraction,
     offset: float | Fraction,
 ) -> DensityRow:
@@ -137,12 +137,12 @@ def density_row(
     )
 
 
-def rational_bound(slope: Fraction, offset: Fraction, strict: bool = False) -> Bound:
-    return Bound(float(slope), float(offset), strict, (slope, offset))
+def rational_bound(slope: Fraction, offset: Fraction, strict: bool = False) -> LinearBound:
+    return LinearBound(float(slope), float(offset), strict, (slope, offset))
 
 
 def interval_row(
-    density: Density, lows: tuple[Bound, ...], highs: tuple[Bound, ...]
+    density: LineDensity, lows: tuple[LinearBound, ...], highs: tuple[LinearBound, ...]
 ) -> IntervalRow:
     if not density.discrete:  # a bound itself has no mass
         lows = tuple(b._replace(strict=False) for b in lows)
@@ -151,7 +151,7 @@ def interval_row(
 
 
 def _tightest(
-    bounds: tuple[Bound, ...], x: Floats, pick: np.ufunc, none: float
+    bounds: tuple[LinearBound, ...], x: Floats, pick: np.ufunc, none: float
 ) -> tuple[Floats | float, bool]:
     if not bounds:
         return none, False
@@ -222,7 +222,7 @@ class Composite:
             raise RefusedError("lattice noise with more than five million likely values")
         return np.arange(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1, dtype=float)
 
-    def tabulated(self) -> Density:
+    def tabulated(self) -> LineDensity:
         """The composite as a density of its own, to be bounded by other variables."""
         if self.lattice:
             return LatticeTable(self)

@@ -30,7 +30,7 @@ from dpest.noise.uniform import Uniform
 _SNAP = 1e-9  # how far from an integer a bound on lattice noise counts as on it
 
 
-class Density(Protocol):
+class LineDensity(Protocol):
     """What quadrature needs to know of a distribution on the line, normalised or not."""
 
     def __hash__(self) -> int: ...
@@ -55,7 +55,7 @@ class Density(Protocol):
 
 
 @functools.lru_cache(maxsize=4096)
-def spread(density: Density) -> float:
+def spread(density: LineDensity) -> float:
     """A length over which the density changes by about a factor e."""
     if isinstance(density, Tabulated):
         return density.spread
@@ -71,7 +71,7 @@ def spread(density: Density) -> float:
 
 
 @functools.lru_cache(maxsize=4096)
-def features(density: Density) -> tuple[float, ...]:
+def features(density: LineDensity) -> tuple[float, ...]:
     """Places that quadrature should not step over: the kinks, or the centre of a smooth density."""
     kinks = density.kinks
     if kinks:
@@ -80,7 +80,7 @@ def features(density: Density) -> tuple[float, ...]:
 
 
 @functools.lru_cache(maxsize=4096)
-def reach(density: Density, depth: float = 60.0) -> tuple[float, float]:
+def reach(density: LineDensity, depth: float = 60.0) -> tuple[float, float]:
     """How far beyond its outermost features a density stays above e^-depth of its size there."""
     low, high = density.support
     spots = features(density)
@@ -98,7 +98,7 @@ def reach(density: Density, depth: float = 60.0) -> tuple[float, float]:
     return sides[0], sides[1]
 
 
-def log_concave(density: Density | None) -> bool:
+def log_concave(density: LineDensity | None) -> bool:
     """Whether the density is known to be log-concave.
 
     Products and integrals of such, between linear bounds, are too (Prékopa).
@@ -107,7 +107,7 @@ def log_concave(density: Density | None) -> bool:
 
 
 def log_interval(
-    density: Density,
+    density: LineDensity,
     low: Floats | float,
     high: Floats | float,
     low_strict: bool = False,

@@ -20,10 +20,10 @@ from dpest.exact.integration.composites import (
     interval_row,
     rational_bound,
 )
-from dpest.exact.integration.densities import Density
+from dpest.exact.integration.densities import LineDensity
 from dpest.exact.integration.latents import Latents
 from dpest.exact.integration.terms import (
-    Affine,
+    FloatForm,
     GateTerm,
     IntegralTerm,
     IntervalTerm,
@@ -49,7 +49,7 @@ class Inequality:
 class Kernel:
     """A density at a linear form (a noise that an output pins)."""
 
-    density: Density
+    density: LineDensity
     form: Form
 
 
@@ -57,7 +57,7 @@ class Kernel:
 class _Leaf:
     """An absorbed variable: its density and its bounds in its parent's variable."""
 
-    density: Density
+    density: LineDensity
     lows: list[tuple[Fraction, Fraction, bool]]
     highs: list[tuple[Fraction, Fraction, bool]]
     order: int
@@ -66,12 +66,12 @@ class _Leaf:
 @dataclass
 class _Variable:
     symbol: Symbol
-    density: Density
+    density: LineDensity
     order: int
     inequalities: list[Inequality] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
     leaves: list[_Leaf] = field(default_factory=list)
-    own_kernels: list[tuple[Density, Fraction, Fraction]] = field(default_factory=list)
+    own_kernels: list[tuple[LineDensity, Fraction, Fraction]] = field(default_factory=list)
     low: Fraction | None = None
     low_strict: bool = False
     high: Fraction | None = None
@@ -133,7 +133,7 @@ class _Variable:
                 return offset / slope
         return _ZERO
 
-    def as_density(self) -> tuple[Density, list[tuple[Fraction, Fraction, bool]], list]:
+    def as_density(self) -> tuple[LineDensity, list[tuple[Fraction, Fraction, bool]], list]:
         """The variable as a leaf: its density and the bounds that are still to be applied."""
         if self.plain:
             lows, highs = self.own_bounds()
@@ -162,7 +162,7 @@ def eliminate(
     for inequality in inequalities:
         found = [s for s in inequality.form.terms if s in latents]
         if not found:
-            terms.append(GateTerm(Affine(inequality.form), inequality.strict))
+            terms.append(GateTerm(FloatForm(inequality.form), inequality.strict))
         elif len(inequality.form.terms) == 1:
             variable = touch(found[0])
             variable.bound(
@@ -174,7 +174,7 @@ def eliminate(
     for kernel in kernels:
         found = [s for s in kernel.form.terms if s in latents]
         if not found:
-            terms.append(KernelTerm(kernel.density, Affine(kernel.form)))
+            terms.append(KernelTerm(kernel.density, FloatForm(kernel.form)))
         elif len(kernel.form.terms) == 1:
             variable = touch(found[0])
             variable.own_kernels.append(
@@ -317,14 +317,14 @@ def _absorb(variable: _Variable, parent: _Variable) -> None:
 
 def _interval_term(variable: _Variable) -> Term:
     density, lows, highs = variable.as_density()
-    low_terms = [(Affine(Form(None, b)), s) for _, b, s in lows]
-    high_terms = [(Affine(Form(None, b)), s) for _, b, s in highs]
+    low_terms = [(FloatForm(Form(None, b)), s) for _, b, s in lows]
+    high_terms = [(FloatForm(Form(None, b)), s) for _, b, s in highs]
     for item in variable.inequalities:
         own = item.form.terms[variable.symbol]
         rest = Form(
             {s: c for s, c in item.form.terms.items() if s != variable.symbol}, item.form.constant
         )
-        entry = (Affine(rest.times(-1 / own)), item.strict)
+        entry = (FloatForm(rest.times(-1 / own)), item.strict)
         (low_terms if own > 0 else high_terms).append(entry)
     return IntervalTerm(density, tuple(low_terms), tuple(high_terms))
 
@@ -334,8 +334,8 @@ def _mass_term(variable: _Variable) -> Term:
         lows, highs = variable.own_bounds()
         return IntervalTerm(
             variable.density,
-            tuple((Affine(Form(None, b)), s) for _, b, s in lows),
-            tuple((Affine(Form(None, b)), s) for _, b, s in highs),
+            tuple((FloatForm(Form(None, b)), s) for _, b, s in lows),
+            tuple((FloatForm(Form(None, b)), s) for _, b, s in highs),
         )
     return MassTerm(variable.composite(aligned=True))
 
@@ -374,10 +374,10 @@ def _condition(variables: dict[Symbol, _Variable], depth: int) -> list[Term]:
         inner: list[Term] = []
         for item in chosen.inequalities:
             if not any(s in copies for s in item.form.terms):
-                inner.append(GateTerm(Affine(item.form), item.strict))
+                inner.append(GateTerm(FloatForm(item.form), item.strict))
         for kernel in chosen.kernels:
             if not any(s in copies for s in kernel.form.terms):
-                inner.append(KernelTerm(kernel.density, Affine(kernel.form)))
+                inner.append(KernelTerm(kernel.density, FloatForm(kernel.form)))
         try:
             for component in _components(copies):
                 inner += _component(component, depth + 1)

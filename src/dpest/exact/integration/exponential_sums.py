@@ -125,11 +125,11 @@ class ExponentialSum(Noise):
     family: ClassVar[str] = "sum of exponentials"
 
     @functools.cached_property
-    def _sides(self) -> tuple[_Side | None, _Side | None]:
+    def _sides(self) -> tuple[_RightHalf | None, _RightHalf | None]:
         """For x < 0 (mirrored) and for x > 0; None where there is nothing."""
         return (
-            _Side(self.left, self.right) if self.left else None,
-            _Side(self.right, self.left) if self.right else None,
+            _RightHalf(self.left, self.right) if self.left else None,
+            _RightHalf(self.right, self.left) if self.right else None,
         )
 
     def _piecewise(
@@ -213,7 +213,7 @@ def _nothing(x: Floats) -> Floats:
     return np.full(len(x), -np.inf)
 
 
-class _Side:
+class _RightHalf:
     """The part at x > 0 of Σ stages - Σ others."""
 
     def __init__(self, stages: Stages, others: Stages) -> None:

@@ -14,7 +14,7 @@ from dpest.exact.integration.composites import (
     interval_row,
     rational_bound,
 )
-from dpest.exact.integration.densities import Density
+from dpest.exact.integration.densities import LineDensity
 from dpest.exact.integration.terms import MassTerm, Term
 from dpest.geometry.linear import Condition, Symbol
 
@@ -33,7 +33,7 @@ class _Edge:
 class Latents:
     """The noises that are integrated out, in the order in which they were drawn."""
 
-    def __init__(self, densities: Mapping[Symbol, Density]) -> None:
+    def __init__(self, densities: Mapping[Symbol, LineDensity]) -> None:
         self._known = {s: (density, order) for order, (s, density) in enumerate(densities.items())}
         self._pinned: frozenset[Symbol] = frozenset()
         # By the identity of a condition, which is kept beside what is known of it.
@@ -45,7 +45,7 @@ class Latents:
     def __contains__(self, symbol: Symbol) -> bool:
         return symbol in self._known and symbol not in self._pinned
 
-    def known(self, symbol: Symbol) -> tuple[Density, int]:
+    def known(self, symbol: Symbol) -> tuple[LineDensity, int]:
         """The density of a noise and its place in the order."""
         return self._known[symbol]
 
@@ -95,7 +95,7 @@ class Latents:
         return copy
 
     def extended(
-        self, densities: Mapping[Symbol, Density], members: Mapping[Symbol, Sequence[Symbol]]
+        self, densities: Mapping[Symbol, LineDensity], members: Mapping[Symbol, Sequence[Symbol]]
     ) -> Latents:
         """With further noises, each drawn when the first of its members is."""
         copy = Latents({})

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpest.exact.integration.densities import Density
+from dpest.exact.integration.densities import LineDensity
 from dpest.exact.integration.terms import IntervalTerm, Term
 from dpest.geometry.linear import rational
 from dpest.noise.family import Noise
@@ -46,7 +46,7 @@ def _uniform(noise: Uniform, term: IntervalTerm) -> Fraction:
     return max(high - low, Fraction(0)) / (top - bottom)
 
 
-def _lattice(density: Density, term: IntervalTerm) -> Fraction | None:
+def _lattice(density: LineDensity, term: IntervalTerm) -> Fraction | None:
     if not isinstance(density, Noise):
         return None
     bottom, top = density.support

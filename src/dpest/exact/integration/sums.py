@@ -121,7 +121,7 @@ def sum_of(parts: tuple[Summand, ...]) -> Noise | None:
         elif isinstance(noise, Gaussian):
             square += (float(noise.sigma) * float(c)) ** 2
         else:
-            others.append(noise if c == 1 else Scaled(noise, float(c)))
+            others.append(noise if c == 1 else ScaledDensity(noise, float(c)))
     pieces = others  # the fastest tails first: the widest noise is integrated against a table
     if square:
         pieces.append(Gaussian(math.sqrt(square)))
@@ -150,7 +150,7 @@ def edge_orders(noise: Noise) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class Scaled(Noise):
+class ScaledDensity(Noise):
     """A noise times a constant."""
 
     noise: Noise

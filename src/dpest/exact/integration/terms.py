@@ -17,7 +17,7 @@ import numpy as np
 
 from dpest.exact.integration.composites import Composite, DensityRow, log_masses
 from dpest.exact.integration.densities import (
-    Density,
+    LineDensity,
     features,
     log_concave,
     log_interval,
@@ -35,7 +35,7 @@ NEVER = -600.0  # a log density below it has no weight in any probability
 
 
 @dataclass(frozen=True)
-class Affine:
+class FloatForm:
     """constant + Σ coefficient·parameter, in floating point; the exact form stays beside it."""
 
     form: Form
@@ -72,8 +72,8 @@ class Term(Protocol):
 class KernelTerm:
     """A density at an affine function of the parameters."""
 
-    density: Density
-    at: Affine
+    density: LineDensity
+    at: FloatForm
 
     def log_value(self, values: Values) -> Floats:
         at = self.at(values)
@@ -94,7 +94,7 @@ class KernelTerm:
 class GateTerm:
     """1 where the affine function is positive (at least 0, if not strict), else 0."""
 
-    at: Affine
+    at: FloatForm
     strict: bool = False
 
     def log_value(self, values: Values) -> Floats:
@@ -112,9 +112,9 @@ class GateTerm:
 class IntervalTerm:
     """The probability that a variable lies between bounds that move with the parameters."""
 
-    density: Density
-    lows: tuple[tuple[Affine, bool], ...]
-    highs: tuple[tuple[Affine, bool], ...]
+    density: LineDensity
+    lows: tuple[tuple[FloatForm, bool], ...]
+    highs: tuple[tuple[FloatForm, bool], ...]
 
     def log_value(self, values: Values) -> Floats:
         lattice = self.density.discrete
@@ -136,7 +136,7 @@ class IntervalTerm:
 
 
 def _tightest(
-    bounds: tuple[tuple[Affine, bool], ...],
+    bounds: tuple[tuple[FloatForm, bool], ...],
     values: Values,
     pick: np.ufunc,
     none: float,
@@ -221,7 +221,7 @@ class IntegralTerm:
         self._scale = min([composite.spread, *(t.scale(symbol) for t in self.inner)])
         self._one_peak = all(log_concave(d) for d in self.densities())
 
-    def densities(self) -> Iterator[Density | None]:
+    def densities(self) -> Iterator[LineDensity | None]:
         """All that it is a product and an integral of."""
         for row in self.composite.rows:
             yield row.density
@@ -294,7 +294,7 @@ class IntegralTerm:
         """Each sum over its own window: where the terms meet moves with the parameters."""
         at = {**flat, self.symbol: np.zeros(count)}
         columns = [
-            np.broadcast_to(-Affine(line)(at) / float(line.terms[self.symbol]), (count,))
+            np.broadcast_to(-FloatForm(line)(at) / float(line.terms[self.symbol]), (count,))
             for line in self._crossing
         ]
         first, last = self.composite.extent(depth=80.0)
@@ -337,7 +337,7 @@ class IntegralTerm:
         """Log-integrals and their relative error estimates."""
         at = {**flat, self.symbol: np.zeros(count)}
         columns = [
-            np.broadcast_to(-Affine(line)(at) / float(line.terms[self.symbol]), (count,))
+            np.broadcast_to(-FloatForm(line)(at) / float(line.terms[self.symbol]), (count,))
             for line in self._crossing
         ]
         fixed = self.composite.kinks()
@@ -371,7 +371,7 @@ class IntegralTerm:
         return result.log_total[0], result.error[0]
 
 
-def _densities(term: Term) -> Iterator[Density | None]:
+def _densities(term: Term) -> Iterator[LineDensity | None]:
     """The densities in a term; None stands for what is not known."""
     if isinstance(term, (KernelTerm, IntervalTerm)):
         yield term.density
@@ -423,14 +423,14 @@ def _distinct(lines: object) -> list[Form]:
 def renamed(term: Term, names: Mapping[Symbol, Form]) -> Any:
     """The term in other coordinates, as something that can be compared; an integral as itself."""
     if isinstance(term, KernelTerm):
-        return KernelTerm(term.density, Affine(term.at.form.substitute(names)))
+        return KernelTerm(term.density, FloatForm(term.at.form.substitute(names)))
     if isinstance(term, GateTerm):
-        return GateTerm(Affine(term.at.form.substitute(names)), term.strict)
+        return GateTerm(FloatForm(term.at.form.substitute(names)), term.strict)
     if isinstance(term, IntervalTerm):
         return IntervalTerm(
             term.density,
-            tuple((Affine(a.form.substitute(names)), s) for a, s in term.lows),
-            tuple((Affine(a.form.substitute(names)), s) for a, s in term.highs),
+            tuple((FloatForm(a.form.substitute(names)), s) for a, s in term.lows),
+            tuple((FloatForm(a.form.substitute(names)), s) for a, s in term.highs),
         )
     if isinstance(term, IntegralTerm):
         inner = tuple(renamed(t, names) for t in term.inner)

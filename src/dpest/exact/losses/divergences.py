@@ -30,7 +30,7 @@ from dpest.exact.losses.pairs import CellPair, GroupPair
 from dpest.exact.losses.ratio import lattice_points
 
 if TYPE_CHECKING:
-    from dpest.exact.losses.privacy_loss import LossDistribution
+    from dpest.exact.losses.privacy_loss import GridLoss
 
 _REACH = 60.0
 _TRANSFORM = 1e-12  # what rounding of Fourier transforms may add to a δ
@@ -46,7 +46,7 @@ class LossMeasure:
     def __init__(self, parts: list[list[GroupPair]]) -> None:
         self.parts = parts
         self._known: dict[int, Excess] = {}
-        self._losses: dict[tuple[int, bool], LossDistribution] = {}
+        self._losses: dict[tuple[int, bool], GridLoss] = {}
         self.errors: dict[str, float] = {"delta": 1e-12, "renyi": 1e-12, "tradeoff": 1e-11}
 
     @functools.cached_property
@@ -110,7 +110,7 @@ class LossMeasure:
         """δ(ε) from below and from above."""
         return self._loss(side, False).delta(epsilon), self._loss(side, True).delta(epsilon)
 
-    def _loss(self, side: int, pessimistic: bool) -> LossDistribution:
+    def _loss(self, side: int, pessimistic: bool) -> GridLoss:
         from dpest.exact.losses.privacy_loss import loss_distribution
 
         found = self._losses.get((side, pessimistic))

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpest.exact.integration.composites import Bound, Composite, DensityRow, IntervalRow
-from dpest.exact.integration.densities import Density
+from dpest.exact.integration.composites import Composite, DensityRow, IntervalRow, LinearBound
+from dpest.exact.integration.densities import LineDensity
 from dpest.exact.integration.lattice import exact_product
 from dpest.exact.integration.terms import IntervalTerm, KernelTerm, MassTerm, Term
 from dpest.exact.losses.pair_factors import Factor
@@ -202,7 +202,7 @@ def _scale(density: Any, name: str) -> Any:
     return _exact(rational(getattr(density, name)))
 
 
-def density_ball(density: Density, middle: float) -> Ball:
+def density_ball(density: LineDensity, middle: float) -> Ball:
     """The density as an analytic function, on the side of the kinks where `middle` lies."""
     from flint import arb
 
@@ -229,7 +229,7 @@ def density_ball(density: Density, middle: float) -> Ball:
     raise _NotCovered(f"{family} noise under an integral")
 
 
-def cdf_ball(density: Density, middle: float, upper: bool) -> Ball:
+def cdf_ball(density: LineDensity, middle: float, upper: bool) -> Ball:
     """P(X ≤ z), or P(X > z) if `upper`, as an analytic function where `middle` lies."""
     from flint import arb
 
@@ -265,7 +265,7 @@ def cdf_ball(density: Density, middle: float, upper: bool) -> Ball:
     raise _NotCovered(f"{family} noise under an integral")
 
 
-def _peak(density: Density) -> float:
+def _peak(density: LineDensity) -> float:
     """An upper bound of the density."""
     family = type(density).__name__
     if family == "Laplace":
@@ -301,19 +301,21 @@ def _row_ball(row: DensityRow | IntervalRow, middle: float) -> Ball:
     return lambda x: 0 * x + 1
 
 
-def _line(row: DensityRow | Bound) -> tuple[Any, Any]:
+def _line(row: DensityRow | LinearBound) -> tuple[Any, Any]:
     if row.exact is not None:
         return _exact(row.exact[0]), _exact(row.exact[1])
     return _ball(row.slope), _ball(row.offset)
 
 
-def _tight(bounds: tuple[Bound, ...], middle: float, pick: Callable[..., Bound]) -> Bound | None:
+def _tight(
+    bounds: tuple[LinearBound, ...], middle: float, pick: Callable[..., LinearBound]
+) -> LinearBound | None:
     if not bounds:
         return None
     return pick(bounds, key=lambda b: b.slope * middle + b.offset)
 
 
-def _bound_ball(row: IntervalRow, bound: Bound, middle: float, upper: bool) -> Ball:
+def _bound_ball(row: IntervalRow, bound: LinearBound, middle: float, upper: bool) -> Ball:
     slope, offset = _line(bound)
     inner = cdf_ball(row.density, bound.slope * middle + bound.offset, upper)
     return lambda x: inner(slope * x + offset)

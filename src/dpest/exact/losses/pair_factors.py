@@ -14,7 +14,7 @@ from dpest.exact.integration.exponential_sums import ExponentialSum
 from dpest.exact.integration.quadrature import Floats
 from dpest.exact.integration.sums import Convolved, TwoSidedSum
 from dpest.exact.integration.terms import IntegralTerm, KernelTerm, Term, renamed
-from dpest.exact.losses.ratio import Extreme, scan, scan_lattice
+from dpest.exact.losses.ratio import Supremum, scan, scan_lattice
 from dpest.exact.losses.summit import Lattice, climb, grid_bounds
 from dpest.exact.losses.tail_exponents import grows
 from dpest.exact.outputs.cells import Coordinate
@@ -23,7 +23,7 @@ from dpest.noise.laplace import Laplace
 
 Values = Mapping[Symbol, Floats]
 _UNSETTLED = 1e-8  # relative error of an integral
-_KNOWN: dict[Any, tuple[Extreme, Extreme]] = {}
+_KNOWN: dict[Any, tuple[Supremum, Supremum]] = {}
 
 
 @dataclass
@@ -38,9 +38,9 @@ class Factor:
     terms: tuple[tuple[Term, ...], tuple[Term, ...]] | None = None
     costly: bool = False
     integrals: tuple[IntegralTerm | ConvolutionTerm, ...] = ()
-    _extremes: tuple[Extreme, Extreme] | None = None
+    _extremes: tuple[Supremum, Supremum] | None = None
     _rough: tuple[float, float] | None = None
-    _climbed: dict[int, Extreme] = field(default_factory=dict)
+    _climbed: dict[int, Supremum] = field(default_factory=dict)
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -67,7 +67,7 @@ class Factor:
         found = {float(-f.constant / f.terms[symbol]) for f in self.lines if symbol in f.terms}
         return sorted(found)
 
-    def extremes(self) -> tuple[Extreme, Extreme]:
+    def extremes(self) -> tuple[Supremum, Supremum]:
         if self._extremes is None:
             key = self._key()
             known = None if key is None else _KNOWN.get(key)
@@ -87,17 +87,17 @@ class Factor:
         found = [*(self._extremes or ()), *self._climbed.values()]
         return any(extreme.how == "growing" for extreme in found)
 
-    def _decided(self, extreme: Extreme, side: int) -> Extreme:
+    def _decided(self, extreme: Supremum, side: int) -> Supremum:
         """What grows is infinite if the exponents of the tails say so; else it stays a bound."""
         if extreme.how != "growing" or self.terms is None or len(self.coordinates) != 1:
             return extreme
         p, q = self.terms if side == 0 else self.terms[::-1]
         for end in extreme.towards:
             if math.isinf(end) and grows(p, q, self.symbols[0], end):
-                return Extreme(math.inf, (end,), "unbounded")
+                return Supremum(math.inf, (end,), "unbounded")
         return extreme
 
-    def extreme(self, side: int) -> Extreme:
+    def extreme(self, side: int) -> Supremum:
         """One direction only: cheaper where several coordinates hang together."""
         if len(self.coordinates) == 1:
             return self.extremes()[side]
@@ -105,7 +105,7 @@ class Factor:
             self._climbed[side] = self._climb(self.pair, side)
         return self._climbed[side]
 
-    def _climb(self, pair: Callable[[Floats], tuple[Floats, Floats]], side: int) -> Extreme:
+    def _climb(self, pair: Callable[[Floats], tuple[Floats, Floats]], side: int) -> Supremum:
         return climb(
             pair,
             self.lines,
@@ -149,7 +149,7 @@ class Factor:
             )
         return self._rough
 
-    def _two_kernels(self) -> tuple[Extreme, Extreme] | None:
+    def _two_kernels(self) -> tuple[Supremum, Supremum] | None:
         """A log-concave noise against itself shifted: the ratio is monotone.
 
         Its supremum is the limit at an end, the shift times the decay there; for Laplace noise it
@@ -170,7 +170,7 @@ class Factor:
             for term in (p, q):
                 at = float(-term.at.form.constant / slope)
                 log_p, log_q = self.pair(np.array([at]))
-                found.append(Extreme(value, (at,), "at", float(log_p[0]), float(log_q[0])))
+                found.append(Supremum(value, (at,), "at", float(log_p[0]), float(log_q[0])))
             return found[0], found[1]
         rates = p.density.tail_rates
         known = (ExponentialSum, Convolved, TwoSidedSum)
@@ -182,10 +182,10 @@ class Factor:
         for moved in (shift, -shift):  # log f(y + moved) - log f(y) is largest where y is ...
             side = 0 if moved > 0 else 1
             end = -math.inf if (side == 0) == (slope > 0) else math.inf
-            found.append(Extreme(float(abs(moved)) * rates[side], (end,), "limit"))
+            found.append(Supremum(float(abs(moved)) * rates[side], (end,), "limit"))
         return found[0], found[1]
 
-    def finite_extremes(self) -> tuple[Extreme, Extreme]:
+    def finite_extremes(self) -> tuple[Supremum, Supremum]:
         """The extremes without outputs that only one side seems to have.
 
         For where a density underflows although the conditions allow the output.
@@ -202,7 +202,7 @@ class Factor:
 
     def _find(
         self, pair: Callable[[Floats], tuple[Floats, Floats]] | None = None
-    ) -> tuple[Extreme, Extreme]:
+    ) -> tuple[Supremum, Supremum]:
         closed = self._two_kernels()
         if closed is not None:
             return closed

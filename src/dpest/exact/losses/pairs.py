@@ -16,7 +16,7 @@ from dpest.exact.integration.latents import Latents
 from dpest.exact.integration.quadrature import Floats
 from dpest.exact.integration.terms import IntegralTerm, Term, parameters_of
 from dpest.exact.losses.pair_factors import Factor, Values
-from dpest.exact.losses.ratio import NOTHING, Extreme
+from dpest.exact.losses.ratio import NOTHING, Supremum
 from dpest.exact.outputs import support
 from dpest.exact.outputs.cells import (
     Cell,
@@ -96,13 +96,13 @@ class CellPair:
             nothing = CellExtreme(-math.inf, self, ())
             return nothing, nothing
         here, there = self.exists(0), self.exists(1)
-        infinite = Extreme(math.inf, (), "support")
+        infinite = Supremum(math.inf, (), "support")
         return (
             CellExtreme(math.inf if here and not there else -math.inf, self, (infinite,)),
             CellExtreme(math.inf if there and not here else -math.inf, self, (infinite,)),
         )
 
-    def _confirmed(self, index: int, extreme: Extreme, side: int) -> Extreme:
+    def _confirmed(self, index: int, extreme: Supremum, side: int) -> Supremum:
         """A difference of supports counts only if the conditions show it."""
         if extreme.how != "support":
             return extreme
@@ -150,7 +150,7 @@ class CellExtreme:
 
     value: float
     pair: CellPair
-    parts: tuple[Extreme, ...]
+    parts: tuple[Supremum, ...]
 
     @property
     def sure(self) -> float:

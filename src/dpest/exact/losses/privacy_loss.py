@@ -25,7 +25,7 @@ _REACH = 45.0
 
 
 @dataclass(frozen=True)
-class LossDistribution:
+class GridLoss:
     """P(loss = step·(first + i)) = masses[i], and `infinite` for outputs the other side lacks.
 
     Masses are of the side's own distribution. Pessimistic: δ(ε) is never below the true one.
@@ -47,7 +47,7 @@ class LossDistribution:
         gained = -np.expm1(epsilon - self.losses[above])
         return float(min(1.0, self.infinite + np.dot(self.masses[above], gained)))
 
-    def composed(self, other: LossDistribution) -> LossDistribution:
+    def composed(self, other: GridLoss) -> GridLoss:
         """The loss of two independent releases."""
         if other.step != self.step or other.pessimistic != self.pessimistic:
             raise ValueError("distributions with another step or another rounding don't compose")
@@ -58,11 +58,9 @@ class LossDistribution:
         floor = 1e-17 if self.pessimistic else 0.0
         masses = np.maximum(masses, floor)
         infinite = self.infinite + other.infinite - self.infinite * other.infinite
-        return LossDistribution(
-            self.step, self.first + other.first, masses, infinite, self.pessimistic
-        )
+        return GridLoss(self.step, self.first + other.first, masses, infinite, self.pessimistic)
 
-    def _trimmed(self, mass: float = 1e-16) -> LossDistribution:
+    def _trimmed(self, mass: float = 1e-16) -> GridLoss:
         """Without tails of negligible mass: moved to where they hurt, or dropped, by rounding."""
         from_top = np.cumsum(self.masses[::-1])[::-1]
         from_bottom = np.cumsum(self.masses)
@@ -75,7 +73,7 @@ class LossDistribution:
         if self.pessimistic:
             infinite += float(self.masses[b:].sum())
             masses[0] += float(self.masses[:a].sum())
-        return LossDistribution(self.step, self.first + a, masses, infinite, self.pessimistic)
+        return GridLoss(self.step, self.first + a, masses, infinite, self.pessimistic)
 
     def to_dp_accounting(self) -> Any:
         """The same as dp-accounting's PrivacyLossDistribution (one direction, both uses)."""
@@ -100,14 +98,14 @@ def loss_distribution(
     *,
     pessimistic: bool = True,
     step: float | None = None,
-) -> LossDistribution:
+) -> GridLoss:
     """The loss distribution of a comparison, for outputs drawn from one side.
 
     `step`: the grid; by default fine enough for about 1e-5 of the range of losses.
     """
     if step is None:
         step = _default_step(parts)
-    total: LossDistribution | None = None
+    total: GridLoss | None = None
     for part in parts:
         mine = _sum([_of_group(g, side, pessimistic, step) for g in part], step, pessimistic)
         total = mine if total is None else total.composed(mine)
@@ -128,17 +126,17 @@ def _default_step(parts: Sequence[Sequence[GroupPair]]) -> float:
     return max(widest, 1e-6) * 2 / _TARGET_CELLS
 
 
-def _sum(parts: list[LossDistribution], step: float, pessimistic: bool) -> LossDistribution:
+def _sum(parts: list[GridLoss], step: float, pessimistic: bool) -> GridLoss:
     first = min(p.first for p in parts)
     last = max(p.first + len(p.masses) for p in parts)
     masses = np.zeros(last - first)
     for p in parts:
         masses[p.first - first : p.first - first + len(p.masses)] += p.masses
-    return LossDistribution(step, first, masses, sum(p.infinite for p in parts), pessimistic)
+    return GridLoss(step, first, masses, sum(p.infinite for p in parts), pessimistic)
 
 
-def _of_group(group: GroupPair, side: int, pessimistic: bool, step: float) -> LossDistribution:
-    total: LossDistribution | None = None
+def _of_group(group: GroupPair, side: int, pessimistic: bool, step: float) -> GridLoss:
+    total: GridLoss | None = None
     for block in group.blocks:
         mine = _of_block(block, side, pessimistic, step)
         total = mine if total is None else total.composed(mine)
@@ -146,11 +144,11 @@ def _of_group(group: GroupPair, side: int, pessimistic: bool, step: float) -> Lo
     return total
 
 
-def _of_block(block: BlockPair, side: int, pessimistic: bool, step: float) -> LossDistribution:
+def _of_block(block: BlockPair, side: int, pessimistic: bool, step: float) -> GridLoss:
     return _sum([_of_cell(c, side, pessimistic, step) for c in block.cells], step, pessimistic)
 
 
-def _of_cell(cell: CellPair, side: int, pessimistic: bool, step: float) -> LossDistribution:
+def _of_cell(cell: CellPair, side: int, pessimistic: bool, step: float) -> GridLoss:
     p, q = cell.log_constant if side == 0 else cell.log_constant[::-1]
     constant_loss = np.array([p - q]) if p > -math.inf and q > -math.inf else np.array([math.inf])
     mass = np.array([math.exp(p)])
@@ -194,14 +192,14 @@ def _of_factor(factor: Factor, side: int) -> tuple[Floats, Floats]:
     return losses, np.exp(mine) * weights
 
 
-def _rounded(losses: Floats, masses: Floats, step: float, pessimistic: bool) -> LossDistribution:
+def _rounded(losses: Floats, masses: Floats, step: float, pessimistic: bool) -> GridLoss:
     finite = np.isfinite(losses)
     infinite = float(masses[~finite].sum())
     losses, masses = losses[finite], masses[finite]
     keep = masses > 0
     losses, masses = losses[keep], masses[keep]
     if not len(losses):
-        return LossDistribution(step, 0, np.zeros(1), infinite, pessimistic)
+        return GridLoss(step, 0, np.zeros(1), infinite, pessimistic)
     scaled = losses / step
     near = np.rint(scaled)
     exact = np.abs(scaled - near) < 1e-7
@@ -212,4 +210,4 @@ def _rounded(losses: Floats, masses: Floats, step: float, pessimistic: bool) -> 
     index = np.clip(index, -limit, limit)
     first = int(index.min())
     result = np.bincount(index - first, weights=masses).astype(np.float64)
-    return LossDistribution(step, first, result, infinite, pessimistic)
+    return GridLoss(step, first, result, infinite, pessimistic)

@@ -25,7 +25,7 @@ ONE_SIDED = 24  # outputs that are tried before a difference of supports is give
 
 
 @dataclass(frozen=True)
-class Extreme:
+class Supremum:
     """A supremum of ±(log p - log q): the value, where, and how it is reached."""
 
     value: float
@@ -46,7 +46,7 @@ class Extreme:
         return self.value - self.doubt if math.isfinite(self.doubt) else self.value
 
 
-NOTHING = Extreme(-math.inf)
+NOTHING = Supremum(-math.inf)
 
 
 def scan(
@@ -55,7 +55,7 @@ def scan(
     scale: float,
     widest: float,
     sides: Sequence[int] = (0, 1),
-) -> tuple[Extreme, Extreme]:
+) -> tuple[Supremum, Supremum]:
     """The suprema of log p - log q and of log q - log p over a real line.
 
     `scale` is the shortest length over which the densities change, `widest` the longest. Points
@@ -97,7 +97,7 @@ def scan(
     return found[0], found[1]
 
 
-def _at_pole(pair: LogPair, best: Extreme, pole: float, points: Floats, here: Floats) -> Extreme:
+def _at_pole(pair: LogPair, best: Supremum, pole: float, points: Floats, here: Floats) -> Supremum:
     """The largest value that was seen near a kink towards which the ratio grows."""
     near = np.flatnonzero(np.isfinite(here))
     near = near[np.argsort(np.abs(points[near] - pole), kind="stable")[:8]]
@@ -109,7 +109,7 @@ def _at_pole(pair: LogPair, best: Extreme, pole: float, points: Floats, here: Fl
     at = float(points[place])
     log_p, log_q = pair(np.array([at]))
     value = float(here[place])
-    return Extreme(
+    return Supremum(
         value, (at,), "growing", float(log_p[0]), float(log_q[0]), towards=(*best.towards, pole)
     )
 
@@ -206,7 +206,7 @@ def _sup(
     tail: int,
     scale: float,
     outside: _Outside,
-) -> Extreme:
+) -> Supremum:
     alive = ~np.isnan(here)
     if not alive.any():
         return NOTHING
@@ -218,7 +218,7 @@ def _sup(
     return _with_ends(best, _tails(points, here, doubt, tail, sign, outside))
 
 
-def _with_ends(best: Extreme, ends: list[Extreme]) -> Extreme:
+def _with_ends(best: Supremum, ends: list[Supremum]) -> Supremum:
     """The best of a peak and of both ends; where an end grows, nobody knows a supremum."""
     for end in ends:
         # Of equal values the one at a definite place is the better witness.
@@ -228,7 +228,7 @@ def _with_ends(best: Extreme, ends: list[Extreme]) -> Extreme:
     return replace(best, how="growing", towards=towards) if towards else best
 
 
-def _one_sided(pair: LogPair, x: Floats, sign: float) -> Extreme:
+def _one_sided(pair: LogPair, x: Floats, sign: float) -> Supremum:
     """Outputs that one side alone seems to have, the likeliest first.
 
     Several, since the first may lie at the very edge of what is possible, which shows nothing.
@@ -238,10 +238,12 @@ def _one_sided(pair: LogPair, x: Floats, sign: float) -> Extreme:
     order = np.argsort(-(log_p if sign > 0 else log_q), kind="stable")
     first, *others = [(float(x[i]),) for i in order]
     p, q = float(log_p[order[0]]), float(log_q[order[0]])
-    return Extreme(math.inf, first, "support", p, q, others=tuple(others))
+    return Supremum(math.inf, first, "support", p, q, others=tuple(others))
 
 
-def _peak(pair: LogPair, x: Floats, y: Floats, doubt: Floats, sign: float, scale: float) -> Extreme:
+def _peak(
+    pair: LogPair, x: Floats, y: Floats, doubt: Floats, sign: float, scale: float
+) -> Supremum:
     """The best sampled point, refined where it lies inside a smooth piece."""
     sure = y - doubt
     first = int(np.argmax(sure))
@@ -269,7 +271,7 @@ def _peak(pair: LogPair, x: Floats, y: Floats, doubt: Floats, sign: float, scale
                 break
     log_p, log_q = pair(np.array([where]))
     value = sign * float(log_p[0] - log_q[0])
-    return Extreme(value, (where,), "at", float(log_p[0]), float(log_q[0]), unsure)
+    return Supremum(value, (where,), "at", float(log_p[0]), float(log_q[0]), unsure)
 
 
 def _promising(x: Floats, y: Floats, best: float) -> NDArray[np.intp]:
@@ -322,7 +324,7 @@ _FAR_ENOUGH = 28
 
 def _tails(
     points: Floats, here: Floats, doubt: Floats, count: int, sign: float, outside: _Outside
-) -> list[Extreme]:
+) -> list[Supremum]:
     """What the ratio does at both ends: a limit, or growth as far as one looks."""
     found = []
     for end, part in ((-math.inf, slice(count - 1, None, -1)), (math.inf, slice(-count, None))):
@@ -343,10 +345,10 @@ def _tails(
         place = int(np.argmax(settled))
         rough_limit = float(unsure[place] + unsure[-1])
         if place < len(values) - 1 or len(values) < 5:
-            found.append(Extreme(float(values[place]), (end,), "limit", doubt=rough_limit))
+            found.append(Supremum(float(values[place]), (end,), "limit", doubt=rough_limit))
         else:
             limit, change = _extrapolated(values)
-            found.append(Extreme(limit, (end,), "limit", doubt=rough_limit + change))
+            found.append(Supremum(limit, (end,), "limit", doubt=rough_limit + change))
     return found
 
 
@@ -378,7 +380,7 @@ def _grows_fast(values: Floats) -> bool:
     return large and bool(steps[2] > 3 * steps[1] > 9 * steps[0] > 0)
 
 
-def _followed(end: float, sign: float, outside: _Outside, last: float) -> Extreme:
+def _followed(end: float, sign: float, outside: _Outside, last: float) -> Supremum:
     """A ratio that grows with the distance, followed until it settles or is far enough out."""
     for top in _FURTHER:
         try:
@@ -389,20 +391,20 @@ def _followed(end: float, sign: float, outside: _Outside, last: float) -> Extrem
         if not np.all(np.isfinite(values)):
             break
         if np.ptp(values) <= 2 * float(doubt.max()) + 1e-12:
-            return Extreme(float(values[0]), (end,), "limit", doubt=float(2 * doubt.max()))
+            return Supremum(float(values[0]), (end,), "limit", doubt=float(2 * doubt.max()))
         if top >= _FAR_ENOUGH and _grows(values, doubt):
             return _growing(end, sign, outside, outside.place(end, top))
         last = max(last, float(values[-1] - doubt[-1]))
     # It could not be followed to its end: what was seen is a lower bound, of unknown quality.
-    return Extreme(last, (end,), "limit", doubt=math.inf)
+    return Supremum(last, (end,), "limit", doubt=math.inf)
 
 
-def _growing(end: float, sign: float, outside: _Outside, where: float) -> Extreme:
+def _growing(end: float, sign: float, outside: _Outside, where: float) -> Supremum:
     """The value at the farthest place that was looked at."""
     log_p, log_q = outside.pair(np.array([where]))
     value, doubt = sign * float(log_p[0] - log_q[0]), float(rounding(log_p, log_q)[0])
     p, q = float(log_p[0]), float(log_q[0])
-    return Extreme(value - doubt, (where,), "growing", p, q, towards=(end,))
+    return Supremum(value - doubt, (where,), "growing", p, q, towards=(end,))
 
 
 def _extrapolated(values: Floats) -> tuple[float, float]:
@@ -427,7 +429,7 @@ def _extrapolated(values: Floats) -> tuple[float, float]:
 
 def scan_lattice(
     pair: LogPair, offsets: Sequence[float], step: float, spots: Sequence[float], widest: float
-) -> tuple[Extreme, Extreme]:
+) -> tuple[Supremum, Supremum]:
     """The same over lattice points offset + step·k."""
     points = lattice_points(offsets, step, spots, widest)
     reach = 60 * widest
@@ -457,7 +459,7 @@ def scan_lattice(
             results.append(_one_sided(pair, everything[here == math.inf], sign))
             continue
         at, unsure = (float(everything[top]),), float(doubt[top])
-        best = Extreme(value, at, "at", float(log_p[top]), float(log_q[top]), unsure)
+        best = Supremum(value, at, "at", float(log_p[top]), float(log_q[top]), unsure)
         ends = _tails(everything, here, doubt, len(outward), sign, outside)
         results.append(_with_ends(best, ends))
     return results[0], results[1]

@@ -18,7 +18,7 @@ from dpest.exact.integration.quadrature import Floats
 from dpest.exact.losses.ratio import (
     NOTHING,
     ONE_SIDED,
-    Extreme,
+    Supremum,
     lattice_points,
     rounding,
     scan,
@@ -43,7 +43,7 @@ def climb(
     side: int,
     costly: bool = False,
     lattices: Sequence[Lattice | None] = (),
-) -> Extreme:
+) -> Supremum:
     """The supremum of one direction (0: log p - log q, 1: log q - log p) over all coordinates.
 
     `lattices` says which coordinates take values on a lattice only.
@@ -137,7 +137,9 @@ def _all_points(
     return np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 
-def _best_of(pair: Callable[[Floats], tuple[Floats, Floats]], points: Floats, side: int) -> Extreme:
+def _best_of(
+    pair: Callable[[Floats], tuple[Floats, Floats]], points: Floats, side: int
+) -> Supremum:
     log_p, log_q = pair(points)
     sure = _sure_ratios(log_p, log_q)[side]
     top = int(np.argmax(sure))
@@ -148,8 +150,8 @@ def _best_of(pair: Callable[[Floats], tuple[Floats, Floats]], points: Floats, si
         alone = points[sure == math.inf]
         likely = np.argsort(-(log_p, log_q)[side][sure == math.inf], kind="stable")
         first, *others = (tuple(alone[i].tolist()) for i in likely[:ONE_SIDED])
-        return Extreme(math.inf, first, "support", p, q, others=tuple(others))
-    return Extreme(
+        return Supremum(math.inf, first, "support", p, q, others=tuple(others))
+    return Supremum(
         p - q if side == 0 else q - p,
         at,
         "at",
@@ -222,7 +224,7 @@ def _ascend(
     scale: float,
     widest: float,
     sweeps: int,
-) -> Extreme:
+) -> Supremum:
     point = start.copy()
     ends = ["at"] * len(point)
     best = NOTHING

@@ -23,8 +23,8 @@ from dpest.exact.integration.quadrature import Floats
 from dpest.exact.integration.sums import merged_noises
 from dpest.exact.integration.terms import MassTerm, Term, parameters_of, settle
 from dpest.exact.outputs.coordinates import (
+    OutputShape,
     Row,
-    Shape,
     column_order,
     log_determinant,
     reduce_map,
@@ -61,7 +61,7 @@ class PointMass(Noise):
 
 
 @dataclass(frozen=True)
-class Region:
+class PathRegion:
     """A path, or an independent part of one: conditions, some leaves, and its choices' weight.
 
     `kept`: it is the same object wherever its trace is looked at.
@@ -89,10 +89,10 @@ class Coordinate:
 
 
 @dataclass
-class Piece:
+class CellPiece:
     """One path's part of a cell: log-density = constant + Σ terms."""
 
-    region: Region
+    region: PathRegion
     constant: float
     terms: list[Term]
     exact: Fraction | None = None  # the probability, where it is rational
@@ -118,11 +118,11 @@ class Cell:
 
     leaves: tuple[Any, ...]  # constants; None where a real is released
     real: tuple[int, ...]
-    shape: Shape
+    shape: OutputShape
     coordinates: tuple[Coordinate, ...] = ()
     log_jacobian: float = 0.0  # of the coordinates with respect to the free real leaves
-    pieces: tuple[list[Piece], list[Piece]] = field(default_factory=lambda: ([], []))
-    regions: tuple[list[Region], list[Region]] = field(default_factory=lambda: ([], []))
+    pieces: tuple[list[CellPiece], list[CellPiece]] = field(default_factory=lambda: ([], []))
+    regions: tuple[list[PathRegion], list[PathRegion]] = field(default_factory=lambda: ([], []))
 
     def log_density(self, side: int, values: Mapping[Symbol, Floats]) -> Floats:
         """Log-density (or log-probability) of one side in the cell's coordinates."""
@@ -143,7 +143,7 @@ class Cell:
 
 
 def build_cells(
-    sides: Sequence[Sequence[Region]],
+    sides: Sequence[Sequence[PathRegion]],
     noises: Sequence[Mapping[Symbol, Noise]],
     latents: Sequence[Latents] | None = None,
 ) -> list[Cell]:
@@ -169,13 +169,15 @@ def build_cells(
     return list(cells.values())
 
 
-def _pieces(cell: Cell, side: int, noises: Mapping[Symbol, Noise], latents: Latents) -> list[Piece]:
+def _pieces(
+    cell: Cell, side: int, noises: Mapping[Symbol, Noise], latents: Latents
+) -> list[CellPiece]:
     """The pieces of one side; those of kept regions are remembered with the latents."""
     regions = cell.regions[side]
     key = None
     if all(r.kept for r in regions):
         key = (cell.coordinates, tuple(id(r) for r in regions))
-        known: list[Piece] | None = latents.pieces.get(key)
+        known: list[CellPiece] | None = latents.pieces.get(key)
         if known is not None:
             return known
     together = _sum_of_two(cell, side, noises, latents)
@@ -200,7 +202,7 @@ def settle_cells(cells: Iterable[Cell]) -> None:
 
 
 def _lattice_positions(
-    sides: Sequence[Sequence[Region]], noises: Sequence[Mapping[Symbol, Noise]]
+    sides: Sequence[Sequence[PathRegion]], noises: Sequence[Mapping[Symbol, Noise]]
 ) -> set[int]:
     """Leaves that are lattice-valued on some path: numbers there are lattice points too."""
     found: set[int] = set()
@@ -238,7 +240,7 @@ def constant_key(value: Any) -> Any:
     return (type(value).__name__, value)
 
 
-def _without_equalities(region: Region, noises: Mapping[Symbol, Noise]) -> Iterable[Region]:
+def _without_equalities(region: PathRegion, noises: Mapping[Symbol, Noise]) -> Iterable[PathRegion]:
     """Equalities on continuous noise have no mass; on lattice noise they are two bounds."""
     if all(c.relation in (">=", ">") for c in region.conditions):
         return [region]
@@ -257,7 +259,7 @@ def _without_equalities(region: Region, noises: Mapping[Symbol, Noise]) -> Itera
             form = condition.form
             options = [[Condition(form, ">")], [Condition(form.times(-1), ">")]]
         pending = [kept + more for kept in pending for more in options]
-    return [Region(tuple(kept), region.leaves, region.weight, region.label) for kept in pending]
+    return [PathRegion(tuple(kept), region.leaves, region.weight, region.label) for kept in pending]
 
 
 def _as_form(leaf: Any) -> Form:
@@ -272,7 +274,9 @@ def _uses(conditions: Sequence[Condition]) -> dict[Symbol, int]:
     return counts
 
 
-def _locate(region: Region, noises: Mapping[Symbol, Noise], flagged: set[int]) -> tuple[Any, Any]:
+def _locate(
+    region: PathRegion, noises: Mapping[Symbol, Noise], flagged: set[int]
+) -> tuple[Any, Any]:
     """The key of the region's cell, and a function that makes the cell."""
     real = tuple(
         j
@@ -285,7 +289,7 @@ def _locate(region: Region, noises: Mapping[Symbol, Noise], flagged: set[int]) -
         forms = [_as_form(region.leaves[j]) for j in real]
         shape = shape_of(forms, noises, _uses(region.conditions), [j in flagged for j in real])
     else:
-        shape = Shape((), (), ())
+        shape = OutputShape((), (), ())
     key = (
         tuple(None if j in real else constant_key(leaf) for j, leaf in enumerate(region.leaves)),
         real,
@@ -299,7 +303,7 @@ def _locate(region: Region, noises: Mapping[Symbol, Noise], flagged: set[int]) -
     return key, make
 
 
-def _free_forms(cell: Cell, region: Region) -> list[Form]:
+def _free_forms(cell: Cell, region: PathRegion) -> list[Form]:
     return [_as_form(region.leaves[cell.real[j]]) for j in cell.shape.free]
 
 
@@ -353,13 +357,15 @@ def _combine(row: Row, forms: Sequence[Form]) -> Form:
     return total
 
 
-def _piece(cell: Cell, region: Region, noises: Mapping[Symbol, Noise], latents: Latents) -> Piece:
+def _piece(
+    cell: Cell, region: PathRegion, noises: Mapping[Symbol, Noise], latents: Latents
+) -> CellPiece:
     weight = region.weight
     constant = 0.0 if weight == 1 else log_rational(Fraction(weight))
     if not cell.coordinates:
         mass = star(latents, region.conditions)
         if mass is not None:
-            return Piece(region, constant, [mass])
+            return CellPiece(region, constant, [mass])
     kernels: list[Kernel] = []
     pinned: dict[Symbol, Form] = {}
     forms = [_combine(c.combination, _free_forms(cell, region)) for c in cell.coordinates]
@@ -409,13 +415,13 @@ def _piece(cell: Cell, region: Region, noises: Mapping[Symbol, Noise], latents: 
         exact = exact_product(terms)
         if exact is not None:
             exact = exact * weight if constant > -math.inf else _ZERO
-            return Piece(region, log_rational(exact), [], exact)
-    return Piece(region, constant, terms)
+            return CellPiece(region, log_rational(exact), [], exact)
+    return CellPiece(region, constant, terms)
 
 
 def _sum_of_two(
     cell: Cell, side: int, noises: Mapping[Symbol, Noise], latents: Latents
-) -> Piece | None:
+) -> CellPiece | None:
     """All regions in one piece, if the output is a sum of two independent results."""
     regions = cell.regions[side]
     if len(regions) < 4 or len(cell.coordinates) != 1 or cell.coordinates[0].lattice:
@@ -429,15 +435,17 @@ def _sum_of_two(
     if found is None:
         return None
     single = Coordinate(coordinate.symbol, (Fraction(1),), False)
-    alone = Cell((None,), (0,), Shape((), (), (0,)), (single,))
+    alone = Cell((None,), (0,), OutputShape((), (), (0,)), (single,))
     mixtures = []
     for parts in found:
-        pieces = [_piece(alone, Region(p.conditions, (p.form,)), noises, latents) for p in parts]
+        pieces = [
+            _piece(alone, PathRegion(p.conditions, (p.form,)), noises, latents) for p in parts
+        ]
         mixed = mixture([(p.constant, p.terms) for p in pieces], coordinate.symbol)
         if mixed is None:
             return None
         mixtures.append(mixed)
-    return Piece(regions[0], 0.0, [ConvolutionTerm(coordinate.symbol, *mixtures)])
+    return CellPiece(regions[0], 0.0, [ConvolutionTerm(coordinate.symbol, *mixtures)])
 
 
 def log_rational(value: Fraction) -> float:

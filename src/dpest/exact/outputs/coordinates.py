@@ -20,7 +20,7 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
 @dataclass(frozen=True)
-class Shape:
+class OutputShape:
     """How some outputs lie in space: their exact relations and their lattice combinations.
 
     Two parts of a distribution with different shapes are mutually singular.
@@ -123,7 +123,7 @@ def shape_of(
     noises: Mapping[Symbol, Noise],
     uses: Mapping[Symbol, int],
     on_lattice: Sequence[bool],
-) -> Shape:
+) -> OutputShape:
     """The shape of outputs given by these forms.
 
     `on_lattice` marks outputs that are lattice-valued somewhere in the comparison: relations
@@ -133,9 +133,9 @@ def shape_of(
     if size == 1:
         (form,) = forms
         if not form.terms and not on_lattice[0]:
-            return Shape((((_ONE,), form.constant),), (), ())
+            return OutputShape((((_ONE,), form.constant),), (), ())
         is_lattice = all(noises[s].discrete for s in form.terms)
-        return Shape((), ((_ONE,),) if is_lattice else (), (0,))
+        return OutputShape((), ((_ONE,),) if is_lattice else (), (0,))
     reduced = reduce_map(forms, column_order(forms, noises, uses))
     relations: list[Row] = []
     lattice: list[Row] = []
@@ -147,14 +147,14 @@ def shape_of(
         elif row.pivot is None or noises[row.pivot].discrete:
             lattice.append(row.combination)
     if not relations:
-        return Shape((), tuple(canonical(lattice)), tuple(range(size)))
+        return OutputShape((), tuple(canonical(lattice)), tuple(range(size)))
     rows = canonical(relations)
     pinned = {next(j for j, c in enumerate(row) if c) for row in rows}
     free = tuple(j for j in range(size) if j not in pinned)
     if lattice:  # modulo the relations, in terms of the free outputs
         lattice = canonical([*[r[:-1] for r in rows], *lattice])
         lattice = [r for r in lattice if not any(r[j] for j in pinned)]
-    return Shape(tuple((r[:-1], r[-1]) for r in rows), tuple(lattice), free)
+    return OutputShape(tuple((r[:-1], r[-1]) for r in rows), tuple(lattice), free)
 
 
 def log_determinant(rows: Sequence[Sequence[Fraction]]) -> float:

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
-from dpest.exact.outputs.cells import Region, constant_key
+from dpest.exact.outputs.cells import PathRegion, constant_key
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.paths import Path, Trace
 from dpest.running.skeleton import Leaf, Skeleton, leaf_kinds
@@ -26,25 +26,25 @@ _ONE = Fraction(1)
 
 
 @dataclass(frozen=True)
-class Block:
+class LeafBlock:
     """Leaves that share noise: their positions, and the regions that give them values.
 
     For each side, the regions and the noises they speak of.
     """
 
     positions: tuple[int, ...]
-    regions: tuple[tuple[Region, ...], ...]
+    regions: tuple[tuple[PathRegion, ...], ...]
 
 
 @dataclass(frozen=True)
-class Group:
+class FactorGroup:
     """Outputs of one skeleton, as a product of independent blocks, for one or two sides."""
 
     skeleton: Skeleton
-    blocks: tuple[Block, ...]
+    blocks: tuple[LeafBlock, ...]
 
 
-def groups_of(traces: Sequence[Trace]) -> list[Group]:
+def groups_of(traces: Sequence[Trace]) -> list[FactorGroup]:
     """The groups of one trace, or of two traces side by side."""
     if not any(trace.indicators for trace in traces):
         return _plain_groups(traces)
@@ -71,7 +71,7 @@ def groups_of(traces: Sequence[Trace]) -> list[Group]:
                 tuple(r for product in products for r in product.regions(range(width)))
                 for products in sides
             )
-            groups.append(Group(skeleton, (Block(tuple(range(width)), regions),)))
+            groups.append(FactorGroup(skeleton, (LeafBlock(tuple(range(width)), regions),)))
     return _merged(groups)
 
 
@@ -98,7 +98,7 @@ class Memory:
     """What was made of a trace's paths, found by their identity, for as long as the trace lives."""
 
     conditions: Interned = field(default_factory=Interned)
-    regions: dict[int, Region] = field(default_factory=dict)
+    regions: dict[int, PathRegion] = field(default_factory=dict)
     products: dict[int, _Product] = field(default_factory=dict)
     latents: Any = None
 
@@ -123,10 +123,10 @@ def _product_of(path: Path, trace: Trace) -> _Product:
     return found
 
 
-def _plain_groups(traces: Sequence[Trace]) -> list[Group]:
+def _plain_groups(traces: Sequence[Trace]) -> list[FactorGroup]:
     """One group of one block for each skeleton: without indicators nothing factors here."""
     keys: dict[Skeleton, Any] = {}
-    split: dict[Any, tuple[list[list[Region]], Skeleton]] = {}
+    split: dict[Any, tuple[list[list[PathRegion]], Skeleton]] = {}
     for side, trace in enumerate(traces):
         memory = memory_of(trace)
         one = memory.conditions
@@ -140,11 +140,14 @@ def _plain_groups(traces: Sequence[Trace]) -> list[Group]:
             region = memory.regions.get(id(path))
             if region is None:
                 conditions = one.of(path.conditions)
-                region = Region(conditions, path.leaves, _weight(path), path, kept=True)
+                region = PathRegion(conditions, path.leaves, _weight(path), path, kept=True)
                 memory.regions[id(path)] = region
             entry[0][side].append(region)
     return [
-        Group(skeleton, (Block(tuple(range(len(leaf_kinds(skeleton)))), tuple(map(tuple, sides))),))
+        FactorGroup(
+            skeleton,
+            (LeafBlock(tuple(range(len(leaf_kinds(skeleton)))), tuple(map(tuple, sides))),),
+        )
         for sides, skeleton in split.values()
     ]
 
@@ -156,9 +159,9 @@ def _weight(path: Path) -> Fraction | float:
     return weight if isinstance(weight, Fraction) else float(weight)
 
 
-def _merged(groups: list[Group]) -> list[Group]:
+def _merged(groups: list[FactorGroup]) -> list[FactorGroup]:
     """Groups of a single block and equal skeletons are one: their cells tell them apart."""
-    merged: dict[Any, list[Group]] = {}
+    merged: dict[Any, list[FactorGroup]] = {}
     result = []
     for group in groups:
         if len(group.blocks) == 1:
@@ -171,11 +174,11 @@ def _merged(groups: list[Group]) -> list[Group]:
             tuple(r for g in same for r in g.blocks[0].regions[side]) for side in range(sides)
         )
         positions = same[0].blocks[0].positions
-        result.append(Group(same[0].skeleton, (Block(positions, regions),)))
+        result.append(FactorGroup(same[0].skeleton, (LeafBlock(positions, regions),)))
     return result
 
 
-def _factored(sides: Sequence[Sequence[_Product]], skeleton: Skeleton) -> Group:
+def _factored(sides: Sequence[Sequence[_Product]], skeleton: Skeleton) -> FactorGroup:
     width = len(leaf_kinds(skeleton))
     parent = list(range(width))
 
@@ -203,8 +206,8 @@ def _factored(sides: Sequence[Sequence[_Product]], skeleton: Skeleton) -> Group:
             )
             for products in sides
         )
-        blocks.append(Block(tuple(positions), regions))
-    return Group(skeleton, tuple(blocks))
+        blocks.append(LeafBlock(tuple(positions), regions))
+    return FactorGroup(skeleton, tuple(blocks))
 
 
 def _kind(kind: str) -> str:
@@ -265,7 +268,7 @@ class _Product:
     def __init__(self, path: Path, indicators: Mapping[Symbol, Any]) -> None:
         self.path = path
         self.indicators = indicators
-        self._regions: dict[Any, list[Region]] = {}
+        self._regions: dict[Any, list[PathRegion]] = {}
         self.kinds = leaf_kinds(path.skeleton)
         self.weight = _weight(path)
         self._component: dict[Symbol, Symbol] = {}
@@ -312,7 +315,7 @@ class _Product:
             classes.setdefault(key, []).append(j)
         return list(classes.values())
 
-    def regions(self, positions: Sequence[int], *, weighted: bool = True) -> list[Region]:
+    def regions(self, positions: Sequence[int], *, weighted: bool = True) -> list[PathRegion]:
         """What the leaves at these positions can be, each with its conditions.
 
         The weighted block carries the path's choices and the conditions on no leaf's noise.
@@ -323,11 +326,11 @@ class _Product:
             found = self._regions[key] = self._written_out(positions, weighted)
         return found
 
-    def _written_out(self, positions: Sequence[int], weighted: bool) -> list[Region]:
+    def _written_out(self, positions: Sequence[int], weighted: bool) -> list[PathRegion]:
         path = self.path
         leaves = tuple(path.leaves[j] for j in positions)
         if not self.indicators:
-            return [Region(path.conditions, leaves, self.weight, path, kept=True)]
+            return [PathRegion(path.conditions, leaves, self.weight, path, kept=True)]
         roots = {
             self._find(s)
             for leaf in leaves
@@ -354,7 +357,7 @@ class _Product:
             if s in self.indicators
         )
         weight = self.weight if weighted else Fraction(1)
-        found: list[Region] = []
+        found: list[PathRegion] = []
         kinds = [self.kinds[j] for j in positions]
         for extra, bits in assignments(list(indicators), self.indicators):
             if len(found) >= _MOST_REGIONS:
@@ -365,7 +368,7 @@ class _Product:
             values = tuple(
                 _decided(leaf, kind, bits) for leaf, kind in zip(leaves, kinds, strict=True)
             )
-            found.append(Region((*conditions, *extra), values, weight, path, kept=True))
+            found.append(PathRegion((*conditions, *extra), values, weight, path, kept=True))
         return found
 
 

@@ -15,7 +15,7 @@ from dpest.errors import InputError, MissingExtraError, RefusedError
 from dpest.exact.integration.latents import Latents
 from dpest.exact.integration.quadrature import Floats
 from dpest.exact.outputs.cells import Cell, build_cells, constant_key, settle_cells
-from dpest.exact.outputs.factors import Block, Group, groups_of, skeleton_key
+from dpest.exact.outputs.factors import FactorGroup, LeafBlock, groups_of, skeleton_key
 from dpest.geometry.linear import Condition, Form, rational
 from dpest.notebooks import as_html
 from dpest.reading.paths import Path, Trace
@@ -43,7 +43,7 @@ RELEASED = _Released()
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ObservedOutcome:
     """What an observer sees apart from the reals, and its probability.
 
     `output` has `…` where a real number is released.
@@ -67,7 +67,7 @@ class OutputDistribution:
     # Outcomes
 
     @functools.cached_property
-    def outcomes(self) -> list[Outcome]:
+    def outcomes(self) -> list[ObservedOutcome]:
         """All outcomes with their probabilities, the likeliest first."""
         found: dict[Any, tuple[Any, float]] = {}
         for group, cells in self._masses:
@@ -86,7 +86,7 @@ class OutputDistribution:
                 key = (skeleton_key(group.skeleton), tuple(map(constant_key, leaves)))
                 output, known = found.get(key, (unflatten(group.skeleton, leaves), 0.0))
                 found[key] = (output, known + math.exp(log_p))
-        listed = [Outcome(output, p) for output, p in found.values() if p > 0]
+        listed = [ObservedOutcome(output, p) for output, p in found.values() if p > 0]
         return sorted(listed, key=lambda o: -o.probability)
 
     @functools.cached_property
@@ -98,7 +98,7 @@ class OutputDistribution:
         )
 
     @functools.cached_property
-    def _masses(self) -> list[tuple[Group, list[list[Cell]]]]:
+    def _masses(self) -> list[tuple[FactorGroup, list[list[Cell]]]]:
         """Groups and their blocks' cells with the reals unobserved."""
         hidden = replace(self.trace, paths=tuple(_hidden(p) for p in self.trace.paths))
         latents = [Latents(self.trace.noises)]
@@ -112,7 +112,7 @@ class OutputDistribution:
     # Densities
 
     @functools.cached_property
-    def _cells(self) -> list[tuple[Group, list[tuple[Block, list[Cell]]]]]:
+    def _cells(self) -> list[tuple[FactorGroup, list[tuple[LeafBlock, list[Cell]]]]]:
         return [
             (g, [(b, build_cells(b.regions, [self.trace.noises])) for b in g.blocks])
             for g in groups_of([self.trace])

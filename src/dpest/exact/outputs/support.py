@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from dpest.exact.outputs.cells import Cell, Coordinate, Region
+from dpest.exact.outputs.cells import Cell, Coordinate, PathRegion
 from dpest.geometry.linear import Condition, Form, Relation, Symbol, rational
 from dpest.geometry.polyhedra import feasible
 from dpest.noise.discrete_uniform import DiscreteUniform
@@ -32,7 +32,7 @@ def support_conditions(
     return found
 
 
-def has_mass(region: Region, noises: Mapping[Symbol, Noise]) -> bool:
+def has_mass(region: PathRegion, noises: Mapping[Symbol, Noise]) -> bool:
     """Whether the region has positive probability.
 
     With continuous noise alone: whether its interior meets the open support. Conditions on
@@ -53,7 +53,7 @@ def _opened(condition: Condition, noises: Mapping[Symbol, Noise]) -> Condition:
 
 def possible_at(
     cell: Cell,
-    region: Region,
+    region: PathRegion,
     noises: Mapping[Symbol, Noise],
     point: Mapping[Symbol, Fraction],
     *,
@@ -136,7 +136,7 @@ def _snapped(coordinate: Coordinate, value: float) -> Fraction:
 
 
 def _on_lattice(
-    cell: Cell, region: Region, noises: Mapping[Symbol, Noise], point: Mapping[Symbol, Fraction]
+    cell: Cell, region: PathRegion, noises: Mapping[Symbol, Noise], point: Mapping[Symbol, Fraction]
 ) -> bool:
     """Whether whole values of the noise can reach the point, one coordinate at a time."""
     for coordinate in cell.coordinates:

@@ -24,7 +24,7 @@ from .enclosures import exp_range, log_range, rounded
 from .losses import (
     UNIT,
     Curve,
-    Law,
+    LossLaw,
     gaussian_curve,
     laplace_curve,
     law_through,
@@ -40,7 +40,7 @@ KINDS = ("gauss", "laplace", "pure", "bad")
 
 
 @dataclass(frozen=True)
-class Step:
+class StageLoss:
     """One stage of a mechanism, by its worst pair."""
 
     kind: str
@@ -72,12 +72,12 @@ class Step:
         return base if self.q == 1 else sampled_curve(base, self.q)
 
 
-Ledger = Sequence[tuple[Step, int]]
+Ledger = Sequence[tuple[StageLoss, int]]
 """Steps, and how often each is taken."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class LossGrid:
     """The grid on which laws are composed: a choice that makes bounds finer, never wrong."""
 
     grid: int
@@ -85,9 +85,9 @@ class Plan:
     tail: int = 72  # bits: cells of a mass below 2^-tail are joined
 
 
-def merged(steps: Iterable[tuple[Step, int]]) -> list[tuple[Step, int]]:
+def merged(steps: Iterable[tuple[StageLoss, int]]) -> list[tuple[StageLoss, int]]:
     """The same costs in fewer entries: Gaussian steps without sampling are one."""
-    found: dict[Step, int] = {}
+    found: dict[StageLoss, int] = {}
     mu2 = ZERO
     for step, times in steps:
         if times < 1:
@@ -98,7 +98,7 @@ def merged(steps: Iterable[tuple[Step, int]]) -> list[tuple[Step, int]]:
             mu2 += step.value * times
         else:
             found[step] = found.get(step, 0) + times
-    first = [(Step("gauss", mu2), 1)] if mu2 else []
+    first = [(StageLoss("gauss", mu2), 1)] if mu2 else []
     return [*first, *found.items()]
 
 
@@ -156,7 +156,7 @@ def _in_sequence(ledger: Ledger, epsilon: Fraction) -> Fraction | None:
 # Bounds by laws ---------------------------------------------------------------------------------
 
 
-def planned(ledger: Ledger, delta: float = 1e-12, cells: int = 2000) -> Plan:
+def planned(ledger: Ledger, delta: float = 1e-12, cells: int = 2000) -> LossGrid:
     """A grid by floating point, for answers near `delta`.
 
     It has a few cells a standard deviation, and goes as far as there is mass that matters.
@@ -170,10 +170,10 @@ def planned(ledger: Ledger, delta: float = 1e-12, cells: int = 2000) -> Plan:
     cell = math.log1p(1 / grid)
     windows = tuple((math.floor(a / cell) - 1, math.ceil(b / cell) + 1) for a, b, _ in spreads)
     tail = math.ceil(-math.log2(1e-6 * delta / many))
-    return Plan(grid, windows, min(max(tail, 20), 80))
+    return LossGrid(grid, windows, min(max(tail, 20), 80))
 
 
-def _spread(step: Step, tail: float) -> tuple[float, float, float]:
+def _spread(step: StageLoss, tail: float) -> tuple[float, float, float]:
     """Where the loss of a step lies, but for a tail, and its standard deviation, about."""
     q = float(step.q)
     if step.kind == "gauss":
@@ -198,11 +198,11 @@ def _mixed(loss: float, q: float) -> float:
     return math.log1p(q * math.expm1(loss))
 
 
-def laws(ledger: Ledger, plan: Plan) -> tuple[Law, ...]:
+def laws(ledger: Ledger, plan: LossGrid) -> tuple[LossLaw, ...]:
     """The law of all steps, removing in all and adding in all."""
     tail = UNIT >> plan.tail
     sampled = any(step.q < 1 for step, _ in ledger)
-    found: list[Law | None] = [None, None]
+    found: list[LossLaw | None] = [None, None]
     for (step, times), (low, high) in zip(ledger, plan.windows, strict=True):
         if sampled:
             low, high = min(low, -high), max(high, -low)
@@ -224,8 +224,8 @@ class Account:
     """Answers about one ledger; its laws are composed once."""
 
     ledger: Ledger
-    plan: Plan | None = None
-    _laws: tuple[Law, ...] | None = field(default=None, repr=False)
+    plan: LossGrid | None = None
+    _laws: tuple[LossLaw, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.ledger = merged(self.ledger)
@@ -237,7 +237,7 @@ class Account:
         several = len(self.ledger) > 1 or any(times > 1 for _, times in self.ledger)
         return any(step.q < 1 for step, _ in self.ledger) or (several and kinds != {"gauss"})
 
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[LossLaw, ...]:
         if self._laws is None:
             if self.plan is None:
                 self.plan = planned(self.ledger)

@@ -95,7 +95,7 @@ def sampled_curve(curve: Curve, q: Fraction) -> Curve:
 
 
 @dataclass(frozen=True)
-class Law:
+class LossLaw:
     """Masses in units of 2^-BITS of the losses (low + i)·ln(1 + 1/N), and of ∞."""
 
     grid: int
@@ -116,16 +116,16 @@ class Law:
                 whole += mass * share
         return Fraction(total - (-whole >> BITS), UNIT)
 
-    def times(self, other: Law) -> Law:
+    def times(self, other: LossLaw) -> LossLaw:
         """The composition of two laws."""
         if self.grid != other.grid:
             raise ValueError("laws on different grids")
         masses = _product(self.masses, other.masses)
         mine, theirs = sum(self.masses), sum(other.masses)
         infinite = self.infinite * (theirs + other.infinite) + other.infinite * mine
-        return Law(self.grid, self.low + other.low, masses, -(-infinite >> BITS))
+        return LossLaw(self.grid, self.low + other.low, masses, -(-infinite >> BITS))
 
-    def trimmed(self, tail: int) -> Law:
+    def trimmed(self, tail: int) -> LossLaw:
         """Without far cells of a mass of `tail` units: to ∞ from above, upwards from below."""
         masses = list(self.masses)
         infinite, last = 0, len(masses)
@@ -138,9 +138,9 @@ class Law:
             first += 1
         kept = masses[first:last]
         kept[0] += moved
-        return Law(self.grid, self.low + first, tuple(kept), self.infinite + infinite)
+        return LossLaw(self.grid, self.low + first, tuple(kept), self.infinite + infinite)
 
-    def power(self, times: int, tail: int) -> Law:
+    def power(self, times: int, tail: int) -> LossLaw:
         """The composition with itself, by squaring."""
         if times < 1:
             raise ValueError("a power of a law is at least 1")
@@ -194,14 +194,14 @@ def reversed_values(values: Sequence[int], at: Sequence[Fraction]) -> list[int]:
     return found
 
 
-def law_through(values: Sequence[int], grid: int, low: int) -> Law:
+def law_through(values: Sequence[int], grid: int, low: int) -> LossLaw:
     """The law whose curve is the broken line through values at low, low + 1, …"""
     masses = []
     for i, here in enumerate(values):
         left = (grid + 1) * (values[i - 1] - here) if i else UNIT - here
         right = grid * (here - values[i + 1]) if i + 1 < len(values) else 0
         masses.append(max(0, left - right))
-    return Law(grid, low, tuple(masses), values[-1])
+    return LossLaw(grid, low, tuple(masses), values[-1])
 
 
 def _up(value: Fraction) -> int:

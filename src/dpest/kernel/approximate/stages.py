@@ -42,10 +42,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..invalid import Invalid
-from .accountant import ONE, ZERO, Ledger, Step, merged
+from .accountant import ONE, ZERO, Ledger, StageLoss, merged
 from .choices import choice_cost
 from .enclosures import exp_range, log_range, rounded, sqrt_range
-from .terms import Condition, Form, Range, Terms, high_of, low_of, plus, scaled, size
+from .terms import (
+    Range,
+    RecordCondition,
+    RecordForm,
+    RecordTerms,
+    high_of,
+    low_of,
+    plus,
+    scaled,
+    size,
+)
 
 MOST_CASES = 3000
 
@@ -62,38 +72,38 @@ Shift = dict[Private, Fraction]
 
 
 @dataclass(frozen=True)
-class Noise:
+class StageNoise:
     family: str
     scale: Fraction
     most: Fraction | None = None
 
 
 @dataclass(frozen=True)
-class Case:
-    conditions: tuple[Condition, ...]
-    adds: tuple[Form, ...]
+class StageCase:
+    conditions: tuple[RecordCondition, ...]
+    adds: tuple[RecordForm, ...]
 
 
 @dataclass(frozen=True)
-class Pass:
-    cases: tuple[Case, ...]
+class StagePass:
+    cases: tuple[StageCase, ...]
     made: int
     times: int = 1
     """How often one neighbour may be in it: how many rows a person has."""
 
 
 @dataclass(frozen=True)
-class Gate:
+class StageGate:
     noise: int
     threshold: Fraction
     made: int
 
 
 @dataclass(frozen=True)
-class Choice:
+class StageChoice:
     """What is chosen by weights with these exponents, or by a race of these scores with noises."""
 
-    exponents: tuple[Form, ...]
+    exponents: tuple[RecordForm, ...]
     noises: tuple[int, ...] = ()
 
 
@@ -101,18 +111,18 @@ MOVED = ("l1", "linf", "monotone")
 
 
 @dataclass(frozen=True)
-class Way:
+class StageWay:
     """One way through the program.
 
     `moved`: one of `MOVED` where the data are numbers that move, by `radius`. `length`: how many
     records there are, where that is known.
     """
 
-    terms: Terms
-    passes: tuple[Pass, ...]
-    noises: tuple[Noise, ...]
-    rows: tuple[Form | Choice, ...]
-    gates: tuple[Gate, ...]
+    terms: RecordTerms
+    passes: tuple[StagePass, ...]
+    noises: tuple[StageNoise, ...]
+    rows: tuple[RecordForm | StageChoice, ...]
+    gates: tuple[StageGate, ...]
     replace: bool
     apart: bool
     moved: str = ""
@@ -135,14 +145,14 @@ class Stage:
 # Shifts ------------------------------------------------------------------------------------------
 
 
-def shifts_of(way: Way) -> list[tuple[int, dict[int, Shift]]]:
+def shifts_of(way: StageWay) -> list[tuple[int, dict[int, Shift]]]:
     """Row by row, the noises that it moves; refuses rows that no noise can keep as they are."""
     known: dict[int, Shift] = {}
     found = []
     for t, row in enumerate(way.rows):
         noises: dict[int, Fraction] = {}
         rest: Shift = {}
-        if isinstance(row, Choice):
+        if isinstance(row, StageChoice):
             continue
         if row.constant:
             raise Invalid("a row with a constant")
@@ -168,7 +178,7 @@ def shifts_of(way: Way) -> list[tuple[int, dict[int, Shift]]]:
     return found
 
 
-def exponents_of(way: Way, choice: Choice, t: int) -> tuple[Shift, ...]:
+def exponents_of(way: StageWay, choice: StageChoice, t: int) -> tuple[Shift, ...]:
     """The private symbols in the exponents of a choice; public ones don't move.
 
     Those of a race are scores, in units of its noise.
@@ -177,7 +187,7 @@ def exponents_of(way: Way, choice: Choice, t: int) -> tuple[Shift, ...]:
     return tuple(_private_part(way, form.times(1 / scale), t) for form in choice.exponents)
 
 
-def _private_part(way: Way, form: Form, t: int) -> Shift:
+def _private_part(way: StageWay, form: RecordForm, t: int) -> Shift:
     found: Shift = {}
     for symbol, c in form.terms:
         s = way.terms.symbols[symbol]
@@ -189,7 +199,7 @@ def _private_part(way: Way, form: Form, t: int) -> Shift:
     return found
 
 
-def _private(way: Way, symbol: int, t: int) -> Private:
+def _private(way: StageWay, symbol: int, t: int) -> Private:
     s = way.terms.symbols[symbol]
     if s.private:
         for form in s.forms:
@@ -205,7 +215,7 @@ def _private(way: Way, symbol: int, t: int) -> Private:
     raise Invalid("a row with something that is neither noise nor a sum")
 
 
-def _shared(way: Way, fresh: Mapping[int, Fraction], rest: Shift) -> dict[int, Shift]:
+def _shared(way: StageWay, fresh: Mapping[int, Fraction], rest: Shift) -> dict[int, Shift]:
     """How the fresh noises of a row share its move."""
     still: dict[int, Shift] = {n: {} for n in fresh}
     if not rest:
@@ -231,14 +241,14 @@ MOVING = ("normal", "laplace", *WHOLE)
 """Noises on both sides of 0: a move costs something, and not everything."""
 
 
-def spread(noise: Noise) -> Fraction:
+def spread(noise: StageNoise) -> Fraction:
     """How far a noise is moved for ε = 1; for one that falls off by α a step, a lower bound."""
     if noise.family != "two_sided_geometric":
         return noise.scale
     return 1 / -log_range(noise.scale)[0]
 
 
-def stages_of(way: Way) -> list[Stage]:
+def stages_of(way: StageWay) -> list[Stage]:
     found: list[Stage] = []
     for t, moved in shifts_of(way):
         moved = {n: s for n, s in moved.items() if s}
@@ -252,12 +262,12 @@ def stages_of(way: Way) -> list[Stage]:
             found.append(Stage(t, {}))
         found[-1].shifts.update(moved)
     for t, row in enumerate(way.rows):
-        if isinstance(row, Choice):
+        if isinstance(row, StageChoice):
             found.append(Stage(t, {}, exponents_of(way, row, t)))
     return found
 
 
-def atoms(way: Way, symbols: Iterable[Private]) -> set[Private]:
+def atoms(way: StageWay, symbols: Iterable[Private]) -> set[Private]:
     """The sums, and the symbols of single records, that private symbols are made of."""
     found: set[Private] = set()
     for p in symbols:
@@ -291,7 +301,7 @@ class _Added:
     groups: tuple[tuple[frozenset[Private], Fraction], ...]
 
 
-def moves(way: Way, symbols: set[Private], sampled: bool = False) -> list[Move]:
+def moves(way: StageWay, symbols: set[Private], sampled: bool = False) -> list[Move]:
     """All that neighbours may differ by, in these symbols; `sampled`: in a subset with them."""
     base = atoms(way, symbols)
     if way.moved:
@@ -304,7 +314,7 @@ def moves(way: Way, symbols: set[Private], sampled: bool = False) -> list[Move]:
     return [_with_functions(way, move, derived) for move in found] if derived else found
 
 
-def _of_sums(way: Way, symbols: set[Private], sampled: bool) -> list[Move]:
+def _of_sums(way: StageWay, symbols: set[Private], sampled: bool) -> list[Move]:
     added = _joint(way, symbols, sampled)
     if not way.replace:
         return [Move({k: size(r) for k, r in a.ranges.items()}, a.groups, a.ranges) for a in added]
@@ -313,7 +323,7 @@ def _of_sums(way: Way, symbols: set[Private], sampled: bool) -> list[Move]:
     return [_difference(a, b) for a, b in itertools.product(added, added)]
 
 
-def _with_functions(way: Way, move: Move, derived: Sequence[Private]) -> Move:
+def _with_functions(way: StageWay, move: Move, derived: Sequence[Private]) -> Move:
     """The same move, with functions of sums in it: they move no more than an argument does."""
     sizes, ranges = dict(move.sizes), dict(move.ranges)
     whole = Move(sizes, move.groups, ranges)
@@ -355,7 +365,7 @@ def form_range(shift: Shift, move: Move) -> Range:
     )
 
 
-def _moved(way: Way, symbols: set[Private]) -> Iterator[Move]:
+def _moved(way: StageWay, symbols: set[Private]) -> Iterator[Move]:
     """Numbers that move: by the radius in one entry (l1), or each of them (linf, monotone)."""
     r = way.radius
     reach: dict[Private, Fraction] = {}
@@ -366,7 +376,7 @@ def _moved(way: Way, symbols: set[Private]) -> Iterator[Move]:
                 raise Invalid("a sum over entries that all move, or by cases of them")
             reach[k] = way.terms.slope(cases[0].adds[k.place]) * r
         else:
-            reach[k] = way.terms.slope(Form(((k.place, ONE),), ZERO)) * r
+            reach[k] = way.terms.slope(RecordForm(((k.place, ONE),), ZERO)) * r
     still = dict.fromkeys(symbols, ZERO)
     if way.moved == "l1":
         by_index: dict[int | None, list[Private]] = {}
@@ -385,10 +395,10 @@ def _moved(way: Way, symbols: set[Private]) -> Iterator[Move]:
     yield Move(reach, (), ranges)
 
 
-def _joint(way: Way, symbols: set[Private], sampled: bool) -> list[_Added]:
+def _joint(way: StageWay, symbols: set[Private], sampled: bool) -> list[_Added]:
     """What a record adds in each case of all passes; cases that exclude each other are left out."""
     passes = sorted({p.passed for p in symbols})
-    joint: list[tuple[tuple[Condition, ...], tuple[Case, ...]]] = [((), ())]
+    joint: list[tuple[tuple[RecordCondition, ...], tuple[StageCase, ...]]] = [((), ())]
     for p in passes:
         longer = []
         for conditions, chosen in joint:
@@ -409,14 +419,16 @@ def _joint(way: Way, symbols: set[Private], sampled: bool) -> list[_Added]:
     return found
 
 
-def _added(way: Way, conditions: Sequence[Condition], adds: Mapping[Private, Form]) -> _Added:
+def _added(
+    way: StageWay, conditions: Sequence[RecordCondition], adds: Mapping[Private, RecordForm]
+) -> _Added:
     box = way.terms.box(conditions)
     ranges = {k: way.terms.range_of(form, box) for k, form in adds.items()}
     moving = {k: f for k, f in adds.items() if f.terms or f.constant}
     return _Added(ranges, tuple(way.terms.within(moving, conditions)))
 
 
-def _apart_passes(way: Way, passes: Sequence[int], symbols: set[Private]) -> _Added:
+def _apart_passes(way: StageWay, passes: Sequence[int], symbols: set[Private]) -> _Added:
     """Passes whose cases are too many to join: each at its worst."""
     ranges: dict[Private, Range] = {}
     groups: list[tuple[frozenset[Private], Fraction]] = []
@@ -478,7 +490,7 @@ def _groups_or_nothing(a: _Added) -> list[tuple[frozenset[Private], Fraction]]:
     return list(a.groups)
 
 
-def _apart(way: Way, symbols: set[Private]) -> Iterator[Move]:
+def _apart(way: StageWay, symbols: set[Private]) -> Iterator[Move]:
     """Records with symbols of their own: one of them is replaced."""
     if not way.replace:
         raise Invalid("records that come and go can't have symbols of their own")
@@ -488,7 +500,7 @@ def _apart(way: Way, symbols: set[Private]) -> Iterator[Move]:
         assert index is not None
         by_index.setdefault(index, []).append(k)
     for mine in by_index.values():
-        adds = {k: Form(((k.place, ONE),), ZERO) for k in mine}
+        adds = {k: RecordForm(((k.place, ONE),), ZERO) for k in mine}
         one = _added(way, (), adds)
         move = _difference(one, one)
         sizes: dict[Private, Fraction | None] = dict.fromkeys(symbols, ZERO)
@@ -563,7 +575,7 @@ UNBOUNDED = Invalid(
 )
 
 
-def gaussian_cost(way: Way, shifts: Mapping[int, Shift], move: Move) -> Fraction:
+def gaussian_cost(way: StageWay, shifts: Mapping[int, Shift], move: Move) -> Fraction:
     """μ² = Σ (shift/σ)²."""
     total = ZERO
     weights: Shift = {}
@@ -583,7 +595,7 @@ def gaussian_cost(way: Way, shifts: Mapping[int, Shift], move: Move) -> Fraction
     return rounded(total + diagonal, True, 160)
 
 
-def laplace_cost(way: Way, shifts: Mapping[int, Shift], move: Move) -> Fraction:
+def laplace_cost(way: StageWay, shifts: Mapping[int, Shift], move: Move) -> Fraction:
     """ε = Σ |shift|/scale."""
     total = ZERO
     weights: Shift = {}
@@ -604,7 +616,7 @@ def laplace_cost(way: Way, shifts: Mapping[int, Shift], move: Move) -> Fraction:
     return exact if exact.denominator.bit_length() < 200 else rounded(exact, True, 160)
 
 
-def truncated_step(way: Way, noise: int, shift: Shift, move: Move) -> Step:
+def truncated_step(way: StageWay, noise: int, shift: Shift, move: Move) -> StageLoss:
     """Laplace noise given |noise| ≤ A, moved by d: (d/b, the mass of (A − d, A])."""
     d = _row_bound(shift, move)
     if d is None:
@@ -612,13 +624,13 @@ def truncated_step(way: Way, noise: int, shift: Shift, move: Move) -> Step:
     b, most = way.noises[noise].scale, way.noises[noise].most
     assert most is not None
     if d >= most:
-        return Step("bad", d / b, delta=ONE)
+        return StageLoss("bad", d / b, delta=ONE)
     above = exp_range(-(most - d) / b)[1] - exp_range(-most / b)[0]
     whole = 2 * (1 - exp_range(-most / b)[1])
-    return Step("bad", d / b, delta=min(ONE, rounded(above / whole, True, 160)))
+    return StageLoss("bad", d / b, delta=min(ONE, rounded(above / whole, True, 160)))
 
 
-def coin_of(way: Way, stage: Stage) -> tuple[str, Fraction] | None:
+def coin_of(way: StageWay, stage: Stage) -> tuple[str, Fraction] | None:
     """The coin that every case of the stage needs heads of, to add anything."""
     coins: set[tuple[str, Fraction]] = set()
     yes, no = ("in", "out") if way.replace else ("heads", "tails")
@@ -634,7 +646,7 @@ def coin_of(way: Way, stage: Stage) -> tuple[str, Fraction] | None:
     return coins.pop() if len(coins) == 1 else None
 
 
-def _coins_seen(way: Way, stage: Stage) -> set[str]:
+def _coins_seen(way: StageWay, stage: Stage) -> set[str]:
     return {
         c.coin
         for p in {k.passed for k in atoms(way, stage.symbols()) if k.passed >= 0}
@@ -644,10 +656,10 @@ def _coins_seen(way: Way, stage: Stage) -> set[str]:
     }
 
 
-def steps_of(way: Way) -> list[Step]:
+def steps_of(way: StageWay) -> list[StageLoss]:
     """The cost of one way, stage by stage."""
     stages = stages_of(way)
-    found: list[tuple[int, Step]] = []
+    found: list[tuple[int, StageLoss]] = []
     for i, stage in enumerate(stages):
         q = ONE
         coin = None if way.moved or way.apart else coin_of(way, stage)
@@ -662,7 +674,7 @@ def steps_of(way: Way) -> list[Step]:
     return [step for _, step in found]
 
 
-def _stage_steps(way: Way, stage: Stage, q: Fraction) -> list[Step]:
+def _stage_steps(way: StageWay, stage: Stage, q: Fraction) -> list[StageLoss]:
     if stage.exponents:
         return [_choice_step(way, stage, q)]
     if way.replace and q < 1:
@@ -670,7 +682,7 @@ def _stage_steps(way: Way, stage: Stage, q: Fraction) -> list[Step]:
     return _noise_steps(way, stage, q)
 
 
-def _choice_step(way: Way, stage: Stage, q: Fraction) -> Step:
+def _choice_step(way: StageWay, stage: Stage, q: Fraction) -> StageLoss:
     """A choice; of a Poisson sample, as if all were in it."""
     if _of_several_rows(way, stage):
         raise Invalid("a step that is not known for people with several rows")
@@ -680,19 +692,19 @@ def _choice_step(way: Way, stage: Stage, q: Fraction) -> Step:
         if cost is None:
             raise UNBOUNDED
         worst = max(worst, cost)
-    return Step("pure", _amplified(worst, q) if way.replace and q < 1 else worst)
+    return StageLoss("pure", _amplified(worst, q) if way.replace and q < 1 else worst)
 
 
 def _amplified(epsilon: Fraction, q: Fraction) -> Fraction:
     return rounded(log_range(1 + q * (exp_range(epsilon)[1] - 1))[1], True, 160)
 
 
-def _subset_steps(way: Way, stage: Stage, q: Fraction) -> list[Step]:
+def _subset_steps(way: StageWay, stage: Stage, q: Fraction) -> list[StageLoss]:
     """A stage of a subset of the records: pure steps are amplified, others are not."""
     steps = _noise_steps(way, stage, ONE, sampled=True)
     if all(s.kind in ("laplace", "pure") for s in steps):
         total = sum((s.value for s in steps), ZERO)
-        return [Step("pure", _amplified(total, q))]
+        return [StageLoss("pure", _amplified(total, q))]
     return _noise_steps(way, stage, ONE)
 
 
@@ -700,7 +712,7 @@ Kinds = dict[str, dict[int, Shift]]
 """Of each kind of noise, which are moved, and by what."""
 
 
-def _kinds(way: Way, stage: Stage) -> Kinds:
+def _kinds(way: StageWay, stage: Stage) -> Kinds:
     kinds: Kinds = {"gauss": {}, "laplace": {}, "truncated": {}, "whole": {}}
     for n, shift in stage.shifts.items():
         noise = way.noises[n]
@@ -718,7 +730,9 @@ def _kinds(way: Way, stage: Stage) -> Kinds:
     return kinds
 
 
-def _noise_steps(way: Way, stage: Stage, q: Fraction, sampled: bool = False) -> list[Step]:
+def _noise_steps(
+    way: StageWay, stage: Stage, q: Fraction, sampled: bool = False
+) -> list[StageLoss]:
     kinds, rows = _kinds(way, stage), _of_several_rows(way, stage)
     if rows:
         if kinds["truncated"] or kinds["whole"] or rows - stage.symbols():
@@ -731,31 +745,31 @@ def _noise_steps(way: Way, stage: Stage, q: Fraction, sampled: bool = False) -> 
     steps = []
     if kinds["gauss"]:
         mu2 = max((gaussian_cost(way, kinds["gauss"], m) for m in listed), default=ZERO)
-        steps.append(Step("gauss", mu2, q))
+        steps.append(StageLoss("gauss", mu2, q))
     if kinds["laplace"]:
         epsilon = max((laplace_cost(way, kinds["laplace"], m) for m in listed), default=ZERO)
         one = len(kinds["laplace"]) == 1
-        steps.append(Step("laplace" if one else "pure", epsilon, q))
+        steps.append(StageLoss("laplace" if one else "pure", epsilon, q))
     if kinds["whole"]:
         epsilon = max((laplace_cost(way, kinds["whole"], m) for m in listed), default=ZERO)
-        steps.append(Step("pure", epsilon, q))
+        steps.append(StageLoss("pure", epsilon, q))
     for n, shift in kinds["truncated"].items():
         options = [truncated_step(way, n, shift, m) for m in listed]
         if options:
             steps.append(
-                Step("bad", max(s.value for s in options), delta=max(s.delta for s in options))
+                StageLoss("bad", max(s.value for s in options), delta=max(s.delta for s in options))
             )
     return steps
 
 
-def _need_whole(way: Way, shift: Shift) -> None:
+def _need_whole(way: StageWay, shift: Shift) -> None:
     """Refuses moves by other than whole numbers, which a noise on whole numbers can't hide."""
     for k, c in shift.items():
         if c.denominator != 1 or not _is_whole(way, k) or way.moved:
             raise Invalid("noise on the whole numbers, and a move that may be a fraction")
 
 
-def _is_whole(way: Way, k: Private) -> bool:
+def _is_whole(way: StageWay, k: Private) -> bool:
     if k.passed == -2:
         return all(
             f.constant.denominator == 1
@@ -765,22 +779,22 @@ def _is_whole(way: Way, k: Private) -> bool:
             for f in way.terms.symbols[k.place].forms[way.terms.symbols[k.place].op == "pick" :]
         )
     if k.passed == -1:
-        return way.terms.whole(Form(((k.place, ONE),), ZERO))
+        return way.terms.whole(RecordForm(((k.place, ONE),), ZERO))
     return all(way.terms.whole(case.adds[k.place]) for case in way.passes[k.passed].cases)
 
 
-def _of_several_rows(way: Way, stage: Stage) -> set[Private]:
+def _of_several_rows(way: StageWay, stage: Stage) -> set[Private]:
     """The sums that one person may be in with several rows."""
     found = atoms(way, stage.symbols())
     return {p for p in found if p.passed >= 0 and way.passes[p.passed].times > 1}
 
 
 def _steps_of_people(
-    way: Way,
+    way: StageWay,
     kinds: Mapping[str, Mapping[int, Shift]],
     rows: set[Private],
     once: set[Private],
-) -> list[Step]:
+) -> list[StageLoss]:
     """A person with up to k rows comes, goes, or becomes another.
 
     Its rows move the sums one after the other: each is replaced, comes or goes, k of them at most.
@@ -806,17 +820,17 @@ def _steps_of_people(
         )
         both = times * sqrt_range(first)[1] + sqrt_range(second)[1]
         exact = times**2 * first if not second else both**2
-        steps.append(Step("gauss", rounded(exact, True, 160)))
+        steps.append(StageLoss("gauss", rounded(exact, True, 160)))
     if kinds["laplace"]:
         first, second = (
             max((laplace_cost(way, kinds["laplace"], m) for m in listed), default=ZERO)
             for listed in (of_rows, alone)
         )
-        steps.append(Step("pure", times * first + second))
+        steps.append(StageLoss("pure", times * first + second))
     return steps
 
 
-def _gate_step(way: Way, gate: Gate) -> Step:
+def _gate_step(way: StageWay, gate: StageGate) -> StageLoss:
     """Keys of the data: a record touches one (or two, if it is replaced).
 
     A key that others have too: its count moves by 1, at the cost 1/b. One that nobody else has:
@@ -828,22 +842,22 @@ def _gate_step(way: Way, gate: Gate) -> Step:
     b, t = noise.scale, gate.threshold - 1
     p = exp_range(-t / b)[1] / 2 if t >= 0 else 1 - exp_range(t / b)[0] / 2
     keys = 2 if way.replace else 1
-    return Step("bad", keys / b, delta=min(ONE, rounded(1 - (1 - p) ** keys, True, 160)))
+    return StageLoss("bad", keys / b, delta=min(ONE, rounded(1 - (1 - p) ** keys, True, 160)))
 
 
 # Ways together -----------------------------------------------------------------------------------
 
 
-def together(many: Sequence[list[Step]]) -> Ledger:
+def together(many: Sequence[list[StageLoss]]) -> Ledger:
     """One account for all ways: the worst at each depth, or the worst total of one kind."""
     ledgers = [merged((s, 1) for s in steps) for steps in many]
     if all(sorted(led, key=repr) == sorted(ledgers[0], key=repr) for led in ledgers):
         return ledgers[0]
     steps = [s for one in many for s in one]
     if all(s.kind == "gauss" and s.q == 1 for s in steps):
-        return [(Step("gauss", max(sum((s.value for s in one), ZERO) for one in many)), 1)]
+        return [(StageLoss("gauss", max(sum((s.value for s in one), ZERO) for one in many)), 1)]
     if all(s.kind in ("laplace", "pure") and s.q == 1 for s in steps):
-        return [(Step("pure", max(sum((s.value for s in one), ZERO) for one in many)), 1)]
+        return [(StageLoss("pure", max(sum((s.value for s in one), ZERO) for one in many)), 1)]
     worst = []
     for depth in itertools.zip_longest(*many):
         here = [s for s in depth if s is not None and (s.value or s.delta)]
@@ -852,6 +866,8 @@ def together(many: Sequence[list[Step]]) -> Ledger:
         if len({(s.kind, s.q) for s in here}) != 1:
             raise Invalid("ways whose steps are of different kinds")
         worst.append(
-            Step(here[0].kind, max(s.value for s in here), here[0].q, max(s.delta for s in here))
+            StageLoss(
+                here[0].kind, max(s.value for s in here), here[0].q, max(s.delta for s in here)
+            )
         )
     return merged((s, 1) for s in worst)

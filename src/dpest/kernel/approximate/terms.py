@@ -33,24 +33,24 @@ ROUNDINGS: dict[str, Callable[[Fraction], int]] = {
 
 
 @dataclass(frozen=True)
-class Form:
+class RecordForm:
     terms: tuple[tuple[int, Fraction], ...]
     constant: Fraction
 
-    def times(self, factor: Fraction) -> Form:
-        return Form(tuple((s, c * factor) for s, c in self.terms), self.constant * factor)
+    def times(self, factor: Fraction) -> RecordForm:
+        return RecordForm(tuple((s, c * factor) for s, c in self.terms), self.constant * factor)
 
 
 @dataclass(frozen=True)
-class Condition:
+class RecordCondition:
     """About a record: a form against 0, or a coin of its own that shows heads or tails."""
 
     relation: str
-    form: Form | None = None
+    form: RecordForm | None = None
     coin: str = ""
     chance: Fraction = Fraction(1)
 
-    def opposite(self, other: Condition) -> bool:
+    def opposite(self, other: RecordCondition) -> bool:
         if self.form is None or other.form is None:
             both = self.form is None and other.form is None
             same = (self.coin, self.chance) == (other.coin, other.chance)
@@ -64,7 +64,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Symbol:
+class RecordSymbol:
     """`op` and its arguments; `record`: whether it depends on a record, and `index` on which.
 
     A function has `forms`; a field has a `name`; a noise, a sum and a public value have `numbers`.
@@ -75,7 +75,7 @@ class Symbol:
     index: int | None
     after: int
     """How many rows must have been visible before its public parts are known."""
-    forms: tuple[Form, ...] = ()
+    forms: tuple[RecordForm, ...] = ()
     numbers: tuple[int, ...] = ()
     name: str = ""
     private: bool = False
@@ -83,7 +83,7 @@ class Symbol:
     that is 1-Lipschitz in its largest argument: abs, min, max, or one of several."""
 
 
-class Column(NamedTuple):
+class RecordColumn(NamedTuple):
     """Between which numbers a field is, whether it is whole, and which values its places name."""
 
     low: End
@@ -132,16 +132,16 @@ def size(a: Range) -> End:
 
 
 @dataclass
-class Terms:
+class RecordTerms:
     """The symbols of one way, with the ranges of the fields of a record."""
 
-    symbols: Sequence[Symbol]
-    fields: Mapping[str, Column]
+    symbols: Sequence[RecordSymbol]
+    fields: Mapping[str, RecordColumn]
     _known: dict[object, Range] = field(default_factory=dict)
 
     # Ranges --------------------------------------------------------------------------------------
 
-    def box(self, conditions: Iterable[Condition]) -> dict[int, Range]:
+    def box(self, conditions: Iterable[RecordCondition]) -> dict[int, Range]:
         """What conditions about one symbol say of it."""
         found: dict[int, Range] = {}
         for condition in conditions:
@@ -158,7 +158,7 @@ class Terms:
             found[symbol] = (low, high)
         return found
 
-    def empty(self, conditions: Sequence[Condition]) -> bool:
+    def empty(self, conditions: Sequence[RecordCondition]) -> bool:
         """Whether no record meets the conditions, as far as that is easily seen."""
         for i, a in enumerate(conditions):
             if any(a.opposite(b) for b in conditions[i + 1 :]):
@@ -170,7 +170,7 @@ class Terms:
                 return True
         return False
 
-    def range_of(self, form: Form, box: Mapping[int, Range]) -> Range:
+    def range_of(self, form: RecordForm, box: Mapping[int, Range]) -> Range:
         found: Range = (form.constant, form.constant)
         huge = 0
         for symbol, c in form.terms:
@@ -191,7 +191,7 @@ class Terms:
             self._known[key] = (low, high)
         return self._known[key]
 
-    def _range(self, s: Symbol, box: Mapping[int, Range]) -> Range:
+    def _range(self, s: RecordSymbol, box: Mapping[int, Range]) -> Range:
         if s.op == "field":
             return self.fields[s.name].low, self.fields[s.name].high
         if s.op in ("pub", "public"):
@@ -243,7 +243,7 @@ class Terms:
             return low, None
         return low, sqrt_range(sum((h * h for h in highs), Fraction(0)))[1]
 
-    def _quotient(self, s: Symbol, inner: Sequence[Range]) -> Range:
+    def _quotient(self, s: RecordSymbol, inner: Sequence[Range]) -> Range:
         low, high = inner[1]
         if low is not None and low > 0:
             other = (Fraction(0) if high is None else 1 / high, 1 / low)
@@ -255,7 +255,7 @@ class Terms:
             return EVERYWHERE
         return product(inner[0], other)
 
-    def _of_record(self, form: Form) -> bool:
+    def _of_record(self, form: RecordForm) -> bool:
         return any(self.symbols[t].record for t, _ in form.terms)
 
     def _function(self, op: str, a: Range) -> Range:
@@ -300,7 +300,7 @@ class Terms:
 
     # Whole numbers, and slopes -------------------------------------------------------------------
 
-    def whole(self, form: Form) -> bool:
+    def whole(self, form: RecordForm) -> bool:
         """Whether a form of a record is a whole number whatever the record is."""
         if form.constant.denominator != 1:
             return False
@@ -314,7 +314,7 @@ class Terms:
             return all(map(self.whole, s.forms))
         return s.op in ROUNDINGS
 
-    def slope(self, form: Form) -> Fraction:
+    def slope(self, form: RecordForm) -> Fraction:
         """L with |form(r) − form(r′)| ≤ L·max |field − field′|, for every pair of records."""
         return sum((abs(c) * self._slope(s) for s, c in form.terms), Fraction(0))
 
@@ -335,17 +335,17 @@ class Terms:
         s = self.symbols[symbol]
         return s.op == "npexp" and self.range(symbol, box)[1] is None
 
-    def _huge(self, form: Form, box: Mapping[int, Range]) -> bool:
+    def _huge(self, form: RecordForm, box: Mapping[int, Range]) -> bool:
         return any(self.overflows(t, box) for t, _ in form.terms)
 
     # Lengths -------------------------------------------------------------------------------------
 
-    def parts(self, symbol: int) -> tuple[Form, ...] | None:
+    def parts(self, symbol: int) -> tuple[RecordForm, ...] | None:
         """What a norm is the length of."""
         s = self.symbols[symbol]
         return s.forms if s.op in ("norm", "abs") else None
 
-    def norms_in(self, form: Form) -> set[int]:
+    def norms_in(self, form: RecordForm) -> set[int]:
         """All norms that a form is made of."""
         found: set[int] = set()
         for symbol, _ in form.terms:
@@ -355,7 +355,7 @@ class Terms:
                 found |= self.norms_in(argument)
         return found
 
-    def least(self, form: Form, norm: int, box: Mapping[int, Range]) -> Fraction:
+    def least(self, form: RecordForm, norm: int, box: Mapping[int, Range]) -> Fraction:
         """c ≥ 0 with form ≥ c·norm."""
         best = Fraction(0)
         for symbol, slope in form.terms:
@@ -367,13 +367,13 @@ class Terms:
                 c = max([c, *(self.least(a, norm, box) for a in s.forms)])
             if c == 0:
                 continue
-            rest = Form(tuple(t for t in form.terms if t[0] != symbol), form.constant)
+            rest = RecordForm(tuple(t for t in form.terms if t[0] != symbol), form.constant)
             low = self.range_of(rest, box)[0]
             if low is not None and low >= 0:
                 best = max(best, c * slope)
         return best
 
-    def times(self, form: Form, norm: int, box: Mapping[int, Range]) -> End:
+    def times(self, form: RecordForm, norm: int, box: Mapping[int, Range]) -> End:
         """K with 0 ≤ form and form·norm ≤ K, or None."""
         low = self.range_of(form, box)[0]
         if low is None or low < 0 or form.constant or len(form.terms) != 1:
@@ -392,7 +392,7 @@ class Terms:
                 return top / c * slope
         return None
 
-    def ratio(self, a: Form, b: Form) -> Fraction | None:
+    def ratio(self, a: RecordForm, b: RecordForm) -> Fraction | None:
         """c with a = c·b."""
         if [t for t, _ in a.terms] != [t for t, _ in b.terms] or not a.terms:
             return None
@@ -400,8 +400,8 @@ class Terms:
         return c if b.times(c) == a else None
 
     def clipped(
-        self, form: Form, box: Mapping[int, Range]
-    ) -> list[tuple[tuple[int, str, Form], Form, Fraction]]:
+        self, form: RecordForm, box: Mapping[int, Range]
+    ) -> list[tuple[tuple[int, str, RecordForm], RecordForm, Fraction]]:
         """Ways to see a form as part·factor: (norm and factor, the part, bound on the length)."""
         if form.constant or len(form.terms) != 1:
             return []
@@ -425,11 +425,11 @@ class Terms:
         return found
 
     def within(
-        self, forms: Mapping[Name, Form], conditions: Sequence[Condition]
+        self, forms: Mapping[Name, RecordForm], conditions: Sequence[RecordCondition]
     ) -> list[tuple[frozenset[Name], Fraction]]:
         """Groups of forms that are together no longer than a number."""
         box = self.box(conditions)
-        groups: dict[tuple[int, str, Form], dict[Name, tuple[Form, Fraction]]] = {}
+        groups: dict[tuple[int, str, RecordForm], dict[Name, tuple[RecordForm, Fraction]]] = {}
         for name, form in forms.items():
             for key, part, most in self.clipped(form, box):
                 groups.setdefault(key, {})[name] = (part, most)
@@ -450,7 +450,7 @@ class Terms:
         return found
 
     def _matched(
-        self, norm: int, members: Mapping[Name, tuple[Form, Fraction]]
+        self, norm: int, members: Mapping[Name, tuple[RecordForm, Fraction]]
     ) -> tuple[frozenset[Name], Fraction] | None:
         """The members that are multiples of parts of the norm, each of one of its own."""
         left = list(self.parts(norm) or ())

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..fields import listed, rational, text
-from ..forms import ONE, ZERO, Condition, combined, condition, read_condition, read_terms
+from ..forms import ONE, ZERO, LinearInequality, combined, condition, read_condition, read_terms
 from ..invalid import Invalid, need
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9.]{0,60}")
@@ -21,26 +21,26 @@ _DEEPEST = 200
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearTerm:
     """constant + Σ coefficient·variable"""
 
     constant: Fraction
     terms: Mapping[str, Fraction]
 
-    def plus(self, other: Linear, factor: Fraction = ONE) -> Linear:
+    def plus(self, other: LinearTerm, factor: Fraction = ONE) -> LinearTerm:
         terms = combined((ONE, self.terms), (factor, other.terms))
-        return Linear(self.constant + factor * other.constant, terms)
+        return LinearTerm(self.constant + factor * other.constant, terms)
 
-    def renamed(self, change: Callable[[str], str]) -> Linear:
-        return Linear(self.constant, {change(k): v for k, v in self.terms.items()})
-
-
-def variable(name: str) -> Linear:
-    return Linear(ZERO, {name: ONE})
+    def renamed(self, change: Callable[[str], str]) -> LinearTerm:
+        return LinearTerm(self.constant, {change(k): v for k, v in self.terms.items()})
 
 
-def number(value: Fraction) -> Linear:
-    return Linear(value, {})
+def variable(name: str) -> LinearTerm:
+    return LinearTerm(ZERO, {name: ONE})
+
+
+def number(value: Fraction) -> LinearTerm:
+    return LinearTerm(value, {})
 
 
 @dataclass(frozen=True)
@@ -53,19 +53,19 @@ class Some:
     parts: tuple[Assertion, ...]
 
 
-Assertion = Condition | All | Some
+Assertion = LinearInequality | All | Some
 TRUE = All(())
 FALSE = Some(())
 
 
-def at_least_zero(form: Linear, strict: bool = False) -> Assertion:
+def at_least_zero(form: LinearTerm, strict: bool = False) -> Assertion:
     """form ≥ 0, or > 0; where it has no variables, what it comes to."""
     if not form.terms:
         return TRUE if form.constant > 0 or (form.constant == 0 and not strict) else FALSE
     return condition(form.constant, form.terms, strict)
 
 
-def equal(left: Linear, right: Linear) -> Assertion:
+def equal(left: LinearTerm, right: LinearTerm) -> Assertion:
     apart = left.plus(right, -ONE)
     return all_of(at_least_zero(apart), at_least_zero(number(ZERO).plus(apart, -ONE)))
 
@@ -90,7 +90,7 @@ def any_of(*parts: Assertion) -> Assertion:
 
 
 def negated(assertion: Assertion) -> Assertion:
-    if isinstance(assertion, Condition):
+    if isinstance(assertion, LinearInequality):
         return assertion.negated()
     if isinstance(assertion, All):
         return any_of(*(negated(part) for part in assertion.parts))
@@ -101,7 +101,7 @@ def implies(test: Assertion, then: Assertion) -> Assertion:
     return any_of(negated(test), then)
 
 
-def substituted(assertion: Assertion, values: Mapping[str, Linear]) -> Assertion:
+def substituted(assertion: Assertion, values: Mapping[str, LinearTerm]) -> Assertion:
     """All variables in `values` replaced at once."""
     if isinstance(assertion, All):
         return all_of(*(substituted(part, values) for part in assertion.parts))
@@ -117,7 +117,7 @@ def substituted(assertion: Assertion, values: Mapping[str, Linear]) -> Assertion
 
 def sided(assertion: Assertion, side: int) -> Assertion:
     """A program's own assertion about the memory of one side."""
-    if isinstance(assertion, Condition):
+    if isinstance(assertion, LinearInequality):
         terms = {f"{name}<{side}>": value for name, value in assertion.terms}
         return condition(assertion.constant, terms, assertion.strict)
     parts = tuple(sided(part, side) for part in assertion.parts)
@@ -125,7 +125,7 @@ def sided(assertion: Assertion, side: int) -> Assertion:
 
 
 def variables(assertion: Assertion) -> set[str]:
-    if isinstance(assertion, Condition):
+    if isinstance(assertion, LinearInequality):
         return assertion.symbols
     return {name for part in assertion.parts for name in variables(part)}
 
@@ -138,7 +138,7 @@ def read_assertion(value: object, names: re.Pattern[str], where: str, depth: int
         need(len(parts) == 1, f"{where}: one condition is wanted")
         found = read_condition(parts[0], where)
         need_names(found.symbols, names, where)
-        return at_least_zero(Linear(found.constant, dict(found.terms)), found.strict)
+        return at_least_zero(LinearTerm(found.constant, dict(found.terms)), found.strict)
     inner = [read_assertion(part, names, where, depth + 1) for part in parts]
     if kind == "all":
         return all_of(*inner)
@@ -147,10 +147,10 @@ def read_assertion(value: object, names: re.Pattern[str], where: str, depth: int
     raise Invalid(f"{where}: unknown assertion {str(kind)[:40]!r}")
 
 
-def read_linear(value: object, names: re.Pattern[str], where: str) -> Linear:
+def read_linear(value: object, names: re.Pattern[str], where: str) -> LinearTerm:
     """[constant, terms]"""
     constant, terms = listed(value, where, 2)
-    found = Linear(rational(constant, where), read_terms(terms, where))
+    found = LinearTerm(rational(constant, where), read_terms(terms, where))
     need_names(set(found.terms), names, where)
     return found
 
@@ -162,7 +162,7 @@ def need_names(found: set[str], names: re.Pattern[str], where: str) -> None:
 
 def assertion_text(assertion: Assertion) -> str:
     """For people."""
-    if isinstance(assertion, Condition):
+    if isinstance(assertion, LinearInequality):
         return _condition_text(assertion)
     if not assertion.parts:
         return "true" if isinstance(assertion, All) else "false"
@@ -187,23 +187,23 @@ def _conjuncts(parts: tuple[Assertion, ...]) -> list[str]:
             used.add(twin)
         shown.append(
             _condition_text(part, "=")
-            if twin is not None and isinstance(part, Condition)
+            if twin is not None and isinstance(part, LinearInequality)
             else assertion_text(part)
         )
     return shown
 
 
 def _opposite(one: Assertion, other: Assertion) -> bool:
-    if not isinstance(one, Condition) or not isinstance(other, Condition):
+    if not isinstance(one, LinearInequality) or not isinstance(other, LinearInequality):
         return False
     return not one.strict and not other.strict and other == _flipped(one)
 
 
-def _flipped(one: Condition) -> Condition:
+def _flipped(one: LinearInequality) -> LinearInequality:
     return condition(-one.constant, {k: -v for k, v in one.terms}, one.strict)
 
 
-def _condition_text(found: Condition, sign: str = "") -> str:
+def _condition_text(found: LinearInequality, sign: str = "") -> str:
     left = {k: v for k, v in found.terms if v > 0}
     right = {k: -v for k, v in found.terms if v < 0}
     constant = found.constant

@@ -38,7 +38,7 @@ class Judgment:
 
 
 @dataclass(frozen=True)
-class _Side:
+class _ProgramSide:
     function: str
     source: str
     inputs: tuple[str, ...]
@@ -80,12 +80,12 @@ def _check(certificate: object) -> Judgment:
     return Judgment(names, sources, pre, post, epsilon, delta)
 
 
-def _side(fields: Fields) -> _Side:
+def _side(fields: Fields) -> _ProgramSide:
     function, source = fields.text("function"), fields.text("source")
     inputs, outputs = fields.texts("inputs"), fields.texts("outputs")
     code = read_program(fields.take("code"), fields.where)
     fields.done()
-    return _Side(function, sha256(source), inputs, outputs, code)
+    return _ProgramSide(function, sha256(source), inputs, outputs, code)
 
 
 def _need_of(

@@ -20,12 +20,12 @@ from fractions import Fraction
 from ..approximate.enclosures import exp_range, normal_cdf_range
 from ..forms import ONE, ZERO
 from ..invalid import Invalid, need
-from .programs import Noise
+from .programs import StatedNoise
 
 _LARGEST = 4000
 
 
-def shift_delta(noise: Noise, distance: Fraction, epsilon: Fraction, where: str) -> Fraction:
+def shift_delta(noise: StatedNoise, distance: Fraction, epsilon: Fraction, where: str) -> Fraction:
     """An upper bound on the δ of a shift by at most `distance` at this ε."""
     need(distance >= 0 and epsilon >= 0, f"{where}: a negative cost")
     if noise.family == "bernoulli":
@@ -49,7 +49,9 @@ def _gaussian(distance: Fraction, sigma: Fraction, epsilon: Fraction, where: str
     return max(ZERO, above - exp_range(epsilon)[0] * below)
 
 
-def coin_delta(first: Noise, second: Noise, opposite: bool, epsilon: Fraction) -> Fraction:
+def coin_delta(
+    first: StatedNoise, second: StatedNoise, opposite: bool, epsilon: Fraction
+) -> Fraction:
     """The δ of the coupling in which both coins fall alike, or oppositely."""
     one = second.size if not opposite else ONE - second.size
     low = exp_range(min(epsilon, Fraction(_LARGEST)))[0] if epsilon else ONE
@@ -57,7 +59,7 @@ def coin_delta(first: Noise, second: Noise, opposite: bool, epsilon: Fraction) -
     return sum((max(ZERO, p - low * q) for p, q in pairs), ZERO)
 
 
-def tail(noise: Noise, reach: Fraction, where: str) -> Fraction:
+def tail(noise: StatedNoise, reach: Fraction, where: str) -> Fraction:
     """An upper bound on the chance that the noise lies further out than `reach`."""
     need(reach >= 0, f"{where}: a negative reach")
     need(noise.family != "bernoulli", f"{where}: a coin has no tail")

@@ -44,7 +44,7 @@ from .assertions import (
     SIDED,
     TRUE,
     Assertion,
-    Linear,
+    LinearTerm,
     all_of,
     any_of,
     at_least_zero,
@@ -61,7 +61,7 @@ from .assertions import (
 )
 from .couplings import coin_delta, shift_delta, tail
 from .entailments import need_entailed
-from .programs import Assign, Draw, If, Program, While, assigned, has_loop
+from .programs import Assign, DrawStatement, If, Program, While, assigned, has_loop
 
 _DEEPEST = 400
 _MOST_NODES = 200_000
@@ -111,7 +111,7 @@ class Derivations:
             raise Invalid(f"{where}: unknown rule {rule[:40]!r}")
         return _RULES[rule](self, fields, goal, depth + 1)
 
-    def fresh(self) -> Linear:
+    def fresh(self) -> LinearTerm:
         self._bound += 1
         return variable(f"∀{self._bound}")
 
@@ -157,13 +157,13 @@ def _assign(run: Derivations, fields: Fields, goal: Goal, depth: int) -> Shown:
     return replace(shown, pre=substituted(shown.pre, {f"{head.name}<{side}>": value}))
 
 
-def _on(form: Linear, side: int) -> Linear:
+def _on(form: LinearTerm, side: int) -> LinearTerm:
     return form.renamed(lambda name: f"{name}<{side}>")
 
 
-def _draw_of(program: Program, where: str) -> Draw:
+def _draw_of(program: Program, where: str) -> DrawStatement:
     head = program[0] if program else None
-    if not isinstance(head, Draw):
+    if not isinstance(head, DrawStatement):
         raise Invalid(f"{where}: no draw")
     return head
 
@@ -197,7 +197,7 @@ def _draw(run: Derivations, fields: Fields, goal: Goal, depth: int) -> Shown:
 
 
 def _reached(
-    draw: Draw, noise: Linear, reach: Fraction, pre: Assertion, where: str
+    draw: DrawStatement, noise: LinearTerm, reach: Fraction, pre: Assertion, where: str
 ) -> tuple[Assertion, Fraction]:
     """The precondition for noise within reach alone, and the chance of the other."""
     least = number(ZERO if draw.noise.family == "exponential" else -reach)

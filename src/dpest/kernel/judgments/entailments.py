@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..farkas import need_empty, read_weights
 from ..fields import Fields, listed
-from ..forms import Condition
+from ..forms import LinearInequality
 from ..invalid import need
 from .assertions import All, Assertion, Some, negated
 
@@ -22,11 +22,11 @@ _DEEPEST = 300
 class Hand:
     """What holds at a node, in the order in which it was laid open."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[LinearInequality, ...]
     choices: tuple[Some, ...]
 
     def with_(self, assertion: Assertion) -> Hand:
-        if isinstance(assertion, Condition):
+        if isinstance(assertion, LinearInequality):
             return Hand((*self.conditions, assertion), self.choices)
         if isinstance(assertion, Some):
             return Hand(self.conditions, (*self.choices, assertion))

@@ -14,14 +14,14 @@ from typing import Literal
 from ..fields import Fields, listed
 from ..forms import ZERO
 from ..invalid import Invalid, need
-from .assertions import NAME, Assertion, Linear, read_assertion, read_linear
+from .assertions import NAME, Assertion, LinearTerm, read_assertion, read_linear
 
 _DEEPEST = 100
 Family = Literal["laplace", "gaussian", "exponential", "bernoulli"]
 
 
 @dataclass(frozen=True)
-class Noise:
+class StatedNoise:
     """`size`: the scale (Laplace, exponential), the standard deviation, or the chance of a 1."""
 
     family: Family
@@ -31,16 +31,16 @@ class Noise:
 @dataclass(frozen=True)
 class Assign:
     name: str
-    value: Linear
+    value: LinearTerm
 
 
 @dataclass(frozen=True)
-class Draw:
+class DrawStatement:
     """name <- centre + noise"""
 
     name: str
-    centre: Linear
-    noise: Noise
+    centre: LinearTerm
+    noise: StatedNoise
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class While:
     body: Program
 
 
-Statement = Assign | Draw | If | While
+Statement = Assign | DrawStatement | If | While
 Program = tuple[Statement, ...]
 
 
@@ -73,7 +73,7 @@ def _statement(fields: Fields, depth: int) -> Statement:
         found = Assign(_name(fields), read_linear(fields.take("value"), NAME, where))
     elif kind == "draw":
         name, centre = _name(fields), read_linear(fields.take("centre"), NAME, where)
-        found = Draw(name, centre, _noise(fields.inner("noise")))
+        found = DrawStatement(name, centre, _noise(fields.inner("noise")))
         bare = centre.constant == ZERO and not centre.terms
         need(found.noise.family != "bernoulli" or bare, f"{where}: a coin has no centre")
     elif kind == "if":
@@ -95,26 +95,26 @@ def _name(fields: Fields) -> str:
     return name
 
 
-def _noise(fields: Fields) -> Noise:
+def _noise(fields: Fields) -> StatedNoise:
     family, size = fields.text("family"), fields.number("size")
     fields.done()
     if family == "bernoulli":
         need(0 <= size <= 1, f"{fields.where}: no chance: {size}")
-        return Noise("bernoulli", size)
+        return StatedNoise("bernoulli", size)
     need(size > 0, f"{fields.where}: the size of noise is not positive")
     if family == "laplace":
-        return Noise("laplace", size)
+        return StatedNoise("laplace", size)
     if family == "gaussian":
-        return Noise("gaussian", size)
+        return StatedNoise("gaussian", size)
     need(family == "exponential", f"{fields.where}: unknown noise {family[:40]!r}")
-    return Noise("exponential", size)
+    return StatedNoise("exponential", size)
 
 
 def assigned(program: Iterable[Statement]) -> set[str]:
     """The variables that a program may change."""
     found: set[str] = set()
     for statement in program:
-        if isinstance(statement, (Assign, Draw)):
+        if isinstance(statement, (Assign, DrawStatement)):
             found.add(statement.name)
         elif isinstance(statement, If):
             found |= assigned(statement.then) | assigned(statement.other)

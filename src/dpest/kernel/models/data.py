@@ -25,7 +25,7 @@ _DERIVED = re.compile(r"[ci][0-9]+")
 
 
 @dataclass(frozen=True)
-class Domain:
+class NumberDomain:
     """Numbers of one kind. `ranges`: the bounds of each field of an entry, where they are given.
 
     `declared`: the bounds without those of the adjacency's radius (`add_remove_one`).
@@ -46,7 +46,7 @@ class Domain:
 
 
 @dataclass(frozen=True)
-class Derived:
+class DerivedNumber:
     """A number computed from data: clipped to [low, high], or 0 or 1 as a comparison says.
 
     `low` and `high` are without the form's constant, as differences are all that matters;
@@ -61,11 +61,11 @@ class Derived:
 
 
 @dataclass(frozen=True)
-class Data:
+class PrivateData:
     """The domain and everything that is derived from one input, in the order of derivation."""
 
-    domain: Domain
-    derived: Mapping[str, Derived]
+    domain: NumberDomain
+    derived: Mapping[str, DerivedNumber]
 
     def entry(self, name: str) -> list[str]:
         """The symbols of one entry, field by field."""
@@ -105,7 +105,7 @@ def _is_whole(value: Extended) -> bool:
     return isinstance(value, float) or value.denominator == 1
 
 
-def read_domain(fields: Fields) -> Domain:
+def read_domain(fields: Fields) -> NumberDomain:
     kind = fields.text("kind")
     width = extended(fields.take("width"), "domain.width")
     ranges = _ranges(fields.optional("range"))
@@ -118,9 +118,9 @@ def read_domain(fields: Fields) -> Domain:
     need(not names or len(names) == len(ranges), "domain.fields: not one for each range")
     need(declared is None or len(declared) == len(ranges), "domain.declared: not one for each")
     if kind == "integers":
-        return Domain("integers", width, ranges, names, form, declared)
+        return NumberDomain("integers", width, ranges, names, form, declared)
     need(kind == "reals", f"domain.kind: {kind!r}")
-    return Domain("reals", width, ranges, names, form, declared)
+    return NumberDomain("reals", width, ranges, names, form, declared)
 
 
 def _ranges(value: object) -> tuple[Interval, ...]:
@@ -135,9 +135,9 @@ def _ranges(value: object) -> tuple[Interval, ...]:
     return tuple(found)
 
 
-def read_derived(fields: Fields, inputs: frozenset[str]) -> dict[str, Derived]:
+def read_derived(fields: Fields, inputs: frozenset[str]) -> dict[str, DerivedNumber]:
     """Each is made of inputs and of what was derived before it, of nothing else."""
-    found: dict[str, Derived] = {}
+    found: dict[str, DerivedNumber] = {}
     table = Fields(fields.take("derived"), "derived")
     for symbol in table.names():
         need(
@@ -153,10 +153,10 @@ def read_derived(fields: Fields, inputs: frozenset[str]) -> dict[str, Derived]:
         ends = _end(low, -inf, rule.where), _end(high, inf, rule.where)
         need(ends[0] <= ends[1], f"{rule.where}: its ends are the wrong way round")
         if kind == "indicator":
-            found[symbol] = Derived("indicator", of, constant, *ends)
+            found[symbol] = DerivedNumber("indicator", of, constant, *ends)
         else:
             need(kind == "clip", f"{rule.where}.kind: {text(kind, rule.where)!r}")
-            found[symbol] = Derived("clip", of, constant, *ends)
+            found[symbol] = DerivedNumber("clip", of, constant, *ends)
     return found
 
 

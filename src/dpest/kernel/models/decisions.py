@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..fields import listed, rational, whole
-from ..forms import ONE, Condition, combined, condition, read_condition, read_terms
+from ..forms import ONE, LinearInequality, combined, condition, read_condition, read_terms
 from ..invalid import need
 
 
@@ -20,16 +20,16 @@ from ..invalid import need
 class Decision:
     """`asked`: equal for equal questions; `answer` out of range(answers); what then holds."""
 
-    asked: tuple[Condition, ...]
+    asked: tuple[LinearInequality, ...]
     answer: int
     answers: int
-    conditions: tuple[Condition, ...]
+    conditions: tuple[LinearInequality, ...]
 
 
 Branch = tuple[Decision, ...]
 
 
-def held(branch: Branch) -> list[Condition]:
+def held(branch: Branch) -> list[LinearInequality]:
     """All conditions of a branch."""
     return [c for decision in branch for c in decision.conditions]
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from ..farkas import Weights, read_weights
 from ..fields import Fields, listed, mapping, rational, text
-from ..forms import Condition, Terms, read_terms, symbols_of, terms_of
+from ..forms import LinearInequality, Terms, read_terms, symbols_of, terms_of
 from ..invalid import need
 from .decisions import Branch, held, read_branch
 
@@ -23,7 +23,7 @@ END = -1
 
 
 @dataclass(frozen=True)
-class Edge:
+class GraphEdge:
     source: int
     target: int
     reads: bool
@@ -35,7 +35,7 @@ class Edge:
     """The slots of the target, as forms of what was there before."""
 
     @property
-    def keep(self) -> list[Condition]:
+    def keep(self) -> list[LinearInequality]:
         return held(self.branch)
 
     @property
@@ -54,7 +54,7 @@ class DeadEdge:
 
 
 @dataclass(frozen=True)
-class State:
+class GraphState:
     """`phase`: 0 before the one entry that differs, k + 1 after it moved by move k."""
 
     number: int
@@ -65,26 +65,26 @@ class State:
 
 
 @dataclass(frozen=True)
-class Step:
+class GraphStep:
     following: int
     shift: Mapping[str, Fraction]
 
 
 @dataclass(frozen=True)
-class Potential:
+class GraphBudgets:
     """`steps`: (state, edge, move) -> what happens; move -1: the entry is the same in both runs."""
 
-    start: State
-    states: Mapping[int, State]
-    steps: Mapping[tuple[int, int, int], Step]
+    start: GraphState
+    states: Mapping[int, GraphState]
+    steps: Mapping[tuple[int, int, int], GraphStep]
 
 
 @dataclass(frozen=True)
-class Graph:
+class StateGraph:
     slots: Mapping[int, frozenset[str]]
-    edges: tuple[Edge, ...]
+    edges: tuple[GraphEdge, ...]
     dead: tuple[DeadEdge, ...]
-    potentials: tuple[Potential, ...]
+    potentials: tuple[GraphBudgets, ...]
 
     @property
     def used(self) -> set[str]:
@@ -92,7 +92,7 @@ class Graph:
         return set().union(*(edge.symbols for edge in self.edges))
 
 
-def read_graph(fields: Fields) -> Graph:
+def read_graph(fields: Fields) -> StateGraph:
     slots: dict[int, frozenset[str]] = {}
     for node in fields.each("nodes"):
         number, names = node.whole("id"), node.texts("slots")
@@ -103,16 +103,16 @@ def read_graph(fields: Fields) -> Graph:
     edges = tuple(_edge(f, slots) for f in fields.each("edges"))
     dead = tuple(_dead(f) for f in fields.each("dead"))
     potentials = tuple(_potential(f, slots) for f in fields.each("components"))
-    return Graph(slots, edges, dead, potentials)
+    return StateGraph(slots, edges, dead, potentials)
 
 
-def _edge(fields: Fields, slots: Mapping[int, frozenset[str]]) -> Edge:
+def _edge(fields: Fields, slots: Mapping[int, frozenset[str]]) -> GraphEdge:
     where = fields.where
     updates = {k: read_terms(t, where) for k, t in mapping(fields.take("set"), where).items()}
     release = tuple(
         None if v is None else text(v, where) for v in listed(fields.take("release"), where)
     )
-    found = Edge(
+    found = GraphEdge(
         fields.whole("from"),
         fields.whole("to"),
         fields.truth("reads"),
@@ -140,8 +140,8 @@ def _dead(fields: Fields) -> DeadEdge:
     return found
 
 
-def _potential(fields: Fields, slots: Mapping[int, frozenset[str]]) -> Potential:
-    states: dict[int, State] = {}
+def _potential(fields: Fields, slots: Mapping[int, frozenset[str]]) -> GraphBudgets:
+    states: dict[int, GraphState] = {}
     for entry in fields.each("states"):
         state = _state(entry)
         need(state.number not in states, f"{entry.where}: a number twice")
@@ -149,23 +149,23 @@ def _potential(fields: Fields, slots: Mapping[int, frozenset[str]]) -> Potential
         own = slots.get(state.node, frozenset())
         need(state.difference.keys() == own, f"{entry.where}: not the slots of its node")
         states[state.number] = state
-    steps: dict[tuple[int, int, int], Step] = {}
+    steps: dict[tuple[int, int, int], GraphStep] = {}
     for entry in fields.each("steps"):
         key = entry.whole("state"), entry.whole("edge"), entry.whole("move")
         shift = mapping(entry.take("shift"), entry.where)
         following = entry.whole("next")
         need(key not in steps and following in states, f"{entry.where}: twice, or to nowhere")
-        steps[key] = Step(following, {h: rational(x, entry.where) for h, x in shift.items()})
+        steps[key] = GraphStep(following, {h: rational(x, entry.where) for h, x in shift.items()})
         entry.done()
     start = fields.whole("start")
     fields.done()
     need(start in states, f"{fields.where}.start: an unknown state")
-    return Potential(states[start], states, steps)
+    return GraphBudgets(states[start], states, steps)
 
 
-def _state(fields: Fields) -> State:
+def _state(fields: Fields) -> GraphState:
     values = mapping(fields.take("difference"), fields.where)
-    found = State(
+    found = GraphState(
         fields.whole("id"),
         fields.whole("node"),
         fields.whole("phase"),

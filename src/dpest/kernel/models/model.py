@@ -12,7 +12,7 @@ from ..forms import Interval
 from ..header import Header
 from ..invalid import need
 from ..statement import Inputs, Lengths
-from .data import Data, read_derived, read_domain
+from .data import PrivateData, read_derived, read_domain
 from .noise import Noises, outside_families, read_noises
 
 
@@ -22,7 +22,7 @@ class Numbers:
 
     header: Header
     noises: Noises
-    data: Data
+    data: PrivateData
     names: tuple[str, ...]
     """The entries of an input: q0, q1, …, or q for the entry that a loop reads."""
 
@@ -67,9 +67,9 @@ def read_numbers(header: Header, fields: Fields, names: Sequence[str]) -> Number
     noises = read_noises(fields)
     domain = read_domain(fields.inner("domain"))
     need(domain.form != "number" or header.length == 1, "domain.form: one number has length 1")
-    bare = Data(domain, {})
+    bare = PrivateData(domain, {})
     inputs = frozenset(s for name in names for s in bare.entry(name))
-    return Numbers(header, noises, Data(domain, read_derived(fields, inputs)), tuple(names))
+    return Numbers(header, noises, PrivateData(domain, read_derived(fields, inputs)), tuple(names))
 
 
 def entry_names(length: int) -> list[str]:

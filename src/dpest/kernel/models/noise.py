@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Literal
 
 from ..fields import Fields, listed, mapping, rational, text
-from ..forms import ONE, ZERO, Condition
+from ..forms import ONE, ZERO, LinearInequality
 from ..invalid import need
 
 Rule = Literal["absolute", "upward", "square"]
@@ -51,7 +51,7 @@ def trust(name: str, family: Family) -> None:
 
 
 @dataclass(frozen=True)
-class Noise:
+class ShiftedNoise:
     """A draw: its rule, its rate (0: it can't be shifted), and the ends of its support."""
 
     name: str
@@ -67,19 +67,19 @@ class Noise:
         """Whether the kernel knows that no single value has a chance."""
         return self.family in FAMILIES and not FAMILIES[self.family].integral
 
-    def support(self) -> list[Condition]:
+    def support(self) -> list[LinearInequality]:
         ends = ((ONE, self.low), (-ONE, self.high))
         return [
-            Condition(-sign * end, ((self.name, sign),), False)
+            LinearInequality(-sign * end, ((self.name, sign),), False)
             for sign, end in ends
             if end is not None
         ]
 
 
-Noises = dict[str, Noise]
+Noises = dict[str, ShiftedNoise]
 
 
-def support_of(names: Iterable[str], noises: Noises) -> list[Condition]:
+def support_of(names: Iterable[str], noises: Noises) -> list[LinearInequality]:
     return [c for name in names for c in noises[name].support()]
 
 
@@ -106,16 +106,16 @@ def read_noises(fields: Fields) -> Noises:
 
 def _noise(
     name: str, family: str, scale: Fraction | None, low: Fraction | None, high: object
-) -> Noise:
+) -> ShiftedNoise:
     top = _optional(high, f"noise {name}")
     known = FAMILIES.get(family)
     if known is None or scale is None:
         # Both runs share its value. Of a known family the support is the table's.
         least = low if known is None else known.least
-        return Noise(name, family, "absolute", ZERO, False, least, None if known else top)
+        return ShiftedNoise(name, family, "absolute", ZERO, False, least, None if known else top)
     need(scale > 0, f"noise {name}: its scale is not positive")
     rate = 1 / (2 * scale) if known.rule == "square" else 1 / scale
-    return Noise(name, family, known.rule, rate, known.integral, known.least, None)
+    return ShiftedNoise(name, family, known.rule, rate, known.integral, known.least, None)
 
 
 def _optional(value: object, where: str) -> Fraction | None:

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 
-from ..adjacency import Adjacency
+from ..adjacency import Neighbours
 from ..farkas import Weights, need_empty, read_weights
 from ..fields import Extended, Fields, listed, mapping, rational
-from ..forms import ONE, ZERO, Condition, Interval, Terms, combined, read_terms
+from ..forms import ONE, ZERO, Interval, LinearInequality, Terms, combined, read_terms
 from ..invalid import need
-from .data import MOST_POINTS, Data
+from .data import MOST_POINTS, PrivateData
 from .decisions import Branch, held, need_all_branches, read_branch
 
 Move = dict[str, Fraction]
@@ -30,7 +30,7 @@ _Point = tuple[tuple[str, Fraction], ...]
 
 
 @dataclass(frozen=True)
-class Case:
+class RecordCase:
     """What a record adds where the branch is taken; `empty`: weights that show that none is."""
 
     branch: Branch
@@ -39,22 +39,22 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Cases:
-    cases: tuple[Case, ...]
+class RecordCases:
+    cases: tuple[RecordCase, ...]
     statistics: frozenset[str]
     steps: int
     """Into how many steps neighbours are taken apart."""
 
 
-def read_cases(fields: Fields) -> Cases:
+def read_cases(fields: Fields) -> RecordCases:
     cases = tuple(_case(f) for f in fields.each("cases"))
     statistics = frozenset(fields.texts("statistics"))
     sums = {t for case in cases for t in case.adds}
     need(all(t.startswith("t") for t in sums | statistics), "cases: a sum is called t…")
-    return Cases(cases, statistics, fields.whole("steps"))
+    return RecordCases(cases, statistics, fields.whole("steps"))
 
 
-def _case(fields: Fields) -> Case:
+def _case(fields: Fields) -> RecordCase:
     branch = read_branch(fields.take("if"), fields.where)
     adds: dict[str, tuple[Fraction, Terms]] = {}
     empty: Weights | None = None
@@ -65,10 +65,12 @@ def _case(fields: Fields) -> Case:
             constant, terms = listed(value, fields.where, 2)
             adds[name] = rational(constant, fields.where), read_terms(terms, fields.where)
     fields.done()
-    return Case(branch, adds, empty)
+    return RecordCase(branch, adds, empty)
 
 
-def record_moves(cases: Cases, adjacency: Adjacency, data: Data, integral: bool) -> list[Move]:
+def record_moves(
+    cases: RecordCases, adjacency: Neighbours, data: PrivateData, integral: bool
+) -> list[Move]:
     """All that neighbours may differ by in the sums, in one step."""
     _need_ranges(adjacency, data)
     points, complete = _contributions(cases, data)
@@ -88,7 +90,7 @@ def record_moves(cases: Cases, adjacency: Adjacency, data: Data, integral: bool)
     return [dict(move) for move in dict.fromkeys(found)]
 
 
-def _need_ranges(adjacency: Adjacency, data: Data) -> None:
+def _need_ranges(adjacency: Neighbours, data: PrivateData) -> None:
     """With add_remove_one(r) a record is within [-r, r] and within the declared bounds."""
     domain, r = data.domain, adjacency.radius
     need(bool(domain.ranges), "domain.range: missing")
@@ -101,7 +103,7 @@ def _need_ranges(adjacency: Adjacency, data: Data) -> None:
         need(domain.declared is None, "domain.declared: for records that come and go alone")
 
 
-def _contributions(cases: Cases, data: Data) -> tuple[list[_Point], bool]:
+def _contributions(cases: RecordCases, data: PrivateData) -> tuple[list[_Point], bool]:
     """What one record may add at corners of its cases; whether that is all that it may add."""
     ranges = dict(zip(data.entry("q"), data.domain.ranges, strict=True))
     known = [c for symbol, ends in ranges.items() for c in _within(symbol, ends)]
@@ -124,13 +126,15 @@ def _contributions(cases: Cases, data: Data) -> tuple[list[_Point], bool]:
     return list(found), all(found.values())
 
 
-def _within(symbol: str, ends: Interval) -> Iterator[Condition]:
+def _within(symbol: str, ends: Interval) -> Iterator[LinearInequality]:
     for sign, end in ((ONE, ends[0]), (-ONE, ends[1])):
         if not isinstance(end, float):
-            yield Condition(-sign * end, ((symbol, sign),), False)
+            yield LinearInequality(-sign * end, ((symbol, sign),), False)
 
 
-def _box(ranges: Mapping[str, Interval], conditions: Sequence[Condition]) -> dict[str, Interval]:
+def _box(
+    ranges: Mapping[str, Interval], conditions: Sequence[LinearInequality]
+) -> dict[str, Interval]:
     """Where the fields of a record are; conditions on several of them only make it less."""
     box = dict(ranges)
     for condition in conditions:
@@ -142,7 +146,7 @@ def _box(ranges: Mapping[str, Interval], conditions: Sequence[Condition]) -> dic
     return box
 
 
-def _corners(case: Case, used: list[str], box: Mapping[str, Interval]) -> Iterator[_Point]:
+def _corners(case: RecordCase, used: list[str], box: Mapping[str, Interval]) -> Iterator[_Point]:
     ends: list[list[Fraction]] = []
     for symbol in used:
         here = [e for e in box[symbol] if not isinstance(e, float)]

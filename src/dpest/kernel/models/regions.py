@@ -16,27 +16,27 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..alignment import Region
+from ..alignment import KeptRegion
 from ..farkas import need_empty, need_implied
-from ..forms import Condition, symbols_of, terms_of
+from ..forms import LinearInequality, symbols_of, terms_of
 from ..invalid import need
 from .decisions import Branch, held, need_all_branches
 from .noise import Noises, support_of
-from .tree import Node, Tree, Way
+from .tree import Tree, TreeNode, TreeWay
 
 
 @dataclass
-class _Walk:
+class _WayDown:
     """What is found on the way down: for each node its conditions, noises and branches."""
 
     noises: Noises
-    known: dict[int, list[Condition]] = field(default_factory=dict)
+    known: dict[int, list[LinearInequality]] = field(default_factory=dict)
     drawn: dict[int, frozenset[str]] = field(default_factory=dict)
     plain: dict[int, bool] = field(default_factory=dict)
     """Whether no ways meet on the way to this node."""
     leaving: dict[int, list[Branch]] = field(default_factory=dict)
 
-    def enter(self, node: Node) -> None:
+    def enter(self, node: TreeNode) -> None:
         arrivals = [self._arrival(node.number, way) for way in node.ways]
         sources = [way.source for way in node.ways]
         drawn = (self.drawn[way.source].union(way.noise) for way in node.ways)
@@ -49,7 +49,7 @@ class _Walk:
             self._meet(node, way, conditions)
         self.known[node.number] = list(node.invariant)
 
-    def _arrival(self, number: int, way: Way) -> list[Condition]:
+    def _arrival(self, number: int, way: TreeWay) -> list[LinearInequality]:
         """What is known when one arrives by this way."""
         where = f"node {number} from {way.source}"
         need(way.source in self.known and way.source != number, f"{where}: out of order")
@@ -59,7 +59,7 @@ class _Walk:
         new = support_of(way.noise, self.noises)
         return list(dict.fromkeys([*self.known[way.source], *new, *held(way.branch)]))
 
-    def _meet(self, node: Node, way: Way, conditions: list[Condition]) -> None:
+    def _meet(self, node: TreeNode, way: TreeWay, conditions: list[LinearInequality]) -> None:
         """The invariant holds by this way, or nobody comes by it."""
         where = f"node {node.number} from {way.source}"
         if way.empty is not None:
@@ -72,9 +72,9 @@ class _Walk:
                 need_implied(conditions, way.proofs[place], goal, where)
 
 
-def regions(tree: Tree, noises: Noises, whole: frozenset[str]) -> Iterator[tuple[int, Region]]:
+def regions(tree: Tree, noises: Noises, whole: frozenset[str]) -> Iterator[tuple[int, KeptRegion]]:
     """Each leaf with its region and releases, after all of the tree was checked."""
-    walk = _Walk(noises)
+    walk = _WayDown(noises)
     leaves = [leaf.node for leaf in tree.leaves]
     for node in tree.nodes:
         walk.enter(node)
@@ -99,10 +99,10 @@ def regions(tree: Tree, noises: Noises, whole: frozenset[str]) -> Iterator[tuple
         met = symbols_of((*map(terms_of, keep), *leaf.real)) & noises.keys()
         need(met <= walk.drawn[leaf.node], f"leaf {leaf.node}: a noise that was not drawn")
         own = {name: noises[name] for name in sorted(met)}
-        yield leaf.node, Region(keep, list(leaf.real), own, whole)
+        yield leaf.node, KeptRegion(keep, list(leaf.real), own, whole)
 
 
-def _need_disjoint(tree: Tree, walk: _Walk, leaves: list[int]) -> None:
+def _need_disjoint(tree: Tree, walk: _WayDown, leaves: list[int]) -> None:
     """No two leaves overlap."""
     for pair in itertools.combinations(leaves, 2):
         if walk.plain[pair[0]] and walk.plain[pair[1]]:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from ..farkas import Weights, read_weights
 from ..fields import Fields, listed, mapping, text, whole
-from ..forms import Condition, Terms, read_condition, read_terms
+from ..forms import LinearInequality, Terms, read_condition, read_terms
 from ..invalid import need
 from .decisions import Branch, read_branch
 
 
 @dataclass(frozen=True)
-class Way:
+class TreeWay:
     """From an earlier node by a branch. Where ways meet: weights that show each invariant, by its
     number, or (`empty`) that nobody comes this way."""
 
@@ -29,14 +29,14 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Node:
+class TreeNode:
     number: int
-    ways: tuple[Way, ...]
-    invariant: tuple[Condition, ...]
+    ways: tuple[TreeWay, ...]
+    invariant: tuple[LinearInequality, ...]
 
 
 @dataclass(frozen=True)
-class Dead:
+class DeadBranch:
     """A branch that is never taken, and weights that show it."""
 
     source: int
@@ -45,7 +45,7 @@ class Dead:
 
 
 @dataclass(frozen=True)
-class Leaf:
+class TreeLeaf:
     """What is released there: `real` are the forms of the released real numbers."""
 
     node: int
@@ -54,9 +54,9 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Tree:
-    nodes: tuple[Node, ...]
-    dead: tuple[Dead, ...]
-    leaves: tuple[Leaf, ...]
+    nodes: tuple[TreeNode, ...]
+    dead: tuple[DeadBranch, ...]
+    leaves: tuple[TreeLeaf, ...]
     disjoint: Mapping[tuple[int, int], Weights]
 
 
@@ -75,21 +75,21 @@ def read_tree(fields: Fields) -> Tree:
     return Tree(nodes, dead, leaves, disjoint)
 
 
-def _node(fields: Fields, first: bool) -> Node:
+def _node(fields: Fields, first: bool) -> TreeNode:
     number = fields.whole("id")
     entries = list(fields.each("in"))
     meets = len(entries) > 1
     ways = tuple(_way(f, meets) for f in entries)
     need(bool(ways) != first, f"{fields.where}: the first node alone has no way into it")
-    invariant: tuple[Condition, ...] = ()
+    invariant: tuple[LinearInequality, ...] = ()
     if meets:
         stated = listed(fields.take("invariant"), fields.where)
         invariant = tuple(read_condition(c, fields.where) for c in stated)
     fields.done()
-    return Node(number, ways, invariant)
+    return TreeNode(number, ways, invariant)
 
 
-def _way(fields: Fields, meets: bool) -> Way:
+def _way(fields: Fields, meets: bool) -> TreeWay:
     source = fields.whole("from")
     branch = read_branch(fields.take("if"), fields.where)
     noise = fields.texts("noise")
@@ -102,19 +102,21 @@ def _way(fields: Fields, meets: bool) -> Way:
             need(place.isascii() and place.isdigit() and len(place) < 9, f"{fields.where}.proof")
             proofs[int(place)] = read_weights(weights, fields.where)
     fields.done()
-    return Way(source, branch, noise, proofs, empty)
+    return TreeWay(source, branch, noise, proofs, empty)
 
 
-def _dead(fields: Fields) -> Dead:
+def _dead(fields: Fields) -> DeadBranch:
     branch = read_branch(fields.take("if"), fields.where)
-    found = Dead(fields.whole("from"), branch, read_weights(fields.take("empty"), fields.where))
+    found = DeadBranch(
+        fields.whole("from"), branch, read_weights(fields.take("empty"), fields.where)
+    )
     fields.done()
     return found
 
 
-def _leaf(fields: Fields) -> Leaf:
+def _leaf(fields: Fields) -> TreeLeaf:
     node = fields.whole("node")
     text(fields.take("release"), fields.where)  # for people: a leaf is carried into itself
     real = tuple(read_terms(t, fields.where) for t in listed(fields.take("real"), fields.where))
     fields.done()
-    return Leaf(node, real)
+    return TreeLeaf(node, real)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..alignment import Plan, need_aligned_everywhere, read_plan
+from ..alignment import BoxPlan, need_aligned_everywhere, read_plan
 from ..fields import Fields
 from ..header import Header
 from ..invalid import need
@@ -23,25 +23,25 @@ from ..statement import Finding
 
 
 @dataclass(frozen=True)
-class Cells:
+class PlannedTree:
     """A tree, and plans for each of its leaves."""
 
     numbers: Numbers
     tree: Tree
-    plans: Mapping[int, list[tuple[int, Plan]]]
+    plans: Mapping[int, list[tuple[int, BoxPlan]]]
 
 
-def read(header: Header, fields: Fields) -> Cells:
+def read(header: Header, fields: Fields) -> PlannedTree:
     numbers = read_numbers(header, fields, entry_names(header.fixed_length()))
     need_pure(fields)
     tree = read_tree(fields)
-    plans: dict[int, list[tuple[int, Plan]]] = {leaf.node: [] for leaf in tree.leaves}
+    plans: dict[int, list[tuple[int, BoxPlan]]] = {leaf.node: [] for leaf in tree.leaves}
     for entry in fields.each("alignments"):
         leaf = entry.whole("leaf")
         need(leaf in plans, f"{entry.where}: an unknown leaf")
         plans[leaf].append(read_plan(entry))
     fields.done()
-    return Cells(numbers, tree, plans)
+    return PlannedTree(numbers, tree, plans)
 
 
 def check(header: Header, fields: Fields) -> Finding:

@@ -32,8 +32,8 @@ from typing import Literal
 from ..approximate.accountant import (
     Account,
     Ledger,
-    Plan,
-    Step,
+    LossGrid,
+    StageLoss,
     mu2_bound,
     pure_bound,
     rho_bound,
@@ -41,16 +41,24 @@ from ..approximate.accountant import (
 from ..approximate.choices import RACING
 from ..approximate.stages import (
     MOVED,
-    Case,
-    Choice,
-    Gate,
-    Noise,
-    Pass,
-    Way,
+    StageCase,
+    StageChoice,
+    StageGate,
+    StageNoise,
+    StagePass,
+    StageWay,
     steps_of,
     together,
 )
-from ..approximate.terms import RELATIONS, Column, Condition, End, Form, Symbol, Terms
+from ..approximate.terms import (
+    RELATIONS,
+    End,
+    RecordColumn,
+    RecordCondition,
+    RecordForm,
+    RecordSymbol,
+    RecordTerms,
+)
 from ..fields import Extended, Fields, extended, listed, rational, text, whole
 from ..header import Header
 from ..invalid import Invalid, need
@@ -67,7 +75,7 @@ _FAMILIES = (
     "two_sided_geometric",
 )  # fmt: skip
 _MOST = 200_000
-Columns = dict[str, Column]
+Columns = dict[str, RecordColumn]
 
 
 def check(header: Header, fields: Fields) -> Finding:
@@ -134,7 +142,7 @@ def _measure(name: str) -> Measure:
 
 
 def _need_bound(
-    ledger: Ledger, measure: Measure, bound: Fraction, delta: Fraction, plan: Plan | None
+    ledger: Ledger, measure: Measure, bound: Fraction, delta: Fraction, plan: LossGrid | None
 ) -> None:
     need(0 <= delta <= 1, "delta: outside of [0, 1]")
     if measure == "epsilon" and delta:
@@ -157,7 +165,7 @@ def ledger_of(model: object, adjacency: str, radius: Extended, length: int | Non
 
 def steps_of_ways(
     model: object, adjacency: str, radius: Extended, length: int | None
-) -> list[list[Step]]:
+) -> list[list[StageLoss]]:
     """For each way through a model its steps, in the order in which they are seen."""
     fields = Fields(model, "model")
     apart, columns = fields.truth("apart"), _columns(fields)
@@ -177,7 +185,7 @@ def _rows_each(fields: Fields) -> int:
     return each
 
 
-def _need_times(ways: Sequence[Way], each: int) -> None:
+def _need_times(ways: Sequence[StageWay], each: int) -> None:
     """A person is in a pass once, or with each of its rows."""
     for way in ways:
         need(all(p.times in (1, each) for p in way.passes), "times: neither once nor each row")
@@ -203,7 +211,7 @@ def _columns(fields: Fields) -> Columns:
         if listed_values:  # its number is the place among them
             places = is_whole and (low, high) == (0, len(values) - 1)
             need(places, f"columns: {name[:40]!r}: not the places of its values")
-        found[name] = Column(_end(low), _end(high), is_whole, values)
+        found[name] = RecordColumn(_end(low), _end(high), is_whole, values)
     need(bool(found), "columns: none")
     return found
 
@@ -224,7 +232,7 @@ def _inputs(columns: Columns, each: int) -> Inputs:
     return Inputs(kind, ranges, names=tuple(c.values for c in columns.values()), rows=each)
 
 
-def _plan(fields: Fields) -> Plan | None:
+def _plan(fields: Fields) -> LossGrid | None:
     value = fields.take("plan")
     if value is None:
         return None
@@ -237,11 +245,11 @@ def _plan(fields: Fields) -> Plan | None:
         windows.append((low, high))
     plan.done()
     need(1 < grid <= 10**9 and 0 < tail <= 90, "plan: out of range")
-    return Plan(grid, tuple(windows), tail)
+    return LossGrid(grid, tuple(windows), tail)
 
 
-def _way(fields: Fields, setting: Setting) -> Way:
-    symbols: list[Symbol] = []
+def _way(fields: Fields, setting: Setting) -> StageWay:
+    symbols: list[RecordSymbol] = []
     for value in listed(fields.take("terms"), "terms"):
         need(len(symbols) < _MOST, "terms: too many")
         symbols.append(_symbol(listed(value, "terms"), symbols, setting.columns, setting.records))
@@ -251,8 +259,8 @@ def _way(fields: Fields, setting: Setting) -> Way:
     gates = tuple(_gate(one, noises) for one in fields.each("gates"))
     fields.done()
     need(not (gates and setting.moved), "gates: keys of records, and numbers that move")
-    way = Way(
-        Terms(symbols, setting.columns),
+    way = StageWay(
+        RecordTerms(symbols, setting.columns),
         passes,
         noises,
         rows,
@@ -268,7 +276,7 @@ def _way(fields: Fields, setting: Setting) -> Way:
     return way
 
 
-def _row(value: object, size: int) -> Form | Choice:
+def _row(value: object, size: int) -> RecordForm | StageChoice:
     if isinstance(value, list):
         return _form(value, size)
     fields = Fields(value, "rows")
@@ -277,18 +285,18 @@ def _row(value: object, size: int) -> Form | Choice:
     fields.done()
     need(bool(exponents), "rows: a choice from nothing")
     need(not noises or len(noises) == len(exponents), "rows: a noise for each candidate")
-    return Choice(exponents, noises)
+    return StageChoice(exponents, noises)
 
 
-def _need_references(way: Way) -> None:
+def _need_references(way: StageWay) -> None:
     gated = {gate.noise for gate in way.gates}
     need(len(gated) == len(way.gates), "gates: one noise for two")
     used = set(gated)
     for row in way.rows:
-        if isinstance(row, Choice) and row.noises:
+        if isinstance(row, StageChoice) and row.noises:
             _need_race(way, row, used)
     symbols = {s for row in way.rows for f in _forms_of(row) for s, _ in f.terms}
-    drawn = {s for row in way.rows if isinstance(row, Form) for s, _ in row.terms}
+    drawn = {s for row in way.rows if isinstance(row, RecordForm) for s, _ in row.terms}
     for s in sorted(_inside(way, symbols)):
         symbol = way.terms.symbols[s]
         if symbol.op == "noise":
@@ -300,11 +308,11 @@ def _need_references(way: Way) -> None:
             need(place < len(way.passes[p].cases[0].adds), "rows: an unknown sum")
 
 
-def _forms_of(row: Form | Choice) -> tuple[Form, ...]:
-    return row.exponents if isinstance(row, Choice) else (row,)
+def _forms_of(row: RecordForm | StageChoice) -> tuple[RecordForm, ...]:
+    return row.exponents if isinstance(row, StageChoice) else (row,)
 
 
-def _inside(way: Way, symbols: set[int]) -> set[int]:
+def _inside(way: StageWay, symbols: set[int]) -> set[int]:
     """The symbols, and those that they are functions of."""
     found: set[int] = set()
     pending = sorted(symbols)
@@ -316,7 +324,7 @@ def _inside(way: Way, symbols: set[int]) -> set[int]:
     return found
 
 
-def _need_race(way: Way, row: Choice, used: set[int]) -> None:
+def _need_race(way: StageWay, row: StageChoice, used: set[int]) -> None:
     """Draws of one kind, one for each candidate, that nothing else has."""
     for n in row.noises:
         need(0 <= n < len(way.noises) and n not in used, "rows: a noise of two")
@@ -328,8 +336,8 @@ def _need_race(way: Way, row: Choice, used: set[int]) -> None:
 
 
 def _symbol(
-    parts: Sequence[object], known: Sequence[Symbol], columns: Columns, records: int | None
-) -> Symbol:
+    parts: Sequence[object], known: Sequence[RecordSymbol], columns: Columns, records: int | None
+) -> RecordSymbol:
     need(bool(parts), "terms: an empty one")
     op = text(parts[0], "terms")
     if op == "field":
@@ -337,17 +345,17 @@ def _symbol(
         index = None if parts[1] is None else whole(parts[1], "terms")
         need((index is None) == (records is None), "terms: which record is it of?")
         need(index is None or records is None or 0 <= index < records, "terms: no such record")
-        return Symbol("field", True, index, 0, name=text(parts[2], "terms"))
+        return RecordSymbol("field", True, index, 0, name=text(parts[2], "terms"))
     if op in ("pub", "sum"):
         need(len(parts) == 3, f"terms: {op}")
         a, b = whole(parts[1], "terms"), whole(parts[2], "terms")
         need(a >= 0 and b >= 0, "terms: a negative number")
-        return Symbol(op, False, None, b if op == "pub" else 0, numbers=(a, b))
+        return RecordSymbol(op, False, None, b if op == "pub" else 0, numbers=(a, b))
     if op == "noise":
         need(len(parts) == 2, "terms: noise")
         k = whole(parts[1], "terms")
         need(k >= 0, "terms: a negative number")
-        return Symbol(op, False, None, 0, numbers=(k,))
+        return RecordSymbol(op, False, None, 0, numbers=(k,))
     need(op in _FUNCTIONS or op in _ANY_NUMBER, f"terms: the function {op[:20]!r}")
     forms = tuple(_form(v, len(known)) for v in parts[1:])
     need(bool(forms) and len(forms) == _FUNCTIONS.get(op, len(forms)), f"terms: {op}")
@@ -363,12 +371,12 @@ def _symbol(
             first = [known[s] for s, _ in forms[0].terms]
             public = all(not (s.op == "sum" or s.private or s.record) for s in first)
             need(public and len(forms) > 1, "terms: a place that is private")
-        return Symbol(op, False, None, after, forms=forms, private=True)
+        return RecordSymbol(op, False, None, after, forms=forms, private=True)
     need(op != "pick", "terms: pick of public values")
-    return Symbol(op, record, next(iter(indices), None), after, forms=forms)
+    return RecordSymbol(op, record, next(iter(indices), None), after, forms=forms)
 
 
-def _form(value: object, size: int) -> Form:
+def _form(value: object, size: int) -> RecordForm:
     constant, terms = listed(value, "form", 2)
     found: list[tuple[int, Fraction]] = []
     for pair in listed(terms, "form"):
@@ -377,10 +385,10 @@ def _form(value: object, size: int) -> Form:
         need(0 <= symbol < size and slope != 0, "form: an unknown symbol, or a slope of 0")
         need(not found or found[-1][0] < symbol, "form: symbols out of order")
         found.append((symbol, slope))
-    return Form(tuple(found), rational(constant, "form"))
+    return RecordForm(tuple(found), rational(constant, "form"))
 
 
-def _noise(fields: Fields) -> Noise:
+def _noise(fields: Fields) -> StageNoise:
     family, scale = fields.text("family"), fields.number("scale")
     most = fields.take("most")
     fields.done()
@@ -388,10 +396,10 @@ def _noise(fields: Fields) -> Noise:
     need("geometric" not in family or scale < 1, "noises: what is left of a chance after a step")
     bound = None if most is None else rational(most, "noises.most")
     need(bound is None or bound > 0, "noises: most")
-    return Noise(family, scale, bound)
+    return StageNoise(family, scale, bound)
 
 
-def _pass(fields: Fields, symbols: Sequence[Symbol], setting: Setting) -> Pass:
+def _pass(fields: Fields, symbols: Sequence[RecordSymbol], setting: Setting) -> StagePass:
     made = fields.whole("made")
     cases = []
     for case in fields.each("cases"):
@@ -408,25 +416,25 @@ def _pass(fields: Fields, symbols: Sequence[Symbol], setting: Setting) -> Pass:
             need(symbol.after <= made, "cases: what a record adds depends on a later row")
         for condition in conditions:
             _need_subset(condition, setting)
-        cases.append(Case(conditions, adds))
+        cases.append(StageCase(conditions, adds))
     times = fields.whole("times") if fields.has("times") else 1
     fields.done()
     need(bool(cases) and len({len(c.adds) for c in cases}) == 1, "cases: of different sizes")
-    return Pass(tuple(cases), made, times)
+    return StagePass(tuple(cases), made, times)
 
 
-def _condition(parts: Sequence[object], size: int) -> Condition:
+def _condition(parts: Sequence[object], size: int) -> RecordCondition:
     relation = text(parts[0] if parts else None, "cases.if")
     if relation in ("heads", "tails", "in", "out"):
         need(len(parts) == 3, "cases.if: a coin")
         chance = rational(parts[2], "cases.if")
         need(0 < chance <= 1, "cases.if: a chance outside of (0, 1]")
-        return Condition(relation, None, text(parts[1], "cases.if"), chance)
+        return RecordCondition(relation, None, text(parts[1], "cases.if"), chance)
     need(relation in RELATIONS and len(parts) == 2, "cases.if: an unknown relation")
-    return Condition(relation, _form(parts[1], size))
+    return RecordCondition(relation, _form(parts[1], size))
 
 
-def _need_subset(condition: Condition, setting: Setting) -> None:
+def _need_subset(condition: RecordCondition, setting: Setting) -> None:
     """A subset of known size, of as many records as there are."""
     if condition.relation not in ("in", "out"):
         return
@@ -435,8 +443,8 @@ def _need_subset(condition: Condition, setting: Setting) -> None:
     need(size.denominator == 1 and size >= 1, "cases.if: a subset of a whole number of records")
 
 
-def _gate(fields: Fields, noises: Sequence[Noise]) -> Gate:
+def _gate(fields: Fields, noises: Sequence[StageNoise]) -> StageGate:
     noise, threshold, made = fields.whole("noise"), fields.number("threshold"), fields.whole("made")
     fields.done()
     need(0 <= noise < len(noises), "gates: an unknown noise")
-    return Gate(noise, threshold, made)
+    return StageGate(noise, threshold, made)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 
-from ..adjacency import Adjacency
+from ..adjacency import Neighbours
 from ..fields import Fields, listed, mapping, rational
 from ..header import Header
 from ..invalid import Invalid, need
@@ -35,7 +35,7 @@ _MOST_COEFFICIENTS = 2000
 
 
 @dataclass(frozen=True)
-class Bound:
+class TableBound:
     """ε = power/denominator units, or e^ε = factor."""
 
     power: int
@@ -75,19 +75,19 @@ def header_assumptions(header: Header) -> tuple[str, ...]:
     return ()
 
 
-def _bound(header: Header, fields: Fields) -> Bound:
+def _bound(header: Header, fields: Fields) -> TableBound:
     power, denominator = fields.take("power"), fields.whole("denominator")
     factor = fields.take("exponential")
     if header.unit is None:
         need(power is None and denominator == 1 and header.bound is None, "power: there is no unit")
         value = rational(factor, "exponential")
         need(value >= 1, "exponential: below 1")
-        return Bound(0, value, False)
+        return TableBound(0, value, False)
     if type(power) is not int or not 0 <= power <= _MOST_COEFFICIENTS:
         raise Invalid("power: not a small whole number")
     need(factor is None and denominator > 0, "exponential: there is a unit; or the denominator")
     need(header.value() == Fraction(power, denominator), "epsilon: not power/denominator")
-    return Bound(power, Fraction(1), True)
+    return TableBound(power, Fraction(1), True)
 
 
 def _values(fields: Fields) -> list[Value]:
@@ -145,7 +145,7 @@ def _polynomial(value: object, symbolic: bool) -> Polynomial:
     return [int(v) if v.denominator == 1 else v for v in numbers]
 
 
-def _need_close(first: list[Table], second: list[Table], bound: Bound, where: str) -> None:
+def _need_close(first: list[Table], second: list[Table], bound: TableBound, where: str) -> None:
     need(len(first) == len(second), f"{where}: not the same parts")
     if len(first) > 1:
         need(not bound.symbolic, f"{where}: several parts and a unit")
@@ -188,7 +188,7 @@ def _need_one_of_many(header: Header, values: list[Value]) -> None:
         need(all(type(v) is int for v in entries), "entries: whole numbers")
 
 
-def _neighbours(x: Value, x2: Value, adjacency: Adjacency) -> bool:
+def _neighbours(x: Value, x2: Value, adjacency: Neighbours) -> bool:
     name, r = adjacency.name, adjacency.radius
     if name == "any_pair" or _shown(x) == _shown(x2):
         return True

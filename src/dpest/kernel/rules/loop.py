@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..alignment import Affine, Plan, Region, need_aligned, need_kept, points
+from ..alignment import AffineForm, BoxPlan, KeptRegion, need_aligned, need_kept, points
 from ..farkas import need_empty
 from ..fields import Extended, Fields
 from ..forms import ONE, STILL, ZERO, Interval, Terms, symbols_of, terms_of
@@ -27,20 +27,28 @@ from ..header import Header
 from ..invalid import need
 from ..models.data import MOST_POINTS
 from ..models.decisions import Branch, held, need_all_branches
-from ..models.graph import END, Edge, Graph, Potential, State, Step, read_graph
+from ..models.graph import (
+    END,
+    GraphBudgets,
+    GraphEdge,
+    GraphState,
+    GraphStep,
+    StateGraph,
+    read_graph,
+)
 from ..models.model import Numbers, need_pure, read_numbers, read_power
 from ..models.noise import Noises, support_of
-from ..models.records import Cases, read_cases, record_moves
+from ..models.records import RecordCases, read_cases, record_moves
 from ..statement import Finding
 
 Move = Mapping[str, Extended]
 
 
 @dataclass(frozen=True)
-class Loop:
+class BudgetedLoop:
     numbers: Numbers
-    graph: Graph
-    cases: Cases | None
+    graph: StateGraph
+    cases: RecordCases | None
     squares: bool
     """Whether the noise is Gaussian, and ρ is bounded."""
 
@@ -59,7 +67,7 @@ class Loop:
         return {*self.numbers.inputs, *self.numbers.data.derived, *sums}
 
 
-def read(header: Header, fields: Fields) -> tuple[Loop, int]:
+def read(header: Header, fields: Fields) -> tuple[BudgetedLoop, int]:
     """The loop, and the power of the unit in its bound."""
     numbers = read_numbers(header, fields, ["q"])
     squares = any(noise.rule == "square" for noise in numbers.noises.values())
@@ -68,7 +76,7 @@ def read(header: Header, fields: Fields) -> tuple[Loop, int]:
     graph = read_graph(fields)
     cases = read_cases(fields) if fields.has("cases") else None
     fields.done()
-    return Loop(numbers, graph, cases, squares), power
+    return BudgetedLoop(numbers, graph, cases, squares), power
 
 
 def check(header: Header, fields: Fields) -> Finding:
@@ -95,7 +103,7 @@ def check(header: Header, fields: Fields) -> Finding:
     )
 
 
-def _need_every_way(loop: Loop) -> None:
+def _need_every_way(loop: BudgetedLoop) -> None:
     """The edges that leave a node cover everything; a program can stop when its data end."""
     graph, noises = loop.graph, loop.numbers.noises
     leaving: dict[tuple[int, bool], list[Branch]] = {}
@@ -118,7 +126,7 @@ def _need_every_way(loop: Loop) -> None:
             _need_sums_only(edge)
 
 
-def _need_sums_only(edge: Edge) -> None:
+def _need_sums_only(edge: GraphEdge) -> None:
     """With cases, a turn only adds to sums, and nothing else sees data."""
     if not edge.reads:
         need(not any(k[:1] in ("q", "c", "i", "t") for k in edge.symbols), "a turn: data elsewhere")
@@ -130,7 +138,7 @@ def _need_sums_only(edge: Edge) -> None:
     need(bare, "a turn does more than to add")
 
 
-def moves_of(loop: Loop) -> list[list[Move]]:
+def moves_of(loop: BudgetedLoop) -> list[list[Move]]:
     """For each component of the adjacency all corners of what an entry may differ by."""
     numbers, used = loop.numbers, loop.graph.used
     if loop.cases is not None:
@@ -139,7 +147,7 @@ def moves_of(loop: Loop) -> list[list[Move]]:
             [*record_moves(loop.cases, adjacency, numbers.data, loop.integral)]
         ]
     else:
-        region = Region([], [], numbers.noises, numbers.whole)
+        region = KeptRegion([], [], numbers.noises, numbers.whole)
         data = used & loop.data
         need(not loop.integral or data <= numbers.whole, "data of integer noise are no integers")
         groups = numbers.faces()
@@ -150,7 +158,7 @@ def moves_of(loop: Loop) -> list[list[Move]]:
     return found
 
 
-def _corners(face: Mapping[str, Interval], data: set[str], region: Region) -> Iterator[Move]:
+def _corners(face: Mapping[str, Interval], data: set[str], region: KeptRegion) -> Iterator[Move]:
     need(face.keys() >= data, "unknown data")
     names = sorted(data)
     ends = [points(k, face[k], region) for k in names]
@@ -163,10 +171,10 @@ def _corners(face: Mapping[str, Interval], data: set[str], region: Region) -> It
         yield dict(zip(names, corner, strict=True))
 
 
-def _need_potential(loop: Loop, potential: Potential, moves: Sequence[Move]) -> None:
+def _need_potential(loop: BudgetedLoop, potential: GraphBudgets, moves: Sequence[Move]) -> None:
     """Every step from every state is there, is aligned, and is within its budget."""
     shared: dict[tuple[int, bool, int, str], Fraction] = {}
-    leaving: dict[int, list[tuple[int, Edge]]] = {}
+    leaving: dict[int, list[tuple[int, GraphEdge]]] = {}
     used: set[tuple[int, int, int]] = set()
     for number, edge in enumerate(loop.graph.edges):
         leaving.setdefault(edge.source, []).append((number, edge))
@@ -192,7 +200,7 @@ def _need_potential(loop: Loop, potential: Potential, moves: Sequence[Move]) -> 
 
 
 def _turns(
-    loop: Loop, state: State, edge: Edge, moves: Sequence[Move]
+    loop: BudgetedLoop, state: GraphState, edge: GraphEdge, moves: Sequence[Move]
 ) -> Iterator[tuple[int, Move, int]]:
     """(move, what the entry differs by, the phase after it)"""
     if loop.one_moves or not edge.reads:
@@ -203,14 +211,18 @@ def _turns(
 
 
 def _need_step(
-    loop: Loop, edge: Edge, move: Move, way: tuple[State, Step, State], where: str
+    loop: BudgetedLoop,
+    edge: GraphEdge,
+    move: Move,
+    way: tuple[GraphState, GraphStep, GraphState],
+    where: str,
 ) -> None:
     before, step, after = way
     region, plan = aligned_step(loop, edge, move, way)
     budget = before.budget - after.budget
     if loop.squares:
         exact = [*region.pin, *map(terms_of, region.keep)]
-        need_kept(Region([], exact, region.noises, region.whole), plan, where)
+        need_kept(KeptRegion([], exact, region.noises, region.whole), plan, where)
         cost = _squared_cost(step, region.noises, where)
         need(cost <= budget, f"{where}: it costs more than is left")
     else:
@@ -218,8 +230,8 @@ def _need_step(
 
 
 def aligned_step(
-    loop: Loop, edge: Edge, move: Move, way: tuple[State, Step, State]
-) -> tuple[Region, Plan]:
+    loop: BudgetedLoop, edge: GraphEdge, move: Move, way: tuple[GraphState, GraphStep, GraphState]
+) -> tuple[KeptRegion, BoxPlan]:
     """What a step must keep, and its shift; `=v` stands for the difference of v afterwards."""
     before, step, after = way
     box: dict[str, Interval] = {k: (v, v) for k, v in before.difference.items()}
@@ -230,12 +242,12 @@ def aligned_step(
     pin: list[Terms] = [*edge.real]
     pin += [{**terms, f"={k}": -ONE} for k, terms in edge.slots.items()]
     noises = {name: loop.numbers.noises[name] for name in edge.noise}
-    shift = {name: Affine(amount) for name, amount in step.shift.items()}
-    size = {name: Affine(abs(amount)) for name, amount in step.shift.items()}
-    return Region(edge.keep, pin, noises, loop.numbers.whole), Plan(box, shift, size)
+    shift = {name: AffineForm(amount) for name, amount in step.shift.items()}
+    size = {name: AffineForm(abs(amount)) for name, amount in step.shift.items()}
+    return KeptRegion(edge.keep, pin, noises, loop.numbers.whole), BoxPlan(box, shift, size)
 
 
-def _squared_cost(step: Step, noises: Noises, where: str) -> Fraction:
+def _squared_cost(step: GraphStep, noises: Noises, where: str) -> Fraction:
     total = ZERO
     for name, amount in step.shift.items():
         noise = noises[name]

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..alignment import Plan, Region, need_aligned_everywhere, read_plan
+from ..alignment import BoxPlan, KeptRegion, need_aligned_everywhere, read_plan
 from ..fields import Fields
 from ..forms import ONE, ZERO, Interval, Terms, condition, greatest, least, read_terms
 from ..header import Header
@@ -31,17 +31,17 @@ _LAWS = {"race": "exponential", "choice": "gumbel", "inversion": "gumbel", "reje
 
 
 @dataclass(frozen=True)
-class Selection:
+class SelectionPlan:
     """The score of a candidate, as a region of the winner's noise; `law`: why it is an argmax."""
 
     numbers: Numbers
     element: Terms
-    region: Region
-    plans: list[tuple[int, Plan]]
+    region: KeptRegion
+    plans: list[tuple[int, BoxPlan]]
     law: str | None
 
 
-def read(header: Header, fields: Fields) -> Selection:
+def read(header: Header, fields: Fields) -> SelectionPlan:
     numbers = read_numbers(header, fields, ["q"])
     need_pure(fields)
     element = read_terms(fields.take("element"), "element")
@@ -57,8 +57,8 @@ def read(header: Header, fields: Fields) -> Selection:
     lead = {**element, _REST: -ONE}
     own = {name: n for name, n in numbers.noises.items() if name in element}
     wins = condition(ZERO, lead, False)
-    region = Region([wins], [lead] if gap else [], own, numbers.whole)
-    return Selection(numbers, element, region, plans, law)
+    region = KeptRegion([wins], [lead] if gap else [], own, numbers.whole)
+    return SelectionPlan(numbers, element, region, plans, law)
 
 
 def check(header: Header, fields: Fields) -> Finding:

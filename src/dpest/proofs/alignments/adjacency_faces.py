@@ -10,7 +10,7 @@ from typing import Any
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Symbol
 from dpest.proofs.alignments.alignment import Face
-from dpest.reading.loops.piece_runs import Derived
+from dpest.reading.loops.piece_runs import DerivedDatum
 
 Faces = list[list[dict[Symbol, tuple[Fraction, Fraction]]]]
 _ZERO = Fraction(0)
@@ -29,7 +29,7 @@ def radius_of(adjacency: Any, domain: Any = None) -> Any:
 def faces(
     adjacency: Any,
     inputs: Sequence[Symbol],
-    derived: Mapping[Symbol, Derived],
+    derived: Mapping[Symbol, DerivedDatum],
     domain: Any = None,
     integers: bool = False,
 ) -> Faces:
@@ -76,7 +76,7 @@ def entry_ranges(adjacency: Any, domain: Any = None) -> list[tuple[Any, Any]]:
 
 
 def widened(
-    face: Mapping[Symbol, tuple[Any, Any]], derived: Mapping[Symbol, Derived], cut: bool
+    face: Mapping[Symbol, tuple[Any, Any]], derived: Mapping[Symbol, DerivedDatum], cut: bool
 ) -> dict[Symbol, tuple[Any, Any]]:
     """Add the ranges of derived data; `cut`: by the widths of clips (no vertex of a hull is)."""
     result = dict(face)
@@ -94,7 +94,7 @@ def widened(
 
 
 def whole_data(
-    inputs: Iterable[Symbol], derived: Mapping[Symbol, Derived], integers: bool
+    inputs: Iterable[Symbol], derived: Mapping[Symbol, DerivedDatum], integers: bool
 ) -> frozenset[Symbol]:
     """The data whose differences are integers: integer noise can follow no others."""
     found = set(inputs) if integers else set()

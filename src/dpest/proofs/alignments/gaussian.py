@@ -19,7 +19,7 @@ from dpest.geometry.linear import Symbol
 from dpest.noise.family import Noise
 from dpest.proofs.alignments.adjacency_faces import Faces, lowest
 from dpest.proofs.alignments.alignment import Change, Draw
-from dpest.proofs.alignments.regions_of_release import Region
+from dpest.proofs.alignments.regions_of_release import ReleaseRegion
 from dpest.reading.tracing.unit import Unit
 
 _MOST_CORNERS = 4096
@@ -52,7 +52,7 @@ def variances(noises: Mapping[Symbol, Noise], draws: Mapping[Symbol, Draw]) -> i
 
 
 def common_shift(
-    regions: Sequence[Region], draws: Mapping[Symbol, Draw], components: Faces
+    regions: Sequence[ReleaseRegion], draws: Mapping[Symbol, Draw], components: Faces
 ) -> CommonShift:
     """The least-cost shift that keeps everything; refuses where there is none."""
     changes: dict[Any, Change] = {}

@@ -13,7 +13,7 @@ from typing import Any
 from dpest.geometry.linear import Symbol
 from dpest.proofs.alignments.alignment import Alignment, Face, Problem, align, climb, points
 from dpest.proofs.alignments.linear_program import InexactError, InfeasibleError
-from dpest.proofs.alignments.renaming import Named, named, renamed
+from dpest.proofs.alignments.renaming import UnnamedProblem, named, renamed
 
 _CLOSE = 1e-9
 _TOLERANCE = 1e-7
@@ -21,7 +21,7 @@ _MOST_BRANCHES = 400
 
 
 @dataclass(frozen=True)
-class Plan:
+class AlignmentPlan:
     """Alignments that together cover every region and face, and the worst cost among them."""
 
     cost: Fraction | None
@@ -30,13 +30,13 @@ class Plan:
     """The region and the face for which no shift was found, when cost is None."""
 
 
-def plan(problems: Sequence[Problem], components: Sequence[Sequence[Face]]) -> Plan:
+def plan(problems: Sequence[Problem], components: Sequence[Sequence[Face]]) -> AlignmentPlan:
     """Cover all regions and all faces, branching on corners of a box where that lowers the cost.
 
     A component is a set of faces whose convex hull is a part of the adjacency set.
     """
     order = count()
-    answers: dict[Any, tuple[Named, Alignment | None, float]] = {}
+    answers: dict[Any, tuple[UnnamedProblem, Alignment | None, float]] = {}
     queue: list[tuple[float, int, int, int, Face, Alignment | None]] = []
     reached = -1.0  # the greatest cost that no alignment can avoid
 
@@ -72,7 +72,7 @@ def plan(problems: Sequence[Problem], components: Sequence[Sequence[Face]]) -> P
             for face in faces:
                 add(region, component, face)
     if not queue:
-        return Plan(Fraction(0), ())
+        return AlignmentPlan(Fraction(0), ())
     budget = _MOST_BRANCHES
     while -queue[0][0] > reached + _TOLERANCE and budget > 0:
         _, _, region, component, face, found = queue[0]
@@ -89,9 +89,9 @@ def plan(problems: Sequence[Problem], components: Sequence[Sequence[Face]]) -> P
             budget -= 1
     _, _, region, _, face, worst = queue[0]
     if worst is None:
-        return Plan(None, (), (region, face))
+        return AlignmentPlan(None, (), (region, face))
     done = [(r, c, a) for _, _, r, c, _, a in sorted(queue, key=lambda e: (e[2], e[3], e[1])) if a]
-    return Plan(max(a.cost for _, _, a in done), done)
+    return AlignmentPlan(max(a.cost for _, _, a in done), done)
 
 
 def _weight(found: Alignment, symbol: Symbol) -> Fraction:

@@ -11,7 +11,7 @@ from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
 from dpest.proofs.alignments.alignment import Change, Draw, Problem
-from dpest.reading.loops.merging import Model, Node
+from dpest.reading.loops.merging import MergedNode, Model
 from dpest.reading.tracing.roots import Complement
 from dpest.reading.tracing.unit import Unit
 from dpest.running.skeleton import unflatten
@@ -80,10 +80,10 @@ def change_of(form: Form) -> Change:
 
 
 @dataclass(frozen=True)
-class Region:
+class ReleaseRegion:
     """The set of noises that release one thing: conditions, and the released reals."""
 
-    node: Node
+    node: MergedNode
     conditions: tuple[Condition, ...]
     released: tuple[Form, ...]
     problem: Problem
@@ -102,7 +102,7 @@ class _AnyReal:
         return "real"
 
 
-def release_text(region: Region) -> str:
+def release_text(region: ReleaseRegion) -> str:
     """The release as Python writes it, `real` for a number that depends on the noise."""
     assert region.node.release is not None
     skeleton, leaves = region.node.release
@@ -116,12 +116,14 @@ def visible(skeleton: Any, leaves: Sequence[Any]) -> Any:
     )
 
 
-def regions(model: Model, draws: Mapping[Symbol, Draw]) -> list[Region]:
+def regions(model: Model, draws: Mapping[Symbol, Draw]) -> list[ReleaseRegion]:
     found = []
     for node in model.leaves:
         assert node.release is not None
         forms = tuple(v for v in node.release[1] if isinstance(v, Form))
-        found.append(Region(node, node.known, forms, problem(node.known, forms, node.drawn, draws)))
+        found.append(
+            ReleaseRegion(node, node.known, forms, problem(node.known, forms, node.drawn, draws))
+        )
     return found
 
 

@@ -31,7 +31,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True)
-class Named:
+class UnnamedProblem:
     """A question without names: the symbols that its numbers stand for, and its rows in order."""
 
     key: Any
@@ -58,7 +58,7 @@ def rows_of(problem: Problem) -> list[Row]:
     ]
 
 
-def named(problem: Problem, face: Face, rows: list[Row] | None = None) -> Named:
+def named(problem: Problem, face: Face, rows: list[Row] | None = None) -> UnnamedProblem:
     """The question "what does this region cost on this face" with its symbols numbered."""
     rows = rows_of(problem) if rows is None else rows
     looks: dict[Symbol, Any] = dict(problem.draws)
@@ -94,7 +94,7 @@ def named(problem: Problem, face: Face, rows: list[Row] | None = None) -> Named:
         tuple((place, constant, tuple(of_row)) for place, constant, of_row, _ in written),
         tuple(looks[s] for s in symbols),
     )
-    return Named(key, symbols, tuple(at for *_, at in written))
+    return UnnamedProblem(key, symbols, tuple(at for *_, at in written))
 
 
 def _colour(look: Any) -> int:
@@ -109,10 +109,10 @@ class Costs:
     """The least cost of regions at differences, looked up where an equal one was computed."""
 
     def __init__(self) -> None:
-        self.known: dict[Any, tuple[Named, PointCost]] = {}
+        self.known: dict[Any, tuple[UnnamedProblem, PointCost]] = {}
         self.rows: dict[int, tuple[Problem, list[Row]]] = {}  # by identity, with what is meant
 
-    def named(self, problem: Problem, face: Face) -> Named:
+    def named(self, problem: Problem, face: Face) -> UnnamedProblem:
         if id(problem) not in self.rows:
             self.rows[id(problem)] = (problem, rows_of(problem))
         return named(problem, face, self.rows[id(problem)][1])
@@ -136,7 +136,7 @@ class Costs:
         return PointCost(found.cost, slopes, moved[:count], moved[count:])
 
 
-def renamed(alignment: Alignment, before: Named, after: Named) -> Alignment:
+def renamed(alignment: Alignment, before: UnnamedProblem, after: UnnamedProblem) -> Alignment:
     """An answer about one region as the answer about another with the same key."""
     names = dict(zip(before.symbols, after.symbols, strict=True))
 

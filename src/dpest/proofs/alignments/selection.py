@@ -19,7 +19,7 @@ from dpest.errors import RefusedError
 from dpest.geometry.linear import Form, Symbol
 from dpest.proofs.alignments.adjacency_faces import Faces, faces, lowest
 from dpest.proofs.alignments.alignment import Change, Draw, Problem
-from dpest.proofs.alignments.planning import Plan, plan
+from dpest.proofs.alignments.planning import AlignmentPlan, plan
 from dpest.reading.loops.any_length import ELEMENT, fields_of
 from dpest.reading.loops.loops import Graph
 
@@ -28,14 +28,14 @@ OTHERS = Symbol("input", "m")
 
 
 @dataclass(frozen=True)
-class Selection:
+class ArgmaxPlan:
     """The element's value (of q and of its own noises), and the plan for the winner."""
 
     element: Form
     own: tuple[Symbol, ...]
     components: Faces
     problem: Problem
-    plan: Plan
+    plan: AlignmentPlan
 
 
 def noisy_argmax(slope: Fraction, noise: Any) -> Callable[..., Any]:
@@ -49,7 +49,7 @@ def noisy_argmax(slope: Fraction, noise: Any) -> Callable[..., Any]:
 
 def selection(
     graph: Graph, draws: Mapping[Symbol, Draw], adjacency: Any, domain: Any = None
-) -> Selection:
+) -> ArgmaxPlan:
     """The cheapest alignment of the argmax; the graph must release nothing else of the data."""
     forms = {(s.element.form, s.least) for s in graph.selections}
     forms |= {(g.vector.element.form, False) for g in graph.gaps}
@@ -101,4 +101,4 @@ def selection(
                     "an entry may be replaced by anything: bound the data (np.clip) or the "
                     "adjacency (radius)"
                 )
-    return Selection(element, tuple(sorted(own)), components, problem, plan([problem], components))
+    return ArgmaxPlan(element, tuple(sorted(own)), components, problem, plan([problem], components))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtr
 
-from dpest.kernel.approximate.accountant import Step
+from dpest.kernel.approximate.accountant import StageLoss
 
 _CELLS = 40_000
 _REACH = 9.0
@@ -22,7 +22,7 @@ _FFT = 1e-13  # of each mass, where masses add up to 1
 
 
 def dominating_epsilon(
-    ledger: Sequence[tuple[Step, int]], delta: float, upper: float
+    ledger: Sequence[tuple[StageLoss, int]], delta: float, upper: float
 ) -> float | None:
     """A lower bound on ε at δ of the pair (with the record, without it); None: not computed.
 

@@ -21,7 +21,7 @@ from dpest.ask.tables import Column as TableColumn
 from dpest.ask.tables import Table
 from dpest.errors import DpestError, RefusedError
 from dpest.evidence import EPSILON, Measure, at_the_edge, up_to_rounding
-from dpest.kernel.approximate.accountant import Account, Plan, mu2_bound, pure_bound, rho_bound
+from dpest.kernel.approximate.accountant import Account, LossGrid, mu2_bound, pure_bound, rho_bound
 from dpest.kernel.approximate.stages import MOVED
 from dpest.kernel.rules.contributions import ledger_of
 from dpest.proofs.approximate.exporting import columns, exported
@@ -37,7 +37,7 @@ DEFAULT_DELTA = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True)
-class Found:
+class ReadContributions:
     """What was read, accepted by the kernel, and what it costs."""
 
     question: ProofGoal
@@ -50,7 +50,7 @@ class Found:
     seconds: float
 
 
-def contributions(question: ProofGoal) -> Found:
+def contributions(question: ProofGoal) -> ReadContributions:
     """The reading of a mechanism that its runs agree with; RefusedError says why there is none."""
     started = time.perf_counter()
     if question.adjacency.name not in ("replace_one", "add_remove_one", *MOVED):
@@ -85,7 +85,9 @@ def contributions(question: ProofGoal) -> Found:
         special = tuple(dict.fromkeys((*special, *supposed)))
         notes = tuple(dict.fromkeys((*(n for w in found for n in w.ledger.notes), *special)))
         took = time.perf_counter() - started
-        return Found(question, data, found, Account(ledger), model, notes, special, took)
+        return ReadContributions(
+            question, data, found, Account(ledger), model, notes, special, took
+        )
     assert first is not None
     raise first
 
@@ -178,10 +180,10 @@ class Bounded:
     kind: str
     value: Fraction
     delta: Fraction
-    plan: Plan | None
+    plan: LossGrid | None
 
 
-def bounded(found: Found, measure: Measure, limit: float | None) -> Bounded | None:
+def bounded(found: ReadContributions, measure: Measure, limit: float | None) -> Bounded | None:
     """The least bound on a measure that is provable; None where there is none of this kind."""
     ledger = found.account.ledger
     if measure.kind == "epsilon" and not measure.delta:
@@ -207,7 +209,7 @@ def bounded(found: Found, measure: Measure, limit: float | None) -> Bounded | No
     return Bounded("epsilon", epsilon, delta, account.plan)
 
 
-def certificate(found: Found, bound: Bounded) -> dict[str, Any]:
+def certificate(found: ReadContributions, bound: Bounded) -> dict[str, Any]:
     """The certificate of a bound, accepted by the kernel."""
     question = found.question
     function = question.mechanism.function
@@ -249,7 +251,7 @@ def prove_contributions(question: ProofGoal, measure: Measure, limit: float | No
     return proof_of(found, measure, limit)
 
 
-def proof_of(found: Found, measure: Measure, limit: float | None) -> Proof:
+def proof_of(found: ReadContributions, measure: Measure, limit: float | None) -> Proof:
     started = time.perf_counter()
     bound = bounded(found, measure, limit)
     if bound is None:
@@ -298,7 +300,7 @@ def _root(square: Fraction) -> Fraction:
     return Fraction(found)
 
 
-def _none(found: Found, measure: Measure) -> str:
+def _none(found: ReadContributions, measure: Measure) -> str:
     kinds = {step.kind for step, _ in found.account.ledger}
     if measure == EPSILON and "gauss" in kinds:
         return (

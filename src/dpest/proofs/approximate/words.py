@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpest.kernel.approximate.accountant import Step
+from dpest.kernel.approximate.accountant import StageLoss
 
 _LINES = {
     "gauss": "Gaussian noise, moved by {size} standard deviations",
@@ -15,7 +15,7 @@ _LINES = {
 }
 
 
-def words(ledger: Sequence[tuple[Step, int]]) -> list[str]:
+def words(ledger: Sequence[tuple[StageLoss, int]]) -> list[str]:
     """The steps of an account, a line each."""
     lines = ["One record more, less or another moves what the steps release by this much at most:"]
     for step, times in ledger:
@@ -30,7 +30,7 @@ def words(ledger: Sequence[tuple[Step, int]]) -> list[str]:
     return lines
 
 
-def _composed(ledger: Sequence[tuple[Step, int]]) -> str:
+def _composed(ledger: Sequence[tuple[StageLoss, int]]) -> str:
     if any(step.q < Fraction(1) for step, _ in ledger):
         return (
             "Samples: the mixture with and without the record dominates each step; the laws of the "

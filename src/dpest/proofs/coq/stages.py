@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
-from dpest.kernel.approximate.accountant import Step
+from dpest.kernel.approximate.accountant import StageLoss
 from dpest.kernel.approximate.enclosures import exp_range, log_range
 from dpest.kernel.approximate.losses import gaussian_curve
 from dpest.kernel.fields import extended
@@ -141,7 +141,7 @@ def costs(certificate: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(" + ".join(way) for way in found))
 
 
-def _steps(certificate: Mapping[str, Any]) -> list[list[Step]]:
+def _steps(certificate: Mapping[str, Any]) -> list[list[StageLoss]]:
     model = {key: certificate[key] for key in _MODEL if key in certificate}
     length = None if certificate["length"] == "any" else certificate["length"]
     adjacency = certificate["adjacency"]
@@ -157,7 +157,7 @@ def _accountant_ways(certificate: Mapping[str, Any]) -> list[list[Cost]]:
     ]
 
 
-def _costs_of(way: Mapping[str, Any], steps: list[Step], replaced: bool) -> Iterator[Cost]:
+def _costs_of(way: Mapping[str, Any], steps: list[StageLoss], replaced: bool) -> Iterator[Cost]:
     """The stages of a way, in the order in which they are seen; what has no theorem is refused."""
     _need_known_noise(way)
     coins = _coins(way)
@@ -177,7 +177,7 @@ def _costs_of(way: Mapping[str, Any], steps: list[Step], replaced: bool) -> Iter
             yield _sampled(step)
 
 
-def _sampled(step: Step) -> Cost:
+def _sampled(step: StageLoss) -> Cost:
     """A stage on a Poisson sample."""
     low = log_range(1 + step.q * (exp_range(step.value)[1] - 1))[1]
     fact = f"Sampled {rational(step.q)} {rational(step.value)} {rational(low)}"

@@ -18,7 +18,7 @@ from dpest.errors import ReplayError
 from dpest.proofs.conformance import place_of
 from dpest.proofs.enumeration.enumerating import enumerated_proof
 from dpest.proofs.enumeration.finite import shown
-from dpest.proofs.proof import FinitePair, Lower, Proof
+from dpest.proofs.proof import AttainingPair, Lower, Proof
 from dpest.proofs.question import ProofGoal
 from dpest.reading.tracing.elements import alike
 
@@ -56,10 +56,10 @@ def _moves_one(question: ProofGoal) -> bool:
 def _longer(lower: Lower, question: ProofGoal) -> Lower:
     """The worst pair of one entry among others that don't change."""
     n = question.length if question.length is not ANY else question.domain.length
-    if n is ANY or not isinstance(lower.ray, FinitePair):
+    if n is ANY or not isinstance(lower.ray, AttainingPair):
         return lower
     x, x2 = ([*pair, *[lower.ray.x[0]] * (n - 1)] for pair in (lower.ray.x, lower.ray.x2))
-    return Lower(lower.value, n, FinitePair(x, x2, lower.ray.release))
+    return Lower(lower.value, n, AttainingPair(x, x2, lower.ray.release))
 
 
 def _check(question: ProofGoal) -> None:
@@ -70,7 +70,7 @@ def _check(question: ProofGoal) -> None:
     for trial in range(_TRIALS):
         x = domain.random(source, lengths[trial % len(lengths)])
         log: list[Any] = []
-        output = shown(question.run(x, _Draws(_kept(log, trial))))
+        output = shown(question.run(x, _EntryDraws(_kept(log, trial))))
         orders = (_one_by_one(log), _all_at_once(log))
         if not any(output == _apart(question, x, order) for order in orders):
             raise ReplayError(
@@ -80,7 +80,7 @@ def _check(question: ProofGoal) -> None:
             )
 
 
-class _Draws:
+class _EntryDraws:
     """A generator whose every draw is made, or found again, by one function."""
 
     def __init__(self, draw: Callable[[str, Any, Any], Any]) -> None:
@@ -136,7 +136,7 @@ def _apart(question: ProofGoal, x: Sequence[Any], order: Any) -> str:
     found: list[Any] = []
     for place, entry in enumerate(x):
         try:
-            found.extend(question.run([entry], _Draws(order(place))))
+            found.extend(question.run([entry], _EntryDraws(order(place))))
         except _Astray:
             return ""
     return shown(found)

@@ -14,7 +14,7 @@ from dpest.errors import (
 )
 from dpest.proofs import certificates
 from dpest.proofs.enumeration import finite
-from dpest.proofs.proof import FinitePair, Lower, Proof
+from dpest.proofs.proof import AttainingPair, Lower, Proof
 from dpest.proofs.question import (
     ProofGoal,
     bare,
@@ -85,7 +85,7 @@ def enumerated_proof(question: ProofGoal, *, each: bool = False) -> Proof | None
     if status == "refuted" or found.factor is not None:
         worth: Any = epsilon if epsilon is not None else math.log(found.factor or 1)
         text = f"{found.output} on {found.pair[0]!r} against {found.pair[1]!r}"
-        lower = Lower(worth, 1, FinitePair(found.pair[0], found.pair[1], text))
+        lower = Lower(worth, 1, AttainingPair(found.pair[0], found.pair[1], text))
     return replace(
         bare(question, getattr(domain, "length", 1)),
         status=status,

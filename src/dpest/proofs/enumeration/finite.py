@@ -35,7 +35,7 @@ _MOST_PATHS = 20_000
 _SECONDS = 10.0
 
 
-class _Run:
+class _FinitePath:
     """One path: draws are answered by the prefix; the probability of the answers multiplies."""
 
     def __init__(self, prefix: Sequence[int]) -> None:
@@ -81,7 +81,7 @@ def _chance(value: Any) -> Any:
 class _Uniform:
     """A uniform draw that is only compared with numbers."""
 
-    def __init__(self, run: _Run, low: Any, high: Any) -> None:
+    def __init__(self, run: _FinitePath, low: Any, high: Any) -> None:
         self.run = run
         self.low, self.high = _chance(low), _chance(high)
 
@@ -119,7 +119,7 @@ class _Uniform:
 class _Whole:
     """A whole number between two others, each equally likely, that is only compared."""
 
-    def __init__(self, run: _Run, low: int, high: int) -> None:
+    def __init__(self, run: _FinitePath, low: int, high: int) -> None:
         self.run = run
         self.low, self.high = int(low), int(high)
 
@@ -199,7 +199,7 @@ def distribution(function: Callable[[Any, Any], Any], x: Any) -> dict[str, Any]:
                 "Use a smaller mechanism",
                 None,
             )
-        run = _Run(prefix)
+        run = _FinitePath(prefix)
         output = shown(function(x, SymbolicGenerator(run)))
         found[output] = found.get(output, Ratio(())) + run.probability
         for at in range(len(prefix), len(run.taken)):

@@ -24,7 +24,7 @@ from dpest.proofs.loops import lower_bounds
 from dpest.proofs.loops.contributions import attained, may_take_two_steps
 from dpest.proofs.loops.potentials import Phase, automata, potential
 from dpest.proofs.loops.record_budgets import record_potential
-from dpest.proofs.proof import FinitePair, Lower, Proof, Ray
+from dpest.proofs.proof import AttainingPair, Lower, Proof, Ray
 from dpest.proofs.question import (
     ProofGoal,
     bare,
@@ -214,11 +214,13 @@ def lower_at(proof: Proof, length: int, domain: Any) -> Lower | None:
 def _padded_records(lower: Lower, graph: Graph, length: int) -> Lower | None:
     """The pair of one record among others that are the same: sums move by what they moved by."""
     pair = lower.ray
-    if not isinstance(pair, FinitePair) or graph.world.cases.statistics or not pair.x:
+    if not isinstance(pair, AttainingPair) or graph.world.cases.statistics or not pair.x:
         return None
     rest = [pair.x[-1]] * (length - len(pair.x))
     x, x2 = [*pair.x, *rest], [*pair.x2, *rest]
-    return Lower(lower.value, length, FinitePair(x, x2, f"{length} records, of which one differs"))
+    return Lower(
+        lower.value, length, AttainingPair(x, x2, f"{length} records, of which one differs")
+    )
 
 
 def _lower_of_every(question: ProofGoal, length: int, box: Any) -> Lower | None:

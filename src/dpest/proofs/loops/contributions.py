@@ -16,17 +16,17 @@ from typing import Any
 from dpest.geometry.linear import Form, Symbol
 from dpest.geometry.polyhedra import feasible
 from dpest.proofs.alignments.alignment import Draw
-from dpest.proofs.proof import FinitePair, Lower
+from dpest.proofs.proof import AttainingPair, Lower
 from dpest.reading.loops.loop_graph import END, Graph
 from dpest.reading.loops.piece_runs import Block
-from dpest.reading.records.record_cases import Cases, Entry, RecordError
+from dpest.reading.records.record_cases import Entry, ReadCases, RecordError
 
 Point = tuple[tuple[Symbol, Fraction], ...]
 _MANY_MOVES = 100
 _MOST_MOVES = 2_500
 
 
-def added(cases: Cases) -> list[Point]:
+def added(cases: ReadCases) -> list[Point]:
     """What one record may add: the corners of each case, without repetitions."""
     found: dict[Point, None] = {}
     for blocks, values in cases.leaves:
@@ -62,7 +62,7 @@ def box_of_case(entry: Entry, blocks: tuple[Block, ...]) -> dict[Symbol, tuple[A
     return box
 
 
-def moves(cases: Cases, come_and_go: bool) -> list[Point]:
+def moves(cases: ReadCases, come_and_go: bool) -> list[Point]:
     """All differences between neighbours; of two steps, those of each."""
     points = added(cases)
     if come_and_go or cases.two_steps:
@@ -76,7 +76,7 @@ def moves(cases: Cases, come_and_go: bool) -> list[Point]:
     return list(dict.fromkeys(m for move in found for m in _parts(move, cases)))
 
 
-def may_take_two_steps(cases: Cases) -> bool:
+def may_take_two_steps(cases: ReadCases) -> bool:
     """Whether so many pairs of records differ that two steps should be tried first.
 
     Replacing a record is removing it and adding another. That costs no more where records add to
@@ -91,7 +91,7 @@ def _difference(a: Point, b: Point) -> Point:
     return _point((t, right.get(t, Fraction(0)) - left.get(t, Fraction(0))) for t in every)
 
 
-def _parts(move: Point, cases: Cases) -> Iterator[Point]:
+def _parts(move: Point, cases: ReadCases) -> Iterator[Point]:
     """An order statistic moves by any part of what its values move by."""
     options = [((t, v),) if t not in cases.statistics else ((t, v), None) for t, v in move]
     for chosen in itertools.product(*options):
@@ -106,7 +106,7 @@ def attained(
     If nothing is decided and every released number has symmetric noise of its own, then the
     log-ratio of the densities far out in every coordinate is Σ rate·|difference|.
     """
-    cases: Cases = graph.world.cases
+    cases: ReadCases = graph.world.cases
     released = _released(graph)
     if released is None:
         return None
@@ -136,7 +136,7 @@ def attained(
         )
         if cost == bound:  # of one record every order statistic is its value
             x, x2 = ([b[0]], [b[0], b[0]]) if a is None else ([a[0]], [b[0]])
-            return Lower(bound, len(x2), FinitePair(x, x2, f"on {x} against {x2}"))
+            return Lower(bound, len(x2), AttainingPair(x, x2, f"on {x} against {x2}"))
     return None
 
 
@@ -166,7 +166,7 @@ def _released(graph: Graph) -> list[tuple[Form, dict[Symbol, Symbol]]] | None:
     return None
 
 
-def _records(cases: Cases) -> Iterator[tuple[Any, dict[Symbol, Fraction]]]:
+def _records(cases: ReadCases) -> Iterator[tuple[Any, dict[Symbol, Fraction]]]:
     """Records of every case, and what they add."""
     entry = cases.entry
     for blocks, values in cases.leaves:

@@ -21,9 +21,9 @@ from dpest.proofs.alignments.alignment import (
     dual_bound,
     starts,
 )
-from dpest.proofs.alignments.regions_of_release import Region, problem, release_text
+from dpest.proofs.alignments.regions_of_release import ReleaseRegion, problem, release_text
 from dpest.proofs.alignments.renaming import Costs
-from dpest.proofs.loops.potentials import Potential, Step
+from dpest.proofs.loops.potentials import BudgetStep, Potential
 from dpest.proofs.proof import Lower, Ray
 from dpest.reading.loops.any_length import ELEMENT
 from dpest.reading.loops.loops import END, Graph, LoopEdge
@@ -35,7 +35,7 @@ _ALIKE = 2
 
 
 def from_regions(
-    regions: Sequence[Region],
+    regions: Sequence[ReleaseRegion],
     plan_alignments: Sequence[tuple[int, int, Alignment]],
     stuck: tuple[int, Face] | None,
     inputs: Sequence[Symbol],
@@ -81,7 +81,7 @@ def from_regions(
 
 
 def from_samples(
-    regions: Sequence[Region],
+    regions: Sequence[ReleaseRegion],
     groups: Sequence[Sequence[Face]],
     inputs: Sequence[Symbol],
     derived: Mapping[Symbol, Any],
@@ -176,7 +176,7 @@ def from_potential(
     """
     if not graph.faithful or graph.world.derived:
         return None
-    search = _Search(graph, draws, box, length)
+    search = _CostliestRun(graph, draws, box, length)
     for scale in (1, 2, 4):
         steps = _worst_run(found, scale)
         if steps is None:
@@ -203,7 +203,7 @@ def from_paths(
     if not graph.faithful or graph.world.derived or box is None:
         return None
     source = random.Random(4)
-    search = _Search(graph, draws, box, length)
+    search = _CostliestRun(graph, draws, box, length)
     leaving: dict[int, list[LoopEdge]] = {}
     for edge in graph.edges:
         leaving.setdefault(edge.source, []).append(edge)
@@ -224,7 +224,7 @@ def from_paths(
     return search.lower()
 
 
-class _Search:
+class _CostliestRun:
     """Runs through the graph, and the one with the greatest cost so far."""
 
     def __init__(
@@ -334,20 +334,20 @@ def _inputs(length: int) -> list[Symbol]:
     return [Symbol("input", f"q{j}") for j in range(length)]
 
 
-def _worst_run(found: Potential, scale: int) -> list[Step] | None:
+def _worst_run(found: Potential, scale: int) -> list[BudgetStep] | None:
     """A path that takes the loops as often as their multipliers say, and then spends the budget.
 
     The multipliers are a flow that may fall into parts: loops that cost nothing are not connected
     to the rest. They are visited first; then the steps that spend most, to the end.
     """
     left = {id(s): math.ceil(scale * s.weight - 1e-6) for s in found.steps}
-    leaving: dict[Any, list[Step]] = {}
+    leaving: dict[Any, list[BudgetStep]] = {}
     for step in found.steps:
         leaving.setdefault(step.source, []).append(step)
     state = found.start
-    path: list[Step] = []
+    path: list[BudgetStep] = []
 
-    def loops(at: Any) -> list[Step]:
+    def loops(at: Any) -> list[BudgetStep]:
         return [s for s in leaving.get(at, []) if s.target == at and left[id(s)] > 0]
 
     while len(path) <= 4 * _LONGEST:
@@ -381,10 +381,10 @@ def _worst_run(found: Potential, scale: int) -> list[Step] | None:
 
 
 def _route(
-    start: Any, leaving: Mapping[Any, Sequence[Step]], reached: Callable[[Any], bool]
-) -> list[Step] | None:
+    start: Any, leaving: Mapping[Any, Sequence[BudgetStep]], reached: Callable[[Any], bool]
+) -> list[BudgetStep] | None:
     """A shortest path, steps with a multiplier first."""
-    seen: dict[Any, list[Step]] = {start: []}
+    seen: dict[Any, list[BudgetStep]] = {start: []}
     queue = [start]
     for state in queue:
         if reached(state):

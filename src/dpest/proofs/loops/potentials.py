@@ -45,7 +45,7 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class State:
+class BudgetState:
     """`known` are the differences of slots without noise: they follow from the data alone."""
 
     node: int
@@ -54,11 +54,11 @@ class State:
 
 
 @dataclass(frozen=True)
-class Step:
-    source: State
+class BudgetStep:
+    source: BudgetState
     edge: int
     move: Phase
-    target: State
+    target: BudgetState
     shifts: Mapping[Symbol, Fraction]
     cost: Fraction
     weight: float = 0.0
@@ -74,10 +74,10 @@ class Potential:
     """One component of the adjacency: budgets, slot differences and steps."""
 
     epsilon: Fraction
-    budgets: Mapping[State, Fraction]
-    differences: Mapping[tuple[State, Symbol], Fraction]
-    steps: Sequence[Step]
-    start: State
+    budgets: Mapping[BudgetState, Fraction]
+    differences: Mapping[tuple[BudgetState, Symbol], Fraction]
+    steps: Sequence[BudgetStep]
+    start: BudgetState
 
 
 def automata(
@@ -170,16 +170,18 @@ def _forms(edge: LoopEdge) -> list[Form]:
     ]
 
 
-def steps_of(graph: Graph, phases: Sequence[Phase]) -> tuple[State, list[State], list[Any]]:
+def steps_of(
+    graph: Graph, phases: Sequence[Phase]
+) -> tuple[BudgetState, list[BudgetState], list[Any]]:
     """All states that can be reached, and the steps between them."""
     leaving: dict[int, list[int]] = {}
     for number, edge in enumerate(graph.edges):
         leaving.setdefault(edge.source, []).append(number)
     one_move = any(p.after != p.before for p in phases)
-    start = State(0, 0)
+    start = BudgetState(0, 0)
     seen = {start: None}
     todo = [start]
-    steps: list[tuple[State, int, Phase, State]] = []
+    steps: list[tuple[BudgetState, int, Phase, BudgetState]] = []
     while todo:
         state = todo.pop()
         known = dict(state.known)
@@ -192,10 +194,10 @@ def steps_of(graph: Graph, phases: Sequence[Phase]) -> tuple[State, list[State],
             )
             for move in moves:
                 if edge.target == END:
-                    target = State(END, 0)
+                    target = BudgetState(END, 0)
                 else:
                     fixed = _known_after(edge, known, move.corner) if one_move else ()
-                    target = State(edge.target, move.after, fixed)
+                    target = BudgetState(edge.target, move.after, fixed)
                 steps.append((state, number, move, target))
                 if target not in seen:
                     if len(seen) > _MOST_STATES:
@@ -236,8 +238,8 @@ def potential(graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase
     start, states, steps = steps_of(graph, phases)
     slots = {node.index: node.slots for node in graph.nodes}
     program = LinearProgram()
-    budgets: dict[State, Affine] = {}
-    differences: dict[tuple[State, Symbol], Affine] = {}
+    budgets: dict[BudgetState, Affine] = {}
+    differences: dict[tuple[BudgetState, Symbol], Affine] = {}
     for state in states:
         if state.node == END:
             budgets[state] = constant(0)
@@ -305,7 +307,7 @@ def potential(graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase
         balances.append(program.require_non_negative(balance))
     solution = program.minimise(budgets[start])
     found = [
-        Step(
+        BudgetStep(
             source,
             number,
             move,
@@ -335,8 +337,8 @@ def potential(graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase
 
 
 def squared(
-    steps: Sequence[Step], draws: Mapping[Symbol, Draw], states: Sequence[State]
-) -> tuple[list[Step], dict[State, Fraction]]:
+    steps: Sequence[BudgetStep], draws: Mapping[Symbol, Draw], states: Sequence[BudgetState]
+) -> tuple[list[BudgetStep], dict[BudgetState, Fraction]]:
     """The steps with their Rényi costs, and the most that is spent from each state on."""
     found = [
         replace(s, cost=sum((draws[h].rate * x * x for h, x in s.shifts.items()), Fraction(0)))
@@ -354,4 +356,12 @@ def squared(
     raise InfeasibleError
 
 
-__all__ = ["InfeasibleError", "Phase", "Potential", "State", "Step", "automata", "potential"]
+__all__ = [
+    "BudgetState",
+    "BudgetStep",
+    "InfeasibleError",
+    "Phase",
+    "Potential",
+    "automata",
+    "potential",
+]

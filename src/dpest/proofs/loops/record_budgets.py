@@ -11,7 +11,14 @@ from fractions import Fraction
 
 from dpest.geometry.linear import Form, Symbol
 from dpest.proofs.alignments.alignment import Draw
-from dpest.proofs.loops.potentials import Phase, Potential, State, Step, potential, steps_of
+from dpest.proofs.loops.potentials import (
+    BudgetState,
+    BudgetStep,
+    Phase,
+    Potential,
+    potential,
+    steps_of,
+)
 from dpest.reading.loops.loop_graph import END, Graph, LoopEdge
 
 _ZERO = Fraction(0)
@@ -23,13 +30,15 @@ def record_potential(
     """The same as `potential`, for the graph of a function of sums (`records.record_sums`)."""
     moves = [p for p in phases if p.move >= 0]
     start, states, steps = steps_of(graph, [p for p in phases if p.before == p.after == 0])
-    budgets: dict[State, Fraction] = dict.fromkeys(states, _ZERO)
+    budgets: dict[BudgetState, Fraction] = dict.fromkeys(states, _ZERO)
     slots = {node.index: node.slots for node in graph.nodes}
     differences = {
         (state, slot): _ZERO for state in states if state.node != END for slot in slots[state.node]
     }
     found = [
-        Step(source, number, move, target, dict.fromkeys(graph.edges[number].draws, _ZERO), _ZERO)
+        BudgetStep(
+            source, number, move, target, dict.fromkeys(graph.edges[number].draws, _ZERO), _ZERO
+        )
         for source, number, move, target in steps
     ]
     reading = next(i for i, e in enumerate(graph.edges) if e.reads)
@@ -44,7 +53,7 @@ def record_potential(
         budgets[before] = max(budgets[before], moved.budgets[first])
         budgets.update({s: b for s, b in moved.budgets.items() if s.phase == move.after})
         differences.update({k: d for k, d in moved.differences.items() if k[0].phase == move.after})
-        found.append(Step(before, reading, move, first, {}, _ZERO))
+        found.append(BudgetStep(before, reading, move, first, {}, _ZERO))
         found += [s for s in moved.steps if s.source.phase == move.after]
     budgets[start] = budgets[before]
     return Potential(budgets[start], budgets, differences, found, start)
@@ -87,13 +96,13 @@ def _forced(
     }
     still = Phase(move.after, {}, move.after)
 
-    def state(node: int) -> State:  # once in each phase: no need to tell its slots
-        return State(END, 0) if node == END else State(node, move.after)
+    def state(node: int) -> BudgetState:  # once in each phase: no need to tell its slots
+        return BudgetState(END, 0) if node == END else BudgetState(node, move.after)
 
     now = difference
     here = state(1)
-    start = State(1, 0)
-    steps = [Step(start, reading, move, here, {}, _ZERO)]
+    start = BudgetState(1, 0)
+    steps = [BudgetStep(start, reading, move, here, {}, _ZERO)]
     differences = {(here, slot): v for slot, v in now.items()}
     for number, edge in chain:
         shifts = dict.fromkeys(edge.draws, _ZERO)
@@ -112,15 +121,15 @@ def _forced(
         )
         now = {slot: _at(form, now, {}) for slot, form in edge.updates.items()}
         target = state(edge.target)
-        steps.append(Step(here, number, still, target, shifts, cost))
+        steps.append(BudgetStep(here, number, still, target, shifts, cost))
         if target.node != END:
             differences.update({(target, slot): v for slot, v in now.items()})
         here = target
-    budgets: dict[State, Fraction] = {State(END, 0): _ZERO}
+    budgets: dict[BudgetState, Fraction] = {BudgetState(END, 0): _ZERO}
     for step in reversed(steps[1:]):
         budgets[step.source] = budgets[step.target] + step.cost
     first = steps[0].target
-    steps.append(Step(first, reading, still, first, {}, _ZERO))  # the other records
+    steps.append(BudgetStep(first, reading, still, first, {}, _ZERO))  # the other records
     return Potential(_ZERO, budgets, differences, steps, start)
 
 

@@ -13,14 +13,14 @@ from typing import Any
 
 from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.errors import UntraceableError
-from dpest.reading.guard.inspection import ALL, STATE, Finding, Inspection
+from dpest.reading.guard.inspection import ALL, STATE, Inspection, Suspicion
 from dpest.reading.tracing.running import SAMPLING
 
 _MOST_KEPT = 64
-_known: dict[Any, tuple[Any, tuple[Finding, ...]]] = {}
+_known: dict[Any, tuple[Any, tuple[Suspicion, ...]]] = {}
 
 
-def findings(mechanism: Any, form: str = "list") -> tuple[Finding, ...]:
+def findings(mechanism: Any, form: str = "list") -> tuple[Suspicion, ...]:
     """Everything in a mechanism's code that the reader is not known to read rightly."""
     target: Mechanism = as_mechanism(mechanism)
     params = {k: v for k, v in target.all_params.items() if k != "rng"}
@@ -35,7 +35,7 @@ def findings(mechanism: Any, form: str = "list") -> tuple[Finding, ...]:
     return found
 
 
-def _inspected(target: Mechanism, params: Mapping[str, Any], form: str) -> tuple[Finding, ...]:
+def _inspected(target: Mechanism, params: Mapping[str, Any], form: str) -> tuple[Suspicion, ...]:
     """The inspection's findings; code that it fails on is code that it does not know."""
     try:
         return tuple(Inspection(target.function, params, form).found)
@@ -43,7 +43,7 @@ def _inspected(target: Mechanism, params: Mapping[str, Any], form: str) -> tuple
         what = f"code that can't be inspected ({type(error).__name__}: {error})"
         code = getattr(target.function, "__code__", None)
         where = f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
-        return (Finding(where, what, "write it more plainly", None),)
+        return (Suspicion(where, what, "write it more plainly", None),)
 
 
 def _shape(params: Mapping[str, Any]) -> Any:
@@ -53,7 +53,9 @@ def _shape(params: Mapping[str, Any]) -> Any:
     )
 
 
-def refused(mechanism: Any, *, form: str = "list", symbols: Iterable[str] = ALL) -> Finding | None:
+def refused(
+    mechanism: Any, *, form: str = "list", symbols: Iterable[str] = ALL
+) -> Suspicion | None:
     """The first finding that stands in the way, or None.
 
     `symbols` says what is symbolic in the reading: "data", "length", "noise", "parameter".
@@ -65,7 +67,7 @@ def refused(mechanism: Any, *, form: str = "list", symbols: Iterable[str] = ALL)
     return None
 
 
-def keeps_state(mechanism: Any) -> Finding | None:
+def keeps_state(mechanism: Any) -> Suspicion | None:
     """The first place where the code changes something that outlives a call."""
     return next((f for f in findings(mechanism) if f.advice == STATE), None)
 
@@ -84,4 +86,4 @@ def form_of(x: Any) -> str:
     return "array" if getattr(x, "ndim", 0) else "number"
 
 
-__all__ = ["Finding", "check", "findings", "form_of", "refused"]
+__all__ = ["Suspicion", "check", "findings", "form_of", "refused"]

@@ -22,7 +22,7 @@ import numpy as np
 
 from dpest.ask.declaration import Mechanism
 from dpest.reading.guard import permitted
-from dpest.reading.guard.units import Unit, unit_of
+from dpest.reading.guard.units import InspectedUnit, unit_of
 from dpest.reading.guard.values import (
     ARGUMENT,
     MISSING,
@@ -42,7 +42,7 @@ STATE = "keep everything in variables of the call"
 
 
 @dataclass(frozen=True)
-class Finding:
+class Suspicion:
     """Something that symbolic values are not known to be read rightly in.
 
     `touches` says whose symbols it looks at; None: it is wrong whatever they are.
@@ -59,16 +59,16 @@ class Inspection:
 
     def __init__(self, function: Any, params: Mapping[str, Any], form: str) -> None:
         self.form = form
-        self.units: dict[int, Unit] = {}
+        self.units: dict[int, InspectedUnit] = {}
         self.kept: list[Any] = []
         self.classes: dict[int, type] = {}
-        self.methods: dict[str, list[Unit]] = {}
+        self.methods: dict[str, list[InspectedUnit]] = {}
         self.attributes: dict[str, Value] = {}
         self.news = True
         self.recording = False
-        self.found: dict[Finding, None] = {}
-        self.missing: list[Finding] = []
-        self.unit: Unit
+        self.found: dict[Suspicion, None] = {}
+        self.missing: list[Suspicion] = []
+        self.unit: InspectedUnit
         self.calling: Any = None  # the mechanism itself, while it is called from outside
         for _ in range(_ROUNDS):
             if not self.news:
@@ -115,7 +115,7 @@ class Inspection:
                 done.add(key)
                 self._walk(unit)
 
-    def _walk(self, unit: Unit) -> None:
+    def _walk(self, unit: InspectedUnit) -> None:
         self.unit = unit
         given = unit.node.args
         for extra in (given.vararg, given.kwarg):
@@ -134,7 +134,7 @@ class Inspection:
             self.unit.returns = after
             self.news = True
 
-    def _bind(self, unit: Unit, name: str, value: Value) -> None:
+    def _bind(self, unit: InspectedUnit, name: str, value: Value) -> None:
         self.news |= unit.bind(name, value)
 
     # Findings ----------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ class Inspection:
         self, where: str, operation: str, advice: str, touches: frozenset[str] | None
     ) -> None:
         if self.recording and (touches is None or touches):
-            self.found[Finding(where, operation, advice, touches)] = None
+            self.found[Suspicion(where, operation, advice, touches)] = None
 
     # Names and objects -------------------------------------------------------------------------
 
@@ -209,7 +209,7 @@ class Inspection:
         owner = self.unit.owner(name)
         if owner is not None:
             return owner.variables.get(name, Value("any"))
-        unit: Unit = self.unit
+        unit: InspectedUnit = self.unit
         while unit.parent is not None:
             unit = unit.parent
         if name in unit.cells:
@@ -220,7 +220,7 @@ class Inspection:
             return self.value_of(getattr(builtins, name))
         return Value("any")
 
-    def _unit(self, function: FunctionType) -> Unit | None:
+    def _unit(self, function: FunctionType) -> InspectedUnit | None:
         key = id(function)
         if key not in self.units:
             unit = unit_of(function)
@@ -231,7 +231,7 @@ class Inspection:
             self._defaults(unit, function)
         return self.units[key]
 
-    def _defaults(self, unit: Unit, function: FunctionType) -> None:
+    def _defaults(self, unit: InspectedUnit, function: FunctionType) -> None:
         given = unit.node.args
         places = [*given.posonlyargs, *given.args]
         values = function.__defaults__ or ()
@@ -240,10 +240,12 @@ class Inspection:
         for name, value in (function.__kwdefaults__ or {}).items():
             unit.bind(name, self._parameter(value))
 
-    def _inner(self, node: Any) -> Unit:
+    def _inner(self, node: Any) -> InspectedUnit:
         """A function that is defined inside of this one."""
         if id(node) not in self.units:
-            unit = Unit(node, self.unit.file, self.unit.globals, self.unit.cells, self.unit)
+            unit = InspectedUnit(
+                node, self.unit.file, self.unit.globals, self.unit.cells, self.unit
+            )
             self.units[id(node)] = unit
         return self.units[id(node)]
 
@@ -251,7 +253,7 @@ class Inspection:
 
     def call_unit(
         self,
-        unit: Unit,
+        unit: InspectedUnit,
         args: Sequence[Value],
         named: Mapping[str, Value],
         rest: Value | None = None,
@@ -307,7 +309,7 @@ class Inspection:
                 return result
             value = Value("function", functions=frozenset({unit}))
         for unit in value.functions:
-            if isinstance(unit, Unit):
+            if isinstance(unit, InspectedUnit):
                 inside = Value("any", with_, shared)
                 result = result.join(self.call_unit(unit, [inside] * len(unit.parameters), {}))
         return result
@@ -1507,4 +1509,4 @@ def _sign(op: ast.operator) -> str:
     return _SIGNS.get(type(op), "?")
 
 
-__all__ = ["Finding", "Inspection", "number"]
+__all__ = ["Inspection", "Suspicion", "number"]

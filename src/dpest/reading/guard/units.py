@@ -14,7 +14,7 @@ from dpest.reading.guard.values import MISSING, NOTHING, Value
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
-class Unit:
+class InspectedUnit:
     """One function: its tree, where it looks names up, and what is known of its variables."""
 
     def __init__(
@@ -23,7 +23,7 @@ class Unit:
         file: str,
         names: Mapping[str, Any],
         cells: Mapping[str, Any],
-        parent: Unit | None = None,
+        parent: InspectedUnit | None = None,
     ) -> None:
         self.node = node
         self.file = file
@@ -54,9 +54,9 @@ class Unit:
             after.known is MISSING,
         )
 
-    def owner(self, name: str) -> Unit | None:
+    def owner(self, name: str) -> InspectedUnit | None:
         """The function of this nest that binds a name."""
-        unit: Unit | None = self
+        unit: InspectedUnit | None = self
         while unit is not None:
             if name in unit.bound:
                 return unit
@@ -94,7 +94,7 @@ def _bound(node: Definition) -> set[str]:
     return found - declared
 
 
-def unit_of(function: FunctionType) -> Unit | None:
+def unit_of(function: FunctionType) -> InspectedUnit | None:
     """The tree of a function, by its code object; None where there is no source."""
     code = function.__code__
     node = function.__dict__.get("dpest_tree") or _definition(code)
@@ -106,7 +106,7 @@ def unit_of(function: FunctionType) -> Unit | None:
             cells[name] = cell.cell_contents
         except ValueError:  # not assigned yet
             continue
-    return Unit(node, code.co_filename, function.__globals__, cells)
+    return InspectedUnit(node, code.co_filename, function.__globals__, cells)
 
 
 def _definition(code: CodeType) -> Definition | None:
@@ -164,4 +164,4 @@ def _inside(node: Definition, code: CodeType) -> bool:
     )
 
 
-__all__ = ["MISSING", "NOTHING", "Unit", "unit_of"]
+__all__ = ["MISSING", "NOTHING", "InspectedUnit", "unit_of"]

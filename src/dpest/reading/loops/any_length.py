@@ -18,11 +18,11 @@ from dpest.geometry.linear import Form, Symbol
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.uniform import Uniform
 from dpest.reading.loops.entrywise import Entrywise
-from dpest.reading.loops.lengths import Count, Position, unsupported
-from dpest.reading.loops.passes import EACH, IN_ORDER, TURN, Items, Pass, Place, look_at
+from dpest.reading.loops.lengths import LengthCount, Position, unsupported
+from dpest.reading.loops.passes import EACH, IN_ORDER, TURN, Items, LoopPass, RandomPlace, look_at
 from dpest.reading.rewrites.named_values import Share, named_values
 from dpest.reading.rewrites.order_statistics import Ranked, Selected, SortedPlaces
-from dpest.reading.rewrites.softmax import Chance, LogChance, Scaled, Weight, WeightSum
+from dpest.reading.rewrites.softmax import Chance, LogChance, ScaledScore, Weight, WeightSum
 from dpest.reading.tracing.running import remembered, running
 from dpest.reading.tracing.selections import clipped
 from dpest.reading.tracing.symbolic import Real, Truth, is_symbolic
@@ -82,7 +82,7 @@ class Vector(Entrywise):
             look_at(IN_ORDER)
             self._use_own()
             return self.element
-        if isinstance(key, Place):
+        if isinstance(key, RandomPlace):
             key.datum()
             if key.source == TURN:
                 self._use_own()
@@ -102,12 +102,12 @@ class Vector(Entrywise):
             use(self.own)
 
     @property
-    def shape(self) -> tuple[Count]:
-        return (Count(),)
+    def shape(self) -> tuple[LengthCount]:
+        return (LengthCount(),)
 
     @property
-    def size(self) -> Count:
-        return Count()
+    def size(self) -> LengthCount:
+        return LengthCount()
 
     ndim = 1
 
@@ -139,7 +139,7 @@ class Vector(Entrywise):
         unsupported("the mean")
 
     def max(self, axis: Any = None) -> Any:
-        if isinstance(self.element, (Scaled, Weight)) and not self.own:
+        if isinstance(self.element, (ScaledScore, Weight)) and not self.own:
             return self.element.greatest()
         return Ranked(self, 1)
 
@@ -231,20 +231,20 @@ def chosen_by(weight: Weight) -> Selected:
 def exponential(value: Any) -> Any:
     """e^value of a score, or of a difference of the data: a weight."""
     if isinstance(value, Real):
-        value = Scaled(Fraction(1), value)
-    if not isinstance(value, (Scaled, LogChance)):
+        value = ScaledScore(Fraction(1), value)
+    if not isinstance(value, (ScaledScore, LogChance)):
         unsupported("np.exp")
     return value.exp()
 
 
-def pass_over(value: Any) -> Pass | None:
+def pass_over(value: Any) -> LoopPass | None:
     """A pass over the elements, if the value is one; None for an ordinary iterable."""
     from dpest.reading.tracing.states import copied
 
-    if isinstance(value, Pass):
+    if isinstance(value, LoopPass):
         return value
     if isinstance(value, Vector):
-        return Pass(lambda position: copied(value.element), value.own)
+        return LoopPass(lambda position: copied(value.element), value.own)
     if isinstance(value, Items):
         if value.partial:
             unsupported("a loop over what is left")
@@ -252,7 +252,7 @@ def pass_over(value: Any) -> Pass | None:
     return None
 
 
-class Output:
+class FilledList:
     """A list (or array) that the function fills and releases, but never reads."""
 
     def __init__(self, name: str, items: Iterable[Any] = ()) -> None:
@@ -265,7 +265,7 @@ class Output:
     def extend(self, values: Iterable[Any]) -> None:
         self.items.extend(values)
 
-    def __iadd__(self, values: Iterable[Any]) -> Output:  # type: ignore[misc]
+    def __iadd__(self, values: Iterable[Any]) -> FilledList:  # type: ignore[misc]
         self.items.extend(values)
         return self
 
@@ -274,7 +274,7 @@ class Output:
             raise remembered(ReadsOutputError(self.name))
         self.items.append(value)
 
-    def tolist(self) -> Output:
+    def tolist(self) -> FilledList:
         return self
 
     copy = tolist
@@ -291,10 +291,10 @@ class Output:
     __eq__ = __ne__ = __str__ = __lt__ = __gt__ = _read
     __hash__ = None  # type: ignore[assignment]
 
-    def __deepcopy__(self, memo: Any) -> Output:
+    def __deepcopy__(self, memo: Any) -> FilledList:
         from dpest.reading.tracing.states import copied
 
-        return Output(self.name, copied(self.items, memo))
+        return FilledList(self.name, copied(self.items, memo))
 
     def dpest_signature(self) -> Any:
         return ("output", self.name)
@@ -308,7 +308,7 @@ class ReadsOutputError(BaseException):
 
 
 @dataclass
-class Totals:
+class ElementTotals:
     """Sums over all elements that a run asked for: slots that a pass over the data fills.
 
     `known` is shared by all paths of one piece: a slot has one meaning, on whichever path it is

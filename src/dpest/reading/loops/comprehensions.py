@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.loops.any_length import Vector, pass_over
-from dpest.reading.loops.lengths import Count, unsupported
-from dpest.reading.loops.passes import Items, Pass, Place, at_each
+from dpest.reading.loops.lengths import LengthCount, unsupported
+from dpest.reading.loops.passes import Items, LoopPass, RandomPlace, at_each
 from dpest.reading.loops.piece_runs import conditions_of
 from dpest.reading.loops.vector_functions import ANY_LENGTH, HeapForVectors, NumpyForVectors
 from dpest.reading.records.record_library import MODULES, REPLACED, Module
-from dpest.reading.records.records import Records
+from dpest.reading.records.records import RecordValues
 from dpest.reading.rewrites.labels import entry
 from dpest.reading.rewrites.order_statistics import Ranked
-from dpest.reading.rewrites.softmax import Chance, Scaled, Weight
+from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
 from dpest.reading.rewrites.special import SPECIAL, SpecialFunctions, special
 from dpest.reading.tracing.roots import MATH, with_units
 from dpest.reading.tracing.running import running
@@ -36,7 +36,19 @@ from dpest.reading.tracing.symbolic import Real, Truth, is_symbolic
 from dpest.running.places import is_user_file
 
 MAP, ENTRY = "__dpest_map__", "__dpest_entry__"
-_SYMBOLIC = (Vector, Pass, Count, Records, Items, Place, Ranked, Scaled, Weight, Chance, Real)
+_SYMBOLIC = (
+    Vector,
+    LoopPass,
+    LengthCount,
+    RecordValues,
+    Items,
+    RandomPlace,
+    Ranked,
+    ScaledScore,
+    Weight,
+    Chance,
+    Real,
+)
 
 
 class Mapped(ast.NodeTransformer):
@@ -112,7 +124,7 @@ def mapped(
     as_list: bool,
 ) -> Any:
     """What a comprehension gives: a vector of any length, where it runs over one."""
-    if isinstance(values, Records):
+    if isinstance(values, RecordValues):
         return values.mapped(function, condition, single, now=as_list)
     over = pass_over(values)
     if over is None:

@@ -36,7 +36,7 @@ def _needs(exact: int = 0, modulus: int = 1) -> BaseException:
 
 
 @dataclass(frozen=True, eq=False)
-class Count:
+class LengthCount:
     """The unknown length, plus a number.
 
     It can size draws and bound a loop, and no more.
@@ -46,16 +46,16 @@ class Count:
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, int) and not isinstance(other, bool):
-            return Count(self.offset + other)
+            return LengthCount(self.offset + other)
         return self._unknown()
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return Count(self.offset - other) if isinstance(other, int) else self._unknown()
+        return LengthCount(self.offset - other) if isinstance(other, int) else self._unknown()
 
     def __eq__(self, other: object) -> Any:
-        if isinstance(other, Count):
+        if isinstance(other, LengthCount):
             return self.offset == other.offset
         if other is None or isinstance(other, str):
             return False

@@ -13,18 +13,18 @@ import numpy as np
 
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Form, Symbol
-from dpest.reading.loops.any_length import Output, PrefixSums, Vector
+from dpest.reading.loops.any_length import FilledList, PrefixSums, Vector
 from dpest.reading.loops.lengths import Counter, Position
 from dpest.reading.loops.loop_values import PLACED, leaves_of, substituted
-from dpest.reading.loops.passes import Chosen, Index, Place
+from dpest.reading.loops.passes import Chosen, Index, RandomPlace
 from dpest.reading.loops.piece_runs import conditions_of
-from dpest.reading.loops.pieces import Cut
+from dpest.reading.loops.pieces import FunctionCut
 from dpest.reading.records.public_sizes import Sized
 from dpest.reading.records.record_containers import PrivateSize
-from dpest.reading.rewrites.labels import Labelled
+from dpest.reading.rewrites.labels import LabelOfPlace
 from dpest.reading.rewrites.named_values import NamedValues
 from dpest.reading.rewrites.order_statistics import Ranked
-from dpest.reading.rewrites.softmax import Chance, Scaled, Weight
+from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
 from dpest.reading.tracing.states import copied
 from dpest.reading.tracing.symbolic import Real, Truth, is_symbolic
 from dpest.reading.tracing.symbolic_arrays import wrapped
@@ -39,7 +39,7 @@ class Abstraction:
 
     def __init__(
         self,
-        parts: Cut,
+        parts: FunctionCut,
         named: NamedValues,
         counters: Set[str] = frozenset(),
         kept_lists: Set[str] = frozenset(),
@@ -66,16 +66,16 @@ class Abstraction:
             return value
         if path in self.counters and isinstance(value, int):
             return Counter()
-        if isinstance(value, (Place, Chosen)):
+        if isinstance(value, (RandomPlace, Chosen)):
             return self._place(value, path)
         if isinstance(value, Index):
             raise RefusedError(f"{self.parts.name} keeps a random index over a loop")
-        if isinstance(value, Labelled):
+        if isinstance(value, LabelOfPlace):
             place = self.of(value.place, path)
-            return Labelled(value.table, place)
+            return LabelOfPlace(value.table, place)
         if isinstance(value, Ranked) and value.rank == 1 and not value.vector.own:
             return value  # the greatest of the data themselves: of no turn, and of all
-        if isinstance(value, (Scaled, Weight, Chance)):
+        if isinstance(value, (ScaledScore, Weight, Chance)):
             value = value.real()
         if isinstance(value, Real):
             if not value.form.terms:
@@ -92,17 +92,17 @@ class Abstraction:
                 f"{self.parts.name}: the place of the greatest element is kept over a loop: give "
                 "a length instead of ANY"
             )
-        if isinstance(value, Output):
+        if isinstance(value, FilledList):
             if id(value) not in self.memo:
                 self.released.extend(leaves_of(value.items))
-                self.memo[id(value)] = Output(value.name)
+                self.memo[id(value)] = FilledList(value.name)
             return self.memo[id(value)]
         if type(value) is list:
             if id(value) in self.memo:
                 return self.memo[id(value)]
             if path not in self.kept_lists:
                 self.released.extend(leaves_of(value))
-                self.memo[id(value)] = Output(path)
+                self.memo[id(value)] = FilledList(path)
                 return self.memo[id(value)]
             fresh: list[Any] = []
             self.memo[id(value)] = fresh
@@ -122,7 +122,7 @@ class Abstraction:
         self._refuse_hidden(value, path)
         return copied(value)
 
-    def _place(self, value: Place | Chosen, path: str) -> Any:
+    def _place(self, value: RandomPlace | Chosen, path: str) -> Any:
         """A place that nobody has looked at yet is as good as drawn anew; others can be kept."""
         if isinstance(value, Chosen):
             self.places[path] = "kept"
@@ -130,7 +130,7 @@ class Abstraction:
         drawn = value.source.startswith(("uniform", "fresh"))
         if drawn and value.source not in self.looked and not value.offset:
             self.places[path] = "fresh"
-            return Place(f"fresh {path}")
+            return RandomPlace(f"fresh {path}")
         self.places[path] = f"place {value.source}"
         return Chosen(path, value.offset)
 

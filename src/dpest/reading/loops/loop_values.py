@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from dpest.geometry.linear import Condition, Form, Symbol
-from dpest.reading.loops.any_length import Output, PrefixSums, Vector
-from dpest.reading.loops.lengths import Count, Counter, Position
+from dpest.reading.loops.any_length import FilledList, PrefixSums, Vector
+from dpest.reading.loops.lengths import Counter, LengthCount, Position
 from dpest.reading.loops.merging import decided
-from dpest.reading.loops.passes import Chosen, Index, Items, Left, Place
+from dpest.reading.loops.passes import Chosen, Index, Items, PlacesLeft, RandomPlace
 from dpest.reading.loops.vector_generator import OneDraw, OneHot
 from dpest.reading.records.public_sizes import Public, Sized
 from dpest.reading.records.record_containers import PrivateSize, SortedRecords, Tally
-from dpest.reading.records.records import Records
-from dpest.reading.rewrites.labels import Labelled
+from dpest.reading.records.records import RecordValues
+from dpest.reading.rewrites.labels import LabelOfPlace
 from dpest.reading.rewrites.order_statistics import (
     Extreme,
     Gap,
@@ -27,7 +27,7 @@ from dpest.reading.rewrites.order_statistics import (
     SortedPlaces,
     Withheld,
 )
-from dpest.reading.rewrites.softmax import Chance, Scaled, Weight
+from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
 from dpest.reading.tracing.symbolic import Real, Truth
 from dpest.running.skeleton import flatten
 
@@ -40,7 +40,7 @@ def substituted(truth: Any, values: Mapping[Symbol, Form]) -> Any:
 
 
 def decided_variable(value: Any) -> Any:
-    if isinstance(value, Output):
+    if isinstance(value, FilledList):
         value.items = decided(value.items)
         return value
     if isinstance(value, WHOLE) or not _is_open(value):
@@ -69,23 +69,23 @@ PLACED = (
 WHOLE = (
     *PLACED,
     Vector,
-    Output,
+    FilledList,
     PrefixSums,
     Position,
     Counter,
-    Count,
-    Place,
+    LengthCount,
+    RandomPlace,
     Chosen,
-    Labelled,
+    LabelOfPlace,
     Items,
     Index,
-    Left,
-    Scaled,
+    PlacesLeft,
+    ScaledScore,
     Weight,
     Chance,
     Public,
     Sized,
-    Records,
+    RecordValues,
     SortedRecords,
     Tally,
 )
@@ -93,7 +93,7 @@ WHOLE = (
 
 def as_released(released: Any) -> Any:
     """A released value, as an edge has it."""
-    if isinstance(released, Place):
+    if isinstance(released, RandomPlace):
         return ("place", released.source, released.offset)
     if isinstance(released, Chosen):
         return ("chosen", released.path, released.offset)

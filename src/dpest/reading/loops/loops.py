@@ -16,39 +16,48 @@ from dpest.errors import DpestError, RefusedError, UntraceableError
 from dpest.geometry.linear import Form, Symbol
 from dpest.reading.loops.any_length import (
     ELEMENT,
-    Output,
+    ElementTotals,
+    FilledList,
     PrefixSums,
     ReadsOutputError,
-    Totals,
     Vector,
     pass_over,
 )
 from dpest.reading.loops.comprehensions import ENTRY, MAP, Mapped, mapped, with_vectors
-from dpest.reading.loops.lengths import Count, Counter, NeedsPositionError, Position
+from dpest.reading.loops.lengths import Counter, LengthCount, NeedsPositionError, Position
 from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.loops.loop_states import Abstraction
 from dpest.reading.loops.loop_values import PLACED, as_released, decided_variable, leaves_of
 from dpest.reading.loops.merging import NoDraws, decided
-from dpest.reading.loops.passes import IN_ORDER, TURN, Chosen, Index, Items, Left, Pass, Place
-from dpest.reading.loops.piece_runs import Outcome, PieceRun, World, kept, outcomes
-from dpest.reading.loops.pieces import ITEM, Cut, Piece, cut, scope
+from dpest.reading.loops.passes import (
+    IN_ORDER,
+    TURN,
+    Chosen,
+    Index,
+    Items,
+    LoopPass,
+    PlacesLeft,
+    RandomPlace,
+)
+from dpest.reading.loops.piece_runs import PieceOutcome, PieceRun, World, kept, outcomes
+from dpest.reading.loops.pieces import ITEM, FunctionCut, Piece, cut, scope
 from dpest.reading.loops.vector_functions import ANY_LENGTH
 from dpest.reading.loops.vector_generator import VectorGenerator
-from dpest.reading.records.public_sizes import Places, Public, Sized
+from dpest.reading.records.public_sizes import Public, RecordPlaces, Sized
 from dpest.reading.records.record_cases import Entry, RecordError
 from dpest.reading.records.record_containers import SortedRecords, Tally
-from dpest.reading.records.records import Records
-from dpest.reading.rewrites.labels import Labelled, entry
+from dpest.reading.records.records import RecordValues
+from dpest.reading.rewrites.labels import LabelOfPlace, entry
 from dpest.reading.rewrites.named_values import NamedValues
 from dpest.reading.rewrites.order_statistics import (
     Gap,
     Selected,
 )
-from dpest.reading.rewrites.races import Law, law_of
+from dpest.reading.rewrites.races import ArgmaxLaw, law_of
 from dpest.reading.rewrites.readings import Plan, RereadError, words
 from dpest.reading.rewrites.running_maximum import greatest_so_far
 from dpest.reading.rewrites.signs import signs_among
-from dpest.reading.rewrites.softmax import Chance, Scaled, Weight
+from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
 from dpest.reading.tracing.needless_forks import without_needless_forks
 from dpest.reading.tracing.running import in_run
 from dpest.reading.tracing.states import copied, signature
@@ -92,7 +101,7 @@ def graph(
 
 
 def _built(
-    parts: Cut,
+    parts: FunctionCut,
     argument: str,
     variables: Mapping[str, Any],
     world: Callable[[], World],
@@ -106,7 +115,7 @@ def _built(
     plan: Plan = {}
     before: Graph | None = None
     while True:
-        make: type[Builder] = Builder
+        make: type[LoopBuilder] = LoopBuilder
         if entry is not None:
             from dpest.reading.records.record_sums import SumsBuilder  # it knows this builder
 
@@ -163,12 +172,12 @@ class _UnboundedError(Exception):
         self.names = names
 
 
-class _Run(PieceRun):
+class _LoopRun(PieceRun):
     """A run that may also ask for a sum over all elements."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.totals = Totals()
+        self.totals = ElementTotals()
         self.vector_draws: set[Symbol] = set()
         self.given_draws: frozenset[Symbol] = frozenset()
         self.sums: Any = None
@@ -201,7 +210,7 @@ class _Run(PieceRun):
 
 
 @dataclass
-class State:
+class LoopState:
     node: LoopNode
     piece: int
     turn: int | None
@@ -209,10 +218,10 @@ class State:
     variables: dict[str, Any]
 
 
-class Builder:
+class LoopBuilder:
     def __init__(
         self,
-        parts: Cut,
+        parts: FunctionCut,
         argument: str,
         world: World,
         exact: int,
@@ -232,7 +241,7 @@ class Builder:
         self.edges: list[LoopEdge] = []
         self.dead: dict[Any, None] = {}
         self.table: dict[Any, LoopNode] = {}
-        self.todo: list[State] = []
+        self.todo: list[LoopState] = []
         self.passes: dict[int, int] = {}
         self.used_own: dict[Symbol, int] = {}
         self.faithful = True
@@ -253,7 +262,7 @@ class Builder:
         start = dict(variables)
         start[self.argument] = self.data(element)
         self._node(
-            0, None, self.first, start, frozenset(start), Outcome(self._still(), "next", None)
+            0, None, self.first, start, frozenset(start), PieceOutcome(self._still(), "next", None)
         )
         while self.todo:
             self._expand(self.todo.pop())
@@ -281,7 +290,7 @@ class Builder:
             self._table(),
         )
 
-    def _raced(self, law: Law) -> Graph:
+    def _raced(self, law: ArgmaxLaw) -> Graph:
         """The argmax that the loop amounts to, in place of the loop."""
         world = World(private=True)
         world.derived, world.notes = self.world.derived, self.world.notes
@@ -315,10 +324,10 @@ class Builder:
         """Slots that every node has, and that are added when the graph is ready."""
         return ()
 
-    def new_run(self, *args: Any) -> _Run:
-        return _Run(*args)
+    def new_run(self, *args: Any) -> _LoopRun:
+        return _LoopRun(*args)
 
-    def _still(self) -> _Run:
+    def _still(self) -> _LoopRun:
         run = self.new_run(self.world, "", (), {}, ())
         run.values = self.named
         return run
@@ -330,7 +339,7 @@ class Builder:
         position: Position,
         variables: Mapping[str, Any],
         names: frozenset[str],
-        outcome: Outcome,
+        outcome: PieceOutcome,
         extra: Sequence[Symbol] = (),
     ) -> tuple[LoopNode, dict[Symbol, Form], list[Any]]:
         """The node of a state, what its slots are set to, and what is released on the way."""
@@ -356,7 +365,7 @@ class Builder:
                 )
             node = self.table[key] = LoopNode(len(self.nodes), slots)
             self.nodes.append(node)
-            self.todo.append(State(node, piece, turn, position, abstract))
+            self.todo.append(LoopState(node, piece, turn, position, abstract))
             self.values.setdefault(piece, []).append(abstract)
         return node, found.updates, found.released
 
@@ -371,10 +380,10 @@ class Builder:
 
     # Steps
 
-    def _expand(self, state: State) -> None:
+    def _expand(self, state: LoopState) -> None:
         if state.piece >= len(self.parts.pieces):
             self._leave(
-                state, Outcome(self._still(), "next", None, dict(state.variables)), state.node
+                state, PieceOutcome(self._still(), "next", None, dict(state.variables)), state.node
             )
             return
         piece = self.parts.pieces[state.piece]
@@ -382,18 +391,18 @@ class Builder:
             self._block(state, piece)
             return
         over = self._iterable(state, piece)
-        if isinstance(over, (Records, Places)):
+        if isinstance(over, (RecordValues, RecordPlaces)):
             self.turns(state, piece, over)
-        elif isinstance(over, Pass):
+        elif isinstance(over, LoopPass):
             self._pass(state, piece, over)
         else:
             self._plain_loop(state, piece, over)
 
-    def turns(self, state: State, piece: Piece, over: Records | Places) -> None:
+    def turns(self, state: LoopState, piece: Piece, over: RecordValues | RecordPlaces) -> None:
         """A loop over records that are looked at case by case."""
         raise NotImplementedError
 
-    def _iterable(self, state: State, piece: Piece) -> Any:
+    def _iterable(self, state: LoopState, piece: Piece) -> Any:
         if piece.iterable is None:
             return None
         run = self._still()
@@ -403,24 +412,24 @@ class Builder:
                 nothing = NoDraws(f"{self.parts.file}:{piece.line}")
                 names.setdefault(piece.rng, VectorGenerator(nothing, run.own))
             found = eval(piece.iterable, names)
-            if isinstance(found, (Records, Places)):
+            if isinstance(found, (RecordValues, RecordPlaces)):
                 return found
             over = pass_over(found)
             return over if over is not None else list(found)
 
     def _run(
         self,
-        state: State,
+        state: LoopState,
         piece: Piece,
         variables: Mapping[str, Any],
         own: frozenset[Symbol],
         looked: frozenset[str] = frozenset(),
-    ) -> Iterator[Outcome]:
+    ) -> Iterator[PieceOutcome]:
         from dpest.reading.tracing.generator import SymbolicGenerator
 
         totals: dict[Any, Symbol] = {}
 
-        def make_run(*args: Any) -> _Run:
+        def make_run(*args: Any) -> _LoopRun:
             run = self.new_run(*args)
             run.totals.known = totals
             run.values = self.named
@@ -430,7 +439,7 @@ class Builder:
         def prepare(run: PieceRun) -> Any:
             return VectorGenerator(SymbolicGenerator(run), run.own)  # type: ignore[attr-defined]
 
-        def finish(outcome: Outcome) -> None:
+        def finish(outcome: PieceOutcome) -> None:
             outcome.value = decided_variable(outcome.value)
             for name, value in outcome.variables.items():
                 if name in piece.after or name in piece.before:
@@ -452,7 +461,7 @@ class Builder:
             drawn=sorted(own),
         )
 
-    def _block(self, state: State, piece: Piece) -> None:
+    def _block(self, state: LoopState, piece: Piece) -> None:
         try:
             found = list(self._run(state, piece, state.variables, frozenset()))
         except DpestError:
@@ -462,7 +471,7 @@ class Builder:
                 raise
             # A loop that always ends before may be followed by an error. That it does is shown
             # where its law is found (`races`); elsewhere this release is none that is known.
-            outcome = Outcome(self._still(), "return", raised_output(error))
+            outcome = PieceOutcome(self._still(), "return", raised_output(error))
             self._leave(state, outcome, state.node)
             return
         asked: dict[Symbol, Vector] = {}
@@ -474,7 +483,7 @@ class Builder:
         for outcome in found:
             self._go(state, source, outcome, False, state.piece + 1, None, self.first, piece.after)
 
-    def _sums(self, state: State, totals: Sequence[tuple[Symbol, Vector]]) -> LoopNode:
+    def _sums(self, state: LoopState, totals: Sequence[tuple[Symbol, Vector]]) -> LoopNode:
         """A pass over the data that fills the sums, put before a block that uses them."""
         self._count_pass(state.piece, "a sum")
         slots = tuple(sorted({*state.node.slots, *(s for s, _ in totals)}))
@@ -495,14 +504,14 @@ class Builder:
         self.edges.append(LoopEdge(node.index, node.index, True, (), draws, step, ()))
         return node
 
-    def _pass(self, state: State, piece: Piece, over: Pass) -> None:
+    def _pass(self, state: LoopState, piece: Piece, over: LoopPass) -> None:
         if state.turn is None:
             state.turn = 0
         self._count_pass(state.piece, "a loop")
         self._use_own(over.own, state.piece)
         over_now = self.length is not None and state.turn >= self.length
         if self.length is None or over_now:
-            outcome = Outcome(self._still(), "next", None, dict(state.variables))
+            outcome = PieceOutcome(self._still(), "next", None, dict(state.variables))
             self._go(
                 state, state.node, outcome, False, state.piece + 1, None, self.first, piece.after
             )
@@ -530,10 +539,10 @@ class Builder:
                     piece.before,
                 )
 
-    def _plain_loop(self, state: State, piece: Piece, items: list[Any] | None) -> None:
+    def _plain_loop(self, state: LoopState, piece: Piece, items: list[Any] | None) -> None:
         turn = state.turn or 0
         if items is not None and turn >= len(items):
-            outcome = Outcome(self._still(), "next", None, dict(state.variables))
+            outcome = PieceOutcome(self._still(), "next", None, dict(state.variables))
             self._go(
                 state, state.node, outcome, False, state.piece + 1, None, self.first, piece.after
             )
@@ -576,9 +585,9 @@ class Builder:
 
     def _go(
         self,
-        state: State,
+        state: LoopState,
         source: LoopNode,
-        outcome: Outcome,
+        outcome: PieceOutcome,
         reads: bool,
         piece: int,
         turn: int | None,
@@ -602,7 +611,7 @@ class Builder:
         self,
         source: LoopNode,
         target: int,
-        outcome: Outcome,
+        outcome: PieceOutcome,
         reads: bool,
         updates: Mapping[Symbol, Form],
         released: Sequence[Any],
@@ -613,7 +622,7 @@ class Builder:
         released = [v.value.form if isinstance(v, Sized) else v for v in released]
         forms += [v for v in released if isinstance(v, Form)]
         looked: set[str] = getattr(run, "looked", set())
-        places = [v for v in released if isinstance(v, (Place, Chosen))]
+        places = [v for v in released if isinstance(v, (RandomPlace, Chosen))]
         if self.named.among(forms) or looked - {IN_ORDER} or places:
             self.by_chance = True  # all edges together say what it is
         hidden: set[Symbol] = getattr(run, "vector_draws", set())
@@ -659,14 +668,16 @@ class Builder:
             "noisy value can be released)"
         )
 
-    def _leave(self, state: State, outcome: Outcome, source: LoopNode, reads: bool = False) -> None:
+    def _leave(
+        self, state: LoopState, outcome: PieceOutcome, source: LoopNode, reads: bool = False
+    ) -> None:
         """An edge to the end, releasing what is returned."""
         returned_value = [] if self.parts.is_generator else [outcome.value]
         vectors: list[Vector] = []
         plain: list[Any] = []
         returned: set[str] = set()
         for leaf in leaves_of(decided(outcome.run.given)) + leaves_of(returned_value):
-            if isinstance(leaf, Labelled):
+            if isinstance(leaf, LabelOfPlace):
                 self.tables.add(leaf.table)
                 leaf = leaf.place
             if isinstance(leaf, Counter):
@@ -674,15 +685,15 @@ class Builder:
                 if self.by_chance:
                     plain.append(("kept place",))
                 continue
-            if isinstance(leaf, (Count, Public)):
+            if isinstance(leaf, (LengthCount, Public)):
                 plain.append(self.first)  # as public as a position
                 continue
-            if isinstance(leaf, (Items, Index, Left, Scaled, Weight, Chance)):
+            if isinstance(leaf, (Items, Index, PlacesLeft, ScaledScore, Weight, Chance)):
                 raise RefusedError(
                     f"{self.parts.name} releases an order of the elements, or a weight that is "
                     "computed from the data"
                 )
-            if isinstance(leaf, (Records, SortedRecords, Tally)):
+            if isinstance(leaf, (RecordValues, SortedRecords, Tally)):
                 raise RecordError(
                     f"{self.parts.name} releases the records, or which of them there are, without "
                     "noise: release noisy sums or counts of them"
@@ -692,7 +703,7 @@ class Builder:
                 vectors.append(leaf.vector)
             elif isinstance(leaf, Vector):
                 vectors.append(leaf)
-            elif isinstance(leaf, Output):
+            elif isinstance(leaf, FilledList):
                 returned.add(leaf.name)
                 plain.extend(leaves_of(leaf.items))
             elif isinstance(leaf, Selected):
@@ -706,7 +717,7 @@ class Builder:
                 )
             else:
                 plain.append(leaf)
-        lists = {v.name for v in state.variables.values() if isinstance(v, Output)}
+        lists = {v.name for v in state.variables.values() if isinstance(v, FilledList)}
         if lists - returned:
             self.faithful = False
         if (self.selections or self.gaps) and (
@@ -723,8 +734,8 @@ class Builder:
 
     def _release_vectors(
         self,
-        state: State,
-        outcome: Outcome,
+        state: LoopState,
+        outcome: PieceOutcome,
         source: LoopNode,
         plain: Sequence[Any],
         vectors: Sequence[Vector],
@@ -744,7 +755,7 @@ class Builder:
         pending: list[list[int]] = [[]]
         while pending:
             prefix = pending.pop()
-            run = _Run(self.world, "release", (), {}, prefix)
+            run = _LoopRun(self.world, "release", (), {}, prefix)
             run.draws = sorted(own)
             run.given_draws = frozenset(own)
             with in_run(run):
@@ -755,7 +766,9 @@ class Builder:
                 ]
             for blocks in run.dead:
                 self.dead[node.index, True, blocks, tuple(run.draws)] = None
-            self._edge(node, node.index, Outcome(run, "next", None), True, still, leaves_of(values))
+            self._edge(
+                node, node.index, PieceOutcome(run, "next", None), True, still, leaves_of(values)
+            )
 
 
 __all__ = ["END", "Graph", "LoopEdge", "LoopNode", "UntraceableError", "graph"]

@@ -20,8 +20,8 @@ from dpest.geometry.linear import Condition, Form, Symbol, distinct
 from dpest.geometry.polyhedra import Premises, feasible
 from dpest.geometry.regions import Point
 from dpest.noise.family import Noise
-from dpest.reading.loops.piece_runs import Block, Outcome, PieceRun, World, kept, outcomes
-from dpest.reading.loops.pieces import GIVEN, ITEM, Cut, cut, scope
+from dpest.reading.loops.piece_runs import Block, PieceOutcome, PieceRun, World, kept, outcomes
+from dpest.reading.loops.pieces import GIVEN, ITEM, FunctionCut, cut, scope
 from dpest.reading.rewrites.readings import Plan, RereadError, words
 from dpest.reading.rewrites.signs import signs_among
 from dpest.reading.tracing.running import in_run, remembered
@@ -35,7 +35,7 @@ _MOST_PATHS = 20_000
 
 
 @dataclass(frozen=True)
-class Edge:
+class MergedEdge:
     """A way from one node to another: decisions in order, and the noises drawn on it."""
 
     source: int
@@ -48,13 +48,13 @@ class Edge:
 
 
 @dataclass
-class Node:
+class MergedNode:
     """A state. `known` holds on every way to it; `plain` means that there is just one way."""
 
     index: int
     variables: Mapping[str, Any]
     given: tuple[Any, ...]
-    incoming: list[Edge] = field(default_factory=list)
+    incoming: list[MergedEdge] = field(default_factory=list)
     known: tuple[Condition, ...] = ()
     point: Point = field(default_factory=dict)
     plain: bool = True
@@ -66,8 +66,8 @@ class Node:
 class Model:
     """The graph. Nodes stand in topological order; `leaves` are those that release something."""
 
-    nodes: list[Node]
-    leaves: list[Node]
+    nodes: list[MergedNode]
+    leaves: list[MergedNode]
     dead: list[tuple[int, tuple[Block, ...]]]
     world: World
     merged: bool
@@ -104,7 +104,7 @@ def build(
         empty = world()
         empty.plan = plan
         empty.notes.update(dict.fromkeys(words(plan)))
-        builder = _Builder(parts, empty, names, merge, nodes, width, seconds)
+        builder = _MergedBuilder(parts, empty, names, merge, nodes, width, seconds)
         try:
             model = builder.build(variables)
         except _OverlappingError:
@@ -145,10 +145,10 @@ class NoDraws:
         )
 
 
-class _Builder:
+class _MergedBuilder:
     def __init__(
         self,
-        parts: Cut,
+        parts: FunctionCut,
         world: World,
         replacements: Mapping[str, Any],
         merge: bool,
@@ -163,17 +163,17 @@ class _Builder:
         self.merge = merge
         self.most_nodes = most_nodes
         self.width = width
-        self.nodes: list[Node] = []
-        self.leaves: dict[Any, Node] = {}
+        self.nodes: list[MergedNode] = []
+        self.leaves: dict[Any, MergedNode] = {}
         self.dead: dict[tuple[int, tuple[Block, ...]], None] = {}
-        self.order: list[Node] = []
+        self.order: list[MergedNode] = []
 
     def build(self, variables: Mapping[str, Any]) -> Model:
         root = self._new(dict(variables), ())
         self.order.append(root)
         layer = [root]
         for number, piece in enumerate(self.parts.pieces):
-            after: dict[Any, Node] = {}
+            after: dict[Any, MergedNode] = {}
             if piece.kind != "loop":
                 for node in layer:
                     for outcome in self._run(node, number, str(number), node.variables):
@@ -182,23 +182,23 @@ class _Builder:
                 self._loop(number, layer, after)
             layer = self._settle(after)
         for node in layer:
-            self._finish(node, Outcome(self._still(node), "next", None), False)
+            self._finish(node, PieceOutcome(self._still(node), "next", None), False)
         leaves = self._settle(self.leaves)
         self._check_disjoint(leaves)
         return Model(self.order, leaves, list(self.dead), self.world, self.merge)
 
-    def _loop(self, number: int, layer: list[Node], after: dict[Any, Node]) -> None:
+    def _loop(self, number: int, layer: list[MergedNode], after: dict[Any, MergedNode]) -> None:
         piece = self.parts.pieces[number]
-        active: list[tuple[Node, list[Any] | None]] = [
+        active: list[tuple[MergedNode, list[Any] | None]] = [
             (node, self._items(number, node)) for node in layer
         ]
         turn = 0
         while active:
-            following: dict[Any, Node] = {}
+            following: dict[Any, MergedNode] = {}
             items_of: dict[int, list[Any] | None] = {}
             for node, items in active:
                 if items is not None and turn >= len(items):
-                    still = Outcome(self._still(node), "next", None, dict(node.variables))
+                    still = PieceOutcome(self._still(node), "next", None, dict(node.variables))
                     self._arrive(node, still, after, piece.after)
                     continue
                 variables = dict(node.variables)
@@ -226,7 +226,7 @@ class _Builder:
                     f"{self.parts.file}:{piece.line}",
                 )
 
-    def _items(self, number: int, node: Node) -> list[Any] | None:
+    def _items(self, number: int, node: MergedNode) -> list[Any] | None:
         code = self.parts.pieces[number].iterable
         if code is None:
             return None
@@ -245,10 +245,10 @@ class _Builder:
             )
         return items
 
-    def _still(self, node: Node) -> PieceRun:
+    def _still(self, node: MergedNode) -> PieceRun:
         return PieceRun(self.world, "", node.known, node.point, ())
 
-    def _run(self, node: Node, number: int, site: str, variables: Mapping[str, Any]) -> Any:
+    def _run(self, node: MergedNode, number: int, site: str, variables: Mapping[str, Any]) -> Any:
         from dpest.reading.tracing.generator import SymbolicGenerator
 
         return outcomes(
@@ -265,7 +265,7 @@ class _Builder:
             finish=self._release if number + 1 == len(self.parts.pieces) else self._only_return,
         )
 
-    def _new(self, variables: Mapping[str, Any], given: tuple[Any, ...]) -> Node:
+    def _new(self, variables: Mapping[str, Any], given: tuple[Any, ...]) -> MergedNode:
         if self.deadline.passed():
             raise PathLimitError(
                 f"the states of {self.parts.name} take more than {self.deadline.seconds:g} s",
@@ -278,18 +278,18 @@ class _Builder:
                 "Use a smaller length.",
                 self.parts.file,
             )
-        node = Node(len(self.nodes), variables, given)
+        node = MergedNode(len(self.nodes), variables, given)
         self.nodes.append(node)
         return node
 
     def _arrive(
         self,
-        source: Node,
-        outcome: Outcome,
-        table: dict[Any, Node],
+        source: MergedNode,
+        outcome: PieceOutcome,
+        table: dict[Any, MergedNode],
         names: frozenset[str],
         extra: Any = None,
-    ) -> Node:
+    ) -> MergedNode:
         if outcome.how == "return":
             return self._finish(source, outcome, True)
         variables = kept(outcome, names)
@@ -301,16 +301,16 @@ class _Builder:
         self._connect(source, node, outcome.run)
         return node
 
-    def _only_return(self, outcome: Outcome) -> None:
+    def _only_return(self, outcome: PieceOutcome) -> None:
         if outcome.how == "return":
             self._release(outcome)
 
-    def _release(self, outcome: Outcome) -> None:
+    def _release(self, outcome: PieceOutcome) -> None:
         """Decide what is still open in a released value, inside of the run."""
         outcome.value = decided(outcome.value)
         outcome.run.given[:] = decided(outcome.run.given)
 
-    def _finish(self, source: Node, outcome: Outcome, returned: bool) -> Node:
+    def _finish(self, source: MergedNode, outcome: PieceOutcome, returned: bool) -> MergedNode:
         from dpest.reading.release import released
 
         given = [*source.given, *outcome.run.given]
@@ -327,12 +327,12 @@ class _Builder:
         self._connect(source, node, outcome.run)
         return node
 
-    def _connect(self, source: Node, node: Node, run: PieceRun) -> None:
-        node.incoming.append(Edge(source.index, tuple(run.blocks), tuple(run.draws)))
+    def _connect(self, source: MergedNode, node: MergedNode, run: PieceRun) -> None:
+        node.incoming.append(MergedEdge(source.index, tuple(run.blocks), tuple(run.draws)))
         for blocks in run.dead:
             self.dead[source.index, blocks] = None
 
-    def _settle(self, table: Mapping[Any, Node]) -> list[Node]:
+    def _settle(self, table: Mapping[Any, MergedNode]) -> list[MergedNode]:
         """What holds at each node, now that all ways to it are known."""
         by_index = {node.index: node for node in self.nodes}
         for node in table.values():
@@ -355,7 +355,7 @@ class _Builder:
     def _tight(self, conditions: Sequence[Condition]) -> list[Condition]:
         return [self.world.supports.tightened(c) for c in conditions]
 
-    def _check_disjoint(self, leaves: Sequence[Node]) -> None:
+    def _check_disjoint(self, leaves: Sequence[MergedNode]) -> None:
         for i, first in enumerate(leaves):
             for second in leaves[i + 1 :]:
                 if first.plain and second.plain:
@@ -421,4 +421,4 @@ def disjoint(first: Sequence[Condition], second: Sequence[Condition]) -> bool:
     return feasible([*first, *second]) is None
 
 
-__all__ = ["GIVEN", "Edge", "Model", "Node", "build", "disjoint"]
+__all__ = ["GIVEN", "MergedEdge", "MergedNode", "Model", "build", "disjoint"]

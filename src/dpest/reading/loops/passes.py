@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dpest.geometry.linear import Condition, Form, Symbol
-from dpest.reading.loops.lengths import Count, Position, unsupported
+from dpest.reading.loops.lengths import LengthCount, Position, unsupported
 from dpest.reading.rewrites.named_values import named_values
 from dpest.reading.tracing.running import running
 
 
 @dataclass(frozen=True)
-class Pass:
+class LoopPass:
     """What a loop runs over: for each position and element, the loop's item."""
 
     item: Callable[[Any], Any]
@@ -27,12 +27,12 @@ class Pass:
     shuffled: bool = False
     """Whether the elements come in an order that is drawn uniformly at random."""
 
-    def in_random_order(self) -> Pass:
+    def in_random_order(self) -> LoopPass:
         run: Any = running()
         if self.shuffled or self.own or not hasattr(run, "shuffled"):
             unsupported("this random order")
         run.shuffled = True
-        return Pass(lambda _: self.item(Place(TURN)), frozenset(), True, self.plain, True)
+        return LoopPass(lambda _: self.item(RandomPlace(TURN)), frozenset(), True, self.plain, True)
 
 
 EACH = "each"
@@ -79,7 +79,7 @@ class _Unknown:
 
 
 @dataclass(frozen=True, eq=False)
-class Place(_Unknown):
+class RandomPlace(_Unknown):
     """The place of an element that was come to at random. It indexes the data, or is released.
 
     `source` says by which draw: two places with one source are the same place.
@@ -133,7 +133,7 @@ def look_at(source: str) -> None:
         unsupported("a second entry, beside the one of this turn,")
 
 
-def at_each(function: Callable[[Any], Any], over: Pass) -> Any:
+def at_each(function: Callable[[Any], Any], over: LoopPass) -> Any:
     """What a function gives for the item at every place, one by one."""
     run: Any = running()
     before = set(getattr(run, "looked", ()))
@@ -143,18 +143,18 @@ def at_each(function: Callable[[Any], Any], over: Pass) -> Any:
         unsupported("an expression for each element")
     run.at_each = True
     try:
-        return function(over.item(Place(EACH)))
+        return function(over.item(RandomPlace(EACH)))
     finally:
         run.at_each, run.looked = False, before
 
 
-def every_place() -> Pass:
+def every_place() -> LoopPass:
     """`range` over all places."""
-    return Pass(lambda p: p, frozenset(), True, True)
+    return LoopPass(lambda p: p, frozenset(), True, True)
 
 
 @dataclass(frozen=True)
-class Left:
+class PlacesLeft:
     """How many places a list still has from which some were taken: 0 or more."""
 
     def _unknown(self, *_: Any) -> Any:
@@ -219,7 +219,7 @@ class Items:
     `number` tells one list from another: places know the list that they were drawn from.
     """
 
-    def __init__(self, over: Pass, partial: bool = False, number: int | None = None) -> None:
+    def __init__(self, over: LoopPass, partial: bool = False, number: int | None = None) -> None:
         self.over = over
         self.partial = partial
         self.number = next(_numbers) if number is None else number
@@ -233,25 +233,25 @@ class Items:
             unsupported("a list from which places were taken")
 
     def count(self) -> Any:
-        return Left() if self.partial else Count()
+        return PlacesLeft() if self.partial else LengthCount()
 
-    def drawn(self) -> Place:
+    def drawn(self) -> RandomPlace:
         """A uniformly drawn one of those that are left."""
         if not self.over.plain or self.over.shuffled:
             unsupported("this random entry")
-        return Place(taken(f"{POOL} {self.number}"))
+        return RandomPlace(taken(f"{POOL} {self.number}"))
 
-    def pop(self, key: Any = -1) -> Place:
+    def pop(self, key: Any = -1) -> RandomPlace:
         run: Any = running()
         if self.over.shuffled and type(key) is int and key in (0, -1):
             if not self.over.plain or run.shuffled:
                 unsupported("this random entry")
             # Of a random order the next is any of those that are left.
-            place = Place(taken(f"{POOL} {self.number}"))
+            place = RandomPlace(taken(f"{POOL} {self.number}"))
             run.removed.add(place.source)
             self.partial = True
             return place
-        if not isinstance(key, Index) and not (isinstance(key, Place) and not key.offset):
+        if not isinstance(key, Index) and not (isinstance(key, RandomPlace) and not key.offset):
             unsupported("pop() but at a random place")
         if key.source in getattr(running(), "looked", ()):
             unsupported("pop() at a place that was looked at")
@@ -262,7 +262,7 @@ class Items:
     def remove(self, place: Any) -> None:
         run: Any = running()
         mine = f"{POOL} {self.number} "
-        pool = isinstance(place, Place) and place.source.startswith(mine) and not place.offset
+        pool = isinstance(place, RandomPlace) and place.source.startswith(mine) and not place.offset
         if not pool or not self.over.plain or self.over.shuffled:
             unsupported("remove() but of a place that was drawn")
         run.removed.add(place.source)
@@ -295,7 +295,7 @@ class Items:
         return (self.count(),)
 
     def __bool__(self) -> bool:
-        return bool(Left()) if self.partial else True
+        return bool(PlacesLeft()) if self.partial else True
 
     def _unknown(self, *_: Any) -> Any:
         unsupported("this use of a list of the places")

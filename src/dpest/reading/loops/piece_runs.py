@@ -21,7 +21,7 @@ from dpest.reading.loops.pieces import (
     CONTROL,
     GIVEN,
     ITEM,
-    Cut,
+    FunctionCut,
     Piece,
     PieceBreak,
     PieceContinue,
@@ -40,7 +40,7 @@ Block = tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
-class Derived:
+class DerivedDatum:
     """Data computed from data alone: `clip` to [low, high], or the `indicator` of a condition.
 
     What a proof uses: it moves only if `of` moves; a clipped value by no more than `of` does and by
@@ -80,7 +80,7 @@ class World:
         self.supports = Supports()
         self.private = private
         """Whether input symbols stand for private data, so that branches on them are refused."""
-        self.derived: dict[Symbol, Derived] = {}
+        self.derived: dict[Symbol, DerivedDatum] = {}
         self.notes: dict[str, None] = {}
         self.chosen: set[Symbol] = set()
         """Gumbel noises that stand for one choice with probabilities (see `rewrites.softmax`)."""
@@ -132,7 +132,7 @@ class World:
                 for condition in conditions_of(truth):
                     for s in condition.form.terms:
                         total = total.plus(Form.of(s)) if s not in total.terms else total
-                self.derived[symbol] = Derived("indicator", total, Fraction(1), truth)
+                self.derived[symbol] = DerivedDatum("indicator", total, Fraction(1), truth)
         return symbol
 
     def defined(self, symbol: Symbol) -> Any:
@@ -151,7 +151,7 @@ class World:
         if symbol is None:
             symbol = self._derived_keys[key] = Symbol("input", f"c{len(self._derived_keys)}")
             width = None if low is None or high is None else high - low
-            self.derived[symbol] = Derived("clip", form, width, None, low, high)
+            self.derived[symbol] = DerivedDatum("clip", form, width, None, low, high)
         return symbol
 
 
@@ -316,7 +316,7 @@ class PieceRun:
 
 
 @dataclass
-class Outcome:
+class PieceOutcome:
     """Where one path of a piece ends: by falling through, `return`, `break` or `continue`."""
 
     run: PieceRun
@@ -329,7 +329,7 @@ MakeGenerator = Callable[[PieceRun], Any]
 
 
 def outcomes(
-    cut: Cut,
+    cut: FunctionCut,
     piece: Piece,
     world: World,
     site: str,
@@ -340,10 +340,10 @@ def outcomes(
     replacements: Mapping[str, Any],
     *,
     limit: int,
-    finish: Callable[[Outcome], None] | None = None,
+    finish: Callable[[PieceOutcome], None] | None = None,
     make_run: Callable[..., PieceRun] = PieceRun,
     drawn: Sequence[Symbol] = (),
-) -> Iterator[Outcome]:
+) -> Iterator[PieceOutcome]:
     """All paths of a piece from one state. `finish` may decide more, inside the run.
 
     `drawn` are noises that were drawn for this piece before it starts.
@@ -378,16 +378,16 @@ def executed(
     make_generator: MakeGenerator,
     replacements: Mapping[str, Any],
     overlay: Any,
-    finish: Callable[[Outcome], None] | None = None,
+    finish: Callable[[PieceOutcome], None] | None = None,
     start: Callable[[dict[str, Any]], bool] | None = None,
-) -> Outcome:
+) -> PieceOutcome:
     """A piece along the path of one run. `start` may set names, inside the run, or skip it."""
     names = scope(piece, copied(dict(variables)), replacements)
     if piece.rng:
         names[piece.rng] = make_generator(run)
     names[GIVEN] = run.given
     names.update({name: _signal(kind) for name, kind in CONTROL.items()})
-    outcome = Outcome(run, "next", None, names)
+    outcome = PieceOutcome(run, "next", None, names)
     overlaid(names, overlay)
     # What a piece has in place of a builtin comes before what every trace has.
     own = {k: v for k, v in replacements.items() if k in names and k not in piece.names}
@@ -420,7 +420,7 @@ def _signal(kind: type[BaseException]) -> Callable[..., BaseException]:
 _INNER = frozenset({ITEM, GIVEN, BOUND, BIND, *CONTROL})
 
 
-def kept(outcome: Outcome, names: frozenset[str]) -> dict[str, Any]:
+def kept(outcome: PieceOutcome, names: frozenset[str]) -> dict[str, Any]:
     """The variables that are still needed; the generator is handed out anew."""
     return {
         k: v

@@ -72,7 +72,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Cut:
+class FunctionCut:
     """A function in pieces.
 
     Where it ends in `return other(...)`, the pieces of the other function follow, after a piece
@@ -90,7 +90,7 @@ def cut(
     rng: str = "rng",
     change: ast.NodeTransformer | None = None,
     lists_as_loops: bool = True,
-) -> Cut:
+) -> FunctionCut:
     """Cut a function at its top-level loops; raises UntraceableError where that can't be done.
 
     `change` may rewrite each statement first. `lists_as_loops`: whether a statement that makes a
@@ -105,7 +105,7 @@ def _cut(
     inside: tuple[Any, ...],
     change: ast.NodeTransformer | None,
     lists_as_loops: bool,
-) -> Cut:
+) -> FunctionCut:
     function = undeclared(function)
     definition, file = _definition(function)
     statements = _expand(definition.body) if lists_as_loops else definition.body
@@ -126,7 +126,7 @@ def _cut(
     needed = rest[0].before if rest else frozenset()
     pieces = tuple(_with_liveness(segments, names, rng, needed))
     generator = inspect.isgeneratorfunction(function)
-    return Cut(definition.name, file, (*pieces, *rest), generator)
+    return FunctionCut(definition.name, file, (*pieces, *rest), generator)
 
 
 def _definition(function: Callable[..., Any]) -> tuple[ast.FunctionDef, str]:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from dpest.reading.loops.any_length import Output, PrefixSums, Vector, exponential, pass_over
-from dpest.reading.loops.lengths import Count, Counter, Position, unsupported
-from dpest.reading.loops.passes import Chosen, Items, Pass, Place, at_each, every_place
+from dpest.reading.loops.any_length import FilledList, PrefixSums, Vector, exponential, pass_over
+from dpest.reading.loops.lengths import Counter, LengthCount, Position, unsupported
+from dpest.reading.loops.passes import Chosen, Items, LoopPass, RandomPlace, at_each, every_place
 from dpest.reading.loops.vector_generator import OneHot, is_size
 from dpest.reading.rewrites.order_statistics import Extreme, Others, Selected, Sorted, SortedPlaces
-from dpest.reading.rewrites.softmax import Scaled, WeightSum
+from dpest.reading.rewrites.softmax import ScaledScore, WeightSum
 from dpest.reading.tracing.running import running
 from dpest.reading.tracing.selections import chosen, clipped, extreme
 from dpest.reading.tracing.symbolic import Real, is_symbolic
@@ -51,7 +51,7 @@ def _extreme(plain: Any, least: bool, args: tuple[Any, ...], options: Any) -> An
     return values[extreme(keys, least=least)]
 
 
-def _extreme_item(values: Any, over: Pass, key: Any, least: bool) -> Any:
+def _extreme_item(values: Any, over: LoopPass, key: Any, least: bool) -> Any:
     """The item with the greatest (least) key; of items with a place, the place."""
     if over.shuffled:
         unsupported("max() in a random order")
@@ -61,15 +61,15 @@ def _extreme_item(values: Any, over: Pass, key: Any, least: bool) -> Any:
     if not isinstance(value, Real) or not any(s.kind == "noise" for s in value.form.terms):
         unsupported("max() with this key")
     found = Selected(value, least)
-    if isinstance(item, Place) and not item.offset:
+    if isinstance(item, RandomPlace) and not item.offset:
         return found
-    places = [i for i, v in enumerate(item) if isinstance(v, Place)] if _is_pair(item) else []
+    places = [i for i, v in enumerate(item) if isinstance(v, RandomPlace)] if _is_pair(item) else []
     if len(places) != 1 or item[places[0]].offset:
         unsupported("max() of these items")
     return Extreme(found, places[0])
 
 
-def _each(function: Callable[[Any], Any], over: Pass) -> Any:
+def _each(function: Callable[[Any], Any], over: LoopPass) -> Any:
     """What a function gives for every element; what it draws is drawn for each of them."""
     run: Any = running()
     before, decisions = len(run.draws), len(run.blocks)
@@ -101,19 +101,19 @@ LISTS: dict[str, Any] = {"max": symbolic_max, "min": symbolic_min}
 def _len(value: Any) -> Any:
     if isinstance(value, Items):
         return value.count()
-    return Count() if isinstance(value, Vector) else builtins.len(value)
+    return LengthCount() if isinstance(value, Vector) else builtins.len(value)
 
 
 def _enumerate(value: Any, start: int = 0) -> Any:
     over = pass_over(value)
     if over is None:
         return builtins.enumerate(value, start)
-    return Pass(lambda p: (p + start, over.item(p)), over.own, True, shuffled=over.shuffled)
+    return LoopPass(lambda p: (p + start, over.item(p)), over.own, True, shuffled=over.shuffled)
 
 
 def _range(*args: Any) -> Any:
-    if any(isinstance(a, Count) for a in args):
-        if (len(args) == 1 or (len(args) == 2 and args[0] == 0)) and args[-1] == Count():
+    if any(isinstance(a, LengthCount) for a in args):
+        if (len(args) == 1 or (len(args) == 2 and args[0] == 0)) and args[-1] == LengthCount():
             return every_place()
         unsupported("this range over the length")
     return builtins.range(*args)
@@ -129,11 +129,11 @@ def _zip(*values: Any, **options: Any) -> Any:
     shuffled = {o.shuffled for o in overs if o}
     if shuffled == {True} or len(shuffled) > 1:
         unsupported("zip() with a random order")
-    return Pass(lambda p: tuple(o.item(p) for o in overs if o), own)
+    return LoopPass(lambda p: tuple(o.item(p) for o in overs if o), own)
 
 
 def _list(*values: Any) -> Any:
-    if values and isinstance(values[0], (Vector, Output, PrefixSums)):
+    if values and isinstance(values[0], (Vector, FilledList, PrefixSums)):
         return values[0]
     over = pass_over(values[0]) if values else None
     if over is not None:
@@ -142,7 +142,7 @@ def _list(*values: Any) -> Any:
 
 
 def _tuple(*values: Any) -> Any:
-    if values and isinstance(values[0], (Vector, Output, PrefixSums)):
+    if values and isinstance(values[0], (Vector, FilledList, PrefixSums)):
         return values[0]
     return builtins.tuple(*values)
 
@@ -162,7 +162,7 @@ def _without(vector: Any, place: Any) -> Any:
 
 
 def _int(value: Any = 0, *base: Any) -> Any:
-    if isinstance(value, (Selected, Position, Counter, Place, Chosen)):
+    if isinstance(value, (Selected, Position, Counter, RandomPlace, Chosen)):
         return value
     if is_symbolic(value):
         from dpest.reading.tracing.patches import _int as of_noise
@@ -216,7 +216,7 @@ def _as_array(value: Any, dtype: Any = None) -> Any:
 
 
 def _filled(shape: Any, *_: Any, **__: Any) -> Any:
-    return Output("array")
+    return FilledList("array")
 
 
 def _clip(
@@ -290,7 +290,7 @@ def _named(options: Any) -> str:
     return f" with {', '.join(options)}" if options else ""
 
 
-_OF_ANY_LENGTH = (Vector, Output, Count, PrefixSums, Others, Items, Pass, OneHot)
+_OF_ANY_LENGTH = (Vector, FilledList, LengthCount, PrefixSums, Others, Items, LoopPass, OneHot)
 
 
 class NumpyForVectors:
@@ -318,7 +318,7 @@ class NumpyForVectors:
                     return asked(value, name, args, options)
             if name in ("zeros", "empty", "ones", "full") and any(is_size(v) for v in every):
                 return _filled(*args)
-            if name == "exp" and len(every) == 1 and isinstance(args[0], (Real, Scaled)):
+            if name == "exp" and len(every) == 1 and isinstance(args[0], (Real, ScaledScore)):
                 return exponential(args[0])
             if name == "log" and len(every) == 1 and isinstance(args[0], WeightSum):
                 return args[0].log()

@@ -10,10 +10,18 @@ import numpy as np
 
 from dpest.geometry.linear import Symbol
 from dpest.reading.loops.any_length import Vector, chosen_by, pass_over
-from dpest.reading.loops.lengths import Count, unsupported
-from dpest.reading.loops.passes import Index, Items, Left, Pass, Place, every_place, taken
+from dpest.reading.loops.lengths import LengthCount, unsupported
+from dpest.reading.loops.passes import (
+    Index,
+    Items,
+    LoopPass,
+    PlacesLeft,
+    RandomPlace,
+    every_place,
+    taken,
+)
 from dpest.reading.records.public_sizes import Size, Sized, sized_draw
-from dpest.reading.rewrites.labels import Labelled, entry
+from dpest.reading.rewrites.labels import LabelOfPlace, entry
 from dpest.reading.rewrites.named_values import named_values
 from dpest.reading.rewrites.softmax import Chance, Weight, WeightSum
 from dpest.reading.tracing.running import running
@@ -61,7 +69,7 @@ class VectorGenerator:
 
     def _shuffle(self, x: Any, axis: int = 0) -> None:
         if not isinstance(x, Items):
-            if isinstance(x, (Vector, Pass)):
+            if isinstance(x, (Vector, LoopPass)):
                 unsupported("rng.shuffle")
             return self.inner.shuffle(x, axis)
         return x.shuffle()
@@ -69,17 +77,17 @@ class VectorGenerator:
     def _integers(self, low: Any, high: Any = None, **options: Any) -> Any:
         """A place that is drawn uniformly, where the numbers are those of all places."""
         first, last = (0, low) if high is None else (low, high)
-        if isinstance(last, Count) and not isinstance(first, Count) and not options:
-            if first == 0 and last == Count():
+        if isinstance(last, LengthCount) and not isinstance(first, LengthCount) and not options:
+            if first == 0 and last == LengthCount():
                 return self._random_place()
             unsupported("rng.integers")
-        if isinstance(last, Left) and first == 0 and not options:
+        if isinstance(last, PlacesLeft) and first == 0 and not options:
             return Index(taken("index"))
         given = (low,) if high is None else (low, high)
         return self._drawn("integers", self.inner.integers, given, options)
 
-    def _random_place(self) -> Place:
-        return Place(taken("uniform"))
+    def _random_place(self) -> RandomPlace:
+        return RandomPlace(taken("uniform"))
 
     def _uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
         """A uniform share of the sum of all weights, where that is the border."""
@@ -116,14 +124,14 @@ class VectorGenerator:
         if p is not None and size is None and _is_coin(a, p):
             return a[0] if self.inner.random() < p[0] else a[1]
         if not isinstance(p, Vector):
-            if any(isinstance(v, (Vector, Pass, Count)) for v in (a, size, p)):
+            if any(isinstance(v, (Vector, LoopPass, LengthCount)) for v in (a, size, p)):
                 unsupported("rng.choice")
             return self.inner.choice(a, size, **options)
         if isinstance(a, (list, tuple, np.ndarray)) and size is None:
-            found = entry(a, self._choice(Count(), p=p))
-            return found if isinstance(found, Labelled) else unsupported("rng.choice of these")
+            found = entry(a, self._choice(LengthCount(), p=p))
+            return found if isinstance(found, LabelOfPlace) else unsupported("rng.choice of these")
         over = pass_over(a)
-        places = (isinstance(a, Count) and a == Count()) or (
+        places = (isinstance(a, LengthCount) and a == LengthCount()) or (
             over is not None and over.plain and not over.shuffled
         )
         one = size is None or size == 1
@@ -199,9 +207,9 @@ def _is_named(value: Any) -> bool:
 
 
 def is_size(value: Any) -> bool:
-    if isinstance(value, Count):
+    if isinstance(value, LengthCount):
         return True
-    return isinstance(value, tuple) and len(value) == 1 and isinstance(value[0], Count)
+    return isinstance(value, tuple) and len(value) == 1 and isinstance(value[0], LengthCount)
 
 
 def _element(value: Any) -> Any:

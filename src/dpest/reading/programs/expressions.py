@@ -16,7 +16,7 @@ from dpest.kernel.judgments.assertions import (
     FALSE,
     TRUE,
     Assertion,
-    Linear,
+    LinearTerm,
     all_of,
     any_of,
     at_least_zero,
@@ -25,7 +25,14 @@ from dpest.kernel.judgments.assertions import (
     number,
     variable,
 )
-from dpest.kernel.judgments.programs import Assign, Draw, Family, If, Noise, Statement
+from dpest.kernel.judgments.programs import (
+    Assign,
+    DrawStatement,
+    Family,
+    If,
+    StatedNoise,
+    Statement,
+)
 from dpest.reading.programs.values import (
     BOOL,
     FLOAT,
@@ -33,14 +40,14 @@ from dpest.reading.programs.values import (
     NUMPY_FLOAT,
     NUMPY_INT,
     Apply,
-    Constant,
-    Generator,
-    Number,
     Product,
+    ProgramConstant,
+    ProgramGenerator,
+    ProgramNumber,
+    ProgramState,
+    ProgramTruth,
     Quotient,
     Sequence_,
-    State,
-    Truth,
     Value,
     integer,
     joined,
@@ -57,7 +64,7 @@ _DRAWS: dict[str, tuple[Family, tuple[str, ...]]] = {
 _COINS = ("random", "uniform")
 
 
-class Expressions:
+class ProgramExpressions:
     """Reads expressions; draws and choices inside of them become statements before."""
 
     def __init__(self, products: bool = False, curves: bool = False) -> None:
@@ -73,10 +80,10 @@ class Expressions:
         self.refuse(node, f"`{ast.unparse(node)}` is not known to judgments")
         raise AssertionError
 
-    def fresh(self, state: State) -> str:
+    def fresh(self, state: ProgramState) -> str:
         return state.memory(f"_{next(self._count)}")
 
-    def value(self, node: ast.expr, state: State, before: list[Statement]) -> Value:
+    def value(self, node: ast.expr, state: ProgramState, before: list[Statement]) -> Value:
         if isinstance(node, ast.Constant):
             return self._literal(node)
         if isinstance(node, ast.Name):
@@ -94,13 +101,13 @@ class Expressions:
         if isinstance(node, (ast.Compare, ast.BoolOp)) or (
             isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
         ):
-            return Truth(self.test(node, state, before))
+            return ProgramTruth(self.test(node, state, before))
         if isinstance(node, ast.Subscript):
             return self._item(node, state, before)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             owner = self._name(node.value, state)
-            if isinstance(owner, Constant) and owner.value in (np, math):
-                return Constant(getattr(owner.value, node.attr, None))
+            if isinstance(owner, ProgramConstant) and owner.value in (np, math):
+                return ProgramConstant(getattr(owner.value, node.attr, None))
         if isinstance(node, ast.IfExp):
             return self._choice(node, state, before)
         if isinstance(node, ast.Call):
@@ -110,46 +117,46 @@ class Expressions:
     def _literal(self, node: ast.Constant) -> Value:
         value = node.value
         if isinstance(value, bool):
-            return Truth(TRUE if value else FALSE)
+            return ProgramTruth(TRUE if value else FALSE)
         if isinstance(value, int):
             return integer(value)
         if isinstance(value, float):
-            return Number(number(Fraction(repr(value))), FLOAT)
-        return Constant(value)
+            return ProgramNumber(number(Fraction(repr(value))), FLOAT)
+        return ProgramConstant(value)
 
-    def _name(self, node: ast.Name, state: State) -> Value:
+    def _name(self, node: ast.Name, state: ProgramState) -> Value:
         if node.id in state.names:
             return state.names[node.id]
         if node.id not in state.globals:
             self.refuse(node, f"{node.id} may not have a value here", "Give it one before.")
         value = state.globals[node.id]
         if isinstance(value, bool):
-            return Truth(TRUE if value else FALSE)
+            return ProgramTruth(TRUE if value else FALSE)
         if isinstance(value, int):
             return integer(value)
         if isinstance(value, float):
-            return Number(number(Fraction(repr(value))), FLOAT)
-        return Constant(value)
+            return ProgramNumber(number(Fraction(repr(value))), FLOAT)
+        return ProgramConstant(value)
 
-    def number(self, node: ast.expr, state: State, before: list[Statement]) -> Number:
+    def number(self, node: ast.expr, state: ProgramState, before: list[Statement]) -> ProgramNumber:
         found = self.value(node, state, before)
         return self.as_number(found, node, before, state)
 
     def as_number(
-        self, found: Value, node: ast.expr, before: list[Statement], state: State
-    ) -> Number:
-        if isinstance(found, Number):
+        self, found: Value, node: ast.expr, before: list[Statement], state: ProgramState
+    ) -> ProgramNumber:
+        if isinstance(found, ProgramNumber):
             return found
-        if isinstance(found, Truth):
+        if isinstance(found, ProgramTruth):
             if found.test in (TRUE, FALSE):
-                return Number(number(ONE if found.test == TRUE else ZERO), BOOL)
+                return ProgramNumber(number(ONE if found.test == TRUE else ZERO), BOOL)
             name = self.fresh(state)
             then, other = Assign(name, number(ONE)), Assign(name, number(ZERO))
             before.append(If(found.test, (then,), (other,)))
             return of_variable(name, BOOL)
         return self.refuse(node, f"`{ast.unparse(node)}` is no number")
 
-    def constant(self, node: ast.expr, state: State) -> Fraction:
+    def constant(self, node: ast.expr, state: ProgramState) -> Fraction:
         before: list[Statement] = []
         found = self.number(node, state, before).constant
         if found is None or before:
@@ -161,7 +168,7 @@ class Expressions:
         arrays = [v for v in (left, right) if isinstance(v, Sequence_)]
         if arrays:
             return self._elementwise(node, left, right, before)
-        if not isinstance(left, Number) or not isinstance(right, Number):
+        if not isinstance(left, ProgramNumber) or not isinstance(right, ProgramNumber):
             self._unknown(node)
         if isinstance(node.op, (ast.Add, ast.Sub)):
             found = plus(left, right, ONE if isinstance(node.op, ast.Add) else -ONE)
@@ -191,8 +198,8 @@ class Expressions:
         )
 
     def _curved(
-        self, op: ast.operator, left: Number, right: Number, before: list[Statement]
-    ) -> Number | None:
+        self, op: ast.operator, left: ProgramNumber, right: ProgramNumber, before: list[Statement]
+    ) -> ProgramNumber | None:
         """Quotients and powers, which are not linear."""
         name = f"_{next(self._count)}"
         statements: list[Any] = before
@@ -206,7 +213,9 @@ class Expressions:
             return None
         return of_variable(name, joined(joined(left.kind, right.kind), FLOAT))
 
-    def applied(self, function: str, found: Number, before: list[Statement]) -> Number | None:
+    def applied(
+        self, function: str, found: ProgramNumber, before: list[Statement]
+    ) -> ProgramNumber | None:
         """exp, log or sqrt of a number, where curves may be read."""
         if not self._curves or found.constant is not None:
             return None
@@ -217,13 +226,17 @@ class Expressions:
         statements.append(Apply(name, kind, found.form, exponent))
         return of_variable(name, joined(found.kind, FLOAT))
 
-    def _product(self, left: Number, right: Number, before: list[Statement]) -> Number:
+    def _product(
+        self, left: ProgramNumber, right: ProgramNumber, before: list[Statement]
+    ) -> ProgramNumber:
         name = f"_{next(self._count)}"
         statements: list[Any] = before
         statements.append(Product(name, left.form, right.form))
         return of_variable(name, joined(left.kind, right.kind))
 
-    def _of_constants(self, node: ast.BinOp, left: Number, right: Number) -> Number:
+    def _of_constants(
+        self, node: ast.BinOp, left: ProgramNumber, right: ProgramNumber
+    ) -> ProgramNumber:
         one, two = left.constant, right.constant
         whole = left.kind == right.kind == INT
         if one is None or two is None or not whole or (two <= 0):
@@ -249,16 +262,20 @@ class Expressions:
         found: list[Value] = []
         for one, two in pairs:
             place = _drawn_at(two, before) if isinstance(node.op, ast.Add) else None
-            if place is not None and isinstance(one, Number) and isinstance(two, Number):
+            if (
+                place is not None
+                and isinstance(one, ProgramNumber)
+                and isinstance(two, ProgramNumber)
+            ):
                 draw = before[place]
-                assert isinstance(draw, Draw)
-                before[place] = Draw(draw.name, draw.centre.plus(one.form), draw.noise)
-                found.append(Number(two.form, joined(one.kind, two.kind)))
+                assert isinstance(draw, DrawStatement)
+                before[place] = DrawStatement(draw.name, draw.centre.plus(one.form), draw.noise)
+                found.append(ProgramNumber(two.form, joined(one.kind, two.kind)))
             else:
                 found.append(self._binary(node, one, two, before))
         return Sequence_(tuple(found), "array")
 
-    def _item(self, node: ast.Subscript, state: State, before: list[Statement]) -> Value:
+    def _item(self, node: ast.Subscript, state: ProgramState, before: list[Statement]) -> Value:
         found = self.value(node.value, state, before)
         if not isinstance(found, Sequence_) or isinstance(node.slice, ast.Slice):
             self._unknown(node)
@@ -267,12 +284,12 @@ class Expressions:
             self.refuse(node, f"there is no item {place}")
         return found.items[int(place)]
 
-    def _choice(self, node: ast.IfExp, state: State, before: list[Statement]) -> Value:
+    def _choice(self, node: ast.IfExp, state: ProgramState, before: list[Statement]) -> Value:
         test = self.test(node.test, state, before)
         if test in (TRUE, FALSE):
             return self.value(node.body if test == TRUE else node.orelse, state, before)
         name = self.fresh(state)
-        ways: list[tuple[Number, list[Statement]]] = []
+        ways: list[tuple[ProgramNumber, list[Statement]]] = []
         for part in (node.body, node.orelse):
             inside: list[Statement] = []
             ways.append((self.number(part, state, inside), inside))
@@ -286,7 +303,7 @@ class Expressions:
 
     # Tests
 
-    def test(self, node: ast.expr, state: State, before: list[Statement]) -> Assertion:
+    def test(self, node: ast.expr, state: ProgramState, before: list[Statement]) -> Assertion:
         if isinstance(node, ast.BoolOp):
             # Python stops at the first that decides; a draw there would not be made always.
             first, rest = node.values[0], node.values[1:]
@@ -302,22 +319,26 @@ class Expressions:
         if isinstance(node, ast.Compare):
             return self._compare(node, state, before)
         found_value = self.value(node, state, before)
-        if isinstance(found_value, Truth):
+        if isinstance(found_value, ProgramTruth):
             return found_value.test
-        if isinstance(found_value, Number):
+        if isinstance(found_value, ProgramNumber):
             return negated(equal(found_value.form, number(ZERO)))
-        if isinstance(found_value, Constant) and not isinstance(found_value.value, Generator):
+        if isinstance(found_value, ProgramConstant) and not isinstance(
+            found_value.value, ProgramGenerator
+        ):
             return TRUE if found_value.value else FALSE
         return self.refuse(node, f"`{ast.unparse(node)}` is no test")
 
-    def _compare(self, node: ast.Compare, state: State, before: list[Statement]) -> Assertion:
+    def _compare(
+        self, node: ast.Compare, state: ProgramState, before: list[Statement]
+    ) -> Assertion:
         coin = self._coin(node, state, before)
         if coin is not None:
             return coin
         operands = [self.value(e, state, before) for e in (node.left, *node.comparators)]
         found: list[Assertion] = []
         for op, left, right in zip(node.ops, operands, operands[1:], strict=False):
-            if isinstance(op, (ast.Is, ast.IsNot)) or isinstance(right, Constant):
+            if isinstance(op, (ast.Is, ast.IsNot)) or isinstance(right, ProgramConstant):
                 found.append(self._identity(node, op, left, right))
                 continue
             one = self.as_number(left, node, before, state).form
@@ -325,7 +346,9 @@ class Expressions:
             found.append(self._order(node, op, one, two))
         return all_of(*found)
 
-    def _order(self, node: ast.Compare, op: ast.cmpop, one: Linear, two: Linear) -> Assertion:
+    def _order(
+        self, node: ast.Compare, op: ast.cmpop, one: LinearTerm, two: LinearTerm
+    ) -> Assertion:
         if isinstance(op, (ast.Lt, ast.LtE)):
             return at_least_zero(two.plus(one, -ONE), isinstance(op, ast.Lt))
         if isinstance(op, (ast.Gt, ast.GtE)):
@@ -338,16 +361,18 @@ class Expressions:
 
     def _identity(self, node: ast.Compare, op: ast.cmpop, left: Value, right: Value) -> Assertion:
         """`x is None` and comparisons of texts: decided here."""
-        if not isinstance(right, Constant) or not isinstance(right.value, (str, type(None))):
+        if not isinstance(right, ProgramConstant) or not isinstance(right.value, (str, type(None))):
             self._unknown(node)
-        same = isinstance(left, Constant) and left.value == right.value
+        same = isinstance(left, ProgramConstant) and left.value == right.value
         if isinstance(op, (ast.Eq, ast.Is)):
             return TRUE if same else FALSE
         if isinstance(op, (ast.NotEq, ast.IsNot)):
             return FALSE if same else TRUE
         self._unknown(node)
 
-    def _coin(self, node: ast.Compare, state: State, before: list[Statement]) -> Assertion | None:
+    def _coin(
+        self, node: ast.Compare, state: ProgramState, before: list[Statement]
+    ) -> Assertion | None:
         """`rng.random() < p`: a coin that shows 1 with chance p."""
         call = node.left
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
@@ -362,24 +387,24 @@ class Expressions:
         if not isinstance(node.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
             self._unknown(node)
         name = self.fresh(state)
-        before.append(Draw(name, number(ZERO), Noise("bernoulli", chance)))
+        before.append(DrawStatement(name, number(ZERO), StatedNoise("bernoulli", chance)))
         below = at_least_zero(variable(name).plus(number(Fraction(1, 2)), -ONE))
         return below if isinstance(node.ops[0], (ast.Lt, ast.LtE)) else negated(below)
 
-    def _is_generator(self, node: ast.expr, state: State) -> bool:
+    def _is_generator(self, node: ast.expr, state: ProgramState) -> bool:
         found = state.names.get(node.id) if isinstance(node, ast.Name) else None
-        return isinstance(found, Constant) and isinstance(found.value, Generator)
+        return isinstance(found, ProgramConstant) and isinstance(found.value, ProgramGenerator)
 
     # Calls
 
-    def _call(self, node: ast.Call, state: State, before: list[Statement]) -> Value:
+    def _call(self, node: ast.Call, state: ProgramState, before: list[Statement]) -> Value:
         function = node.func
         if isinstance(function, ast.Attribute) and self._is_generator(function.value, state):
             return self._draw(node, function.attr, state, before)
         if node.keywords:
             self._unknown(node)
         target = self.value(function, state, before)
-        known = target.value if isinstance(target, Constant) else None
+        known = target.value if isinstance(target, ProgramConstant) else None
         arguments = [self.value(a, state, before) for a in node.args]
         rule = _FUNCTIONS.get(known) if callable(known) else None
         found = rule(self, node, arguments, before, state) if rule is not None else None
@@ -387,7 +412,9 @@ class Expressions:
             self._unknown(node)
         return found
 
-    def _draw(self, node: ast.Call, method: str, state: State, before: list[Statement]) -> Value:
+    def _draw(
+        self, node: ast.Call, method: str, state: ProgramState, before: list[Statement]
+    ) -> Value:
         if method not in _DRAWS:
             self._unknown(node)
         family, order = _DRAWS[method]
@@ -402,12 +429,12 @@ class Expressions:
         count = self.constant(given["size"], state) if "size" in given else None
         if count is None:
             name = self.fresh(state)
-            before.append(Draw(name, centre, Noise(family, size)))
+            before.append(DrawStatement(name, centre, StatedNoise(family, size)))
             return of_variable(name, FLOAT)
         items = []
         for _ in range(int(count)):
             name = self.fresh(state)
-            before.append(Draw(name, centre, Noise(family, size)))
+            before.append(DrawStatement(name, centre, StatedNoise(family, size)))
             items.append(of_variable(name, NUMPY_FLOAT))
         return Sequence_(tuple(items), "array")
 
@@ -416,50 +443,52 @@ def _drawn_at(value: Value, before: list[Statement]) -> int | None:
     """Where the noise that a value is was drawn, with nothing but draws since."""
     for place in range(len(before) - 1, -1, -1):
         draw = before[place]
-        if not isinstance(draw, Draw):
+        if not isinstance(draw, DrawStatement):
             return None
-        if isinstance(value, Number) and value.form == variable(draw.name):
+        if isinstance(value, ProgramNumber) and value.form == variable(draw.name):
             return place
     return None
 
 
-def _centred(found: Number, before: list[Statement]) -> Number:
+def _centred(found: ProgramNumber, before: list[Statement]) -> ProgramNumber:
     """q + noise, drawn just now, is noise around q."""
     last = before[-1] if before else None
-    if not isinstance(last, Draw) or found.form.terms.get(last.name) != 1:
+    if not isinstance(last, DrawStatement) or found.form.terms.get(last.name) != 1:
         return found
     if last.noise.family == "bernoulli" or (len(found.form.terms) == 1 and not found.form.constant):
         return found
     rest = found.form.plus(variable(last.name), -ONE)
-    before[-1] = Draw(last.name, last.centre.plus(rest), last.noise)
+    before[-1] = DrawStatement(last.name, last.centre.plus(rest), last.noise)
     return of_variable(last.name, found.kind)
 
 
-_Rule = Callable[[Expressions, ast.Call, list[Value], list[Statement], State], Value | None]
+_Rule = Callable[
+    [ProgramExpressions, ast.Call, list[Value], list[Statement], ProgramState], Value | None
+]
 
 
-def _len(_: Expressions, __: ast.Call, given: list[Value], *rest: Any) -> Value | None:
+def _len(_: ProgramExpressions, __: ast.Call, given: list[Value], *rest: Any) -> Value | None:
     if len(given) == 1 and isinstance(given[0], Sequence_):
         return integer(len(given[0].items))
     return None
 
 
-def _range(_: Expressions, __: ast.Call, given: list[Value], *rest: Any) -> Value | None:
-    ends = [v.constant for v in given if isinstance(v, Number) and v.kind == INT]
+def _range(_: ProgramExpressions, __: ast.Call, given: list[Value], *rest: Any) -> Value | None:
+    ends = [v.constant for v in given if isinstance(v, ProgramNumber) and v.kind == INT]
     if len(ends) != len(given) or not ends or None in ends:
         return None
     whole = [int(e) for e in ends if e is not None]
     return Sequence_(tuple(integer(i) for i in range(*whole)), "range")
 
 
-def _enumerate(_: Expressions, __: ast.Call, given: list[Value], *rest: Any) -> Value | None:
+def _enumerate(_: ProgramExpressions, __: ast.Call, given: list[Value], *rest: Any) -> Value | None:
     if len(given) != 1 or not isinstance(given[0], Sequence_):
         return None
     pairs = (Sequence_((integer(i), v), "tuple") for i, v in enumerate(given[0].items))
     return Sequence_(tuple(pairs), "list")
 
 
-def _zip(_: Expressions, __: ast.Call, given: list[Value], *rest: Any) -> Value | None:
+def _zip(_: ProgramExpressions, __: ast.Call, given: list[Value], *rest: Any) -> Value | None:
     lists = [v.items for v in given if isinstance(v, Sequence_)]
     if len(lists) != len(given):
         return None
@@ -467,33 +496,37 @@ def _zip(_: Expressions, __: ast.Call, given: list[Value], *rest: Any) -> Value 
     return Sequence_(tuple(Sequence_(tuple(row), "tuple") for row in rows), "list")
 
 
-def _sum(_: Expressions, __: ast.Call, given: list[Value], *rest: Any) -> Value | None:
+def _sum(_: ProgramExpressions, __: ast.Call, given: list[Value], *rest: Any) -> Value | None:
     if len(given) != 1 or not isinstance(given[0], Sequence_):
         return None
     total = integer(0)
     for item in given[0].items:
-        if not isinstance(item, Number):
+        if not isinstance(item, ProgramNumber):
             return None
         total = plus(total, item)
     return total
 
 
-def _as_array(_: Expressions, __: ast.Call, given: list[Value], *rest: Any) -> Value | None:
+def _as_array(_: ProgramExpressions, __: ast.Call, given: list[Value], *rest: Any) -> Value | None:
     if len(given) != 1 or not isinstance(given[0], Sequence_):
         return None
     items = []
     for item in given[0].items:
-        if not isinstance(item, Number):
+        if not isinstance(item, ProgramNumber):
             return None
         kind = NUMPY_FLOAT if item.kind in (FLOAT, NUMPY_FLOAT) else NUMPY_INT
-        items.append(Number(item.form, kind))
+        items.append(ProgramNumber(item.form, kind))
     return Sequence_(tuple(items), "array") if len({i.kind for i in items}) == 1 else None
 
 
 def _abs(
-    reader: Expressions, node: ast.Call, given: list[Value], before: list[Statement], state: State
+    reader: ProgramExpressions,
+    node: ast.Call,
+    given: list[Value],
+    before: list[Statement],
+    state: ProgramState,
 ) -> Value | None:
-    if len(given) != 1 or not isinstance(given[0], Number):
+    if len(given) != 1 or not isinstance(given[0], ProgramNumber):
         return None
     found, name = given[0], reader.fresh(state)
     minus = number(ZERO).plus(found.form, -ONE)
@@ -504,16 +537,16 @@ def _abs(
 
 def _extreme(sign: Fraction, numpy: bool = False) -> _Rule:
     def rule(
-        reader: Expressions,
+        reader: ProgramExpressions,
         node: ast.Call,
         given: list[Value],
         before: list[Statement],
-        state: State,
+        state: ProgramState,
     ) -> Value | None:
         items = (
             list(given[0].items) if len(given) == 1 and isinstance(given[0], Sequence_) else given
         )
-        numbers = [v for v in items if isinstance(v, Number)]
+        numbers = [v for v in items if isinstance(v, ProgramNumber)]
         if len(numbers) != len(items) or not items or len({v.kind for v in numbers}) > 1:
             return None
         name = reader.fresh(state)
@@ -530,11 +563,15 @@ def _extreme(sign: Fraction, numpy: bool = False) -> _Rule:
 
 
 def _argmax(
-    reader: Expressions, node: ast.Call, given: list[Value], before: list[Statement], state: State
+    reader: ProgramExpressions,
+    node: ast.Call,
+    given: list[Value],
+    before: list[Statement],
+    state: ProgramState,
 ) -> Value | None:
     if len(given) != 1 or not isinstance(given[0], Sequence_) or not given[0].items:
         return None
-    numbers = [v for v in given[0].items if isinstance(v, Number)]
+    numbers = [v for v in given[0].items if isinstance(v, ProgramNumber)]
     if len(numbers) != len(given[0].items):
         return None
     best, place = reader.fresh(state), reader.fresh(state)
@@ -547,16 +584,16 @@ def _argmax(
 
 def _curve(function: str, numpy: bool = False) -> _Rule:
     def rule(
-        reader: Expressions,
+        reader: ProgramExpressions,
         node: ast.Call,
         given: list[Value],
         before: list[Statement],
-        state: State,
+        state: ProgramState,
     ) -> Value | None:
-        if len(given) != 1 or not isinstance(given[0], Number):
+        if len(given) != 1 or not isinstance(given[0], ProgramNumber):
             return None
         found = reader.applied(function, given[0], before)
-        return None if found is None else Number(found.form, NUMPY_FLOAT if numpy else FLOAT)
+        return None if found is None else ProgramNumber(found.form, NUMPY_FLOAT if numpy else FLOAT)
 
     return rule
 

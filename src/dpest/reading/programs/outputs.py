@@ -12,7 +12,7 @@ from typing import Any
 
 from dpest.errors import UntraceableError
 from dpest.kernel.forms import ONE, ZERO
-from dpest.kernel.judgments.assertions import FALSE, TRUE, Linear, number
+from dpest.kernel.judgments.assertions import FALSE, TRUE, LinearTerm, number
 from dpest.kernel.judgments.programs import Assign, If, Program, Statement
 from dpest.reading.programs.values import (
     BOOL,
@@ -21,10 +21,10 @@ from dpest.reading.programs.values import (
     NONE,
     NUMPY_FLOAT,
     NUMPY_INT,
-    Constant,
-    Number,
+    ProgramConstant,
+    ProgramNumber,
+    ProgramTruth,
     Sequence_,
-    Truth,
     Value,
 )
 
@@ -33,7 +33,7 @@ _KINDS = {BOOL: 0, INT: 1, FLOAT: 2, NONE: 3, NUMPY_INT: 4, NUMPY_FLOAT: 5}
 
 
 @dataclass(frozen=True)
-class Return:
+class ProgramReturn:
     """The end of a path while a function is read; `kind`: scalar, list, tuple or array."""
 
     items: tuple[Value, ...]
@@ -41,7 +41,7 @@ class Return:
 
 
 @dataclass(frozen=True)
-class Shape:
+class ReturnShape:
     """What all returns have in common."""
 
     container: str
@@ -63,22 +63,22 @@ class Shape:
         return (*names, *kinds, *([f"{OUT}.len"] if self.lengths else []))
 
 
-def finished(code: tuple[Any, ...], function: str) -> tuple[Shape, Program]:
+def finished(code: tuple[Any, ...], function: str) -> tuple[ReturnShape, Program]:
     """The outputs, and the program with every return as assignments to them."""
     shape = _shape(list(_returns(code)), function)
     return shape, _with_outputs(code, shape, shape.names, function)
 
 
-def _returns(code: tuple[Any, ...]) -> Iterator[Return]:
+def _returns(code: tuple[Any, ...]) -> Iterator[ProgramReturn]:
     for part in code:
-        if isinstance(part, Return):
+        if isinstance(part, ProgramReturn):
             yield part
         elif isinstance(part, If):
             yield from _returns(part.then)
             yield from _returns(part.other)
 
 
-def _shape(returns: list[Return], function: str) -> Shape:
+def _shape(returns: list[ProgramReturn], function: str) -> ReturnShape:
     containers = {r.kind for r in returns}
     if len(containers) != 1:
         raise UntraceableError(
@@ -92,27 +92,29 @@ def _shape(returns: list[Return], function: str) -> Shape:
     names = {code: kind for kind, code in _KINDS.items()}
     types = () if mixed else tuple(names[next(iter(kinds))] for kinds in found)
     lengths = {len(r.items) for r in returns}
-    return Shape(containers.pop(), most, len(lengths) > 1, mixed, types)
+    return ReturnShape(containers.pop(), most, len(lengths) > 1, mixed, types)
 
 
-def _coded(item: Value, function: str) -> tuple[int, Linear]:
+def _coded(item: Value, function: str) -> tuple[int, LinearTerm]:
     """The type of an item, and its value as a number."""
-    if isinstance(item, Number):
+    if isinstance(item, ProgramNumber):
         return _KINDS[item.kind], item.form
-    if isinstance(item, Truth) and item.test in (TRUE, FALSE):
+    if isinstance(item, ProgramTruth) and item.test in (TRUE, FALSE):
         return _KINDS[BOOL], number(ONE if item.test == TRUE else ZERO)
-    if isinstance(item, Truth):
+    if isinstance(item, ProgramTruth):
         return _KINDS[BOOL], number(ZERO)
-    if isinstance(item, Constant) and item.value is None:
+    if isinstance(item, ProgramConstant) and item.value is None:
         return _KINDS[NONE], number(ZERO)
     what = "a list in a list" if isinstance(item, Sequence_) else "what is no number"
     raise UntraceableError(f"{function} returns {what}", "Return numbers, or a list of them.", "")
 
 
-def _with_outputs(code: tuple[Any, ...], shape: Shape, names: list[str], function: str) -> Program:
+def _with_outputs(
+    code: tuple[Any, ...], shape: ReturnShape, names: list[str], function: str
+) -> Program:
     found: list[Statement] = []
     for part in code:
-        if isinstance(part, Return):
+        if isinstance(part, ProgramReturn):
             found += _assignments(part, shape, names, function)
             break
         if isinstance(part, If):
@@ -123,7 +125,9 @@ def _with_outputs(code: tuple[Any, ...], shape: Shape, names: list[str], functio
     return tuple(found)
 
 
-def _assignments(part: Return, shape: Shape, names: list[str], function: str) -> list[Statement]:
+def _assignments(
+    part: ProgramReturn, shape: ReturnShape, names: list[str], function: str
+) -> list[Statement]:
     found: list[Statement] = []
     for i, name in enumerate(names):
         if i >= len(part.items):
@@ -132,7 +136,7 @@ def _assignments(part: Return, shape: Shape, names: list[str], function: str) ->
         else:
             item = part.items[i]
             kind, form = _coded(item, function)
-            if isinstance(item, Truth) and item.test not in (TRUE, FALSE):
+            if isinstance(item, ProgramTruth) and item.test not in (TRUE, FALSE):
                 one, zero = Assign(name, number(ONE)), Assign(name, number(ZERO))
                 found.append(If(item.test, (one,), (zero,)))
             else:

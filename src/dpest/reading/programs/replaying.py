@@ -10,9 +10,9 @@ import numpy as np
 
 from dpest.ask.declaration import Mechanism
 from dpest.errors import ReadingError, ReplayError
-from dpest.kernel.judgments.assertions import All, Assertion, Linear, Some
-from dpest.kernel.judgments.programs import Assign, Draw, If, Noise
-from dpest.reading.programs.translation import Code
+from dpest.kernel.judgments.assertions import All, Assertion, LinearTerm, Some
+from dpest.kernel.judgments.programs import Assign, DrawStatement, If, StatedNoise
+from dpest.reading.programs.translation import ProgramCode
 from dpest.reading.programs.values import Apply, Product, Quotient
 from dpest.running.watchdog import DEFAULT_SECONDS, limited
 
@@ -21,7 +21,7 @@ _LEAST = 4
 _MOST_TURNS = 10_000
 
 
-class Tape:
+class NoiseTape:
     """A generator that hands out noise and writes down what was asked for."""
 
     def __init__(self, rng: np.random.Generator) -> None:
@@ -57,11 +57,11 @@ class Tape:
         return loc + noise
 
 
-class _Different(Exception):
+class _ProgramDiffers(Exception):
     pass
 
 
-def replayed(mechanism: Mechanism, code: Code, length: int | None, seed: int = 0) -> None:
+def replayed(mechanism: Mechanism, code: ProgramCode, length: int | None, seed: int = 0) -> None:
     """Run both on random inputs; a difference means that the reading was wrong."""
     rng = np.random.default_rng(seed)
     compared = 0
@@ -70,7 +70,7 @@ def replayed(mechanism: Mechanism, code: Code, length: int | None, seed: int = 0
         data = np.round(rng.normal(scale=spread, size=length or 1), 6).tolist()
         if turn % 4 == 3:
             data = [round(v) * 1.0 for v in data]
-        tape = Tape(np.random.default_rng([seed, turn]))
+        tape = NoiseTape(np.random.default_rng([seed, turn]))
         given = data[0] if length is None else list(data)
         try:
             with limited(DEFAULT_SECONDS, mechanism.name) as clock:
@@ -85,7 +85,7 @@ def replayed(mechanism: Mechanism, code: Code, length: int | None, seed: int = 0
         try:
             found = _executed(code.program, memory, iter(tape.drawn))
             _need_same(output, found, code)
-        except (_Different, StopIteration, KeyError, ArithmeticError) as reason:
+        except (_ProgramDiffers, StopIteration, KeyError, ArithmeticError) as reason:
             raise ReplayError(
                 f"{code.function} does not do on {given} what was read in its source ({reason})",
                 "Write it plainly, or report this as a bug of dpest.",
@@ -110,7 +110,7 @@ def _executed(program: Sequence[Any], memory: dict[str, float], tape: Any) -> di
             memory[statement.name] = left / right
         elif isinstance(statement, Apply):
             memory[statement.name] = _applied(statement, _value(statement.argument, memory))
-        elif isinstance(statement, Draw):
+        elif isinstance(statement, DrawStatement):
             centre = _value(statement.centre, memory)
             memory[statement.name] = centre + _noise(statement.noise, next(tape))
         elif isinstance(statement, If):
@@ -122,7 +122,7 @@ def _executed(program: Sequence[Any], memory: dict[str, float], tape: Any) -> di
                 memory = _executed(statement.body, memory, tape)
                 turns += 1
                 if turns > _MOST_TURNS:
-                    raise _Different("a loop did not end")
+                    raise _ProgramDiffers("a loop did not end")
     return memory
 
 
@@ -134,18 +134,18 @@ def _applied(statement: Apply, value: float) -> float:
     return math.exp(value) if statement.function == "exp" else math.log(value)
 
 
-def _noise(noise: Noise, drawn: tuple[str, float, float]) -> float:
+def _noise(noise: StatedNoise, drawn: tuple[str, float, float]) -> float:
     family, value, scale = drawn
     if noise.family == "bernoulli":
         if family != "uniform":
-            raise _Different("another noise")
+            raise _ProgramDiffers("another noise")
         return float(value < noise.size)
     if family != noise.family or not math.isclose(scale, float(noise.size), rel_tol=1e-9):
-        raise _Different("another noise")
+        raise _ProgramDiffers("another noise")
     return value
 
 
-def _value(form: Linear, memory: Mapping[str, float]) -> float:
+def _value(form: LinearTerm, memory: Mapping[str, float]) -> float:
     return float(form.constant) + sum(float(c) * memory[k] for k, c in form.terms.items())
 
 
@@ -163,18 +163,18 @@ def _holds(test: Assertion, memory: Mapping[str, float]) -> bool:
 _TYPES = {bool: 0, int: 1, float: 2, type(None): 3, np.int64: 4, np.float64: 5}
 
 
-def _need_same(output: Any, found: Mapping[str, float], code: Code) -> None:
+def _need_same(output: Any, found: Mapping[str, float], code: ProgramCode) -> None:
     several = isinstance(output, (list, tuple, np.ndarray))
     items = list(output) if several else [output]
     names = [n for n in code.outputs if not n.endswith((".type", ".len"))]
     if len(items) > len(names):
-        raise _Different("a longer output")
+        raise _ProgramDiffers("a longer output")
     for name, item in zip(names, items, strict=False):
         value = 0.0 if item is None else float(item)
         if not math.isclose(value, found[name], rel_tol=1e-6, abs_tol=1e-6):
-            raise _Different(f"{value} is not {found[name]}")
+            raise _ProgramDiffers(f"{value} is not {found[name]}")
         kind = f"{name}.type"
         if kind in found and _TYPES.get(type(item)) != found[kind]:
-            raise _Different("another type")
+            raise _ProgramDiffers("another type")
     if "out.len" in found and found["out.len"] != len(items):
-        raise _Different("another length")
+        raise _ProgramDiffers("another length")

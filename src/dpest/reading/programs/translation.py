@@ -22,19 +22,19 @@ from dpest.ask.declaration import Mechanism
 from dpest.errors import UntraceableError
 from dpest.geometry.linear import rational
 from dpest.kernel.judgments.assertions import FALSE, TRUE, number, variable
-from dpest.kernel.judgments.programs import Assign, Draw, If, Program, Statement, While
-from dpest.reading.programs.expressions import Expressions
-from dpest.reading.programs.outputs import Return, finished
+from dpest.kernel.judgments.programs import Assign, DrawStatement, If, Program, Statement, While
+from dpest.reading.programs.expressions import ProgramExpressions
+from dpest.reading.programs.outputs import ProgramReturn, finished
 from dpest.reading.programs.values import (
     BOOL,
     FLOAT,
-    Constant,
     Continue,
-    Generator,
-    Number,
+    ProgramConstant,
+    ProgramGenerator,
+    ProgramNumber,
+    ProgramState,
+    ProgramTruth,
     Sequence_,
-    State,
-    Truth,
     Value,
     of_variable,
 )
@@ -44,7 +44,7 @@ _DEEPEST = 12
 
 
 @dataclass(frozen=True)
-class Code:
+class ProgramCode:
     """A function as a program: its input and output variables, its statements, its source."""
 
     function: str
@@ -60,7 +60,7 @@ class Code:
 
 def translated(
     mechanism: Mechanism, length: int | None, *, products: bool = False, curves: bool = False
-) -> Code:
+) -> ProgramCode:
     """The program of a function of one number (`length` None), or of a list of `length` numbers.
 
     With `products`, numbers may be multiplied, and with `curves` divided, raised to powers and
@@ -77,7 +77,7 @@ def translated(
         ) from None
 
 
-def _translated(mechanism: Mechanism, length: int | None, reader: Translator) -> Code:
+def _translated(mechanism: Mechanism, length: int | None, reader: Translator) -> ProgramCode:
     function = mechanism.function
     with reader.place(function):
         node, source = reader.definition(function)
@@ -96,13 +96,15 @@ def _translated(mechanism: Mechanism, length: int | None, reader: Translator) ->
             names[name] = reader.known(value)
         for parameter in [*node.args.args[1:], *node.args.kwonlyargs]:
             if parameter.arg == "rng":
-                names["rng"] = Constant(Generator())
+                names["rng"] = ProgramConstant(ProgramGenerator())
             elif parameter.arg not in names:
                 reader.refuse(node, f"the parameter {parameter.arg} has no value", "Give params=.")
-        state = State(names, "", {**inspect.getclosurevars(function).builtins, **_names(function)})
+        state = ProgramState(
+            names, "", {**inspect.getclosurevars(function).builtins, **_names(function)}
+        )
         program = reader.body(node, state)
     shape, code = finished(program, function.__name__)
-    return Code(
+    return ProgramCode(
         function.__name__,
         argument,
         inputs,
@@ -119,7 +121,7 @@ def _names(function: Callable[..., Any]) -> dict[str, Any]:
     return {**found.globals, **found.nonlocals}
 
 
-class Translator(Expressions):
+class Translator(ProgramExpressions):
     """Walks statements; `Expressions` walks expressions. One object for one function."""
 
     def __init__(self, products: bool = False, curves: bool = False) -> None:
@@ -158,26 +160,26 @@ class Translator(Expressions):
     def known(self, value: Any) -> Value:
         """A parameter's value."""
         if isinstance(value, bool):
-            return Truth(TRUE if value else FALSE)
+            return ProgramTruth(TRUE if value else FALSE)
         if isinstance(value, (int, float, Fraction)) and math.isfinite(value):
             kind = "int" if isinstance(value, int) else FLOAT
-            return Number(number(rational(value)), kind)
+            return ProgramNumber(number(rational(value)), kind)
         if isinstance(value, (list, tuple)):
             return Sequence_(tuple(map(self.known, value)), type(value).__name__)
-        return Constant(value)
+        return ProgramConstant(value)
 
     # Statements, each followed by what comes next
 
-    def body(self, node: ast.FunctionDef, state: State) -> tuple[Any, ...]:
-        def end(_: State) -> tuple[Any, ...]:
-            return (Return((Constant(None),), "scalar"),)
+    def body(self, node: ast.FunctionDef, state: ProgramState) -> tuple[Any, ...]:
+        def end(_: ProgramState) -> tuple[Any, ...]:
+            return (ProgramReturn((ProgramConstant(None),), "scalar"),)
 
         return self.block(node.body, state, end, None, None)
 
     def block(
         self,
         statements: list[ast.stmt],
-        state: State,
+        state: ProgramState,
         then: Continue,
         leave: Continue | None,
         again: Continue | None,
@@ -189,7 +191,7 @@ class Translator(Expressions):
         if self._size > _MOST:
             self.refuse(head, "the program is too long", "Take a smaller length.")
 
-        def go_on(after: State) -> tuple[Any, ...]:
+        def go_on(after: ProgramState) -> tuple[Any, ...]:
             return self.block(rest, after, then, leave, again)
 
         if isinstance(head, ast.Return):
@@ -206,7 +208,7 @@ class Translator(Expressions):
             return self._while(head, state, go_on)
         return self._simple(head, state, go_on)
 
-    def _simple(self, head: ast.stmt, state: State, go_on: Continue) -> tuple[Any, ...]:
+    def _simple(self, head: ast.stmt, state: ProgramState, go_on: Continue) -> tuple[Any, ...]:
         if isinstance(head, ast.Pass) or _is_text(head):
             return tuple(go_on(state))
         if isinstance(head, ast.Assign) and len(head.targets) == 1:
@@ -224,7 +226,7 @@ class Translator(Expressions):
         return self.refuse(head, f"`{ast.unparse(head).splitlines()[0]}` is not known to judgments")
 
     def _assign(
-        self, target: ast.expr, value: ast.expr, state: State, go_on: Continue
+        self, target: ast.expr, value: ast.expr, state: ProgramState, go_on: Continue
     ) -> tuple[Any, ...]:
         before: list[Statement] = []
         found = self.value(value, state, before)
@@ -236,7 +238,7 @@ class Translator(Expressions):
             items = found.items if isinstance(found, Sequence_) else ()
             if len(items) != len(target.elts):
                 self.refuse(target, "an assignment of several values that can't be told apart")
-            if any(isinstance(v, (Number, Truth)) and _depends(v) for v in items):
+            if any(isinstance(v, (ProgramNumber, ProgramTruth)) and _depends(v) for v in items):
                 self.refuse(target, "several numbers are assigned at once", "Use a line for each.")
             pairs = list(zip(target.elts, items, strict=True))
         for name, item in pairs:
@@ -246,9 +248,11 @@ class Translator(Expressions):
             state = self.store(name.id, item, state, before)
         return (*before, *go_on(state))
 
-    def store(self, name: str, value: Value, state: State, before: list[Statement]) -> State:
+    def store(
+        self, name: str, value: Value, state: ProgramState, before: list[Statement]
+    ) -> ProgramState:
         """A number goes to the memory under its name; what is no number is known here alone."""
-        if isinstance(value, Truth) and value.test not in (TRUE, FALSE):
+        if isinstance(value, ProgramTruth) and value.test not in (TRUE, FALSE):
             memory = state.memory(name)
             ways = (Assign(memory, number(Fraction(v))) for v in (1, 0))
             before.append(If(value.test, (next(ways),), (next(ways),)))
@@ -259,19 +263,19 @@ class Translator(Expressions):
                 for i, item in enumerate(value.items)
             )
             return state.with_(name, Sequence_(tuple(items), value.kind, value.mutable))
-        if not isinstance(value, Number):
+        if not isinstance(value, ProgramNumber):
             return state.with_(name, value)
         memory = state.memory(name)
         last = before[-1] if before else None
-        if isinstance(last, Draw) and value.form == of_variable(last.name, "").form:
-            before[-1] = Draw(memory, last.centre, last.noise)
+        if isinstance(last, DrawStatement) and value.form == of_variable(last.name, "").form:
+            before[-1] = DrawStatement(memory, last.centre, last.noise)
         elif value.form != of_variable(memory, "").form:
             before.append(Assign(memory, value.form))
         if value.constant is not None:
             return state.with_(name, value)  # known, and in the memory as well
         return state.with_(name, of_variable(memory, value.kind))
 
-    def _append(self, call: ast.Call, state: State, go_on: Continue) -> tuple[Any, ...]:
+    def _append(self, call: ast.Call, state: ProgramState, go_on: Continue) -> tuple[Any, ...]:
         assert isinstance(call.func, ast.Attribute)
         name = call.func.value
         found = state.names.get(name.id) if isinstance(name, ast.Name) else None
@@ -284,28 +288,30 @@ class Translator(Expressions):
         longer = Sequence_((*found.items, item), "list", True)
         return (*before, *go_on(state.with_(name.id, longer)))
 
-    def settled(self, name: str, item: Value, state: State, before: list[Statement]) -> Value:
+    def settled(
+        self, name: str, item: Value, state: ProgramState, before: list[Statement]
+    ) -> Value:
         """A number that is kept in a list: in a variable of its own, so that it stays."""
-        if isinstance(item, Number) and item.constant is None:
+        if isinstance(item, ProgramNumber) and item.constant is None:
             return self.store(name, item, state, before).names[name]
-        if isinstance(item, Truth) and item.test not in (TRUE, FALSE):
+        if isinstance(item, ProgramTruth) and item.test not in (TRUE, FALSE):
             return self.store(name, item, state, before).names[name]
         return item
 
-    def _return(self, head: ast.Return, state: State) -> tuple[Any, ...]:
+    def _return(self, head: ast.Return, state: ProgramState) -> tuple[Any, ...]:
         if isinstance(head.value, ast.Call):
             inner = self.inlined(head.value, state)
             if inner is not None:
                 return inner
         before: list[Statement] = []
         if head.value is None:
-            return (Return((Constant(None),), "scalar"),)
+            return (ProgramReturn((ProgramConstant(None),), "scalar"),)
         found = self.value(head.value, state, before)
         if isinstance(found, Sequence_):
-            return (*before, Return(found.items, found.kind))
-        return (*before, Return((found,), "scalar"))
+            return (*before, ProgramReturn(found.items, found.kind))
+        return (*before, ProgramReturn((found,), "scalar"))
 
-    def inlined(self, call: ast.Call, state: State) -> tuple[Any, ...] | None:
+    def inlined(self, call: ast.Call, state: ProgramState) -> tuple[Any, ...] | None:
         """`return helper(…)`: the helper's body in place of the call."""
         function = state.globals.get(call.func.id) if isinstance(call.func, ast.Name) else None
         if not isinstance(function, types.FunctionType):
@@ -332,7 +338,7 @@ class Translator(Expressions):
                 if name not in names:
                     names[name] = self.known(parameter.default)
             builtins = inspect.getclosurevars(function).builtins
-            found = self.body(node, State(names, prefix, {**builtins, **_names(function)}))
+            found = self.body(node, ProgramState(names, prefix, {**builtins, **_names(function)}))
         self._first = first
         return (*before, *found)
 
@@ -341,7 +347,7 @@ class Translator(Expressions):
     def _if(
         self,
         head: ast.If,
-        state: State,
+        state: ProgramState,
         go_on: Continue,
         leave: Continue | None,
         again: Continue | None,
@@ -359,14 +365,16 @@ class Translator(Expressions):
         other = self.block(head.orelse, state, go_on, leave, again)
         return (*before, If(test, then, other))
 
-    def _merged(self, head: ast.If, state: State) -> tuple[State, Program, Program] | None:
+    def _merged(
+        self, head: ast.If, state: ProgramState
+    ) -> tuple[ProgramState, Program, Program] | None:
         """Both branches, and the names after them: what differs is in the memory.
 
         None if they leave lists of different lengths or values of different types behind.
         """
-        ends: list[State] = []
+        ends: list[ProgramState] = []
 
-        def end(after: State) -> tuple[Any, ...]:
+        def end(after: ProgramState) -> tuple[Any, ...]:
             ends.append(after)
             return ()
 
@@ -376,7 +384,7 @@ class Translator(Expressions):
         if between != 1 or len(ends) != 2:
             return None
         one, two = ends
-        merged = State(
+        merged = ProgramState(
             {k: v for k, v in state.names.items() if k in one.names and k in two.names},
             state.prefix,
             state.globals,
@@ -390,7 +398,7 @@ class Translator(Expressions):
         return merged, then, other
 
     def _joined(
-        self, name: str, left: Value, right: Value, state: State
+        self, name: str, left: Value, right: Value, state: ProgramState
     ) -> tuple[Value, tuple[Statement, ...], tuple[Statement, ...]] | None:
         """One value for two, and what each branch has to store for it."""
         if left == right:
@@ -419,7 +427,7 @@ class Translator(Expressions):
         )
         return of_variable(memory, one.kind), next(ways), next(ways)
 
-    def _for(self, head: ast.For, state: State, go_on: Continue) -> tuple[Any, ...]:
+    def _for(self, head: ast.For, state: ProgramState, go_on: Continue) -> tuple[Any, ...]:
         if head.orelse:
             self.refuse(head, "for … else")
         before: list[Statement] = []
@@ -431,28 +439,28 @@ class Translator(Expressions):
             self.refuse(head, "a loop over a list that grows in it")
         items = tuple(self._kept(item, state, before) for item in over.items)
 
-        def turn(i: int, now: State) -> tuple[Any, ...]:
+        def turn(i: int, now: ProgramState) -> tuple[Any, ...]:
             if i == len(items):
                 return tuple(go_on(now))
             inside = self._bound(head.target, items[i], now)
 
-            def next_turn(after: State) -> tuple[Any, ...]:
+            def next_turn(after: ProgramState) -> tuple[Any, ...]:
                 return turn(i + 1, after)
 
             return self.block(head.body, inside, next_turn, go_on, next_turn)
 
         return (*before, *turn(0, state))
 
-    def _kept(self, item: Value, state: State, before: list[Statement]) -> Value:
+    def _kept(self, item: Value, state: ProgramState, before: list[Statement]) -> Value:
         """What a loop goes over stays as it was before the loop."""
         if isinstance(item, Sequence_):
             inner = (self._kept(part, state, before) for part in item.items)
             return Sequence_(tuple(inner), item.kind)
-        if isinstance(item, Number) and all("." in name for name in item.form.terms):
+        if isinstance(item, ProgramNumber) and all("." in name for name in item.form.terms):
             return item  # inputs, and items of lists: they are assigned once
         return self.settled(self.fresh(state), item, state, before)
 
-    def _bound(self, target: ast.expr, item: Value, state: State) -> State:
+    def _bound(self, target: ast.expr, item: Value, state: ProgramState) -> ProgramState:
         if isinstance(target, ast.Name):
             return state.with_(target.id, item)
         if isinstance(target, ast.Tuple) and isinstance(item, Sequence_):
@@ -461,7 +469,7 @@ class Translator(Expressions):
             return state
         return self.refuse(target, "an unknown loop variable")
 
-    def _while(self, head: ast.While, state: State, go_on: Continue) -> tuple[Any, ...]:
+    def _while(self, head: ast.While, state: ProgramState, go_on: Continue) -> tuple[Any, ...]:
         if head.orelse or not _stays(head) or _grows(head):
             self.refuse(head, "a while loop with break, continue, return, else or a list")
         inside = state
@@ -470,9 +478,9 @@ class Translator(Expressions):
             value = state.names.get(name)
             if value is None:
                 continue  # made in the body, and not known before or after
-            if not isinstance(value, Number):
+            if not isinstance(value, ProgramNumber):
                 self.refuse(head, f"{name} is no number before the loop", "Give it one.")
-            assert isinstance(value, Number)
+            assert isinstance(value, ProgramNumber)
             memory = state.memory(name)
             if value.form != variable(memory):
                 entry.append(Assign(memory, value.form))
@@ -481,9 +489,9 @@ class Translator(Expressions):
         test = self.test(head.test, inside, before)
         if before:
             self.refuse(head, "a loop whose test draws or chooses", "Draw before the test.")
-        ends: list[State] = []
+        ends: list[ProgramState] = []
 
-        def end(after: State) -> tuple[Any, ...]:
+        def end(after: ProgramState) -> tuple[Any, ...]:
             ends.append(after)
             return ()
 
@@ -492,7 +500,11 @@ class Translator(Expressions):
             if name not in inside.names:
                 continue
             was, now = inside.names[name], ends[0].names[name]
-            if not isinstance(now, Number) or not isinstance(was, Number) or now.kind != was.kind:
+            if (
+                not isinstance(now, ProgramNumber)
+                or not isinstance(was, ProgramNumber)
+                or now.kind != was.kind
+            ):
                 self.refuse(head, f"{name} changes its type in the loop", "Start with that type.")
         return (*entry, While(test, body), *go_on(inside))
 
@@ -513,13 +525,13 @@ def _passed(value: Value) -> Value:
 
 def _is_free(item: Value) -> bool:
     """A number that may change after it was put into a list: all but inputs and constants."""
-    if isinstance(item, Truth):
+    if isinstance(item, ProgramTruth):
         return item.test not in (TRUE, FALSE)
-    return isinstance(item, Number) and item.constant is None
+    return isinstance(item, ProgramNumber) and item.constant is None
 
 
-def _depends(value: Number | Truth) -> bool:
-    return isinstance(value, Truth) or value.constant is None
+def _depends(value: ProgramNumber | ProgramTruth) -> bool:
+    return isinstance(value, ProgramTruth) or value.constant is None
 
 
 def _stays(node: ast.stmt) -> bool:
@@ -538,11 +550,11 @@ def _grows(node: ast.stmt) -> bool:
     return False
 
 
-def _plain(value: Value) -> Number | None:
+def _plain(value: Value) -> ProgramNumber | None:
     """A number, or a bool that is known, as one."""
-    if isinstance(value, Truth) and value.test in (TRUE, FALSE):
-        return Number(number(Fraction(int(value.test == TRUE))), BOOL)
-    return value if isinstance(value, Number) else None
+    if isinstance(value, ProgramTruth) and value.test in (TRUE, FALSE):
+        return ProgramNumber(number(Fraction(int(value.test == TRUE))), BOOL)
+    return value if isinstance(value, ProgramNumber) else None
 
 
 def _assigned(node: ast.stmt) -> list[str]:

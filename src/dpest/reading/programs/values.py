@@ -8,17 +8,17 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.kernel.forms import ONE, ZERO
-from dpest.kernel.judgments.assertions import Assertion, Linear, number, variable
+from dpest.kernel.judgments.assertions import Assertion, LinearTerm, number, variable
 
 BOOL, INT, FLOAT, NONE = "bool", "int", "float", "None"
 NUMPY_INT, NUMPY_FLOAT = "numpy.int64", "numpy.float64"
 
 
 @dataclass(frozen=True)
-class Number:
+class ProgramNumber:
     """A number that is linear in the variables of the memory, and its Python type."""
 
-    form: Linear
+    form: LinearTerm
     kind: str
 
     @property
@@ -27,7 +27,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Truth:
+class ProgramTruth:
     """A bool that a test decides."""
 
     test: Assertion
@@ -43,7 +43,7 @@ class Sequence_:
 
 
 @dataclass(frozen=True)
-class Constant:
+class ProgramConstant:
     """A value that is no number: None, a text, a function, a module, the generator."""
 
     value: Any
@@ -54,8 +54,8 @@ class Product:
     """name := left·right, a statement beyond the while language: for those who can use it."""
 
     name: str
-    left: Linear
-    right: Linear
+    left: LinearTerm
+    right: LinearTerm
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Quotient:
     """name := left/right"""
 
     name: str
-    left: Linear
-    right: Linear
+    left: LinearTerm
+    right: LinearTerm
 
 
 @dataclass(frozen=True)
@@ -73,19 +73,19 @@ class Apply:
 
     name: str
     function: str
-    argument: Linear
+    argument: LinearTerm
     exponent: Fraction | None = None
 
 
-class Generator:
+class ProgramGenerator:
     """Stands for `rng`."""
 
 
-Value = Number | Truth | Sequence_ | Constant
+Value = ProgramNumber | ProgramTruth | Sequence_ | ProgramConstant
 
 
 @dataclass(frozen=True)
-class State:
+class ProgramState:
     """The names of a function where it is read: their values, and numbers that are known there."""
 
     names: Mapping[str, Value]
@@ -97,23 +97,23 @@ class State:
         full = self.prefix + name
         return f"my.{full}" if full.split(".")[0] == "out" else full
 
-    def with_(self, name: str, value: Value) -> State:
-        return State({**self.names, name: value}, self.prefix, self.globals)
+    def with_(self, name: str, value: Value) -> ProgramState:
+        return ProgramState({**self.names, name: value}, self.prefix, self.globals)
 
 
-Continue = Callable[[State], Any]
+Continue = Callable[[ProgramState], Any]
 
 
-def integer(value: int) -> Number:
-    return Number(number(Fraction(value)), INT)
+def integer(value: int) -> ProgramNumber:
+    return ProgramNumber(number(Fraction(value)), INT)
 
 
-def of_variable(name: str, kind: str) -> Number:
-    return Number(variable(name), kind)
+def of_variable(name: str, kind: str) -> ProgramNumber:
+    return ProgramNumber(variable(name), kind)
 
 
-def plus(one: Number, other: Number, factor: Fraction = ONE) -> Number:
-    return Number(one.form.plus(other.form, factor), joined(one.kind, other.kind))
+def plus(one: ProgramNumber, other: ProgramNumber, factor: Fraction = ONE) -> ProgramNumber:
+    return ProgramNumber(one.form.plus(other.form, factor), joined(one.kind, other.kind))
 
 
 def joined(one: str, other: str) -> str:
@@ -124,5 +124,5 @@ def joined(one: str, other: str) -> str:
     return FLOAT if FLOAT in kinds else INT
 
 
-def scaled(one: Number, factor: Fraction, kind: str) -> Number:
-    return Number(number(ZERO).plus(one.form, factor), kind)
+def scaled(one: ProgramNumber, factor: Fraction, kind: str) -> ProgramNumber:
+    return ProgramNumber(number(ZERO).plus(one.form, factor), kind)

@@ -179,7 +179,7 @@ class Size(Public):
 
     def dpest_builtin(self, name: str, args: Any, options: Any) -> Any:
         if name == "range" and args in ((self,), (0, self)) and self.power == 1:
-            return Places()
+            return RecordPlaces()
         if name in ("max", "min") and len(args) == 2 and not options:
             other = args[0] if args[1] is self else args[1]
             if isinstance(other, _NUMBERS) and other <= self.factor and self.power == 1:
@@ -190,7 +190,7 @@ class Size(Public):
 
     def dpest_numpy(self, name: str, args: Any, options: Any) -> Any:
         if name == "arange" and args == (self,) and self.power == 1:
-            return Places()
+            return RecordPlaces()
         return _no(f"np.{name}")
 
     def dpest_signature(self) -> Any:
@@ -207,7 +207,7 @@ def _exact(value: Any) -> Any:
     )
 
 
-class Places:
+class RecordPlaces:
     """range(len(x)): the places of all records."""
 
     def __iter__(self) -> Any:
@@ -220,7 +220,7 @@ class Places:
         return "places"
 
 
-class Place:
+class RecordPlace:
     """The place of the record that a turn looks at."""
 
     def _unknown(self, *_: Any) -> Any:

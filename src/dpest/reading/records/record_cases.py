@@ -100,7 +100,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Case:
+class ReadCase:
     """One case: the decisions that lead to it, and what was computed in it."""
 
     blocks: tuple[Block, ...]
@@ -108,10 +108,10 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Table:
+class CaseTable:
     """Disjoint cases that cover every record; `dead` are decisions that no record can take."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[ReadCase, ...]
     dead: tuple[tuple[Block, ...], ...] = ()
 
     @property
@@ -171,7 +171,7 @@ def value_blocks(entry: Entry) -> list[tuple[Block, ...]]:
     return halved(entry.values, ())
 
 
-def explored(entry: Entry, sums: Any, follow: Callable[[RecordRun], tuple[Any, ...]]) -> Table:
+def explored(entry: Entry, sums: Any, follow: Callable[[RecordRun], tuple[Any, ...]]) -> CaseTable:
     """The table of a computation: `follow` makes it along the path of a run."""
     world = World()
 
@@ -204,25 +204,25 @@ def explored(entry: Entry, sums: Any, follow: Callable[[RecordRun], tuple[Any, .
 
 def _explored(
     entry: Entry, make: Callable[..., RecordRun], follow: Callable[[RecordRun], tuple[Any, ...]]
-) -> Table:
-    cases: list[Case] = []
+) -> CaseTable:
+    cases: list[ReadCase] = []
     dead: list[tuple[Block, ...]] = []
     if entry.values is not None:
         for value, blocks in zip(entry.values, value_blocks(entry), strict=True):
             for run, values in paths(entry.make([value]), make, follow):
                 if run.blocks:
                     raise RecordError("a decision about a number that is known")
-                cases.append(Case(blocks, values))
-        return Table(tuple(cases))
+                cases.append(ReadCase(blocks, values))
+        return CaseTable(tuple(cases))
     record = entry.make([Real(Form.of(s), entry.integers) for s in entry.symbols])
     for run, values in paths(record, make, follow):
-        cases.append(Case(tuple(run.blocks), values))
+        cases.append(ReadCase(tuple(run.blocks), values))
         dead += [d for d in run.dead if d not in dead]
         if len(cases) > _MOST_CASES:
             raise RecordError(
                 f"a record decides between more than {_MOST_CASES} cases: give a length"
             )
-    return Table(tuple(cases), tuple(dead))
+    return CaseTable(tuple(cases), tuple(dead))
 
 
 def paths(
@@ -239,7 +239,7 @@ def paths(
         yield run, found
 
 
-def computed(entry: Entry, sums: Any, compute: Callable[[Any], Sequence[Any]]) -> Table:
+def computed(entry: Entry, sums: Any, compute: Callable[[Any], Sequence[Any]]) -> CaseTable:
     """The table of a function of the record, with every number in it decided."""
 
     def follow(run: RecordRun) -> tuple[Any, ...]:
@@ -284,7 +284,7 @@ class Statistic:
 
 
 @dataclass(frozen=True)
-class Cases:
+class ReadCases:
     """All that one record may add to all sums at once.
 
     `statistics` are no sums but order statistics of what the records give: where one of these
@@ -313,22 +313,22 @@ class Sums:
 
     entry: Entry
     trees: dict[Any, dict[tuple[Any, ...], Symbol]] = field(default_factory=dict)
-    tables: dict[Any, Table] = field(default_factory=dict)
+    tables: dict[Any, CaseTable] = field(default_factory=dict)
     statistics: dict[Symbol, Statistic] = field(default_factory=dict)
     added: dict[Symbol, Symbol] = field(default_factory=dict)
 
-    def totals(self, table: Table) -> list[Any]:
+    def totals(self, table: CaseTable) -> list[Any]:
         """A slot for each column of the table; a column of zeros is 0."""
         return [
             self._slot(table, tuple(c.values[i] for c in table.cases), None)
             for i in range(len(table.cases[0].values))
         ]
 
-    def statistic(self, table: Table, which: Statistic) -> Real:
+    def statistic(self, table: CaseTable, which: Statistic) -> Real:
         (column,) = zip(*(c.values for c in table.cases), strict=True)
         return self._slot(table, tuple(column), which)
 
-    def _slot(self, table: Table, column: tuple[Any, ...], which: Statistic | None) -> Any:
+    def _slot(self, table: CaseTable, column: tuple[Any, ...], which: Statistic | None) -> Any:
         column = tuple(Form() if v is SKIPPED else v for v in column)
         foreign = {s for form in column for s in form.terms if s.kind != "input"}
         if foreign:
@@ -351,11 +351,11 @@ class Sums:
         whole = all(not f.terms and f.constant.denominator == 1 for f in column)
         return Real(Form.of(slot), whole)
 
-    def cases(self) -> Cases:
+    def cases(self) -> ReadCases:
         """The common refinement of all tables."""
         trees = list(self.trees)
         if not trees:  # the data don't matter
-            return Cases((((), {}),), (), self.entry, {}, {})
+            return ReadCases((((), {}),), (), self.entry, {}, {})
         table = self.tables[trees[0]] if len(trees) == 1 else self._refined(trees)
         leaves = []
         for place, case in enumerate(table.cases):
@@ -366,9 +366,9 @@ class Sums:
                     values[self.added[slot]] = key[number]
             leaves.append((case.blocks, values))
         back = {t: slot for slot, t in self.added.items()}
-        return Cases(tuple(leaves), table.dead, self.entry, dict(self.statistics), back)
+        return ReadCases(tuple(leaves), table.dead, self.entry, dict(self.statistics), back)
 
-    def _refined(self, trees: Sequence[Any]) -> Table:
+    def _refined(self, trees: Sequence[Any]) -> CaseTable:
         """Each case says which case of each table it is."""
 
         def follow(run: RecordRun) -> tuple[int, ...]:

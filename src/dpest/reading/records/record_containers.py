@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.reading.records.public_sizes import Places, Public
+from dpest.reading.records.public_sizes import Public, RecordPlaces
 from dpest.reading.records.record_cases import refuse_query
 from dpest.reading.tracing.unit import Unit
 
@@ -136,7 +136,7 @@ class PrivateSize:
 
     def dpest_builtin(self, name: str, args: Any, options: Any) -> Any:
         if name == "range" and self.whole and (args in ((self,), (0, self))):
-            return Places()
+            return RecordPlaces()
         if name in ("int", "float") and len(args) == 1:
             return self.value
         refuse_query(

@@ -15,24 +15,24 @@ import numpy as np
 
 from dpest.geometry.linear import Form, Symbol
 from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
-from dpest.reading.loops.loops import BUILTINS, Builder, State
+from dpest.reading.loops.loops import BUILTINS, LoopBuilder, LoopState
 from dpest.reading.loops.merging import decided
-from dpest.reading.loops.piece_runs import Outcome, executed
+from dpest.reading.loops.piece_runs import PieceOutcome, executed
 from dpest.reading.loops.pieces import ITEM, Piece
-from dpest.reading.records.public_sizes import Place, Places
+from dpest.reading.records.public_sizes import RecordPlace, RecordPlaces
 from dpest.reading.records.record_cases import (
     SKIPPED,
-    Case,
+    CaseTable,
     Entry,
+    ReadCase,
     RecordError,
     RecordRun,
     Sums,
-    Table,
     as_number,
     explored,
 )
 from dpest.reading.records.record_containers import Tally
-from dpest.reading.records.records import Records, of_table
+from dpest.reading.records.records import RecordValues, of_table
 from dpest.reading.tracing.generator import SymbolicGenerator
 from dpest.reading.tracing.patches import overlay_of
 from dpest.reading.tracing.running import in_run
@@ -44,7 +44,7 @@ Path = tuple[Any, ...]
 _NUMBER = (int, float, np.integer, np.floating, Real)
 
 
-class SumsBuilder(Builder):
+class SumsBuilder(LoopBuilder):
     """Builds the graph of a function of sums over records."""
 
     def __init__(self, *args: Any) -> None:
@@ -53,7 +53,7 @@ class SumsBuilder(Builder):
         self.sums = Sums(entry)
 
     def data(self, element: Any) -> Any:
-        found = Records(lambda record: record)
+        found = RecordValues(lambda record: record)
         return found.as_array() if self.sums.entry.array else found
 
     def kept_slots(self) -> Iterable[Symbol]:
@@ -71,7 +71,7 @@ class SumsBuilder(Builder):
 
     # A loop over the records
 
-    def turns(self, state: State, piece: Piece, over: Records | Places) -> None:
+    def turns(self, state: LoopState, piece: Piece, over: RecordValues | RecordPlaces) -> None:
         """What each turn adds to the variables; after the loop they hold the sums."""
         where = f"{self.parts.file}:{piece.line}"
         slots: dict[Path, Symbol] = {}
@@ -95,16 +95,16 @@ class SumsBuilder(Builder):
                 # Which keys there are is private; the number at a key is not there without noise.
                 variables[name] = Tally(functools.partial(_at_key, value))
         for (name,), column in lists.items():
-            values = Table(
-                tuple(Case(c.blocks, (v,)) for c, v in zip(table.cases, column, strict=True))
+            values = CaseTable(
+                tuple(ReadCase(c.blocks, (v,)) for c, v in zip(table.cases, column, strict=True))
             )
             variables[name] = of_table(self.sums.entry, values, 0, SKIPPED not in column)
-        outcome = Outcome(self._still(), "next", None, variables)
+        outcome = PieceOutcome(self._still(), "next", None, variables)
         self._go(state, state.node, outcome, False, state.piece + 1, None, self.first, piece.after)
 
     def _one_turn(
-        self, state: State, piece: Piece, over: Any, slots: Mapping[Path, Symbol], where: str
-    ) -> tuple[Table, list[Path], dict[Path, list[Any]]]:
+        self, state: LoopState, piece: Piece, over: Any, slots: Mapping[Path, Symbol], where: str
+    ) -> tuple[CaseTable, list[Path], dict[Path, list[Any]]]:
         """A table of what a turn adds at each path, and of what it appends to lists."""
         memo: dict[int, Any] = {}
 
@@ -119,7 +119,7 @@ class SumsBuilder(Builder):
 
         def follow(run: RecordRun) -> tuple[Any]:
             def start(names: dict[str, Any]) -> bool:
-                item = Place() if isinstance(over, Places) else over.of(run.record)
+                item = RecordPlace() if isinstance(over, RecordPlaces) else over.of(run.record)
                 names[ITEM] = item
                 return item is not SKIPPED
 
@@ -152,10 +152,10 @@ class SumsBuilder(Builder):
             if isinstance(p[-1], _Appended)
         }
         cases = [
-            Case(case.blocks, tuple(_less(result.get(p), slots.get(p)) for p in paths))
+            ReadCase(case.blocks, tuple(_less(result.get(p), slots.get(p)) for p in paths))
             for case, result in zip(found.cases, results, strict=True)
         ]
-        return Table(tuple(cases), found.dead), paths, lists
+        return CaseTable(tuple(cases), found.dead), paths, lists
 
 
 class _Appended:
@@ -214,7 +214,7 @@ def _added(before: Any, after: Any, path: Path, found: dict[Path, Any], where: s
         from dpest.reading.tracing.running import remembered
 
         raise remembered(ReadsOutputError(before.name))
-    if isinstance(before, (Records, Tally)) or signature(before) == signature(after):
+    if isinstance(before, (RecordValues, Tally)) or signature(before) == signature(after):
         return
     raise RecordError(
         f"{where}: after a turn {path[0]!r} depends on its record, and is no sum. A sensitivity is "

@@ -16,13 +16,13 @@ import numpy as np
 
 from dpest.reading.loops.entrywise import Entrywise
 from dpest.reading.loops.merging import decided
-from dpest.reading.records.public_sizes import Place, Size
+from dpest.reading.records.public_sizes import RecordPlace, Size
 from dpest.reading.records.record_cases import (
     SKIPPED,
+    CaseTable,
     Entry,
     RecordRun,
     Statistic,
-    Table,
     case_of,
     computed,
     explored,
@@ -34,7 +34,7 @@ from dpest.reading.tracing.symbolic import Real, Truth, typed
 from dpest.reading.tracing.symbolic_arrays import symbolic_array
 
 
-class Records(Entrywise):
+class RecordValues(Entrywise):
     """One value for each record; `of` computes it, or says SKIPPED."""
 
     def __init__(
@@ -47,16 +47,18 @@ class Records(Entrywise):
 
     # One value at a time
 
-    def each(self, how: Callable[..., Any], *others: Any, array: bool | None = None) -> Records:
-        parts = [o for o in others if isinstance(o, Records)]
+    def each(
+        self, how: Callable[..., Any], *others: Any, array: bool | None = None
+    ) -> RecordValues:
+        parts = [o for o in others if isinstance(o, RecordValues)]
 
         def of(record: Any) -> Any:
             values = [self.of(record)]
-            values += [o.of(record) if isinstance(o, Records) else o for o in others]
+            values += [o.of(record) if isinstance(o, RecordValues) else o for o in others]
             return SKIPPED if any(v is SKIPPED for v in values) else how(*values)
 
         kind = self.array if array is None else array
-        return Records(of, kind, self.whole and all(o.whole for o in parts))
+        return RecordValues(of, kind, self.whole and all(o.whole for o in parts))
 
     def _with(self, other: Any, how: Callable[[Any, Any], Any]) -> Any:
         if isinstance(other, (np.ndarray, list, tuple)) and np.ndim(other) > 0:
@@ -107,9 +109,9 @@ class Records(Entrywise):
     __hash__ = None  # type: ignore[assignment]
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, Place):
+        if isinstance(key, RecordPlace):
             return self.of(running().record)  # type: ignore[attr-defined]
-        if isinstance(key, Records):
+        if isinstance(key, RecordValues):
             return self.filtered(key.of)
         if isinstance(key, slice) and key == slice(None):
             return self
@@ -121,16 +123,16 @@ class Records(Entrywise):
             telling=False,
         )
 
-    def filtered(self, keep: Callable[[Any], Any]) -> Records:
+    def filtered(self, keep: Callable[[Any], Any]) -> RecordValues:
         def of(record: Any) -> Any:
             kept = keep(record)
             return SKIPPED if kept is SKIPPED or not bool(kept) else self.of(record)
 
-        return Records(of, self.array, False)
+        return RecordValues(of, self.array, False)
 
     def mapped(
         self, function: Callable[..., Any], test: Any, single: bool, now: bool = False
-    ) -> Records:
+    ) -> RecordValues:
         """A comprehension over the records; a list is computed now, as its names may change."""
 
         def of(record: Any) -> Any:
@@ -143,10 +145,10 @@ class Records(Entrywise):
             return function(*given)
 
         whole = self.whole and test is None
-        return tabled(of, whole) if now else Records(of, False, whole)
+        return tabled(of, whole) if now else RecordValues(of, False, whole)
 
-    def as_array(self, dtype: Any = None) -> Records:
-        found = Records(self._typed, True, self.whole)
+    def as_array(self, dtype: Any = None) -> RecordValues:
+        found = RecordValues(self._typed, True, self.whole)
         return found if dtype is None else found.astype(dtype)
 
     def _typed(self, record: Any) -> Any:
@@ -231,11 +233,11 @@ class Records(Entrywise):
         self, low: Any = None, high: Any = None, *, a_min: Any = None, a_max: Any = None
     ) -> Any:
         low, high = low if a_min is None else a_min, high if a_max is None else a_max
-        if any(isinstance(end, (Records, Real, Truth)) for end in (low, high)):
+        if any(isinstance(end, (RecordValues, Real, Truth)) for end in (low, high)):
             refuse_query("a clip between private ends", "Use public ends")
         return self.each(lambda v: _clipped(v, low, high))
 
-    def astype(self, dtype: Any) -> Records:
+    def astype(self, dtype: Any) -> RecordValues:
         def to(value: Any) -> Any:
             if isinstance(value, Real):
                 return value.astype(dtype)
@@ -243,11 +245,11 @@ class Records(Entrywise):
 
         return self.each(to)
 
-    def copy(self) -> Records:
+    def copy(self) -> RecordValues:
         return self
 
-    def tolist(self) -> Records:
-        return Records(self.of, False, self.whole)
+    def tolist(self) -> RecordValues:
+        return RecordValues(self.of, False, self.whole)
 
     flatten = ravel = copy
 
@@ -332,7 +334,7 @@ class Records(Entrywise):
         if name in ("list", "tuple"):
             return self
         if name == "enumerate" and len(args) == 1:
-            return Records(lambda record: (Place(), self.of(record)), False, self.whole)
+            return RecordValues(lambda record: (RecordPlace(), self.of(record)), False, self.whole)
         if name == "sorted" and not options.get("key"):
             return SortedRecords(self, bool(options.get("reverse", False)))
         if name == "map" and len(args) == 2 and args[1] is self:
@@ -353,7 +355,7 @@ class Records(Entrywise):
             return own(*args, **options)
         found = getattr(np, name, None)
         if isinstance(found, np.ufunc) and not options:
-            first = next(a for a in args if isinstance(a, Records))
+            first = next(a for a in args if isinstance(a, RecordValues))
             place = next(i for i, a in enumerate(args) if a is first)
 
             def how(value: Any, *others: Any) -> Any:
@@ -371,11 +373,11 @@ class Records(Entrywise):
     def dpest_signature(self) -> Any:
         return ("records", id(self.of))
 
-    def __deepcopy__(self, memo: Any) -> Records:
+    def __deepcopy__(self, memo: Any) -> RecordValues:
         return self
 
 
-def tabled(of: Callable[[Any], Any], whole: bool) -> Records:
+def tabled(of: Callable[[Any], Any], whole: bool) -> RecordValues:
     """The values of all cases of a record, computed now."""
     sums = _sums()
 
@@ -387,7 +389,7 @@ def tabled(of: Callable[[Any], Any], whole: bool) -> Records:
     return of_table(sums.entry, table, 0, whole)
 
 
-def of_table(entry: Entry, table: Table, column: int, whole: bool) -> Records:
+def of_table(entry: Entry, table: CaseTable, column: int, whole: bool) -> RecordValues:
     """A column of a table as the values of the records."""
 
     def of(record: Any) -> Any:
@@ -397,7 +399,7 @@ def of_table(entry: Entry, table: Table, column: int, whole: bool) -> Records:
             case = table.cases[case_of(table.tree, running())]  # type: ignore[arg-type]
         return case.values[column]
 
-    return Records(of, False, whole)
+    return RecordValues(of, False, whole)
 
 
 def _sums() -> Any:
@@ -448,17 +450,17 @@ def _quantile(values: list[Fraction], q: Fraction) -> Fraction:
     return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
-def _median(records: Records) -> Any:
+def _median(records: RecordValues) -> Any:
     return records.quantile(Fraction(1, 2))
 
 
 def _where(mask: Any, yes: Any, no: Any) -> Any:
-    if not isinstance(mask, Records):
+    if not isinstance(mask, RecordValues):
         refuse_query("np.where", "Choose by a mask of the records")
     return mask.each(lambda m, a, b: a if bool(m) else b, yes, no, array=True)
 
 
-def _digitize(records: Records, bins: Any, right: bool = False) -> Records:
+def _digitize(records: RecordValues, bins: Any, right: bool = False) -> RecordValues:
     edges = [float(e) for e in bins]
 
     def place(value: Any) -> int:
@@ -468,17 +470,17 @@ def _digitize(records: Records, bins: Any, right: bool = False) -> Records:
     return records.each(place, array=True)
 
 
-def _isin(records: Records, values: Any) -> Records:
+def _isin(records: RecordValues, values: Any) -> RecordValues:
     listed = list(values)
     return records.each(lambda v: any(bool(v == w) for w in listed), array=True)
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(
-        ("asarray", "array", "atleast_1d", "ravel", "copy", "asanyarray"), Records.as_array
+        ("asarray", "array", "atleast_1d", "ravel", "copy", "asanyarray"), RecordValues.as_array
     ),
     **{
-        name: getattr(Records, method)
+        name: getattr(RecordValues, method)
         for name, method in {
             "sum": "sum",
             "mean": "mean",

@@ -10,7 +10,7 @@ from dpest.reading.tracing.symbolic import Real
 
 
 @dataclass(frozen=True)
-class Affine:
+class AffinePiece:
     """a + b·t for 0 < t < most, b ≠ 0; `depth` logarithms make t linear."""
 
     a: Fraction
@@ -47,7 +47,7 @@ class Opaque:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ExponentialCell:
     """factor·E, where E is a standard exponential noise of which only a floor is known.
 
     ⌊rate·E⌋ = `floor`. E is memoryless: what it is within its cell says nothing of the cell.
@@ -70,7 +70,7 @@ class Cell:
         return compare(self.factor, relation)
 
 
-Piece = Real | Affine | Cell | Opaque
+Piece = Real | AffinePiece | ExponentialCell | Opaque
 ROUNDED = Opaque(
     "exponential noise is rounded, and used in another way, too",
     "round it once, as it is: floor(b·e) is geometric noise",
@@ -89,18 +89,18 @@ COMPARED = Opaque(
 def piece_sum(first: Piece, second: Piece, sign: int) -> Piece:
     if isinstance(first, Opaque) or isinstance(second, Opaque):
         return first if isinstance(first, Opaque) else second
-    if isinstance(first, Cell) or isinstance(second, Cell):
+    if isinstance(first, ExponentialCell) or isinstance(second, ExponentialCell):
         return _sum_of_cell(first, second, sign)
     if isinstance(first, Real) and isinstance(second, Real):
         found = first + second if sign == 1 else first - second
         return found if isinstance(found, Real) else BESIDE
-    if isinstance(first, Affine) and isinstance(second, Affine):
+    if isinstance(first, AffinePiece) and isinstance(second, AffinePiece):
         if first.depth != second.depth:
             return BESIDE
         a, b = first.a + sign * second.a, first.b + sign * second.b
         return replace(first, a=a, b=b) if b else Real(Form.number(a))
-    curved, plain = (first, second) if isinstance(first, Affine) else (second, first)
-    if not isinstance(curved, Affine) or not isinstance(plain, Real) or plain.form.terms:
+    curved, plain = (first, second) if isinstance(first, AffinePiece) else (second, first)
+    if not isinstance(curved, AffinePiece) or not isinstance(plain, Real) or plain.form.terms:
         return BESIDE
     if curved is first:
         return replace(curved, a=curved.a + sign * plain.form.constant)
@@ -109,7 +109,7 @@ def piece_sum(first: Piece, second: Piece, sign: int) -> Piece:
 
 def _sum_of_cell(first: Piece, second: Piece, sign: int) -> Piece:
     for cell, other, own in ((first, second, 1), (second, first, sign)):
-        if isinstance(cell, Cell) and isinstance(other, Real) and other.form == Form():
+        if isinstance(cell, ExponentialCell) and isinstance(other, Real) and other.form == Form():
             return replace(cell, factor=own * cell.factor)
     return ROUNDED
 
@@ -121,11 +121,15 @@ def piece_product(first: Piece, second: Piece) -> Piece:
         found = first * second
         return found if isinstance(found, Real) else BESIDE
     curved, plain = (second, first) if isinstance(first, Real) else (first, second)
-    if not isinstance(plain, Real) or plain.form.terms or not isinstance(curved, (Affine, Cell)):
+    if (
+        not isinstance(plain, Real)
+        or plain.form.terms
+        or not isinstance(curved, (AffinePiece, ExponentialCell))
+    ):
         return BESIDE
     factor = plain.form.constant
     if not factor:
         return Real(Form())
-    if isinstance(curved, Cell):
+    if isinstance(curved, ExponentialCell):
         return replace(curved, factor=curved.factor * factor)
     return replace(curved, a=curved.a * factor, b=curved.b * factor)

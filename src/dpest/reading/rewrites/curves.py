@@ -25,8 +25,8 @@ from dpest.reading.rewrites.curve_pieces import (
     BESIDE,
     COMPARED,
     ROUNDED,
-    Affine,
-    Cell,
+    AffinePiece,
+    ExponentialCell,
     Opaque,
     Piece,
     piece_product,
@@ -75,8 +75,10 @@ def drawn_value(curve: Curve, drawn: Any, noise: Noise, eps: Any = None) -> Any:
         return float(a) + float(b) * curve.t(curve.standard(float(drawn), eps))
     (symbol,) = drawn.form.terms
     if curve.kind == "geometric" and isinstance(noise, Exponential):
-        return _made(symbol, (Cell(exact(noise.scale), curve.scale, _floor_of(symbol)),), False)
-    pieces = tuple(Affine(a, b, curve.depth, curve.most) for a, b in lines)
+        return _made(
+            symbol, (ExponentialCell(exact(noise.scale), curve.scale, _floor_of(symbol)),), False
+        )
+    pieces = tuple(AffinePiece(a, b, curve.depth, curve.most) for a, b in lines)
     return _made(symbol, pieces, drawn.numpy)
 
 
@@ -130,7 +132,7 @@ class Curved(Real):
         piece = self.pieces[self._half()]
         if isinstance(piece, Real):
             return piece.form
-        if isinstance(piece, Cell):
+        if isinstance(piece, ExponentialCell):
             self._refuse(ROUNDED)
         self._refuse(piece if isinstance(piece, Opaque) else BESIDE)
 
@@ -235,9 +237,9 @@ class Curved(Real):
 
     def _sign(self, half: int) -> int | None:
         piece = self.pieces[half]
-        if isinstance(piece, Affine):
+        if isinstance(piece, AffinePiece):
             return piece.sign() or None
-        if isinstance(piece, Cell):
+        if isinstance(piece, ExponentialCell):
             return 1 if piece.factor > 0 else -1
         if len(self.pieces) == 1 or isinstance(piece, Opaque):
             return None
@@ -258,17 +260,17 @@ class Curved(Real):
         found = _made(self.symbol, tuple(self._log(i) for i in range(len(self.pieces))), self.numpy)
         run: Any = running()
         curve = run.plan[run.draw_sites[self.symbol]]
-        linear = any(isinstance(p, Affine) and p.depth == 1 for p in self.pieces)
+        linear = any(isinstance(p, AffinePiece) and p.depth == 1 for p in self.pieces)
         return _over(curve, found) if linear and curve.kind != "geometric" else found
 
     def _log(self, half: int) -> Piece:
         piece = self.pieces[half]
-        if isinstance(piece, Affine) and piece.a and piece.ends()[0] == 0 and piece.depth:
+        if isinstance(piece, AffinePiece) and piece.a and piece.ends()[0] == 0 and piece.depth:
             return Opaque(
                 "two logarithms of one uniform draw, of u and of 1 - u",
                 "draw once for each of them",
             )
-        if not isinstance(piece, Affine) or piece.a or piece.b < 0 or not piece.depth:
+        if not isinstance(piece, AffinePiece) or piece.a or piece.b < 0 or not piece.depth:
             return Opaque(
                 "the logarithm of a uniform draw that does not run from 0 here",
                 "a shifted or cut-off logarithm is not a noise that the trace knows",
@@ -279,18 +281,18 @@ class Curved(Real):
                 "scale it to run up to 1: log(2*u) for u below 1/2",
             )
         if piece.depth == 2:
-            return Affine(Fraction(0), -_ONE, 1, None)
+            return AffinePiece(Fraction(0), -_ONE, 1, None)
         noise = running().noise_of(self.symbol)
         if isinstance(noise, Geometric):
             site = running().draw_sites[self.symbol]  # type: ignore[attr-defined]
             rate = running().plan[site].scale  # type: ignore[attr-defined]
-            return Cell(-_ONE, rate, _floor_of(self.symbol))
+            return ExponentialCell(-_ONE, rate, _floor_of(self.symbol))
         side = -1 if isinstance(noise, Laplace) and not half else 1
         return Real(Form({self.symbol: Fraction(-side)}))  # over its scale
 
     def _whole(self, operation: str, how: How, step: Fraction = _ONE, plain: bool = False) -> Any:
         piece = self.pieces[0]
-        if not isinstance(piece, Cell):
+        if not isinstance(piece, ExponentialCell):
             return super()._whole(operation, how, step, plain)
         up = self._upward(how)
         found = None if up is None or step != 1 else piece.rounded(up)
@@ -300,7 +302,7 @@ class Curved(Real):
 
     def _upward(self, how: How) -> bool | None:
         piece = self.pieces[0]
-        if how == "trunc" and isinstance(piece, Cell):
+        if how == "trunc" and isinstance(piece, ExponentialCell):
             return piece.factor < 0
         return super()._upward(how)
 

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.loops.lengths import Counter, unsupported
-from dpest.reading.loops.passes import Chosen, Place
+from dpest.reading.loops.passes import Chosen, RandomPlace
 from dpest.reading.rewrites.order_statistics import Selected
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelOfPlace:
     """What a public list has at a place that is released: it tells as much as the place."""
 
     table: tuple[Any, ...]
     place: Any
 
-    def item(self) -> Labelled:
+    def item(self) -> LabelOfPlace:
         return self
 
     def dpest_signature(self) -> Any:
@@ -28,7 +28,7 @@ class Labelled:
 
 def entry(values: Any, key: Any) -> Any:
     """values[key]; at a place that was chosen, of a public list: a label of the place."""
-    if not isinstance(key, (Place, Chosen, Selected, Counter)):
+    if not isinstance(key, (RandomPlace, Chosen, Selected, Counter)):
         return values[key]
     if isinstance(values, np.ndarray) and values.dtype != object and values.ndim == 1:
         values = values.tolist()
@@ -36,7 +36,7 @@ def entry(values: Any, key: Any) -> Any:
         return values[key]
     if len(set(values)) != len(values):
         unsupported("a list whose entries are not all different, at a chosen place,")
-    return Labelled(tuple(values), key)
+    return LabelOfPlace(tuple(values), key)
 
 
 def _is_plain(value: Any) -> bool:

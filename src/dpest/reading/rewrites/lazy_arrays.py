@@ -19,7 +19,7 @@ from dpest.reading.tracing.symbolic import typed
 from dpest.reading.tracing.symbolic_arrays import apply_ufunc, wrapped
 
 
-class Places(Protocol):
+class LazyPlaces(Protocol):
     """What decides the elements, one place at a time."""
 
     def __len__(self) -> int: ...
@@ -32,7 +32,7 @@ class LazyArray(NDArrayOperatorsMixin):
 
     __array_priority__ = 500
 
-    def __init__(self, places: Places, view: range | None = None) -> None:
+    def __init__(self, places: LazyPlaces, view: range | None = None) -> None:
         self._places = places
         self._view = range(len(places)) if view is None else view
 

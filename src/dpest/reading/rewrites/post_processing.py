@@ -249,11 +249,11 @@ def _comprehension(
 
 
 def _replaced(node: ast.expr, names: Mapping[str, ast.expr]) -> ast.expr:
-    class Names(ast.NodeTransformer):
+    class BoundNames(ast.NodeTransformer):
         def visit_Name(self, found: ast.Name) -> ast.expr:
             return copy.deepcopy(names[found.id]) if found.id in names else found
 
-    result = Names().visit(copy.deepcopy(node))
+    result = BoundNames().visit(copy.deepcopy(node))
     assert isinstance(result, ast.expr)
     return result
 

@@ -30,9 +30,9 @@ from dpest.noise.exponential import Exponential
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.uniform import Uniform
 from dpest.reading.loops.loop_graph import END, LoopEdge
-from dpest.reading.loops.passes import POOL, TURN, Left
+from dpest.reading.loops.passes import POOL, TURN, PlacesLeft
 from dpest.reading.rewrites.named_values import NamedValues, Share
-from dpest.reading.rewrites.softmax import Chance, Scaled, Weight
+from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
 from dpest.reading.tracing.unit import Unit
 
 Exponent = tuple[tuple[int, Form], ...]
@@ -42,7 +42,7 @@ Chances = dict[Exponent, Fraction]
 
 
 @dataclass(frozen=True)
-class Law:
+class ArgmaxLaw:
     """The release is the argmax over the elements of `form` + noise of scale 1/factor."""
 
     rule: str
@@ -63,7 +63,9 @@ class _NoLaw(Exception):
     """What keeps the loop from being one of those that are known."""
 
 
-def law_of(edges: Sequence[LoopEdge], noises: Mapping[Symbol, Any], values: NamedValues) -> Law:
+def law_of(
+    edges: Sequence[LoopEdge], noises: Mapping[Symbol, Any], values: NamedValues
+) -> ArgmaxLaw:
     """What a loop with private chances amounts to; RefusedError says what is in the way."""
     if not any(e.reads or e.looked for e in edges):
         raise RefusedError(
@@ -71,7 +73,7 @@ def law_of(edges: Sequence[LoopEdge], noises: Mapping[Symbol, Any], values: Name
             "chances of a choice: give a length instead of ANY"
         )
     try:
-        return _Reader(edges, noises, values).law()
+        return _RaceReader(edges, noises, values).law()
     except _NoLaw as why:
         raise ChanceError(
             f"a loop that is left by chances that depend on the data: {why}. A proof knows: all "
@@ -81,7 +83,7 @@ def law_of(edges: Sequence[LoopEdge], noises: Mapping[Symbol, Any], values: Name
         ) from None
 
 
-class _Reader:
+class _RaceReader:
     def __init__(
         self, edges: Sequence[LoopEdge], noises: Mapping[Symbol, Any], values: NamedValues
     ) -> None:
@@ -90,7 +92,7 @@ class _Reader:
         self.values = values
         self.trying = {e.source for e in edges if e.looked}
 
-    def law(self) -> Law:
+    def law(self) -> ArgmaxLaw:
         loop = self._start()
         here = [e for e in self.edges if e.source == loop]
         sources = {e.looked for e in here if e.looked}
@@ -106,7 +108,7 @@ class _Reader:
             )
         return self._inversion(loop)
 
-    def _drawn(self, loop: int) -> Law:
+    def _drawn(self, loop: int) -> ArgmaxLaw:
         """Candidates that are drawn, from all or from those that are left."""
         again = [e for e in self.edges if e.looked and e.target in self.trying]
         lists = {e.looked.rpartition(" ")[0] for e in self.edges if e.looked}
@@ -173,7 +175,7 @@ class _Reader:
         """1 for "some are left", −1 for "none are left", 0 for anything else."""
         signs = [
             c for s, c in condition.form.terms.items()
-            if isinstance(self.values.meanings.get(s), Left)
+            if isinstance(self.values.meanings.get(s), PlacesLeft)
         ]  # fmt: skip
         if len(signs) != 1 or len(condition.form.terms) != 1 or condition.form.constant:
             return 0
@@ -271,7 +273,7 @@ class _Reader:
         if not isinstance(inverse, Unit):
             inverse = rational(inverse)
         named = self.values.meanings.get(next(iter(border.terms), None))  # type: ignore[arg-type]
-        if isinstance(named, Scaled) and len(border.terms) == 1 and not border.constant:
+        if isinstance(named, ScaledScore) and len(border.terms) == 1 and not border.constant:
             if isinstance(inverse, Unit):
                 raise _NoLaw("a score and a noise that are both multiples of eps are compared")
             ((_, slope),) = border.terms.items()
@@ -303,22 +305,22 @@ class _Reader:
 
     # The laws
 
-    def _race(self, accepted: Chances) -> Law:
+    def _race(self, accepted: Chances) -> ArgmaxLaw:
         ((exponent, share), *more) = accepted.items() or [((), Fraction(0))]
         parts = self._not_positive(exponent)
         if more or share != 1 or len(parts) != 1:
             raise _NoLaw("the best candidate is not always accepted")
         ((power, c, form),) = parts
-        return Law("race", form, _factor(power, c))
+        return ArgmaxLaw("race", form, _factor(power, c))
 
-    def _rejection(self, accepted: Chances) -> Law:
+    def _rejection(self, accepted: Chances) -> ArgmaxLaw:
         ((exponent, _), *more) = accepted.items() or [((), Fraction(0))]
         if more or len(exponent) != 1:
             raise _NoLaw("the chance is not a multiple of e^score")
         ((power, form),) = exponent
         return _softmax("rejection", power, form)
 
-    def _inversion(self, loop: int) -> Law:
+    def _inversion(self, loop: int) -> ArgmaxLaw:
         """At every node: left if w + L > 0, where L is minus what is left of the share.
 
         On the way in L is −share; after a turn that goes on it is what w + L was. So w + L is the
@@ -410,9 +412,9 @@ class _Reader:
         return tuple(map(repr, seen))
 
 
-def _softmax(rule: str, power: int, form: Form) -> Law:
+def _softmax(rule: str, power: int, form: Form) -> ArgmaxLaw:
     """What all elements share cancels."""
-    return Law(rule, Form({s: c for s, c in form.terms.items() if s.kind == "input"}),
+    return ArgmaxLaw(rule, Form({s: c for s, c in form.terms.items() if s.kind == "input"}),
                _factor(power, Fraction(1)))  # fmt: skip
 
 
@@ -420,7 +422,9 @@ def _factor(power: int, c: Fraction) -> Any:
     return Unit(c, power) if power else c
 
 
-def _exponent(score: Scaled | None, times: Any = Fraction(1), form: Form | None = None) -> Exponent:
+def _exponent(
+    score: ScaledScore | None, times: Any = Fraction(1), form: Form | None = None
+) -> Exponent:
     factor = times if score is None else times * score.factor
     of = score.value.form if score is not None else form
     assert of is not None

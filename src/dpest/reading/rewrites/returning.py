@@ -65,7 +65,7 @@ class _NoStateError(Exception):
 
 
 @dataclass
-class Loop:
+class ReturningLoop:
     """A state, at the end of `prefix`, and the ways that lead from it back to it."""
 
     prefix: tuple[Any, ...]
@@ -81,7 +81,7 @@ class Loop:
         return size <= len(turns) and (not size or turns[size - 1] is self.prefix[-1])
 
 
-class Loops:
+class ReturningLoops:
     """All loops of one exploration that were seen to come back to a state."""
 
     def __init__(self, noises: Mapping[Symbol, Noise], function: Callable[..., Any]) -> None:
@@ -89,10 +89,10 @@ class Loops:
         self.names = _LookedUp(function)
         # Where no code has such a loop, nobody has to watch for one.
         self.possible = any(bytecode(code).loops for code in self.names.codes)
-        self.found: dict[Hashable, Loop] = {}
+        self.found: dict[Hashable, ReturningLoop] = {}
         self._factors: dict[int, Chance | None] = {}
 
-    def on(self, turns: Sequence[Any]) -> list[Loop]:
+    def on(self, turns: Sequence[Any]) -> list[ReturningLoop]:
         return [loop for loop in self.found.values() if loop.on(turns)]
 
     def add(self, moment: Moment, turns: Sequence[Any]) -> bool:
@@ -102,7 +102,7 @@ class Loops:
             return False
         # All runs with these turns come to this moment, each with objects of its own.
         key = (moment, id(prefix[-1]) if prefix else 0)
-        loop = self.found.setdefault(key, Loop(tuple(prefix), moment.depth))
+        loop = self.found.setdefault(key, ReturningLoop(tuple(prefix), moment.depth))
         loop.segments.append(tuple(segment))
         self._factors.clear()
         return True
@@ -125,7 +125,7 @@ class Loops:
         for loop in self.found.values():
             self._factor(loop)
 
-    def _factor(self, loop: Loop) -> Chance:
+    def _factor(self, loop: ReturningLoop) -> Chance:
         known = self._factors.get(id(loop))
         if known is not None:
             return known
@@ -179,7 +179,7 @@ class _Step:
 class Watch:
     """Follows one run: its draws and decisions, and the states before its draws."""
 
-    def __init__(self, loops: Loops) -> None:
+    def __init__(self, loops: ReturningLoops) -> None:
         self.loops = loops
         self._steps: dict[FrameType, list[_Step]] = {}
         self._seen: dict[Hashable, list[tuple[Moment, int]]] = {}
@@ -510,4 +510,4 @@ def _plain_instance(kind: type) -> bool:
     return all(base is object or _is_users(base) for base in kind.__mro__)
 
 
-__all__ = ["EndlessError", "Loop", "Loops", "Watch"]
+__all__ = ["EndlessError", "ReturningLoop", "ReturningLoops", "Watch"]

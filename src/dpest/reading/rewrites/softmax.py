@@ -94,16 +94,16 @@ class _Named(_Closed):
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled(_Named):
+class ScaledScore(_Named):
     """factor·value, where the factor is a multiple of a power of eps and the value is data."""
 
     factor: Any
     value: Real
 
-    def _times(self, number: Any) -> Scaled:
+    def _times(self, number: Any) -> ScaledScore:
         if not _is_number(number):
             _refused()
-        return Scaled(self.factor, self.value * number)
+        return ScaledScore(self.factor, self.value * number)
 
     def __mul__(self, other: Any) -> Any:
         return self._times(other)
@@ -113,43 +113,43 @@ class Scaled(_Named):
     def __truediv__(self, other: Any) -> Any:
         if not _is_number(other):
             _refused()
-        return Scaled(self.factor, self.value / other)
+        return ScaledScore(self.factor, self.value / other)
 
-    def __neg__(self) -> Scaled:
-        return Scaled(self.factor, -self.value)
+    def __neg__(self) -> ScaledScore:
+        return ScaledScore(self.factor, -self.value)
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, Normaliser):
             return other.added(self)
-        if not isinstance(other, Scaled):
+        if not isinstance(other, ScaledScore):
             return super().__add__(other)
         share = other.factor / self.factor
         if not _is_number(share):
             _refused()
-        return Scaled(self.factor, self.value + other.value * share)
+        return ScaledScore(self.factor, self.value + other.value * share)
 
     def __radd__(self, other: Any) -> Any:
-        return self + other if isinstance(other, Scaled) else super().__radd__(other)
+        return self + other if isinstance(other, ScaledScore) else super().__radd__(other)
 
     def __sub__(self, other: Any) -> Any:
-        if isinstance(other, (Scaled, Normaliser)):
+        if isinstance(other, (ScaledScore, Normaliser)):
             return self + (-other)
         return super().__sub__(other)
 
     def __rsub__(self, other: Any) -> Any:
-        return (-self) + other if isinstance(other, Scaled) else super().__rsub__(other)
+        return (-self) + other if isinstance(other, ScaledScore) else super().__rsub__(other)
 
     def exp(self) -> Weight:
         return Weight(self)
 
-    def greatest(self) -> Scaled:
+    def greatest(self) -> ScaledScore:
         """The greatest score of all elements."""
         form, rising = self.value.form, self.factor > 0
         values = named_values()
         if values is None or any(s.kind != "input" for s in form.terms) or not form.terms:
             _refused()
         top = values.greatest(form) if rising else values.greatest(form.times(-1)).times(-1)
-        return Scaled(self.factor, Real(top))
+        return ScaledScore(self.factor, Real(top))
 
     def dpest_signature(self) -> Any:
         return ("scaled", repr(self.factor), self.value.form)
@@ -159,7 +159,7 @@ class Scaled(_Named):
 class Weight(_Named):
     """e^score."""
 
-    score: Scaled
+    score: ScaledScore
 
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, WeightSum) and other.weight.dpest_signature() == (
@@ -191,7 +191,7 @@ def weight_of(value: Any) -> Weight | None:
     """e^value of private data, where a proof has a use for it."""
     if not isinstance(value, Real) or not value.form.terms or named_values() is None:
         return None
-    return Scaled(Fraction(1), value).exp()
+    return ScaledScore(Fraction(1), value).exp()
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,10 +234,10 @@ class Normaliser(_Closed):
 
     def __rsub__(self, other: Any) -> Any:
         if isinstance(other, Real) and self.sign > 0:
-            return (-self).added(Scaled(Fraction(1), other))
+            return (-self).added(ScaledScore(Fraction(1), other))
         _refused()
 
-    def added(self, score: Scaled) -> Any:
+    def added(self, score: ScaledScore) -> Any:
         if self.sign > 0 or self.weight.score.dpest_signature() != score.dpest_signature():
             _refused()
         return LogChance(self.weight)

@@ -17,16 +17,16 @@ from dpest.errors import DpestError, PathLimitError, ReplayError
 from dpest.geometry.linear import Condition, Symbol, distinct
 from dpest.geometry.masses import mass_bound
 from dpest.geometry.regions import Point
-from dpest.reading.rewrites.returning import Loops
+from dpest.reading.rewrites.returning import ReturningLoops
 from dpest.reading.tracing.joining import Joins
 from dpest.reading.tracing.patches import Overlay, patched
 from dpest.reading.tracing.running import in_run
-from dpest.reading.tracing.runs import Explored, Joined, Limits, Names, Run, Suspended, Turn
+from dpest.reading.tracing.runs import Explored, Joined, Limits, Names, SuspendedRun, TraceRun, Turn
 from dpest.reading.tracing.symbolic import Truth
 from dpest.running.places import Place, innermost, shown, source_line
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
-__all__ = ["Exploration", "Explored", "Limits", "Names", "Run", "explore", "same_outcome"]
+__all__ = ["Exploration", "Explored", "Limits", "Names", "TraceRun", "explore", "same_outcome"]
 
 
 class Exploration:
@@ -41,7 +41,7 @@ class Exploration:
 
     def __init__(
         self,
-        run: Callable[[Run], Any],
+        run: Callable[[TraceRun], Any],
         *,
         limits: Limits | None = None,
         names: Names | None = None,
@@ -59,7 +59,7 @@ class Exploration:
         self.assume = tuple(assume)
         self.where = where
         self.joins = Joins(self.names.supports.noises) if join else None
-        self.loops = Loops(self.names.supports.noises, function or run) if join else None
+        self.loops = ReturningLoops(self.names.supports.noises, function or run) if join else None
         self.notes: dict[str, None] = {}
         self.forks: Counter[Place | None] = Counter()
         self.leftover: Fraction | float = Fraction(0)
@@ -121,15 +121,15 @@ class Exploration:
 
     def _attempt(
         self, turns: Sequence[Turn], patience: int, deadline: Deadline, improbable: float
-    ) -> tuple[Run, Explored | None]:
-        run = Run(self, turns, patience, improbable)
+    ) -> tuple[TraceRun, Explored | None]:
+        run = TraceRun(self, turns, patience, improbable)
         self.runs += 1
         outcome: Any
         raised = False
         try:
             with in_run(run), patched(self.overlay), watched(deadline):
                 outcome = self.run(run)
-        except Suspended:
+        except SuspendedRun:
             return run, None
         except Joined:
             run.joined = True
@@ -248,7 +248,7 @@ def explore(
     )
 
 
-def same_outcome(run: Run, first: Any, second: Any) -> bool:
+def same_outcome(run: TraceRun, first: Any, second: Any) -> bool:
     """Structural equality of outputs that may hold symbolic values."""
     from dpest.reading.release import released, same_release
 

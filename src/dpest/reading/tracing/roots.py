@@ -67,7 +67,7 @@ class Root:
         return f"√({self.square!r})"
 
 
-class Exponential:
+class UnitExponential:
     """e^exponent, the exponent being a multiple of the unit: only 1 − e^exponent is of use."""
 
     __slots__ = ("exponent",)

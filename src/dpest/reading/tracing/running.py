@@ -15,7 +15,7 @@ from dpest.running.places import innermost, shown, source_line, user_place
 SAMPLING = "dpest audit falls back to sampling for this mechanism"
 
 
-class Decider(Protocol):
+class RunDecider(Protocol):
     """What a symbolic value needs of the run it belongs to."""
 
     def decide(self, condition: Condition) -> bool:
@@ -41,14 +41,14 @@ class Decider(Protocol):
 
 
 class _Local(threading.local):
-    run: Decider | None = None
+    run: RunDecider | None = None
     raised: list[BaseException] | None = None
 
 
 _local = _Local()
 
 
-def running() -> Decider:
+def running() -> RunDecider:
     """The run in progress; outside of one a symbolic value can't decide anything."""
     run = _local.run
     if run is None:
@@ -69,7 +69,7 @@ def lenient() -> bool:
 
 
 @contextmanager
-def in_run(run: Decider) -> Iterator[None]:
+def in_run(run: RunDecider) -> Iterator[None]:
     """Symbolic values ask `run` inside of this.
 
     An error of ours that the user's function caught is raised again at its end: what the function

@@ -128,7 +128,7 @@ class Turn:
         self.choice = choice
 
 
-class Suspended(BaseException):
+class SuspendedRun(BaseException):
     """Leaves the user's function in a loop that seems to have no bound."""
 
 
@@ -136,7 +136,7 @@ class Joined(BaseException):
     """Leaves the user's function where another run goes on for this one."""
 
 
-class Run:
+class TraceRun:
     """One run along one path; the `Decider` that symbolic values ask."""
 
     def __init__(
@@ -366,7 +366,7 @@ class Run:
             raise remembered(Joined())
         self._forks[place] += 1
         if self._too_deep(place, endless):
-            raise remembered(Suspended())
+            raise remembered(SuspendedRun())
         self.exploration.forks[place] += 1
         tightened = self.names.supports.tightened
         turns = [

@@ -171,7 +171,7 @@ class Unit:
 
 def _scaled(unit: Unit, value: Any) -> Any:
     """eps times private data: only the weights of a choice may hold such a thing."""
-    from dpest.reading.rewrites.softmax import Scaled
+    from dpest.reading.rewrites.softmax import ScaledScore
     from dpest.reading.tracing.running import has_run, running
     from dpest.reading.tracing.symbolic import Real
 
@@ -184,7 +184,7 @@ def _scaled(unit: Unit, value: Any) -> Any:
             return value * unit
         if type(value) is not Real or not _is_data(value):
             return in_units(unit, value)
-        return Scaled(unit, value)
+        return ScaledScore(unit, value)
     _unit(value)
     raise AssertionError
 

@@ -16,7 +16,7 @@ from dpest.running.batch.draws import KeptDraws, TooMuchKept, kept_values
 from dpest.running.batch.generator import BatchGenerator
 from dpest.running.batch.outputs import flatten_batched
 from dpest.running.batch.patches import patched, stand_ins_accepted
-from dpest.running.batch.reading import Pending, Reading
+from dpest.running.batch.reading import BatchReading, Pending
 from dpest.running.batch.replay import (
     HandedLikeBatch,
     Replays,
@@ -132,7 +132,7 @@ class BlockReader:
         place = where_defined(self.target.function)
         collector.note(f"{place}: {self.target.name} {problem}")
         with global_randomness(seed):
-            self._one_by_one(Pending(Reading(arrays, count).rows, [], []), arrays, collector)
+            self._one_by_one(Pending(BatchReading(arrays, count).rows, [], []), arrays, collector)
         return collector
 
     def _call(self, rng: Any) -> Any:
@@ -163,10 +163,10 @@ class BlockReader:
         try:
             return flatten(self._call(rng))
         except Exception as error:  # it may raise for some draws
-            return flatten(Raised(error).output)
+            return flatten(RaisedRun(error).output)
 
     def _read_paths(self, count: int, arrays: Any, collector: Any) -> Replays:
-        reading = Reading(arrays, count)
+        reading = BatchReading(arrays, count)
         replays = Replays(arrays)
         raised: list[tuple[Pending, Exception]] = []
         generator = BatchGenerator(reading)
@@ -228,7 +228,7 @@ class BlockReader:
         """All runs of a path raise alike, unless it was the batch that the code can't bear."""
         single = self._outputs(path, arrays, 1)[0]
         if (
-            isinstance(single, Raised)
+            isinstance(single, RaisedRun)
             and type(single.error) is type(error)
             and str(single.error) == str(error)
         ):
@@ -247,7 +247,7 @@ class BlockReader:
         """Finish the runs of a path, with the draws that led them there."""
         outputs = self._outputs(path, arrays, path.rows.count, table)
         for i, output in enumerate(outputs):
-            if isinstance(output, Raised):
+            if isinstance(output, RaisedRun):
                 collector.raised(output.error, 1)
                 outputs[i] = output.output
         collector.outputs(path.rows, outputs)
@@ -268,7 +268,7 @@ class BlockReader:
             try:
                 outputs.append(consumed(function(copied(), rng)))
             except Exception as error:
-                outputs.append(Raised(error))
+                outputs.append(RaisedRun(error))
             if len(outputs) == count:
                 break
         clock.stop()
@@ -278,10 +278,10 @@ class BlockReader:
         try:
             return self._call(rng)
         except Exception as error:
-            return Raised(error)
+            return RaisedRun(error)
 
 
-class Raised:
+class RaisedRun:
     """A run that ended in an exception: an output like any other, for an observer sees it."""
 
     __slots__ = ("error", "output")

@@ -12,9 +12,9 @@ from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.errors import InputError
 from dpest.running.batch.arrays import arrays_for, block_rows
 from dpest.running.batch.block import BlockReader
-from dpest.running.batch.outputs import Column
-from dpest.running.batch.reading import Reading
-from dpest.running.batch.rows import Rows
+from dpest.running.batch.outputs import LeafColumn
+from dpest.running.batch.reading import BatchReading
+from dpest.running.batch.rows import RunRows
 from dpest.running.black_box import black_box_block
 from dpest.running.samples import Samples
 from dpest.running.seeds import Seed, block_seed
@@ -135,10 +135,12 @@ class CountCollector:
             self._outputs[key] = unflatten(skeleton, leaves)
         self._counts[key] = self._counts.get(key, 0) + count
 
-    def path(self, reading: Reading, skeleton: Skeleton, leaves: list[Any], output: Any) -> None:
+    def path(
+        self, reading: BatchReading, skeleton: Skeleton, leaves: list[Any], output: Any
+    ) -> None:
         """The output of the path that has just ended, and what `flatten_batched` made of it."""
         _refuse_floats(skeleton, output)
-        places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Column)]
+        places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, LeafColumn)]
         if not places:
             self._add(skeleton, leaves, reading.rows.count)
             return
@@ -148,13 +150,13 @@ class CountCollector:
                 leaves[i] = value
             self._add(skeleton, leaves, count)
 
-    def constant(self, rows: Rows, output: Any) -> None:
+    def constant(self, rows: RunRows, output: Any) -> None:
         self._add(*flatten(output), rows.count)
 
     def raised(self, error: Exception, count: int) -> None:
         self.note(f"some runs raised {type(error).__name__} ({error}); each counts as an output")
 
-    def outputs(self, rows: Rows, outputs: list[Any]) -> None:
+    def outputs(self, rows: RunRows, outputs: list[Any]) -> None:
         self.samples(Samples.from_outputs(outputs))
 
     def samples(self, samples: Samples) -> None:

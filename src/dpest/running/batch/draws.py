@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from dpest.running.batch.reading import SINGLE, Pending, Reading
+from dpest.running.batch.reading import SINGLE, BatchReading, Pending
 from dpest.running.batch.values import Batched, BatchedArray, TooMuchKept
 
 _TABLE = 1 << 28  # bytes
 _SHORT = 64  # vectors up to this length may be drawn element by element
 
 
-class Draw:
+class BatchDraw:
     """One call of `rng` on a path. `data` is None until a value of it is needed.
 
     A draw that nobody has looked at is independent of every decision, so both sides of a split
@@ -34,13 +34,13 @@ class Draw:
         self.element = element
         self.data: Any = None
         self.rows: Any = None
-        self.parts: list[Draw] | None = None
+        self.parts: list[BatchDraw] | None = None
 
-    def kept(self) -> Draw:
+    def kept(self) -> BatchDraw:
         """For the other side of a split: what was drawn is shared, the rest is drawn anew."""
         if self.data is not None:
             return self
-        other = Draw(self.key, self.shape, self.make, self.element)
+        other = BatchDraw(self.key, self.shape, self.make, self.element)
         if self.parts is not None:
             other.parts = [part.kept() for part in self.parts]
         return other
@@ -51,12 +51,12 @@ class Draw:
             self.parts is not None and any(part.data is not None for part in self.parts)
         )
 
-    def part(self, index: int) -> Draw:
+    def part(self, index: int) -> BatchDraw:
         if self.parts is None:
-            self.parts = [Draw(self.key, (), self.element(i)) for i in range(self.shape[0])]
+            self.parts = [BatchDraw(self.key, (), self.element(i)) for i in range(self.shape[0])]
         return self.parts[index]
 
-    def values(self, reading: Reading, args: tuple[Any, ...] = ()) -> Any:
+    def values(self, reading: BatchReading, args: tuple[Any, ...] = ()) -> Any:
         """The draws of the runs that are on the path."""
         rows = reading.rows
         if self.data is None:
@@ -77,12 +77,14 @@ class Draw:
         return reading.arrays.take(self.data, rows.positions_in(self.rows))
 
 
-class Drawn(Batched):
+class DrawnValue(Batched):
     """The value of a draw."""
 
     __slots__ = ("record",)
 
-    def __init__(self, reading: Reading, record: Draw, args: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self, reading: BatchReading, record: BatchDraw, args: tuple[Any, ...] = ()
+    ) -> None:
         self._reading = reading
         self.shape = record.shape
         self.record = record
@@ -101,14 +103,14 @@ class Drawn(Batched):
         record = self.record
         if record.data is not None or record.element is None or self._rows is not None:
             return None
-        return Drawn(self._reading, record.part(index))
+        return DrawnValue(self._reading, record.part(index))
 
 
-SINGLE.add(Drawn)
+SINGLE.add(DrawnValue)
 
 
 def draw(
-    reading: Reading,
+    reading: BatchReading,
     key: Any,
     shape: tuple[int, ...],
     make: Any,
@@ -127,9 +129,11 @@ def draw(
         if record.key != key or record.shape != shape:
             reading.need_scalar("a function that drew differently when it was entered again")
     else:
-        record = Draw(key, shape, make, element if len(shape) > 0 and shape[0] <= _SHORT else None)
+        record = BatchDraw(
+            key, shape, make, element if len(shape) > 0 and shape[0] <= _SHORT else None
+        )
         reading.draws.append(record)
-    value = Drawn(reading, record, args)
+    value = DrawnValue(reading, record, args)
     if shape:
         return BatchedArray(value)
     value.python = python
@@ -159,7 +163,7 @@ def kept_values(path: Pending, arrays: Any) -> Iterator[tuple[Any, ...]]:
     return (values[1:] for values in zip(*columns, strict=False))
 
 
-def _data_at(record: Draw, path: Pending, arrays: Any) -> Any:
+def _data_at(record: BatchDraw, path: Pending, arrays: Any) -> Any:
     if record.rows is path.rows:
         return record.data
     return arrays.take(record.data, path.rows.positions_in(record.rows))
@@ -201,7 +205,7 @@ class KeptDraws:
         for key, column in columns.items():
             self._lists[key] = _per_run(column, key[2])
 
-    def _in_table(self, record: Draw) -> bool:
+    def _in_table(self, record: BatchDraw) -> bool:
         return self._table is not None and not record.shape and record.data.dtype.kind == "f"
 
     def of(self, path: Pending) -> Iterator[list[Any]]:
@@ -223,5 +227,5 @@ class KeptDraws:
         return iter(found)
 
 
-def _column_key(place: int, record: Draw) -> tuple[int, str, tuple[int, ...]]:
+def _column_key(place: int, record: BatchDraw) -> tuple[int, str, tuple[int, ...]]:
     return place, record.data.dtype.char, record.shape

@@ -11,7 +11,7 @@ import numpy as np
 from dpest.running.batch.values import Batched, BatchedArray, element_of
 
 if TYPE_CHECKING:
-    from dpest.running.batch.reading import Reading
+    from dpest.running.batch.reading import BatchReading
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
@@ -25,12 +25,12 @@ def _named(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return register
 
 
-def _array(reading: Reading, value: Any) -> Any:
+def _array(reading: BatchReading, value: Any) -> Any:
     """`value` as an array of this function's own: rearranging it leaves the user's unshared."""
     return reading.wrap(value.node) if isinstance(value, Batched) else reading.array_of(value)
 
 
-def _node(reading: Reading, value: Any) -> Any:
+def _node(reading: BatchReading, value: Any) -> Any:
     """An operand of a waiting operation, with the axis of runs (of length 1 for constants)."""
     value = _array(reading, value)
     return value.node if isinstance(value, Batched) else reading.arrays.constant(value)
@@ -45,7 +45,9 @@ def _axis(axis: int, ndim: int) -> int:
 def _along(name: str, result: Callable[[tuple[int, ...], int], tuple[int, ...]]) -> None:
     """Register a function along one axis; `result` gives the shape that comes out."""
 
-    def call(reading: Reading, a: Any, *args: Any, axis: Any = "default", **kwargs: Any) -> Any:
+    def call(
+        reading: BatchReading, a: Any, *args: Any, axis: Any = "default", **kwargs: Any
+    ) -> Any:
         value = _array(reading, a)
         if args and name not in _POSITIONAL:
             axis, args = args[0], args[1:]
@@ -93,7 +95,7 @@ def _along(name: str, result: Callable[[tuple[int, ...], int], tuple[int, ...]])
 
 
 def _several_axes(
-    reading: Reading, name: str, value: Any, axes: tuple[int, ...], keepdims: bool, kwargs: Any
+    reading: BatchReading, name: str, value: Any, axes: tuple[int, ...], keepdims: bool, kwargs: Any
 ) -> Any:
     if name not in ("sum", "prod", "max", "min", "any", "all", "mean"):
         reading.need_scalar(f"np.{name} over several axes")
@@ -124,7 +126,7 @@ FUNCTIONS["amin"] = FUNCTIONS["min"]
 
 
 @_named("_accumulate")
-def _accumulate(reading: Reading, ufunc: np.ufunc, a: Any, axis: int = 0, **_: Any) -> Any:
+def _accumulate(reading: BatchReading, ufunc: np.ufunc, a: Any, axis: int = 0, **_: Any) -> Any:
     value = _array(reading, a)
     if axis != 0:
         reading.need_scalar(f"np.{ufunc.__name__}.accumulate along axis {axis}")
@@ -135,7 +137,7 @@ def _accumulate(reading: Reading, ufunc: np.ufunc, a: Any, axis: int = 0, **_: A
 
 
 @_named("where")
-def _where(reading: Reading, condition: Any, *choices: Any) -> Any:
+def _where(reading: BatchReading, condition: Any, *choices: Any) -> Any:
     if not choices:
         reading.need_scalar("np.where with a condition alone")
     operands = [_array(reading, v) for v in (condition, *choices)]
@@ -146,7 +148,7 @@ def _where(reading: Reading, condition: Any, *choices: Any) -> Any:
 
 @_named("clip")
 def _clip(
-    reading: Reading,
+    reading: BatchReading,
     a: Any,
     a_min: Any = None,
     a_max: Any = None,
@@ -162,7 +164,7 @@ def _clip(
 
 
 @_named("round", "around")
-def _round(reading: Reading, a: Any, decimals: int = 0) -> Any:
+def _round(reading: BatchReading, a: Any, decimals: int = 0) -> Any:
     if decimals == 0:
         return reading.elementwise(np.rint, (a,))
     if decimals > 0:
@@ -171,13 +173,13 @@ def _round(reading: Reading, a: Any, decimals: int = 0) -> Any:
 
 
 @_named("fix")
-def _fix(reading: Reading, a: Any) -> Any:
+def _fix(reading: BatchReading, a: Any) -> Any:
     return reading.elementwise(np.trunc, (a,))
 
 
 @_named("isclose")
 def _isclose(
-    reading: Reading,
+    reading: BatchReading,
     a: Any,
     b: Any,
     rtol: float = 1e-5,
@@ -188,12 +190,12 @@ def _isclose(
 
 
 @_named("nan_to_num")
-def _nan_to_num(reading: Reading, a: Any, *args: Any, **kwargs: Any) -> Any:
+def _nan_to_num(reading: BatchReading, a: Any, *args: Any, **kwargs: Any) -> Any:
     reading.need_scalar("np.nan_to_num of noise")
 
 
 @_named("interp")
-def _interp(reading: Reading, x: Any, xp: Any, fp: Any, **kwargs: Any) -> Any:
+def _interp(reading: BatchReading, x: Any, xp: Any, fp: Any, **kwargs: Any) -> Any:
     if isinstance(xp, Batched) or isinstance(fp, Batched) or reading.arrays.name != "numpy":
         reading.need_scalar("np.interp of noise")
     return reading.wrap(
@@ -210,7 +212,7 @@ def _interp(reading: Reading, x: Any, xp: Any, fp: Any, **kwargs: Any) -> Any:
 
 
 @_named("dot", "matmul", "inner", "vdot")
-def _dot(reading: Reading, a: Any, b: Any) -> Any:
+def _dot(reading: BatchReading, a: Any, b: Any) -> Any:
     left, right = _array(reading, a), _array(reading, b)
     if not left.shape or not right.shape:
         return reading.elementwise(np.multiply, (left, right))
@@ -228,7 +230,7 @@ def _dot(reading: Reading, a: Any, b: Any) -> Any:
 
 
 @_named("outer")
-def _outer(reading: Reading, a: Any, b: Any) -> Any:
+def _outer(reading: BatchReading, a: Any, b: Any) -> Any:
     left, right = _array(reading, a), _array(reading, b)
     return left.reshape(-1, 1) * right.reshape(1, -1)
 
@@ -236,7 +238,7 @@ def _outer(reading: Reading, a: Any, b: Any) -> Any:
 # Shapes
 
 
-def _view(reading: Reading, value: Any, shape: tuple[int, ...], function: Any) -> Any:
+def _view(reading: BatchReading, value: Any, shape: tuple[int, ...], function: Any) -> Any:
     """A rearrangement of one array, which in NumPy may share its memory."""
     out = reading.wrap(Batched(reading, shape, function, (value.node,)))
     if isinstance(out, BatchedArray):
@@ -247,7 +249,9 @@ def _view(reading: Reading, value: Any, shape: tuple[int, ...], function: Any) -
 
 
 @_named("reshape")
-def _reshape(reading: Reading, a: Any, shape: Any = None, order: str = "C", **kwargs: Any) -> Any:
+def _reshape(
+    reading: BatchReading, a: Any, shape: Any = None, order: str = "C", **kwargs: Any
+) -> Any:
     if order != "C" or kwargs:
         reading.need_scalar("np.reshape in another order")
     wanted = (shape,) if isinstance(shape, int) else tuple(int(s) for s in shape)
@@ -256,53 +260,53 @@ def _reshape(reading: Reading, a: Any, shape: Any = None, order: str = "C", **kw
 
 
 @_named("ravel")
-def _ravel(reading: Reading, a: Any, order: str = "C") -> Any:
+def _ravel(reading: BatchReading, a: Any, order: str = "C") -> Any:
     return _reshape(reading, a, (-1,), order)
 
 
 @_named("squeeze")
-def _squeeze(reading: Reading, a: Any, axis: Any = None) -> Any:
+def _squeeze(reading: BatchReading, a: Any, axis: Any = None) -> Any:
     return _reshape(reading, a, np.empty(a.shape, dtype=np.int8).squeeze(axis).shape)
 
 
 @_named("expand_dims")
-def _expand_dims(reading: Reading, a: Any, axis: Any) -> Any:
+def _expand_dims(reading: BatchReading, a: Any, axis: Any) -> Any:
     return _reshape(reading, a, np.expand_dims(np.empty(a.shape, dtype=np.int8), axis).shape)
 
 
 @_named("atleast_1d")
-def _atleast_1d(reading: Reading, a: Any) -> Any:
+def _atleast_1d(reading: BatchReading, a: Any) -> Any:
     return a if a.shape else _reshape(reading, a, (1,))
 
 
 @_named("transpose")
-def _transpose(reading: Reading, a: Any, axes: Any = None) -> Any:
+def _transpose(reading: BatchReading, a: Any, axes: Any = None) -> Any:
     order = tuple(range(a.ndim))[::-1] if axes is None else tuple(axes)
     return _pick(reading, a, np.transpose(_positions(a.shape), order))
 
 
 @_named("swapaxes")
-def _swapaxes(reading: Reading, a: Any, first: int, second: int) -> Any:
+def _swapaxes(reading: BatchReading, a: Any, first: int, second: int) -> Any:
     return _pick(reading, a, np.swapaxes(_positions(a.shape), first, second))
 
 
 @_named("flip")
-def _flip(reading: Reading, a: Any, axis: Any = None) -> Any:
+def _flip(reading: BatchReading, a: Any, axis: Any = None) -> Any:
     return _pick(reading, a, np.flip(_positions(a.shape), axis))
 
 
 @_named("roll")
-def _roll(reading: Reading, a: Any, shift: Any, axis: Any = None) -> Any:
+def _roll(reading: BatchReading, a: Any, shift: Any, axis: Any = None) -> Any:
     return _pick(reading, a, np.roll(_positions(a.shape), shift, axis))
 
 
 @_named("repeat")
-def _repeat(reading: Reading, a: Any, repeats: Any, axis: Any = None) -> Any:
+def _repeat(reading: BatchReading, a: Any, repeats: Any, axis: Any = None) -> Any:
     return _pick(reading, a, np.repeat(_positions(a.shape), repeats, axis))
 
 
 @_named("tile")
-def _tile(reading: Reading, a: Any, reps: Any) -> Any:
+def _tile(reading: BatchReading, a: Any, reps: Any) -> Any:
     return _pick(reading, a, np.tile(_positions(a.shape), reps))
 
 
@@ -310,7 +314,7 @@ def _positions(shape: tuple[int, ...]) -> np.ndarray:
     return np.arange(math.prod(shape)).reshape(shape)
 
 
-def _pick(reading: Reading, a: Any, positions: np.ndarray) -> Any:
+def _pick(reading: BatchReading, a: Any, positions: np.ndarray) -> Any:
     """The elements of `a` at these positions of the flat array."""
     flat = positions.ravel()
     shape = positions.shape
@@ -324,12 +328,14 @@ def _pick(reading: Reading, a: Any, positions: np.ndarray) -> Any:
 
 
 @_named("copy")
-def _copy(reading: Reading, a: Any, *args: Any, **kwargs: Any) -> Any:
+def _copy(reading: BatchReading, a: Any, *args: Any, **kwargs: Any) -> Any:
     return reading.wrap(a.node)
 
 
 @_named("concatenate", "hstack", "append")
-def _concatenate(reading: Reading, arrays: Any, *more: Any, axis: Any = 0, **kwargs: Any) -> Any:
+def _concatenate(
+    reading: BatchReading, arrays: Any, *more: Any, axis: Any = 0, **kwargs: Any
+) -> Any:
     if more and isinstance(more[0], int) and not isinstance(arrays, Batched):
         axis, more = more[0], ()
     parts = [arrays, *more] if more else list(arrays)
@@ -355,7 +361,7 @@ def _concatenate(reading: Reading, arrays: Any, *more: Any, axis: Any = 0, **kwa
 
 
 @_named("stack")
-def _stack(reading: Reading, arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
+def _stack(reading: BatchReading, arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
     parts = [_array(reading, part) for part in arrays]
     if len({part.shape for part in parts}) != 1:
         raise ValueError("all input arrays must have the same shape")
@@ -367,34 +373,34 @@ def _stack(reading: Reading, arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
 
 
 @_named("vstack")
-def _vstack(reading: Reading, arrays: Any, **kwargs: Any) -> Any:
+def _vstack(reading: BatchReading, arrays: Any, **kwargs: Any) -> Any:
     parts = [_array(reading, part) for part in arrays]
     parts = [part.reshape(1, -1) if part.ndim < 2 else part for part in parts]
     return _concatenate(reading, parts, axis=0)
 
 
 @_named("zeros_like", "ones_like", "full_like", "empty_like")
-def _like(reading: Reading, a: Any, fill: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _like(reading: BatchReading, a: Any, fill: Any = None, *args: Any, **kwargs: Any) -> Any:
     reading.need_scalar("an array shaped like noise, to be filled in place")
 
 
 @_named("shape")
-def _shape(reading: Reading, a: Any) -> Any:
+def _shape(reading: BatchReading, a: Any) -> Any:
     return a.shape
 
 
 @_named("ndim")
-def _ndim(reading: Reading, a: Any) -> int:
+def _ndim(reading: BatchReading, a: Any) -> int:
     return a.ndim
 
 
 @_named("size")
-def _size(reading: Reading, a: Any, axis: Any = None) -> int:
+def _size(reading: BatchReading, a: Any, axis: Any = None) -> int:
     return a.size if axis is None else a.shape[axis]
 
 
 @_named("take")
-def _take(reading: Reading, a: Any, indices: Any, axis: Any = None, **kwargs: Any) -> Any:
+def _take(reading: BatchReading, a: Any, indices: Any, axis: Any = None, **kwargs: Any) -> Any:
     value = _array(reading, a)
     if isinstance(indices, Batched):
         if axis not in (None, 0) or value.ndim != 1:
@@ -404,17 +410,17 @@ def _take(reading: Reading, a: Any, indices: Any, axis: Any = None, **kwargs: An
 
 
 @_named("isscalar", "iscomplexobj")
-def _isscalar(reading: Reading, a: Any) -> bool:
+def _isscalar(reading: BatchReading, a: Any) -> bool:
     return False
 
 
 @_named("isrealobj")
-def _isrealobj(reading: Reading, a: Any) -> bool:
+def _isrealobj(reading: BatchReading, a: Any) -> bool:
     return True
 
 
 @_named("array_equal")
-def _array_equal(reading: Reading, a: Any, b: Any, **kwargs: Any) -> Any:
+def _array_equal(reading: BatchReading, a: Any, b: Any, **kwargs: Any) -> Any:
     left, right = _array(reading, a), _array(reading, b)
     return left.shape == right.shape and np.all(left == right)
 
@@ -423,7 +429,7 @@ def _array_equal(reading: Reading, a: Any, b: Any, **kwargs: Any) -> Any:
 
 
 @_named("_item")
-def _item(reading: Reading, value: Batched, key: Any) -> Any:
+def _item(reading: BatchReading, value: Batched, key: Any) -> Any:
     if not value.shape:
         raise TypeError("'float' object is not subscriptable")
     if isinstance(key, Batched):
@@ -445,7 +451,7 @@ def _item(reading: Reading, value: Batched, key: Any) -> Any:
     return _pick(reading, value, positions)
 
 
-def _item_by_noise(reading: Reading, value: Batched, key: Batched) -> Any:
+def _item_by_noise(reading: BatchReading, value: Batched, key: Batched) -> Any:
     if key.dtype == np.bool_:
         reading.need_scalar("a selection of elements by a noisy mask")
     if value.ndim != 1:
@@ -453,7 +459,7 @@ def _item_by_noise(reading: Reading, value: Batched, key: Batched) -> Any:
     return _gather(reading, value, key)
 
 
-def _gather(reading: Reading, table: Any, key: Batched) -> Any:
+def _gather(reading: BatchReading, table: Any, key: Batched) -> Any:
     length = table.shape[0]
     source = _node(reading, table)
 
@@ -473,7 +479,7 @@ def _gather(reading: Reading, table: Any, key: Batched) -> Any:
 
 
 @_named("_with_item")
-def _with_item(reading: Reading, value: Batched, key: Any, new: Any) -> Batched:
+def _with_item(reading: BatchReading, value: Batched, key: Any, new: Any) -> Batched:
     """The array after `value[key] = new`."""
     if isinstance(key, Batched):
         if key.shape == value.shape and key.dtype == np.bool_:

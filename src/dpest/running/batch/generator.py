@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dpest.running.batch.draws import Drawn, draw
+from dpest.running.batch.draws import DrawnValue, draw
 from dpest.running.batch.python_operators import retyped
-from dpest.running.batch.reading import Reading
+from dpest.running.batch.reading import BatchReading
 from dpest.running.batch.values import Batched
 
 # Parameters and defaults of the methods of numpy.random.Generator that take `size`.
@@ -62,7 +62,7 @@ _CHECK = np.random.default_rng(0)  # asked for NumPy's own errors; its values ar
 class BatchGenerator:
     """Mirrors numpy.random.Generator: the same methods, defaults, shapes and errors."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: BatchReading) -> None:
         self._reading = reading
 
     @property  # type: ignore[misc]
@@ -90,7 +90,7 @@ class BatchGenerator:
             position = reading.draw_cursor
             if position < len(reading.draws) and reading.draws[position].key is _LAPLACE:
                 reading.draw_cursor = position + 1
-                value = Drawn(reading, reading.draws[position])
+                value = DrawnValue(reading, reading.draws[position])
                 value.python = float
                 return value
             make = functools.partial(reading.arrays.draw, "laplace", params=params)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from dpest.running.batch.patches import FillableArray
-from dpest.running.batch.reading import Reading
-from dpest.running.batch.rows import Rows
+from dpest.running.batch.reading import BatchReading
+from dpest.running.batch.rows import RunRows
 from dpest.running.batch.values import Batched, NeedsScalar
-from dpest.running.samples import Group, RaisedRuns, Samples
+from dpest.running.samples import RaisedRuns, Samples, SkeletonGroup
 from dpest.running.skeleton import (
     PLAIN_LEAVES,
     VALUES,
@@ -32,13 +32,13 @@ _STANDARD: dict[str, Any] = {
 _KINDS: dict[str, LeafKind] = {"b": "bool", "i": "int", "u": "int", "f": "float"}
 
 
-def flatten_batched(reading: Reading, output: Any) -> tuple[Skeleton, list[Any]]:
+def flatten_batched(reading: BatchReading, output: Any) -> tuple[Skeleton, list[Any]]:
     """Skeleton and leaves of a path's output; a leaf is a constant or an array over the runs."""
     leaves: list[Any] = []
     return _flatten(reading, output, leaves), leaves
 
 
-def _flatten(reading: Reading, value: Any, leaves: list[Any]) -> Skeleton:
+def _flatten(reading: BatchReading, value: Any, leaves: list[Any]) -> Skeleton:
     plain = PLAIN_LEAVES.get(type(value))
     if plain is not None:
         leaves.append(value)
@@ -47,9 +47,9 @@ def _flatten(reading: Reading, value: Any, leaves: list[Any]) -> Skeleton:
         data = value.data()
         kind = _KINDS[reading.arrays.dtype(data).kind]
         if not value.shape:
-            leaves.append(Column(data))
+            leaves.append(LeafColumn(data))
             return Leaf(kind)
-        leaves.extend(Column(row) for row in data.reshape(-1, data.shape[-1]))
+        leaves.extend(LeafColumn(row) for row in data.reshape(-1, data.shape[-1]))
         return Nest("array", value.shape, (Leaf(kind),) * value.size)
     if type(value) in (list, tuple, Generated):
         name = type(value).__name__ if type(value) is not Generated else "list"
@@ -84,7 +84,7 @@ def _holds_runs(value: Any) -> bool:
     return not isinstance(value, (str, bytes, set, frozenset, *VALUES))
 
 
-def _hashed(reading: Reading, key: Any) -> Any:
+def _hashed(reading: BatchReading, key: Any) -> Any:
     """A key as a plain run has it: to be hashed it was made one number for all runs of the path."""
     if type(key) is tuple:
         return tuple(_hashed(reading, part) for part in key)
@@ -94,7 +94,7 @@ def _hashed(reading: Reading, key: Any) -> Any:
     return number if key.python is not None else reading.arrays.dtype(key.data()).type(number)
 
 
-class Column:
+class LeafColumn:
     """A leaf that differs between runs."""
 
     __slots__ = ("data",)
@@ -118,17 +118,19 @@ class SampleCollector:
     def note(self, text: str) -> None:
         self._notes[text] = None
 
-    def path(self, reading: Reading, skeleton: Skeleton, leaves: list[Any], output: Any) -> None:
+    def path(
+        self, reading: BatchReading, skeleton: Skeleton, leaves: list[Any], output: Any
+    ) -> None:
         """The output of the path that has just ended, and what `flatten_batched` made of it."""
         arrays = reading.arrays
         rows = reading.rows.absolute()
         leaves = [
-            arrays.to_numpy(leaf.data) if isinstance(leaf, Column) else leaf for leaf in leaves
+            arrays.to_numpy(leaf.data) if isinstance(leaf, LeafColumn) else leaf for leaf in leaves
         ]
         where = None if rows is None else arrays.to_numpy(rows)
         self._pieces.setdefault(skeleton, []).append((where, reading.rows.count, leaves))
 
-    def constant(self, rows: Rows, output: Any) -> None:
+    def constant(self, rows: RunRows, output: Any) -> None:
         """One output for all of these runs."""
         skeleton, leaves = flatten(output)
         positions = rows.absolute()
@@ -138,7 +140,7 @@ class SampleCollector:
     def raised(self, error: Exception, count: int) -> None:
         self._raised = RaisedRuns.joined(self._raised, RaisedRuns(error, count))
 
-    def outputs(self, rows: Rows, outputs: list[Any]) -> None:
+    def outputs(self, rows: RunRows, outputs: list[Any]) -> None:
         """Outputs of single runs, in the order of `rows`."""
         positions = rows.absolute()
         where = np.arange(rows.count) if positions is None else _numpy(rows, positions)
@@ -165,11 +167,11 @@ class SampleCollector:
                 _column(kind, [(count, leaves[i]) for _, count, leaves in pieces], total)
                 for i, kind in enumerate(leaf_kinds(skeleton))
             )
-            groups.append(Group(skeleton, rows, columns))
+            groups.append(SkeletonGroup(skeleton, rows, columns))
         return Samples(self.count, groups, tuple(self._notes), self._raised)
 
 
-def _numpy(rows: Rows, data: Any) -> np.ndarray:
+def _numpy(rows: RunRows, data: Any) -> np.ndarray:
     return rows._arrays.to_numpy(data)
 
 

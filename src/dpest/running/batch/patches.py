@@ -28,7 +28,7 @@ from dpest.running.places import undeclared
 from dpest.running.reach import conversions
 
 if TYPE_CHECKING:
-    from dpest.running.batch.reading import Reading
+    from dpest.running.batch.reading import BatchReading
 
 _MISSING = object()
 _lock = threading.Lock()
@@ -37,7 +37,7 @@ _replaced: dict[int, tuple[int, dict[str, Any]]] = {}  # by globals: depth, what
 
 
 @contextmanager
-def patched(reading: Reading, function: Any) -> Iterator[None]:
+def patched(reading: BatchReading, function: Any) -> Iterator[None]:
     """The user's module sees the replacements, for batched values of `reading`."""
     names = _globals_of(function)
     before = getattr(_current, "reading", None)
@@ -83,7 +83,7 @@ def _globals_of(function: Any) -> dict[str, Any]:
     return found
 
 
-def _active() -> Reading | None:
+def _active() -> BatchReading | None:
     reading = getattr(_current, "reading", None)
     return reading if reading is not None and reading.active else None
 

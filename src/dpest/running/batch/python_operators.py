@@ -15,7 +15,7 @@ import numpy as np
 from dpest.running.batch.values import Batched
 
 if TYPE_CHECKING:
-    from dpest.running.batch.reading import Reading
+    from dpest.running.batch.reading import BatchReading
 
 _KINDS: dict[type, type] = {bool: bool, int: int, float: float}
 _OPERATORS: dict[np.ufunc, Callable[..., Any]] = {
@@ -54,7 +54,7 @@ def kind_of(value: Any) -> type | None:
     return value.python if isinstance(value, Batched) else _KINDS.get(type(value))
 
 
-def operate(reading: Reading, ufunc: np.ufunc, *operands: Any) -> Any:
+def operate(reading: BatchReading, ufunc: np.ufunc, *operands: Any) -> Any:
     """What an operator of Python makes of its operands, at least one of them batched."""
     kinds = tuple(kind_of(value) for value in operands)
     known = _result_kinds.get((ufunc, *kinds))
@@ -97,7 +97,9 @@ def _result_kind(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> type:
     return found
 
 
-def _within_64_bits(reading: Reading, ufunc: np.ufunc, operands: Any, result: Batched) -> Batched:
+def _within_64_bits(
+    reading: BatchReading, ufunc: np.ufunc, operands: Any, result: Batched
+) -> Batched:
     """Python's whole numbers know no bound: what doesn't fit in 64 bits goes one by one."""
     arrays = reading.arrays
     nodes = tuple(v.node if isinstance(v, Batched) else v for v in operands)
@@ -112,7 +114,7 @@ def _within_64_bits(reading: Reading, ufunc: np.ufunc, operands: Any, result: Ba
     return Batched(reading, (), check, (result, *nodes))
 
 
-def _finite(reading: Reading, result: Batched) -> Batched:
+def _finite(reading: BatchReading, result: Batched) -> Batched:
     """Where NumPy's power is infinite, Python's raises."""
 
     def check(data: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from dpest.errors import user_line
 from dpest.running.batch.functions import FUNCTIONS
 from dpest.running.batch.python_operators import operate, retyped
-from dpest.running.batch.rows import Rows
+from dpest.running.batch.rows import RunRows
 from dpest.running.batch.values import Batched, BatchedArray, NeedsScalar, TooMuchKept
 
 _FEW_VALUES = 64  # a discrete value with more than this many outcomes is not split by value
@@ -40,13 +40,13 @@ class Pending:
 
     __slots__ = ("decisions", "draws", "rows")
 
-    def __init__(self, rows: Rows, decisions: list[Any], draws: list[Any]) -> None:
+    def __init__(self, rows: RunRows, decisions: list[Any], draws: list[Any]) -> None:
         self.rows = rows
         self.decisions = decisions
         self.draws = draws
 
 
-class Reading:
+class BatchReading:
     """Executes operations for the runs that are together, and splits them at decisions.
 
     At a decision the larger side goes on in place; the other is put aside with references to the
@@ -56,7 +56,7 @@ class Reading:
 
     def __init__(self, arrays: Any, count: int) -> None:
         self.arrays = arrays
-        self.rows = Rows(arrays, count)
+        self.rows = RunRows(arrays, count)
         self.aside: list[Pending] = []
         self.decisions: list[Any] = []
         self.draws: list[Any] = []
@@ -103,8 +103,8 @@ class Reading:
         else:
             outcome = 2 * true >= rows.count
             aside = rows.count - true if outcome else true
-            self._put_aside(Rows(self.arrays, aside, rows, mask, not outcome), not outcome)
-            self.rows = Rows(self.arrays, rows.count - aside, rows, mask, outcome)
+            self._put_aside(RunRows(self.arrays, aside, rows, mask, not outcome), not outcome)
+            self.rows = RunRows(self.arrays, rows.count - aside, rows, mask, outcome)
         self.decisions.append(outcome)
         return outcome
 
@@ -131,13 +131,13 @@ class Reading:
         for other, size in found:
             if other != chosen:
                 mask = self.arrays.equal(data, other)
-                self._put_aside(Rows(self.arrays, size, rows, mask), other)
+                self._put_aside(RunRows(self.arrays, size, rows, mask), other)
         if count != rows.count:
-            self.rows = Rows(self.arrays, count, rows, self.arrays.equal(data, chosen))
+            self.rows = RunRows(self.arrays, count, rows, self.arrays.equal(data, chosen))
         self.decisions.append(chosen)
         return chosen
 
-    def _put_aside(self, rows: Rows, outcome: Any) -> None:
+    def _put_aside(self, rows: RunRows, outcome: Any) -> None:
         draws = [draw.kept() for draw in self.draws]
         self.aside.append(Pending(rows, [*self.decisions, outcome], draws))
 

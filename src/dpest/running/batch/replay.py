@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from dpest.running.batch.draws import Draw
-from dpest.running.batch.outputs import Column
-from dpest.running.batch.reading import Reading
-from dpest.running.batch.rows import Rows
+from dpest.running.batch.draws import BatchDraw
+from dpest.running.batch.outputs import LeafColumn
+from dpest.running.batch.reading import BatchReading
+from dpest.running.batch.rows import RunRows
 from dpest.running.batch.scalar import ScalarGenerator
 from dpest.running.handed import Handed
 from dpest.running.places import undeclared
@@ -44,7 +44,7 @@ class Replays:
         self._kept: list[tuple[list[Any], list[tuple[Any, ...]], list[Any]]] = []
         self._count = 0
 
-    def keep(self, reading: Reading, skeleton: Skeleton, leaves: list[Any]) -> None:
+    def keep(self, reading: BatchReading, skeleton: Skeleton, leaves: list[Any]) -> None:
         """Remember runs of the path that has just ended with this output, flat."""
         arrays, total = self._arrays, reading.rows.count
         wanted = min(total, _AT_ONCE if self._count < _FIRST else 1)
@@ -52,14 +52,14 @@ class Replays:
         chosen = (np.arange(wanted) * total + total // 2) // wanted
         self._count += wanted
         places = {reading.rows: arrays.index(chosen)}
-        rows: Rows = reading.rows
+        rows: RunRows = reading.rows
         while rows.parent is not None:
             above = arrays.take(rows.index, places[rows])
             rows = rows.parent
             places[rows] = above
         columns = [
             arrays.to_numpy(arrays.take(leaf.data, places[reading.rows])).tolist()
-            if isinstance(leaf, Column)
+            if isinstance(leaf, LeafColumn)
             else [leaf] * wanted
             for leaf in leaves
         ]
@@ -73,7 +73,7 @@ class Replays:
             )
         )
 
-    def _values(self, record: Draw, places: dict[Rows, Any], wanted: int) -> list[Any]:
+    def _values(self, record: BatchDraw, places: dict[RunRows, Any], wanted: int) -> list[Any]:
         """What these runs drew at one call; None if nobody looked."""
         arrays = self._arrays
         if record.data is not None:

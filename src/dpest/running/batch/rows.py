@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class Rows:
+class RunRows:
     """The runs that follow one path: a subset of the rows of `parent`.
 
     Nothing is copied when a batch splits. The positions inside the parent, and inside any older
@@ -18,7 +18,7 @@ class Rows:
         self,
         arrays: Any,
         count: int,
-        parent: Rows | None = None,
+        parent: RunRows | None = None,
         mask: Any = None,
         outcome: Any = True,
     ) -> None:
@@ -28,7 +28,7 @@ class Rows:
         self._mask = mask
         self._outcome = outcome
         self._index: Any = None
-        self._to: dict[Rows, Any] = {}
+        self._to: dict[RunRows, Any] = {}
 
     @property
     def index(self) -> Any:
@@ -38,7 +38,7 @@ class Rows:
             self._mask = None
         return self._index
 
-    def positions_in(self, ancestor: Rows) -> Any:
+    def positions_in(self, ancestor: RunRows) -> Any:
         """Positions of these rows among the rows of `ancestor`."""
         known = self._to.get(ancestor)
         if known is not None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from dpest.running.batch.reading import Reading
+    from dpest.running.batch.reading import BatchReading
 
 # The methods of an ndarray that are NumPy functions of the same name, and those that NumPy calls
 # on the elements of an array of objects (np.exp of an array of noisy values calls .exp()).
@@ -68,7 +68,7 @@ class Batched:
 
     def __init__(
         self,
-        reading: Reading,
+        reading: BatchReading,
         shape: tuple[int, ...],
         function: Callable[..., Any] | None = None,
         args: tuple[Any, ...] = (),

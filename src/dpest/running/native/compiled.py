@@ -18,7 +18,7 @@ from dpest.running.native.signals import NotCompiled, TooLarge
 from dpest.running.native.specialising.specialiser import Specialiser
 from dpest.running.native.specialising.state import Outside
 from dpest.running.native.streams import BUFFER, FAMILIES, Fills, block_keys
-from dpest.running.native.values import Number
+from dpest.running.native.values import RunNumber
 from dpest.running.samples import Samples
 
 #: More numbers than this are compiled in as they are.
@@ -47,15 +47,15 @@ class Lifted:
             return made
         return value
 
-    def _number(self, value: float | int) -> Number:
+    def _number(self, value: float | int) -> RunNumber:
         place = len(self.numbers)
         self.numbers.append(value)
         self.kinds.append("f" if isinstance(value, float) else "i")
         if isinstance(value, float):
-            return Number("f", f"%datum{place}")
+            return RunNumber("f", f"%datum{place}")
         if abs(value) > _LARGEST_DATUM:
             raise NotCompiled("a large integer in the data")
-        return Number("i", f"%datum{place}", -_LARGEST_DATUM, _LARGEST_DATUM)
+        return RunNumber("i", f"%datum{place}", -_LARGEST_DATUM, _LARGEST_DATUM)
 
 
 def _count_numbers(value: Any) -> int:
@@ -146,7 +146,7 @@ class Compiled:
         self.layout = program.layout
         self.any_input = any_input
         self._kernels: dict[str, Any] = {}
-        self._libraries: list[jit.Library] = []
+        self._libraries: list[jit.LinkedObjects] = []
         self._buffers = np.empty(len(FAMILIES) * BUFFER)
         self.data = self._numbers(x)
         self.fills: Fills | None = None
@@ -180,7 +180,7 @@ class Compiled:
         return self._kernels[sink]
 
     def _linked(self, text: str, pointers: int) -> Any:
-        library = jit.Library([jit.fill_object(), jit.compiled(text)])
+        library = jit.LinkedObjects([jit.fill_object(), jit.compiled(text)])
         self._libraries.append(library)
         if self.fills is None:
             self.fills = Fills(library.address)

@@ -8,7 +8,7 @@ from dpest.running.native import jit
 from dpest.running.native.compiled import Compiled
 from dpest.running.native.device import GpuCounter, Trapped
 from dpest.running.native.ptx import ptx
-from dpest.running.native.scoring import ScoreCounts, Scored
+from dpest.running.native.scoring import CompiledScores, ScoreCounts
 from dpest.running.native.signals import NotCompiled
 from dpest.running.native.streams import block_keys
 from dpest.running.seeds import Seed, block_seed
@@ -30,7 +30,7 @@ class GpuScored:
     are other runs than a core's, equal in distribution.
     """
 
-    def __init__(self, scored: Scored, device: str = "cuda") -> None:
+    def __init__(self, scored: CompiledScores, device: str = "cuda") -> None:
         if not jit.available():
             raise NotCompiled("llvmlite is not installed (pip install 'dpest[fast]')")
         compiled: Compiled = scored.compiled
@@ -42,7 +42,7 @@ class GpuScored:
             raise NotCompiled("CuPy is not installed (pip install 'dpest[cuda]')") from None
         self._check(scored)
 
-    def _check(self, scored: Scored) -> None:
+    def _check(self, scored: CompiledScores) -> None:
         """Chances on the card and on a core, each with a million runs and more."""
         here = self.counts(_COMPARED, (7, 1))
         there = scored.counts(_COMPARED, block_seed((7, 2), 0))

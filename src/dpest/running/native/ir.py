@@ -12,23 +12,23 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from dpest.running.native.signals import Fork, NotCompiled
+from dpest.running.native.signals import NotCompiled, RunFork
 
 #: Kinds of values: real, integer, truth.
 TYPES = {"f": "{F}", "i": "i64", "b": "i1"}
 
 
-class Constant(NamedTuple):
+class KnownNumber(NamedTuple):
     """A number that is known now."""
 
     kind: str
     value: float | int | bool
 
 
-Operand = str | Constant  # a register has a name
+Operand = str | KnownNumber  # a register has a name
 
 
-class Line(NamedTuple):
+class CodeLine(NamedTuple):
     """`result = form`, or a form without a result; `{0}`, `{1}`, … are the operands."""
 
     result: str | None
@@ -36,7 +36,7 @@ class Line(NamedTuple):
     operands: tuple[Operand, ...] = ()
 
 
-class Draw(NamedTuple):
+class DrawStep(NamedTuple):
     """`result` = the next draw of a standard family (see `streams.FAMILIES`)."""
 
     result: str
@@ -70,7 +70,7 @@ class Trap(NamedTuple):
     operand: Operand
 
 
-Step = Line | Draw | ToBits | FromBits | UpperHalf | Trap
+Step = CodeLine | DrawStep | ToBits | FromBits | UpperHalf | Trap
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class RealType:
             return str(int(operand.value))
         return "true" if operand.value else "false"
 
-    def line(self, line: Line) -> str:
+    def line(self, line: CodeLine) -> str:
         text = line.form.format(
             *(self.operand(o) for o in line.operands), F=self.name, S=self.suffix
         )
@@ -111,7 +111,7 @@ SINGLE = RealType("float", "f32", "i32")
 
 
 @dataclass
-class Builder:
+class SegmentBuilder:
     """Writes the steps of the segment at hand.
 
     An instruction that forked is executed again on each of its ways: `log` holds the registers
@@ -145,10 +145,10 @@ class Builder:
         return register
 
     def emit(self, form: str, *operands: Operand) -> str:
-        return self._add(lambda register: Line(register, form, operands))
+        return self._add(lambda register: CodeLine(register, form, operands))
 
     def draw(self, family: str) -> str:
-        return self._add(lambda register: Draw(register, family))
+        return self._add(lambda register: DrawStep(register, family))
 
     def upper_half(self, first: Operand, second: Operand) -> str:
         return self._add(lambda register: UpperHalf(register, first, second))
@@ -161,7 +161,7 @@ class Builder:
 
     def trap(self, operand: Operand) -> None:
         """The runs of the block are given up where this holds: an integer left its 64 bits."""
-        if isinstance(operand, Constant):
+        if isinstance(operand, KnownNumber):
             if operand.value:
                 raise NotCompiled("an integer of more than 64 bits")
             return
@@ -174,4 +174,4 @@ class Builder:
         if self.decided < len(self.decisions):
             self.decided += 1
             return self.decisions[self.decided - 1]
-        raise Fork(register, kind, choices)
+        raise RunFork(register, kind, choices)

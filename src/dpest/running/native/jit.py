@@ -67,7 +67,7 @@ def fill_object() -> bytes:
     return compiled(all_fills())
 
 
-class Library:
+class LinkedObjects:
     """Object files linked into this process."""
 
     def __init__(self, objects: Sequence[bytes]) -> None:

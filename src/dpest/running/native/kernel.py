@@ -13,22 +13,22 @@ from typing import Any
 from dpest.running.native.ir import (
     DOUBLE,
     TYPES,
-    Constant,
-    Draw,
+    CodeLine,
+    DrawStep,
     FromBits,
-    Line,
+    KnownNumber,
     Operand,
     RealType,
     ToBits,
     Trap,
     UpperHalf,
 )
-from dpest.running.native.outputs import Ending, Layout, Pack, Real
+from dpest.running.native.outputs import Ending, Layout, Pack, RealColumn
 from dpest.running.native.signals import NotCompiled, TooLarge
-from dpest.running.native.specialising.specialiser import Block, Slot, Specialiser
-from dpest.running.native.specialising.state import Branch, Edge, Output
+from dpest.running.native.specialising.specialiser import Slot, Specialiser, StateBlock
+from dpest.running.native.specialising.state import BlockEdge, Branch, RunOutput
 from dpest.running.native.streams import BUFFER, FAMILIES, declarations
-from dpest.running.native.values import Choice, Number, same
+from dpest.running.native.values import RunChoice, RunNumber, same
 
 #: Turns of loops that one call of a kernel may make, so that it ends within a second or so.
 FUEL = 1 << 28
@@ -48,7 +48,7 @@ class Program:
             segment.end
             for block in self.blocks.values()
             for segment in block.segments
-            if isinstance(segment.end, Output)
+            if isinstance(segment.end, RunOutput)
         ]
         if not outputs:
             raise NotCompiled("the function never ends")
@@ -57,33 +57,33 @@ class Program:
         steps = (s for b in self.blocks.values() for g in b.segments for s in g.steps)
         if sum(len(g.steps) for b in self.blocks.values() for g in b.segments) > MOST_STEPS:
             raise TooLarge("too many steps to compile")
-        used = {step.family for step in steps if isinstance(step, Draw)}
+        used = {step.family for step in steps if isinstance(step, DrawStep)}
         self.families = [family for family in FAMILIES if family in used]
 
     @property
-    def start(self) -> Block:
+    def start(self) -> StateBlock:
         return next(iter(self.blocks.values()))
 
 
-def _reached(blocks: dict[Any, Block]) -> dict[Any, Block]:
+def _reached(blocks: dict[Any, StateBlock]) -> dict[Any, StateBlock]:
     first = next(iter(blocks))
     found, pending = {first}, [first]
     while pending:
         for segment in blocks[pending.pop()].segments:
-            if isinstance(segment.end, Edge) and segment.end.shape not in found:
+            if isinstance(segment.end, BlockEdge) and segment.end.shape not in found:
                 found.add(segment.end.shape)
                 pending.append(segment.end.shape)
     return {shape: block for shape, block in blocks.items() if shape in found}
 
 
-def _exits(block: Block) -> list[tuple[dict[str, int], Any]]:
+def _exits(block: StateBlock) -> list[tuple[dict[str, int], Any]]:
     """How a block is left, and the draws made by then."""
     made: dict[str, dict[str, int]] = {block.segments[0].label: {}}
     found = []
     for segment in block.segments:  # a segment comes before those that it branches to
         draws = dict(made[segment.label])
         for step in segment.steps:
-            if isinstance(step, Draw):
+            if isinstance(step, DrawStep):
                 draws[step.family] = draws.get(step.family, 0) + 1
         if isinstance(segment.end, Branch):
             for _, label in segment.end.ways:
@@ -93,7 +93,7 @@ def _exits(block: Block) -> list[tuple[dict[str, int], Any]]:
     return found
 
 
-def _most_draws(blocks: dict[Any, Block]) -> dict[str, int] | None:
+def _most_draws(blocks: dict[Any, StateBlock]) -> dict[str, int] | None:
     """The most draws of each family that a run can make; None where a loop has no bound."""
     exits = {shape: _exits(block) for shape, block in blocks.items()}
     order = _topological(blocks, exits)
@@ -103,7 +103,7 @@ def _most_draws(blocks: dict[Any, Block]) -> dict[str, int] | None:
     for shape in reversed(order):
         best: dict[str, int] = {}
         for draws, end in exits[shape]:
-            after = most[end.shape] if isinstance(end, Edge) else {}
+            after = most[end.shape] if isinstance(end, BlockEdge) else {}
             for family in {*draws, *after}:
                 total = draws.get(family, 0) + after.get(family, 0)
                 best[family] = max(best.get(family, 0), total)
@@ -111,18 +111,18 @@ def _most_draws(blocks: dict[Any, Block]) -> dict[str, int] | None:
     return most[next(iter(blocks))]
 
 
-def _topological(blocks: dict[Any, Block], exits: dict[Any, Any]) -> list[Any] | None:
+def _topological(blocks: dict[Any, StateBlock], exits: dict[Any, Any]) -> list[Any] | None:
     incoming = dict.fromkeys(blocks, 0)
     for shape in blocks:
         for _, end in exits[shape]:
-            if isinstance(end, Edge):
+            if isinstance(end, BlockEdge):
                 incoming[end.shape] += 1
     order, ready = [], [shape for shape, count in incoming.items() if count == 0]
     while ready:
         shape = ready.pop()
         order.append(shape)
         for _, end in exits[shape]:
-            if isinstance(end, Edge):
+            if isinstance(end, BlockEdge):
                 incoming[end.shape] -= 1
                 if incoming[end.shape] == 0:
                     ready.append(end.shape)
@@ -143,18 +143,18 @@ class KernelText:
 
     def emit(self, form: str, *operands: Operand) -> str:
         register = self.fresh()
-        self.lines.append(self.real.line(Line(register, form, operands)))
+        self.lines.append(self.real.line(CodeLine(register, form, operands)))
         return register
 
     def do(self, form: str, *operands: Operand) -> None:
-        self.lines.append(self.real.line(Line(None, form, operands)))
+        self.lines.append(self.real.line(CodeLine(None, form, operands)))
 
     # Steps
 
     def step(self, step: Any) -> None:
-        if isinstance(step, Line):
+        if isinstance(step, CodeLine):
             self.lines.append(self.real.line(step))
-        elif isinstance(step, Draw):
+        elif isinstance(step, DrawStep):
             self.draw(step)
         elif isinstance(step, Trap):
             old = self.emit("load i1, ptr %trap")
@@ -175,13 +175,13 @@ class KernelText:
 
     def _from_bits(self, step: FromBits) -> None:
         if self.real.name == "double":
-            line = Line(step.result, "bitcast i64 {0} to double", (step.operand,))
+            line = CodeLine(step.result, "bitcast i64 {0} to double", (step.operand,))
         else:
             small = self.emit("trunc i64 {0} to i32", step.operand)
-            line = Line(step.result, "bitcast i32 {0} to {F}", (small,))
+            line = CodeLine(step.result, "bitcast i32 {0} to {F}", (small,))
         self.lines.append(self.real.line(line))
 
-    def draw(self, step: Draw) -> None:
+    def draw(self, step: DrawStep) -> None:
         raise NotImplementedError
 
     def upper_half(self, step: UpperHalf) -> None:
@@ -222,7 +222,7 @@ class KernelText:
                 parts.append("\n".join(self.lines))
         return "\n".join(parts)
 
-    def _end(self, block: Block, end: Any) -> None:
+    def _end(self, block: StateBlock, end: Any) -> None:
         if isinstance(end, Branch):
             if end.kind == "i1":
                 ways = dict(end.ways)
@@ -231,7 +231,7 @@ class KernelText:
             *most, last = end.ways
             cases = " ".join(f"i64 {value}, label %{label}" for value, label in most)
             self.do(f"switch i64 {{0}}, label %{last[1]} [{cases}]", end.register)
-        elif isinstance(end, Edge):
+        elif isinstance(end, BlockEdge):
             target = self.program.blocks[end.shape]
             self.store_slots(target, end.leaves)
             if self.program.most_draws is None and target.number <= block.number:
@@ -242,11 +242,11 @@ class KernelText:
                 return
             self.do(f"br label %b{target.number}_0")
         else:
-            assert isinstance(end, Output)
+            assert isinstance(end, RunOutput)
             self.sink(self.program.layout.endings[end.key], end.leaves)
             self.do("br label %next")
 
-    def store_slots(self, block: Block, leaves: Sequence[Any]) -> None:
+    def store_slots(self, block: StateBlock, leaves: Sequence[Any]) -> None:
         for place, (slot, value) in enumerate(zip(block.slots, leaves, strict=True)):
             name = f"{block.number}_{place}"
             if slot.kind == "choice":
@@ -258,23 +258,25 @@ class KernelText:
                 self.do(f"store {kind} {{0}}, ptr %slot{name}", self._number(value, slot.kind))
 
     def _number(self, value: Any, kind: str) -> Operand:
-        if isinstance(value, Number):
+        if isinstance(value, RunNumber):
             return value.register
-        return Constant(kind, value.item() if hasattr(value, "item") else value)
+        return KnownNumber(kind, value.item() if hasattr(value, "item") else value)
 
     def _tagged(self, value: Any, slot: Slot) -> tuple[Operand, Operand]:
         """A value as one of the options of a slot."""
-        if not isinstance(value, Choice):
-            if not isinstance(value, Number):
-                return Constant("i", _place((value,), slot.value)), Constant("i", 0)
-            return Constant("i", _place(value.kind, slot.value)), self._payload(value, value.kind)
+        if not isinstance(value, RunChoice):
+            if not isinstance(value, RunNumber):
+                return KnownNumber("i", _place((value,), slot.value)), KnownNumber("i", 0)
+            return KnownNumber("i", _place(value.kind, slot.value)), self._payload(
+                value, value.kind
+            )
         places = [_place(option, slot.value) for option in value.options]
         if places == list(range(len(places))):
             return value.tag, value.payload
-        tag_now: Operand = Constant("i", places[-1])
+        tag_now: Operand = KnownNumber("i", places[-1])
         for number, place in enumerate(places[:-1]):
-            here = self.emit("icmp eq i64 {0}, {1}", value.tag, Constant("i", number))
-            chosen = (here, Constant("i", place), tag_now)
+            here = self.emit("icmp eq i64 {0}, {1}", value.tag, KnownNumber("i", number))
+            chosen = (here, KnownNumber("i", place), tag_now)
             tag_now = self.emit("select i1 {0}, i64 {1}, i64 {2}", *chosen)
         return tag_now, value.payload
 
@@ -317,21 +319,23 @@ class KernelText:
         code: Operand | None = None
         for digit in digits:
             value = leaves[digit.leaf]
-            if isinstance(value, Choice):
+            if isinstance(value, RunChoice):
                 number: Operand = value.tag
             elif value.kind == "b":
                 number = self.emit("zext i1 {0} to i64", value.register)
             else:
-                low = Constant("i", digit.low)
+                low = KnownNumber("i", digit.low)
                 number = self.emit("sub i64 {0}, {1}", value.register, low)
             if code is None:
                 code = number
             else:
-                wide = self.emit("mul nsw i64 {0}, {1}", code, Constant("i", digit.width))
+                wide = self.emit("mul nsw i64 {0}, {1}", code, KnownNumber("i", digit.width))
                 code = self.emit("add nsw i64 {0}, {1}", wide, number)
         if code is None:
-            return Constant("i", base)
-        return code if base == 0 else self.emit("add nsw i64 {0}, {1}", code, Constant("i", base))
+            return KnownNumber("i", base)
+        return (
+            code if base == 0 else self.emit("add nsw i64 {0}, {1}", code, KnownNumber("i", base))
+        )
 
     def column_bits(self, ending: Ending, leaves: Sequence[Any]) -> list[Operand]:
         """The columns of an ending as words of 64 bits."""
@@ -341,7 +345,7 @@ class KernelText:
                 found.append(self.packed(column.digits, leaves, 0))
                 continue
             value = leaves[column.leaf]
-            if isinstance(value, Choice):
+            if isinstance(value, RunChoice):
                 found.append(value.payload)
             else:
                 found.append(self._payload(value, value.kind))
@@ -351,7 +355,7 @@ class KernelText:
         """The real numbers of an ending by leaf, where they are plain reals."""
         found: dict[int, Operand] = {}
         for column in ending.columns:
-            if isinstance(column, Real) and isinstance(leaves[column.leaf], Number):
+            if isinstance(column, RealColumn) and isinstance(leaves[column.leaf], RunNumber):
                 value = leaves[column.leaf]
                 if value.kind == "f":
                     found[column.leaf] = value.register
@@ -381,7 +385,7 @@ class CoreKernel(KernelText):
         most = program.most_draws
         self.bounded = most is not None and max(most.values(), default=0) <= BUFFER // 4
 
-    def draw(self, step: Draw) -> None:
+    def draw(self, step: DrawStep) -> None:
         family = step.family
         kind = "i64" if family == "bits" else "double"
         if self.bounded:
@@ -410,7 +414,7 @@ class CoreKernel(KernelText):
             small = code if kind == "i64" else self.emit(f"trunc i64 {{0}} to {kind}", code)
             self.do(f"store {kind} {{0}}, ptr {place}", small)
         for number, bits in enumerate(self.column_bits(ending, leaves)):
-            at = self.emit("mul i64 %stride, {0}", Constant("i", number))
+            at = self.emit("mul i64 %stride, {0}", KnownNumber("i", number))
             at = self.emit("add i64 {0}, %run", at)
             self.do("store i64 {0}, ptr {1}", bits,
                     self.emit("getelementptr i64, ptr %columns, i64 {0}", at))  # fmt: skip

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.running.native.signals import NotCompiled
-from dpest.running.native.specialising.state import Output
-from dpest.running.native.values import Choice, Number
-from dpest.running.samples import Group, RaisedRuns, Samples, column_of
+from dpest.running.native.specialising.state import RunOutput
+from dpest.running.native.values import RunChoice, RunNumber
+from dpest.running.samples import RaisedRuns, Samples, SkeletonGroup, column_of
 from dpest.running.skeleton import Leaf, LeafKind, Nest, Skeleton, leaf_kind
 
 #: Distinct codes that are counted in a table.
@@ -36,7 +36,7 @@ class Digit:
 
 
 @dataclass(frozen=True)
-class Real:
+class RealColumn:
     """A column with the number at a leaf."""
 
     leaf: int
@@ -57,7 +57,7 @@ class Ending:
     leaves: list[Any]
     raised: BaseException | None
     digits: list[Digit]
-    columns: list[Real | Pack]
+    columns: list[RealColumn | Pack]
     base: int = 0
 
     @property
@@ -65,7 +65,7 @@ class Ending:
         return math.prod(d.width for d in self.digits)
 
 
-def _ranges(outputs: Sequence[Output], leaf: int) -> tuple[int, int] | None:
+def _ranges(outputs: Sequence[RunOutput], leaf: int) -> tuple[int, int] | None:
     """Where an integer lies on all ways that end alike; None where that isn't known, or wide."""
     ends = [(o.leaves[leaf].low, o.leaves[leaf].high) for o in outputs]
     lows, highs = [low for low, _ in ends], [high for _, high in ends]
@@ -75,31 +75,31 @@ def _ranges(outputs: Sequence[Output], leaf: int) -> tuple[int, int] | None:
     return (low, high) if high - low < _WIDEST_DIGIT else None
 
 
-def _ending(outputs: Sequence[Output]) -> Ending:
+def _ending(outputs: Sequence[RunOutput]) -> Ending:
     first = outputs[0]
     digits: list[Digit] = []
-    columns: list[Real | Pack] = []
+    columns: list[RealColumn | Pack] = []
     for leaf, value in enumerate(first.leaves):
-        if isinstance(value, Choice):
+        if isinstance(value, RunChoice):
             digits.append(Digit(leaf, 0, len(value.options)))
             if any(isinstance(option, str) for option in value.options):
-                columns.append(Real(leaf))
-        elif isinstance(value, Number):
+                columns.append(RealColumn(leaf))
+        elif isinstance(value, RunNumber):
             known = _ranges(outputs, leaf) if value.kind == "i" else None
             if value.kind == "b":
                 digits.append(Digit(leaf, 0, 2))
             elif known is not None:
                 digits.append(Digit(leaf, known[0], known[1] - known[0] + 1))
             else:
-                columns.append(Real(leaf))
+                columns.append(RealColumn(leaf))
     return Ending(first.skeleton, first.leaves, first.raised, digits, columns)
 
 
 class Layout:
     """Where everything that a kernel gives stands."""
 
-    def __init__(self, outputs: Sequence[Output]) -> None:
-        by_key: dict[str, list[Output]] = {}
+    def __init__(self, outputs: Sequence[RunOutput]) -> None:
+        by_key: dict[str, list[RunOutput]] = {}
         for output in outputs:
             by_key.setdefault(output.key, []).append(output)
         self.endings = {key: _ending(found) for key, found in by_key.items()}
@@ -121,13 +121,13 @@ class Layout:
             return np.uint8
         return np.int32 if self.codes < 1 << 31 else np.int64
 
-    def whole_columns(self) -> Iterator[Real]:
+    def whole_columns(self) -> Iterator[RealColumn]:
         """Columns that hold integers, since nobody knows how large they may be."""
         for ending in self.endings.values():
             for column in ending.columns:
-                if isinstance(column, Real):
+                if isinstance(column, RealColumn):
                     value = ending.leaves[column.leaf]
-                    if isinstance(value, Number) and value.kind == "i":
+                    if isinstance(value, RunNumber) and value.kind == "i":
                         yield column
 
     # Decoding
@@ -151,7 +151,7 @@ class Layout:
             for skeleton, some, found in _decoded(ending, rows, wide[rows], columns):
                 pieces.setdefault(skeleton, []).append((some, found))
         groups = [
-            Group(
+            SkeletonGroup(
                 skeleton,
                 np.concatenate([rows for rows, _ in found]),
                 tuple(np.concatenate(c) for c in zip(*[c for _, c in found], strict=True)),
@@ -207,9 +207,9 @@ def _decoded(
     raw = {
         column.leaf: columns[place][rows]
         for place, column in enumerate(ending.columns)
-        if isinstance(column, Real)
+        if isinstance(column, RealColumn)
     }
-    choices = [j for j, v in enumerate(ending.leaves) if isinstance(v, Choice)]
+    choices = [j for j, v in enumerate(ending.leaves) if isinstance(v, RunChoice)]
     kinds = {
         j: np.array([_option_kind(o) for o in ending.leaves[j].options])[digits[j]] for j in choices
     }
@@ -224,10 +224,10 @@ def _decoded(
         for j, value in enumerate(ending.leaves):
             digit = digits[j][picked] if j in digits else None
             held = raw[j][picked] if j in raw else None
-            if isinstance(value, Choice):
+            if isinstance(value, RunChoice):
                 assert digit is not None
                 found.append(_chosen(value, digit, held))
-            elif isinstance(value, Number):
+            elif isinstance(value, RunNumber):
                 found.append(_column(value.kind, digit, held))
             else:
                 found.append(_constant(value, len(picked)))
@@ -261,7 +261,7 @@ def _constant(value: Any, size: int) -> np.ndarray:
     return column
 
 
-def _chosen(value: Choice, tags: NDArray[np.int64], number: Any) -> np.ndarray:
+def _chosen(value: RunChoice, tags: NDArray[np.int64], number: Any) -> np.ndarray:
     """The column of a choice, whose options are all of one kind in these rows."""
     first = value.options[int(tags[0])]
     if isinstance(first, str) and all(value.options[int(t)] == first for t in np.unique(tags)):

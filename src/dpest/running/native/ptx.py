@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpest.running.native import jit
-from dpest.running.native.ir import DOUBLE, Draw, Line, RealType, UpperHalf
+from dpest.running.native.ir import DOUBLE, CodeLine, DrawStep, RealType, UpperHalf
 from dpest.running.native.kernel import KernelText, Program
 from dpest.running.native.outputs import Ending
 from dpest.running.native.scoring import (
@@ -150,7 +150,7 @@ class GpuKernel(KernelText):
         self.draws = 1 << (total - 1).bit_length()
 
     def step(self, step: Any) -> None:
-        if isinstance(step, Line):
+        if isinstance(step, CodeLine):
             if any(name in step.form for name in (*_MISSING, *_MISSING_LIBRARY)):
                 raise NotCompiled("a function that a GPU has no instruction for")
             if "@llvm.log." in step.form:
@@ -158,11 +158,11 @@ class GpuKernel(KernelText):
                 zero = self.real.constant(0.0)
                 positive = self.emit(f"fcmp ogt {{F}} {{0}}, {zero}", x)
                 self._trap_unless(positive)
-                step = Line(step.result, "call {F} @dpest_log({F} {0})", step.operands)
+                step = CodeLine(step.result, "call {F} @dpest_log({F} {0})", step.operands)
             elif "@llvm.exp." in step.form:
                 most = self.real.constant(709.0 if self.real is DOUBLE else 88.0)
                 self._trap_unless(self.emit(f"fcmp ole {{F}} {{0}}, {most}", step.operands[0]))
-                step = Line(step.result, "call {F} @dpest_exp({F} {0})", step.operands)
+                step = CodeLine(step.result, "call {F} @dpest_exp({F} {0})", step.operands)
         super().step(step)
 
     def _trap_unless(self, condition: str) -> None:
@@ -170,7 +170,7 @@ class GpuKernel(KernelText):
         old = self.emit("load i1, ptr %trap")
         self.do(f"store i1 {self.emit(f'or i1 {old}, {bad}')}, ptr %trap")
 
-    def draw(self, step: Draw) -> None:
+    def draw(self, step: DrawStep) -> None:
         kind = "i64" if step.family == "bits" else self.real.name
         at = self.emit("load i64, ptr %drawn")
         self.do(f"store i64 {self.emit(f'add i64 {at}, 1')}, ptr %drawn")

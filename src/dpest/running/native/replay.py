@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from dpest.ask.declaration import Mechanism
 from dpest.running.native.compiled import Compiled
-from dpest.running.native.signals import NotCompiled, Thrown
-from dpest.running.native.specialising.drawing import RECIPES, Drawing
+from dpest.running.native.signals import NotCompiled, RunThrown
+from dpest.running.native.specialising.drawing import RECIPES, RunDrawing
 from dpest.running.native.specialising.specialiser import data_parameter
 from dpest.running.native.streams import BUFFER, block_keys
 from dpest.running.samples import Samples
@@ -37,7 +37,7 @@ _SEED = 20_240_229
 _CLOSE = 1e-9
 
 
-class _Draws(Drawing):
+class _KernelDraws(RunDrawing):
     """The kernel's draws of a block, in the order in which it takes them."""
 
     def __init__(self, compiled: Compiled, keys: NDArray[np.uint64]) -> None:
@@ -81,7 +81,7 @@ class _Draws(Drawing):
 class Given(np.random.Generator):
     """NumPy's generator for who looks at the type; its draws are the kernel's."""
 
-    def __init__(self, draws: _Draws) -> None:
+    def __init__(self, draws: _KernelDraws) -> None:
         super().__init__(np.random.SFC64(0))
         self._draws = draws
 
@@ -91,7 +91,7 @@ class Given(np.random.Generator):
     def _drawn(self, name: str, *args: Any, **words: Any) -> Any:
         try:
             return self._draws.drawn(name, args, words)
-        except Thrown as thrown:
+        except RunThrown as thrown:
             raise thrown.error from None
 
 
@@ -136,7 +136,7 @@ def check_runs(
     """Raises NotCompiled unless the function gives what the kernel gave, run by run."""
     seed = block_seed(_SEED, 0)
     samples = compiled.samples(runs, seed)
-    draws = _Draws(compiled, block_keys(seed))
+    draws = _KernelDraws(compiled, block_keys(seed))
     rng = Given(draws)
     outputs = []
     for _ in range(runs):

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.running.native.compiled import Compiled
-from dpest.running.native.ir import Constant, FromBits, Operand
+from dpest.running.native.ir import FromBits, KnownNumber, Operand
 from dpest.running.native.kernel import CoreKernel, KernelText, Program
-from dpest.running.native.outputs import Ending, Pack, Real
+from dpest.running.native.outputs import Ending, Pack, RealColumn
 from dpest.running.native.signals import NotCompiled
-from dpest.running.native.values import Choice, Number
+from dpest.running.native.values import RunChoice, RunNumber
 
 
 @dataclass(frozen=True)
-class Cells:
+class LineCells:
     """Cells of equal width on the line: a number v falls into cell ⌊(v - start)·scale + 1.5⌋.
 
     `weights` has a row of weights, one a cell; numbers beyond the ends fall into the outer ones.
@@ -54,7 +54,7 @@ class ScoreRule:
     """
 
     by_code: NDArray[np.float64]
-    cells: tuple[Cells, ...]
+    cells: tuple[LineCells, ...]
     above: float
     below: float
     sources: NDArray[np.int64]
@@ -92,7 +92,7 @@ def score_sum(text: KernelText, rule: ScoreRule, ending: Ending, leaves: Sequenc
     """Steps that compute the score of an output; `%table` holds the weights."""
     code = text.code(ending, leaves)
     score = _entry(text, code, 0)
-    numbers = _Numbers(text, rule, ending, leaves, code)
+    numbers = _NumbersOfOutput(text, rule, ending, leaves, code)
     for cells, (rows_at, weights_at) in zip(rule.cells, rule.places(), strict=True):
         value, missing = numbers.of(cells.rank)
         if cells.difference and value is not None:
@@ -101,7 +101,7 @@ def score_sum(text: KernelText, rule: ScoreRule, ending: Ending, leaves: Sequenc
             value = text.emit("fsub double {0}, {1}", value, before)
         weight = f"0x{_bits(cells.absent):016X}"
         if value is not None:
-            row: Operand = Constant("i", 0)
+            row: Operand = KnownNumber("i", 0)
             if cells.rows is not None:
                 row = text.emit("fptosi double {0} to i64", _entry(text, code, rows_at))
             found = _weight(text, cells, value, row, weights_at)
@@ -117,12 +117,12 @@ def _entry(text: KernelText, index: Operand, at: int) -> str:
     """A number of the table."""
     place = index
     if at:
-        place = text.emit("add nsw i64 {0}, {1}", index, Constant("i", at))
+        place = text.emit("add nsw i64 {0}, {1}", index, KnownNumber("i", at))
     address = text.emit("getelementptr double, ptr %table, i64 {0}", place)
     return text.emit(f"load double, ptr {address}")
 
 
-class _Numbers:
+class _NumbersOfOutput:
     """The numbers of an output by rank: those of its columns, or as its code says."""
 
     def __init__(
@@ -174,11 +174,11 @@ class _Numbers:
         return number, missing
 
 
-def _real_column(text: KernelText, column: Real | Pack, leaves: Sequence[Any]) -> Operand:
-    value = leaves[column.leaf] if isinstance(column, Real) else None
-    if isinstance(value, Number) and value.kind == "f":
+def _real_column(text: KernelText, column: RealColumn | Pack, leaves: Sequence[Any]) -> Operand:
+    value = leaves[column.leaf] if isinstance(column, RealColumn) else None
+    if isinstance(value, RunNumber) and value.kind == "f":
         return _real(text, value.register)
-    if isinstance(value, Choice) and {o for o in value.options if isinstance(o, str)} == {"f"}:
+    if isinstance(value, RunChoice) and {o for o in value.options if isinstance(o, str)} == {"f"}:
         register = text.fresh()
         text.step(FromBits(register, value.payload))
         return _real(text, register)
@@ -204,7 +204,7 @@ def _trap_unusual(text: KernelText, number: Operand) -> None:
     text.do("store i1 {0}, ptr %trap", text.emit("or i1 {0}, {1}", old, unusual))
 
 
-def _weight(text: KernelText, cells: Cells, number: str, row: Operand, at: int) -> str:
+def _weight(text: KernelText, cells: LineCells, number: str, row: Operand, at: int) -> str:
     start, scale = f"0x{_bits(cells.start):016X}", f"0x{_bits(cells.scale):016X}"
     place = text.emit(f"fsub double {{0}}, {start}", number)
     place = text.emit(f"fmul double {{0}}, {scale}", place)
@@ -216,7 +216,7 @@ def _weight(text: KernelText, cells: Cells, number: str, row: Operand, at: int) 
     place = text.emit(f"select i1 {{0}}, double {last}, double {{1}}", high, place)
     cell: Operand = text.emit("fptosi double {0} to i64", place)
     if isinstance(row, str):
-        begin = text.emit("mul nsw i64 {0}, {1}", row, Constant("i", cells.last + 1))
+        begin = text.emit("mul nsw i64 {0}, {1}", row, KnownNumber("i", cells.last + 1))
         cell = text.emit("add nsw i64 {0}, {1}", cell, begin)
     return _entry(text, cell, at)
 
@@ -276,7 +276,7 @@ class ScoreKernel(CoreKernel):
         return text.replace("end:\n", "end:\n" + stores, 1)
 
 
-class Scored:
+class CompiledScores:
     """Counts of scores of a compiled mechanism under one rule."""
 
     def __init__(self, compiled: Compiled, rule: ScoreRule) -> None:
@@ -287,9 +287,9 @@ class Scored:
         self._table = rule.table()
         self._kernel = compiled._linked(ScoreKernel(compiled.program, rule).text(), 7)
 
-    def on(self, compiled: Compiled) -> Scored:
+    def on(self, compiled: Compiled) -> CompiledScores:
         """The same scores on another input of the shape."""
-        other = object.__new__(Scored)
+        other = object.__new__(CompiledScores)
         other.__dict__.update(self.__dict__)
         other.compiled = compiled
         return other

@@ -14,7 +14,7 @@ class TooLarge(NotCompiled):
     """Code that would take longer to compile than it is worth, however it is looked at."""
 
 
-class Thrown(Exception):
+class RunThrown(Exception):
     """The user's code raises `error` here, on this way through it."""
 
     def __init__(self, error: BaseException) -> None:
@@ -22,7 +22,7 @@ class Thrown(Exception):
         self.error = error
 
 
-class Fork(Exception):
+class RunFork(Exception):
     """A decision that the run makes: one way for each of the options."""
 
     def __init__(self, register: Any, kind: str, options: list[int]) -> None:

@@ -31,7 +31,7 @@ class RunValue:
     __str__ = __format__ = _refuse
 
 
-class Number(RunValue):
+class RunNumber(RunValue):
     """A real ("f"), an integer ("i") or a truth ("b"); `numpy` where it is a scalar of NumPy.
 
     An integer lies between `low` and `high`, where those are known.
@@ -57,11 +57,11 @@ class Number(RunValue):
     def leaf_kind(self) -> str:
         return _LEAF_KINDS[self.kind]
 
-    def as_numpy(self, numpy: bool = True) -> Number:
-        return Number(self.kind, self.register, self.low, self.high, numpy)
+    def as_numpy(self, numpy: bool = True) -> RunNumber:
+        return RunNumber(self.kind, self.register, self.low, self.high, numpy)
 
 
-class Choice(RunValue):
+class RunChoice(RunValue):
     """One of `options`, by the number in `tag`: a kind of number, whose bits are in `payload`, or
     a constant, as a tuple of one.
     """
@@ -81,9 +81,9 @@ class Choice(RunValue):
 
 def kind_of(value: Any) -> str:
     """ "f", "i", "b"; "u" for a choice; "c" for what is no number."""
-    if isinstance(value, Number):
+    if isinstance(value, RunNumber):
         return value.kind
-    if isinstance(value, Choice):
+    if isinstance(value, RunChoice):
         return "u"
     if isinstance(value, (bool, np.bool_)):
         return "b"

@@ -18,7 +18,7 @@ from dpest.reading.machine.exploring.drawing import Drawing
 from dpest.reading.machine.signals import Refused
 from dpest.reading.rewrites.laws.protocol import (
     Applied,
-    Combined,
+    Combination,
     Drawn,
     Expression,
     Law,
@@ -93,7 +93,7 @@ class Making(Drawing):
                 return None
         if len(terms) == 1 and not form.constant and terms[0][0] == 1:
             return terms[0][1]
-        return Combined(form.constant, tuple(terms))
+        return Combination(form.constant, tuple(terms))
 
     def _by_law(self, made: Expression, law: Law) -> Form:
         symbols = []

@@ -10,7 +10,7 @@ from dpest.noise.exponential import Exponential
 from dpest.noise.geometric import Geometric
 from dpest.noise.laplace import Laplace
 from dpest.noise.two_sided_geometric import TwoSidedGeometric
-from dpest.reading.rewrites.laws.protocol import Combined, Drawn, Expression, Law, register
+from dpest.reading.rewrites.laws.protocol import Combination, Drawn, Expression, Law, register
 
 
 class Differences:
@@ -20,7 +20,7 @@ class Differences:
     inside: frozenset[str] = frozenset()
 
     def law(self, made: Expression) -> Law | None:
-        if not isinstance(made, Combined) or made.constant or len(made.terms) != 2:
+        if not isinstance(made, Combination) or made.constant or len(made.terms) != 2:
             return None
         (factor, first), (opposite, second) = made.terms
         if not isinstance(first, Drawn) or not isinstance(second, Drawn):

@@ -16,7 +16,7 @@ from dpest.noise.family import Noise
 from dpest.reading.instances import substituted
 from dpest.reading.paths import Path, Trace
 from dpest.reading.rewrites.laws.protocol import (
-    Combined,
+    Combination,
     Drawn,
     Law,
     drawn_form,
@@ -64,7 +64,7 @@ class _Joining:
             if not symbols:
                 continue
             other, factor = symbols[-1], scale / other_scale
-            made = Combined(
+            made = Combination(
                 _ZERO, ((_ONE, Drawn(other, other_noise)), (factor, Drawn(symbol, noise)))
             )
             law = recognised(made)

@@ -15,7 +15,7 @@ from dpest.noise.gumbel import Gumbel
 from dpest.noise.uniform import Uniform
 from dpest.reading.rewrites.laws.protocol import (
     Applied,
-    Combined,
+    Combination,
     Drawn,
     Expression,
     Law,
@@ -44,7 +44,7 @@ class Logarithms:
 def _standard(inner: Expression) -> Noise | None:
     """The noise of which the logarithm of this is the negative."""
     constant, factor, drawn = Fraction(0), Fraction(1), inner
-    if isinstance(inner, Combined):
+    if isinstance(inner, Combination):
         if len(inner.terms) != 1:
             return None
         constant, ((factor, drawn),) = inner.constant, inner.terms

@@ -60,7 +60,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Combined:
+class Combination:
     """A number and a sum of multiples of other expressions."""
 
     constant: Fraction
@@ -75,7 +75,7 @@ class Applied:
     arguments: tuple[Expression, ...]
 
 
-Expression = Drawn | Combined | Applied
+Expression = Drawn | Combination | Applied
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def law_of(made: Expression) -> Law | None:
 
 def replayed(rewrite: Rewrite, made: Expression, law: Law) -> None:
     """Raises ReplayError where samples of what was made and of its law differ."""
-    random, numbers = np.random.default_rng(0), _Numbers()
+    random, numbers = np.random.default_rng(0), _GivenNumbers()
 
     def sample(noise: Noise) -> Any:
         return np.asarray(numbers.given(noise).sample(random, _RUNS), float)
@@ -165,7 +165,7 @@ def replayed(rewrite: Rewrite, made: Expression, law: Law) -> None:
         )
 
 
-class _Numbers:
+class _GivenNumbers:
     """Numbers for parameters that are symbols: the same for the same one."""
 
     def __init__(self) -> None:
@@ -215,7 +215,7 @@ def _unnamed(made: Expression) -> Expression:
             return Drawn(names[part.symbol], part.noise)
         if isinstance(part, Applied):
             return Applied(part.function, tuple(map(renamed, part.arguments)))
-        return Combined(part.constant, tuple((c, renamed(e)) for c, e in part.terms))
+        return Combination(part.constant, tuple((c, renamed(e)) for c, e in part.terms))
 
     return renamed(made)
 

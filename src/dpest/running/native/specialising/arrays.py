@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from dpest.running.native.signals import NotCompiled, Thrown, error_of
-from dpest.running.native.specialising.arithmetic import Arithmetic
-from dpest.running.native.values import Choice, Number, RunValue, is_numpy, kind_of
+from dpest.running.native.signals import NotCompiled, RunThrown, error_of
+from dpest.running.native.specialising.arithmetic import RunArithmetic
+from dpest.running.native.values import RunChoice, RunNumber, RunValue, is_numpy, kind_of
 
 _MOST_SORTED = 40
 _FLOAT_INDEX: Any = [0].__getitem__
@@ -66,23 +66,23 @@ def dtype_of(value: Any) -> np.dtype[Any]:
 
 def python_number(value: Any) -> Any:
     """The same number as Python's own."""
-    if isinstance(value, Number):
+    if isinstance(value, RunNumber):
         return value.as_numpy(False)
-    if isinstance(value, Choice):
-        return Choice(value.tag, value.payload, value.options)
+    if isinstance(value, RunChoice):
+        return RunChoice(value.tag, value.payload, value.options)
     return value.item() if isinstance(value, np.generic) else value
 
 
-class Arrays(Arithmetic):
+class Arrays(RunArithmetic):
     def settled(self, array: np.ndarray, kind: str | None = None) -> Any:
         """One kind for all numbers, which are NumPy's; plain numbers are an array of numbers."""
-        if any(isinstance(v, Choice) for v in array.flat):
+        if any(isinstance(v, RunChoice) for v in array.flat):
             array = self._mapped(self.resolved, array)
         kinds = {kind_of(v) for v in array.flat}
         if "c" in kinds:
             raise NotCompiled("an array of things other than numbers")
         kind = kind or ("f" if "f" in kinds or not kinds else "i" if "i" in kinds else "b")
-        if not any(isinstance(v, Number) for v in array.flat):
+        if not any(isinstance(v, RunNumber) for v in array.flat):
             plain: np.ndarray = np.array(array.tolist(), dtype=_DTYPES[kind])
             return plain[()] if array.ndim == 0 else plain
         made = self._mapped(lambda v: self._entry(v, kind), array)
@@ -91,7 +91,7 @@ class Arrays(Arithmetic):
     def _entry(self, value: Any, kind: str) -> Any:
         if kind_of(value) != kind:
             value = self.cast(value, kind)
-        return value.as_numpy() if isinstance(value, Number) else value
+        return value.as_numpy() if isinstance(value, RunNumber) else value
 
     def _mapped(self, f: Callable[[Any], Any], array: np.ndarray) -> np.ndarray:
         made = np.empty(array.shape, dtype=object)
@@ -104,7 +104,7 @@ class Arrays(Arithmetic):
         try:
             wide = np.broadcast_arrays(*(objects(a) for a in arrays))
         except ValueError as error:
-            raise Thrown(error) from None
+            raise RunThrown(error) from None
         made = np.empty(wide[0].shape, dtype=object)
         for place, row in enumerate(zip(*(w.flat for w in wide), strict=True)):
             made.flat[place] = f(*row)
@@ -117,9 +117,9 @@ class Arrays(Arithmetic):
 
         def quiet(x: Any, y: Any) -> Any:
             x, y = self.resolved(x), self.resolved(y)
-            if isinstance(x, Number):
+            if isinstance(x, RunNumber):
                 x = x.as_numpy()
-            elif isinstance(y, Number):
+            elif isinstance(y, RunNumber):
                 y = y.as_numpy()
             else:
                 with np.errstate(all="ignore"):
@@ -149,7 +149,7 @@ class Arrays(Arithmetic):
         """As NumPy adds numbers of an array: booleans are counted."""
         numbers = [self.cast(v, "i") if kind_of(v) == "b" else v for v in values]
         made = self.total(numbers[1:], numbers[0]) if numbers else 0.0
-        return made.as_numpy() if isinstance(made, Number) else np.asarray(made)[()]
+        return made.as_numpy() if isinstance(made, RunNumber) else np.asarray(made)[()]
 
     def along(self, f: Callable[[list[Any]], Any], array: Any, axis: Any, keepdims: Any) -> Any:
         """f of the elements along an axis, or of all."""
@@ -172,19 +172,19 @@ class Arrays(Arithmetic):
 
     def best_of_array(self, values: Sequence[Any], op: str) -> Any:
         if not values:
-            raise Thrown(error_of(lambda: np.max([]) if op == ">" else np.min([])))
+            raise RunThrown(error_of(lambda: np.max([]) if op == ">" else np.min([])))
         return self.best(list(np.atleast_1d(self.settled(objects(list(values))))), op)
 
     def place_of_best(self, values: Sequence[Any], op: str) -> Any:
         if not values:
-            raise Thrown(error_of(lambda: np.argmax([]) if op == ">" else np.argmin([])))
+            raise RunThrown(error_of(lambda: np.argmax([]) if op == ">" else np.argmin([])))
         values = list(self.settled(objects(list(values))))
         best, place = values[0], 0
         for i, value in enumerate(values[1:], 1):
             better = self.compare(op, value, best)
             best, place = self.select(better, value, best), self.select(better, i, place)
-        if isinstance(place, Number):
-            return Number("i", place.register, 0, len(values) - 1, True)
+        if isinstance(place, RunNumber):
+            return RunNumber("i", place.register, 0, len(values) - 1, True)
         return np.int64(place)
 
     # Orders
@@ -219,7 +219,7 @@ class Arrays(Arithmetic):
         value = self.resolved(value)
         if isinstance(value, tuple):
             return tuple(self.plain_index(v) for v in value)
-        if not isinstance(value, Number):
+        if not isinstance(value, RunNumber):
             return value
         if value.kind == "b":
             return bool(self.decide(value.register))
@@ -227,10 +227,10 @@ class Arrays(Arithmetic):
             return self.decide(value.register, "i64", range(value.low, value.high + 1))
         raise NotCompiled("a key or a place that the run computes, of any size")
 
-    def in_range(self, index: Number, size: int, error: BaseException) -> Number:
+    def in_range(self, index: RunNumber, size: int, error: BaseException) -> RunNumber:
         """An index from 0 to below `size`; others raise."""
         if index.kind == "f":
-            raise Thrown(error_of(lambda: _FLOAT_INDEX(1.0)))
+            raise RunThrown(error_of(lambda: _FLOAT_INDEX(1.0)))
         if index.kind == "b":
             index = self.cast(index, "i")
         if index.low is None or index.low < 0:
@@ -240,11 +240,11 @@ class Arrays(Arithmetic):
             bad = self.either(self.compare("<", index, 0), self.compare(">=", index, size))
             self.raise_if(self.truth(bad), error)
         high = size - 1 if index.high is None else min(index.high, size - 1)
-        return Number("i", index.register, max(index.low or 0, 0), high, index.numpy)
+        return RunNumber("i", index.register, max(index.low or 0, 0), high, index.numpy)
 
     def element(self, thing: Any, index: Any) -> Any:
         """thing[index] of a sequence, for an index of the run."""
-        if not isinstance(index, Number):
+        if not isinstance(index, RunNumber):
             return thing[index]
         size = len(thing)
         sample: Any = np.zeros(size) if is_array(thing) else thing
@@ -256,14 +256,14 @@ class Arrays(Arithmetic):
             made = parts[0]
             for i, part in enumerate(parts[1:], 1):
                 made = self.select(self.compare("==", place, i), part, made)
-            if is_array(thing) and isinstance(made, Number):
+            if is_array(thing) and isinstance(made, RunNumber):
                 return made.as_numpy()
             return made
         if all(isinstance(p, (str, type(None))) for p in parts):
             return self.constant_choice(place, parts)
         return thing[self.plain_index(place)]
 
-    def constant_choice(self, place: Number, parts: Sequence[Any]) -> Any:
+    def constant_choice(self, place: RunNumber, parts: Sequence[Any]) -> Any:
         """One of several constants: equal ones are one option."""
         options: list[Any] = []
         numbers = []
@@ -277,9 +277,9 @@ class Arrays(Arithmetic):
         for i, number in enumerate(numbers[1:], 1):
             tag = self.select(self.compare("==", place, i), number, tag)
         choices = tuple((option,) for option in options)
-        return Choice(self.as_kind(tag, "i"), "0", choices)
+        return RunChoice(self.as_kind(tag, "i"), "0", choices)
 
-    def with_element(self, values: Sequence[Any], place: Number, value: Any) -> list[Any]:
+    def with_element(self, values: Sequence[Any], place: RunNumber, value: Any) -> list[Any]:
         return [
             self.select(self.compare("==", place, i), value, old) for i, old in enumerate(values)
         ]

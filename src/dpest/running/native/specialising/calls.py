@@ -20,19 +20,19 @@ from dpest.reading.code.refusal import NotLowered
 from dpest.reading.code.sources import lowered
 from dpest.reading.machine import prelude
 from dpest.running.native.signals import NotCompiled
-from dpest.running.native.specialising.drawing import Drawing
+from dpest.running.native.specialising.drawing import RunDrawing
 from dpest.running.native.specialising.state import (
     DICTS,
     BoundName,
-    Cell,
-    Closure,
-    Frame,
-    GeneratorObject,
+    FrameReturn,
     Iterator,
     Outside,
-    Return,
     Rng,
-    State,
+    RunCell,
+    RunClosure,
+    RunFrame,
+    RunGenerator,
+    RunState,
     holds_run,
     is_instance,
 )
@@ -71,8 +71,8 @@ class Entered:
 ENTERED = Entered()
 
 
-class Calls(Drawing):
-    state: State
+class RunCalls(RunDrawing):
+    state: RunState
     outside: Outside
     lookups: list[tuple[Any, str, Any]]
     """What was looked up outside of the function: where, under which name, what was found."""
@@ -118,21 +118,21 @@ class Calls(Drawing):
 
     # Functions of the program
 
-    def closure_of(self, function: types.FunctionType) -> Closure:
+    def closure_of(self, function: types.FunctionType) -> RunClosure:
         try:
             code = lowered(function.__code__)
         except NotLowered as refusal:
             raise NotCompiled(refusal.reason) from None
-        cells: dict[str, Cell] = {}
+        cells: dict[str, RunCell] = {}
         for name, held in zip(
             function.__code__.co_freevars, function.__closure__ or (), strict=True
         ):
             try:
-                cells[name] = Cell(self.adopted(held.cell_contents), False)
+                cells[name] = RunCell(self.adopted(held.cell_contents), False)
                 self.lookups.append((held, name, held.cell_contents))
             except ValueError:
-                cells[name] = Cell()
-        return Closure(code, function.__globals__, cells, self._defaults(function))
+                cells[name] = RunCell()
+        return RunClosure(code, function.__globals__, cells, self._defaults(function))
 
     def _defaults(self, function: types.FunctionType) -> dict[str, Any]:
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
@@ -142,15 +142,15 @@ class Calls(Drawing):
         return {name: self.adopted(value) for name, value in found.items()}
 
     def entered(
-        self, closure: Closure, args: tuple[Any, ...], words: dict[str, Any], back: Return
+        self, closure: RunClosure, args: tuple[Any, ...], words: dict[str, Any], back: FrameReturn
     ) -> Any:
         registers = _bound(closure, args, words)
         code = closure.code
         for name in code.cells:
-            registers[name] = Cell(registers.get(name), name not in registers)
-        frame = Frame(code, closure.names, {**registers, **closure.cells}, 0, back)
+            registers[name] = RunCell(registers.get(name), name not in registers)
+        frame = RunFrame(code, closure.names, {**registers, **closure.cells}, 0, back)
         if code.is_generator:
-            return GeneratorObject(frame)
+            return RunGenerator(frame)
         if len(self.state.frames) > _DEEPEST:
             raise NotCompiled("a deep recursion")
         self.state.frames.append(frame)
@@ -158,13 +158,13 @@ class Calls(Drawing):
 
     def by_prelude(self, function: Any, *args: Any) -> Any:
         """A function of Python or NumPy that is written in Python."""
-        return self.entered(self.closure_of(function), args, {}, Return())
+        return self.entered(self.closure_of(function), args, {}, FrameReturn())
 
-    def gone_through(self, generator: GeneratorObject) -> Any:
+    def gone_through(self, generator: RunGenerator) -> Any:
         """All that a generator gives, first; then the instruction is executed again."""
         function: Any = prelude.list_
         closure = self.closure_of(function)
-        return self.entered(closure, (generator,), {}, Return("items", generator))
+        return self.entered(closure, (generator,), {}, FrameReturn("items", generator))
 
     # Calls
 
@@ -174,8 +174,8 @@ class Calls(Drawing):
                 f, args, words = f.func, (*f.args, *args), {**f.keywords, **words}
             else:
                 f, words = f.function, {**f.params, **words}
-        if isinstance(f, Closure):
-            return self.entered(f, args, words, Return())
+        if isinstance(f, RunClosure):
+            return self.entered(f, args, words, FrameReturn())
         if isinstance(f, types.MethodType):
             return self.call(f.__func__, (f.__self__, *args), words)
         if isinstance(f, BoundName):
@@ -183,7 +183,7 @@ class Calls(Drawing):
                 return self._of_generator(f.name, args, words)
             return self._with_items(self._method(f.owner, f.name), args, words)
         if isinstance(f, types.FunctionType) and not _of_library(f):
-            return self.entered(self.closure_of(f), args, words, Return())
+            return self.entered(self.closure_of(f), args, words, FrameReturn())
         if isinstance(f, RunValue):
             raise NotCompiled("a call of a number")
         if is_instance(f):
@@ -191,8 +191,8 @@ class Calls(Drawing):
         return self._library_call(f, args, words)
 
     def _of_generator(self, name: str, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-        lists = tuple(list(a.items or ()) if isinstance(a, GeneratorObject) else a for a in args)
-        if any(isinstance(a, (GeneratorObject, Iterator)) for a in lists):
+        lists = tuple(list(a.items or ()) if isinstance(a, RunGenerator) else a for a in args)
+        if any(isinstance(a, (RunGenerator, Iterator)) for a in lists):
             raise NotCompiled("draws by a generator's values")
         return self.drawn(name, lists, words)
 
@@ -200,7 +200,7 @@ class Calls(Drawing):
         method = vars(type(f)).get("__call__")
         if not isinstance(method, types.FunctionType):
             raise NotCompiled(f"a call of a {type(f).__name__}")
-        return self.entered(self.closure_of(method), (f, *args), words, Return())
+        return self.entered(self.closure_of(method), (f, *args), words, FrameReturn())
 
     def _library_call(self, f: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
         try:
@@ -240,9 +240,9 @@ class Calls(Drawing):
     ) -> Any:
         """f with generators gone through before, as Python goes through them inside of it."""
         plain = []
-        used: list[GeneratorObject | Iterator] = []
+        used: list[RunGenerator | Iterator] = []
         for value in args:
-            if isinstance(value, GeneratorObject):
+            if isinstance(value, RunGenerator):
                 if value.items is None:
                     return self.gone_through(value)
                 plain.append(list(value.items))
@@ -315,7 +315,7 @@ class Calls(Drawing):
         if hasattr(cls, "__dataclass_fields__") and not hasattr(cls, "__post_init__"):
             self.plain(lambda: init(made, *args, **words))
             return made
-        return self.entered(self.closure_of(init), (made, *args), words, Return("made", made))
+        return self.entered(self.closure_of(init), (made, *args), words, FrameReturn("made", made))
 
 
 def _plain_class(cls: type) -> bool:
@@ -343,7 +343,7 @@ def _name(f: Any) -> str:
     return str(getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or type(f).__name__)
 
 
-def _bound(closure: Closure, args: tuple[Any, ...], words: dict[str, Any]) -> dict[str, Any]:
+def _bound(closure: RunClosure, args: tuple[Any, ...], words: dict[str, Any]) -> dict[str, Any]:
     """Arguments by name, with Python's rules."""
     p: Parameters = closure.code.parameters
     positional = (*p.positional_only, *p.positional)

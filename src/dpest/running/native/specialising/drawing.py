@@ -14,10 +14,10 @@ import numpy as np
 
 from dpest.noise import Bernoulli, DiscreteGaussian, DiscreteLaplace, TwoSidedGeometric
 from dpest.running.batch.generator import PARAMETERS
-from dpest.running.native.ir import Constant
-from dpest.running.native.signals import NotCompiled, Thrown, error_of
+from dpest.running.native.ir import KnownNumber
+from dpest.running.native.signals import NotCompiled, RunThrown, error_of
 from dpest.running.native.specialising.arrays import Arrays, objects, python_number
-from dpest.running.native.values import Number, RunValue, kind_of
+from dpest.running.native.values import RunNumber, RunValue, kind_of
 
 _MOST_DRAWN = 4096
 _MOST_TRIALS = 64
@@ -25,11 +25,11 @@ _WIDEST_GAUSSIAN = 200
 _CHECK = np.random.default_rng(0)  # asked for NumPy's own errors
 
 
-class Drawing(Arrays):
+class RunDrawing(Arrays):
     """The generator that a function of the run is handed."""
 
     def standard(self, family: str) -> Any:
-        return Number("f", self.draw(family))
+        return RunNumber("f", self.draw(family))
 
     def drawn(self, name: str, args: Sequence[Any], words: dict[str, Any]) -> Any:
         special: dict[str, Callable[..., Any]] = {
@@ -73,13 +73,13 @@ class Drawing(Arrays):
         try:
             wide = [np.broadcast_to(objects(p), made.shape) for p in parameters]
         except ValueError as error:
-            raise Thrown(error) from None
+            raise RunThrown(error) from None
         for place in np.ndindex(made.shape):
             made[place] = f(*(w[place] for w in wide))
         return self.settled(made) if made.size else np.empty(size)
 
     def scaled(self, location: Any, scale: Any, drawn: Any) -> Any:
-        if isinstance(scale, Number):
+        if isinstance(scale, RunNumber):
             error = error_of(lambda: _CHECK.laplace(0.0, -1.0))
             self.raise_if(self.truth(self.compare("<", scale, 0)), error)
         if isinstance(scale, RunValue) or scale != 1:
@@ -90,7 +90,7 @@ class Drawing(Arrays):
 
     def below(self, n: int) -> Any:
         """0 to n-1: the upper half of the product of n with 64 random bits."""
-        return Number("i", self.upper_half(self.draw("bits"), Constant("i", n)), 0, n - 1)
+        return RunNumber("i", self.upper_half(self.draw("bits"), KnownNumber("i", n)), 0, n - 1)
 
     def geometric(self, p: Any) -> Any:
         if isinstance(p, RunValue):
@@ -103,7 +103,7 @@ class Drawing(Arrays):
 
     def cast_from_zero(self, value: Any) -> Any:
         """A real of at least 0 as an integer, cut off."""
-        return self.whole(value.register, low=0) if isinstance(value, Number) else int(value)
+        return self.whole(value.register, low=0) if isinstance(value, RunNumber) else int(value)
 
     def place_by(self, chances: Sequence[Any]) -> Any:
         """An index with these chances: how many partial sums are at or below a uniform draw."""
@@ -111,8 +111,8 @@ class Drawing(Arrays):
         for chance in chances[:-1]:
             now = self.arithmetic("+", now, chance)
             place = self.arithmetic("+", place, self.cast(self.compare(">=", uniform, now), "i"))
-        if isinstance(place, Number):
-            return Number("i", place.register, 0, len(chances) - 1, True)
+        if isinstance(place, RunNumber):
+            return RunNumber("i", place.register, 0, len(chances) - 1, True)
         return place
 
     # Methods with rules of their own
@@ -147,7 +147,7 @@ class Drawing(Arrays):
         if p is not None:
             chances = list(objects(p))
             if len(chances) != len(values):
-                raise Thrown(error_of(lambda: _CHECK.choice(2, p=[1.0])))
+                raise RunThrown(error_of(lambda: _CHECK.choice(2, p=[1.0])))
             if not any(isinstance(c, RunValue) for c in chances):
                 self.plain(lambda: _CHECK.choice(len(values), p=chances))
 
@@ -223,7 +223,7 @@ class Drawing(Arrays):
 
 
 def as_numpy(value: Any) -> Any:
-    return value.as_numpy() if isinstance(value, Number) else np.asarray(value)[()]
+    return value.as_numpy() if isinstance(value, RunNumber) else np.asarray(value)[()]
 
 
 def _is_row(value: Any) -> bool:
@@ -232,22 +232,22 @@ def _is_row(value: Any) -> bool:
     )
 
 
-def _gumbel(run: Drawing, location: Any, scale: Any) -> Any:
+def _gumbel(run: RunDrawing, location: Any, scale: Any) -> Any:
     drawn = run.function("log", as_numpy(run.standard("exponential")), True)
     return run.scaled(location, scale, run.negative(drawn))
 
 
-def _logistic(run: Drawing, location: Any, scale: Any) -> Any:
+def _logistic(run: RunDrawing, location: Any, scale: Any) -> Any:
     u = as_numpy(run.standard("uniform"))
     odds = run.arithmetic("/", u, run.arithmetic("-", np.float64(1.0), u))
     return run.scaled(location, scale, run.function("log", odds, True))
 
 
-def _uniform(run: Drawing, low: Any, high: Any) -> Any:
+def _uniform(run: RunDrawing, low: Any, high: Any) -> Any:
     return run.scaled(low, run.arithmetic("-", high, low), run.standard("uniform"))
 
 
-def _binomial(run: Drawing, n: Any, p: Any) -> Any:
+def _binomial(run: RunDrawing, n: Any, p: Any) -> Any:
     if isinstance(n, RunValue) or n > _MOST_TRIALS:
         raise NotCompiled("a binomial of many trials")
     return run.total(

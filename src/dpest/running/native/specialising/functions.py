@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.machine import prelude
-from dpest.running.native.signals import NotCompiled, Thrown, error_of
+from dpest.running.native.signals import NotCompiled, RunThrown, error_of
 from dpest.running.native.specialising.arrays import dtype_of, is_array, objects, python_number
-from dpest.running.native.specialising.calls import Calls
-from dpest.running.native.specialising.state import Closure, GeneratorObject, Iterator, Rng
-from dpest.running.native.values import Number, RunValue, kind_of
+from dpest.running.native.specialising.calls import RunCalls
+from dpest.running.native.specialising.state import Iterator, Rng, RunClosure, RunGenerator
+from dpest.running.native.values import RunNumber, RunValue, kind_of
 
 Entry = Callable[..., Any]
 _TYPES: dict[tuple[str, bool], type] = {
@@ -31,33 +31,33 @@ _TYPES: dict[tuple[str, bool], type] = {
 _ABSENT = object()
 
 
-def type_of(run: Calls, value: Any) -> Any:
+def type_of(run: RunCalls, value: Any) -> Any:
     if isinstance(value, Rng):
         return np.random.Generator
     value = run.resolved(value)
-    if isinstance(value, Number):
+    if isinstance(value, RunNumber):
         return _TYPES[value.kind, value.numpy]
-    if isinstance(value, (GeneratorObject, Iterator, Closure)):
+    if isinstance(value, (RunGenerator, Iterator, RunClosure)):
         raise NotCompiled("the type of a function or iterator")
     return np.ndarray if is_array(value) else type(value)
 
 
-def _is_instance(run: Calls, value: Any, kinds: Any) -> bool:
+def _is_instance(run: RunCalls, value: Any, kinds: Any) -> bool:
     return bool(run.plain(lambda: issubclass(type_of(run, value), kinds)))
 
 
 def _best(op: str) -> Entry:
-    def entry(run: Calls, *values: Any) -> Any:
+    def entry(run: RunCalls, *values: Any) -> Any:
         rows = list(values) if len(values) > 1 else run.rows(values[0])
         if not rows:
-            raise Thrown(error_of(lambda: max([]) if op == ">" else min([])))
+            raise RunThrown(error_of(lambda: max([]) if op == ">" else min([])))
         return run.best(rows, op)
 
     return entry
 
 
 def _lazy_best(op: str) -> Entry:
-    def entry(run: Calls, *values: Any, key: Any = None, default: Any = _ABSENT) -> Any:
+    def entry(run: RunCalls, *values: Any, key: Any = None, default: Any = _ABSENT) -> Any:
         if key is None and default is _ABSENT:
             return NotImplemented
         rows = values if len(values) > 1 else values[0]
@@ -69,7 +69,7 @@ def _lazy_best(op: str) -> Entry:
     return entry
 
 
-def _sum(run: Calls, values: Any, start: Any = 0) -> Any:
+def _sum(run: RunCalls, values: Any, start: Any = 0) -> Any:
     rows = run.rows(values)
     if any(is_array(v) for v in rows):
         return functools.reduce(lambda a, b: run.binary("+", a, b), rows, start)
@@ -78,21 +78,21 @@ def _sum(run: Calls, values: Any, start: Any = 0) -> Any:
     return run.total(rows, start)
 
 
-def _int(run: Calls, value: Any = 0, *base: Any) -> Any:
+def _int(run: RunCalls, value: Any = 0, *base: Any) -> Any:
     if base:
         raise NotCompiled("int with a base")
     value = _single(run, value)
-    if isinstance(value, Number):
+    if isinstance(value, RunNumber):
         return run.cast(value, "i").as_numpy(False)
     return run.plain(lambda: int(value))
 
 
-def _float(run: Calls, value: Any = 0.0) -> Any:
+def _float(run: RunCalls, value: Any = 0.0) -> Any:
     value = _single(run, value)
-    return python_number(run.to_float(value)) if isinstance(value, Number) else float(value)
+    return python_number(run.to_float(value)) if isinstance(value, RunNumber) else float(value)
 
 
-def _single(run: Calls, value: Any) -> Any:
+def _single(run: RunCalls, value: Any) -> Any:
     if is_array(value):
         if value.size != 1:
             raise NotCompiled("an array of several elements as a number")
@@ -100,20 +100,20 @@ def _single(run: Calls, value: Any) -> Any:
     return run.resolved(value)
 
 
-def _round(run: Calls, value: Any, digits: Any = None) -> Any:
+def _round(run: RunCalls, value: Any, digits: Any = None) -> Any:
     value = run.resolved(value)
     if digits is not None:
-        if is_array(value) or (isinstance(value, Number) and value.numpy):
+        if is_array(value) or (isinstance(value, RunNumber) and value.numpy):
             return _np_round(run, value, digits)
         raise NotCompiled("rounding to decimal places")
-    if not isinstance(value, Number):
+    if not isinstance(value, RunNumber):
         raise NotCompiled("rounding an array")
     if value.kind != "f":
         return run.cast(value, "i").as_numpy(False)
     return run.whole(run.real_function("rint", value.register))
 
 
-def _np_round(run: Calls, value: Any, decimals: Any = 0, out: Any = None) -> Any:
+def _np_round(run: RunCalls, value: Any, decimals: Any = 0, out: Any = None) -> Any:
     def one(v: Any) -> Any:
         if kind_of(v) != "f":
             return v
@@ -128,25 +128,25 @@ def _np_round(run: Calls, value: Any, decimals: Any = 0, out: Any = None) -> Any
     return run.each(one, value)
 
 
-def _enumerate(run: Calls, values: Any, start: int = 0) -> Any:
+def _enumerate(run: RunCalls, values: Any, start: int = 0) -> Any:
     return Iterator(list(enumerate(run.rows(values), start)))
 
 
-def _zip(run: Calls, *values: Any, strict: bool = False) -> Any:
+def _zip(run: RunCalls, *values: Any, strict: bool = False) -> Any:
     rows = [run.rows(v) for v in values]
     if strict and len({len(r) for r in rows}) > 1:
         raise NotCompiled("zip of sequences of several lengths")
     return Iterator(list(zip(*rows, strict=False)))
 
 
-def _any(run: Calls, values: Any) -> Any:
+def _any(run: RunCalls, values: Any) -> Any:
     made: Any = False
     for value in run.rows(values):
         made = run.either(made, run.boolean(value))
     return made
 
 
-def _all(run: Calls, values: Any) -> Any:
+def _all(run: RunCalls, values: Any) -> Any:
     made: Any = True
     for value in run.rows(values):
         made = run.both(made, run.boolean(value))
@@ -154,41 +154,41 @@ def _all(run: Calls, values: Any) -> Any:
 
 
 def _lazy_any(function: Any) -> Entry:
-    def entry(run: Calls, values: Any) -> Any:
+    def entry(run: RunCalls, values: Any) -> Any:
         # A generator is left where its answer is known: draws that it had still to make aren't.
-        if isinstance(values, GeneratorObject) and values.items is None:
+        if isinstance(values, RunGenerator) and values.items is None:
             return run.by_prelude(function, values)
         return NotImplemented
 
     return entry
 
 
-def _sorted(run: Calls, values: Any, *, key: Any = None, reverse: bool = False) -> Any:
+def _sorted(run: RunCalls, values: Any, *, key: Any = None, reverse: bool = False) -> Any:
     made, _ = run.exchanged(run.rows(values))
     return made[::-1] if reverse else made
 
 
-def _lazy_sorted(run: Calls, values: Any, *, key: Any = None, reverse: bool = False) -> Any:
+def _lazy_sorted(run: RunCalls, values: Any, *, key: Any = None, reverse: bool = False) -> Any:
     if key is None:
         return NotImplemented
     return run.by_prelude(prelude.sorted_, values, key, reverse)
 
 
-def _map(run: Calls, f: Any, *rows: Any) -> Any:
+def _map(run: RunCalls, f: Any, *rows: Any) -> Any:
     if len(rows) == 1:
         return run.by_prelude(prelude.map_, f, rows[0])
     return run.by_prelude(prelude.map_rows_, f, list(zip(*map(run.rows, rows), strict=False)))
 
 
-def _filter(run: Calls, f: Any, values: Any) -> Any:
+def _filter(run: RunCalls, f: Any, values: Any) -> Any:
     return run.by_prelude(prelude.filter_, f, values)
 
 
-def _reduce(run: Calls, f: Any, values: Any, *start: Any) -> Any:
+def _reduce(run: RunCalls, f: Any, values: Any, *start: Any) -> Any:
     return run.by_prelude(prelude.reduce_, f, values, start[0] if start else None, bool(start))
 
 
-def _next(run: Calls, iterator: Any, *default: Any) -> Any:
+def _next(run: RunCalls, iterator: Any, *default: Any) -> Any:
     if isinstance(iterator, Iterator):
         if iterator.index < len(iterator.items):
             value = iterator.items[iterator.index]
@@ -196,44 +196,53 @@ def _next(run: Calls, iterator: Any, *default: Any) -> Any:
             return value
         if default:
             return default[0]
-        raise Thrown(StopIteration())
+        raise RunThrown(StopIteration())
     raise NotCompiled("next of a generator")
 
 
-def _accumulate(run: Calls, values: Any, f: Any = None, *, initial: Any = None) -> Any:
+def _accumulate(run: RunCalls, values: Any, f: Any = None, *, initial: Any = None) -> Any:
     return run.by_prelude(prelude.accumulate_, values, f, initial, initial is not None)
 
 
 def _extreme(op: str) -> Entry:
-    def entry(run: Calls, a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> Any:
+    def entry(
+        run: RunCalls, a: Any, axis: Any = None, out: Any = None, keepdims: Any = None
+    ) -> Any:
         return run.along(lambda rows: run.best_of_array(rows, op), a, axis, keepdims)
 
     return entry
 
 
 def _place(op: str) -> Entry:
-    def entry(run: Calls, a: Any, axis: Any = None, out: Any = None, keepdims: Any = None) -> Any:
+    def entry(
+        run: RunCalls, a: Any, axis: Any = None, out: Any = None, keepdims: Any = None
+    ) -> Any:
         return run.along(lambda rows: run.place_of_best(rows, op), a, axis, keepdims)
 
     return entry
 
 
 def _np_sum(
-    run: Calls, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = None
+    run: RunCalls,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = None,
 ) -> Any:
     if dtype is not None:
         raise NotCompiled("a sum of another type")
     return run.along(run.balanced_total, a, axis, keepdims)
 
 
-def _mean(run: Calls, a: Any, axis: Any = None, dtype: Any = None) -> Any:
+def _mean(run: RunCalls, a: Any, axis: Any = None, dtype: Any = None) -> Any:
     def one(rows: list[Any]) -> Any:
         return run.arithmetic("/", run.balanced_total(rows), float(len(rows)))
 
     return run.along(one, a, axis, None)
 
 
-def _variance(run: Calls, a: Any, axis: Any = None, ddof: float = 0) -> Any:
+def _variance(run: RunCalls, a: Any, axis: Any = None, ddof: float = 0) -> Any:
     def one(rows: list[Any]) -> Any:
         mean = run.arithmetic("/", run.balanced_total(rows), float(len(rows)))
         gaps = [run.arithmetic("-", v, mean) for v in rows]
@@ -243,12 +252,12 @@ def _variance(run: Calls, a: Any, axis: Any = None, ddof: float = 0) -> Any:
     return run.along(one, a, axis, None)
 
 
-def _deviation(run: Calls, a: Any, axis: Any = None, ddof: float = 0) -> Any:
+def _deviation(run: RunCalls, a: Any, axis: Any = None, ddof: float = 0) -> Any:
     return run.each(lambda v: run.function("sqrt", v, True), _variance(run, a, axis, ddof))
 
 
 def _cumulated(op: str) -> Entry:
-    def entry(run: Calls, a: Any, axis: Any = None) -> Any:
+    def entry(run: RunCalls, a: Any, axis: Any = None) -> Any:
         array = objects(a)
         if axis is not None and array.ndim > 1:
             raise NotCompiled("partial sums along an axis")
@@ -259,25 +268,25 @@ def _cumulated(op: str) -> Entry:
 
 
 def _clip(
-    run: Calls, a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+    run: RunCalls, a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
 ) -> Any:
     return run.clipped(a, a_min if min is None else min, a_max if max is None else max)
 
 
-def _np_sort(run: Calls, a: Any, axis: int = -1, kind: Any = None) -> Any:
+def _np_sort(run: RunCalls, a: Any, axis: int = -1, kind: Any = None) -> Any:
     if objects(a).ndim != 1:
         raise NotCompiled("sorting along an axis")
     return run.settled(objects(run.exchanged(list(run.settled(objects(a).copy())))[0]))
 
 
-def _argsort(run: Calls, a: Any, axis: int = -1, kind: Any = None) -> Any:
+def _argsort(run: RunCalls, a: Any, axis: int = -1, kind: Any = None) -> Any:
     if objects(a).ndim != 1:
         raise NotCompiled("sorting along an axis")
     values = list(run.settled(objects(a).copy()))
     return run.settled(objects(run.exchanged(values, range(len(values)))[1]))
 
 
-def _median(run: Calls, a: Any) -> Any:
+def _median(run: RunCalls, a: Any) -> Any:
     values, _ = run.exchanged(list(run.settled(objects(a).copy())))
     middle = len(values) // 2
     if len(values) % 2:
@@ -285,7 +294,7 @@ def _median(run: Calls, a: Any) -> Any:
     return run.arithmetic("/", run.arithmetic("+", values[middle - 1], values[middle]), 2.0)
 
 
-def _sign(run: Calls, value: Any) -> Any:
+def _sign(run: RunCalls, value: Any) -> Any:
     def one(v: Any) -> Any:
         zero, unit = (0.0, 1.0) if kind_of(v) == "f" else (0, 1)
         negative = run.select(run.compare("<", v, 0), -unit, zero)
@@ -295,7 +304,7 @@ def _sign(run: Calls, value: Any) -> Any:
 
 
 def _pairwise(op: str) -> Entry:
-    def one(run: Calls, x: Any, y: Any) -> Any:
+    def one(run: RunCalls, x: Any, y: Any) -> Any:
         if kind_of(x) != kind_of(y):
             x, y = run.to_float(x), run.to_float(y)
         return run.select(run.compare(op, x, y), x, y)
@@ -303,7 +312,7 @@ def _pairwise(op: str) -> Entry:
     return lambda run, a, b: run.each(lambda x, y: one(run, x, y), a, b)
 
 
-def _norm(run: Calls, a: Any, ord: Any = None) -> Any:
+def _norm(run: RunCalls, a: Any, ord: Any = None) -> Any:
     rows = list(objects(a).flat)
     if ord == 1:
         return run.balanced_total([run.absolute(v) for v in rows])
@@ -315,67 +324,67 @@ def _norm(run: Calls, a: Any, ord: Any = None) -> Any:
     return run.function("sqrt", squares, True)
 
 
-def _np_array(run: Calls, value: Any, dtype: Any = None, copy: Any = None) -> Any:
+def _np_array(run: RunCalls, value: Any, dtype: Any = None, copy: Any = None) -> Any:
     return run.converted(value, dtype)
 
 
-def _as_array(run: Calls, value: Any, dtype: Any = None) -> Any:
+def _as_array(run: RunCalls, value: Any, dtype: Any = None) -> Any:
     if is_array(value) and (dtype is None or np.dtype(dtype) == dtype_of(value)):
         return value
     return run.converted(value, dtype)
 
 
-def _concatenate(run: Calls, values: Any, axis: int = 0) -> Any:
+def _concatenate(run: RunCalls, values: Any, axis: int = 0) -> Any:
     return run.settled(np.concatenate([objects(v) for v in values], axis))
 
 
-def _stack(run: Calls, values: Any, axis: int = 0) -> Any:
+def _stack(run: RunCalls, values: Any, axis: int = 0) -> Any:
     return run.settled(np.stack([objects(v) for v in values], axis))
 
 
-def _append(run: Calls, a: Any, values: Any) -> Any:
+def _append(run: RunCalls, a: Any, values: Any) -> Any:
     return run.settled(np.concatenate([np.ravel(objects(a)), np.ravel(objects(values))]))
 
 
 def _filled_like(value: float) -> Entry:
-    def entry(run: Calls, a: Any, dtype: Any = None) -> Any:
+    def entry(run: RunCalls, a: Any, dtype: Any = None) -> Any:
         kind = dtype_of(a) if dtype is None else np.dtype(dtype)
         return np.full(objects(a).shape, value, kind)
 
     return entry
 
 
-def _count_nonzero(run: Calls, a: Any) -> Any:
+def _count_nonzero(run: RunCalls, a: Any) -> Any:
     return run.total([run.cast(run.boolean(v), "i") for v in objects(a).flat])
 
 
-def _fsum(run: Calls, values: Any) -> Any:
+def _fsum(run: RunCalls, values: Any) -> Any:
     return python_number(run.to_float(run.total(run.rows(values), 0.0)))
 
 
-def _copysign(run: Calls, a: Any, b: Any) -> Any:
+def _copysign(run: RunCalls, a: Any, b: Any) -> Any:
     x, y = run.as_kind(run.resolved(a), "f"), run.as_kind(run.resolved(b), "f")
-    return Number("f", run.emit("call {F} @llvm.copysign.{S}({F} {0}, {F} {1})", x, y))
+    return RunNumber("f", run.emit("call {F} @llvm.copysign.{S}({F} {0}, {F} {1})", x, y))
 
 
-def _is_nan(run: Calls, value: Any) -> Any:
+def _is_nan(run: RunCalls, value: Any) -> Any:
     return run.compare("!=", value, value)
 
 
-def _is_finite(run: Calls, value: Any) -> Any:
+def _is_finite(run: RunCalls, value: Any) -> Any:
     return run.compare("<", run.absolute(value), math.inf)
 
 
-def _is_infinite(run: Calls, value: Any) -> Any:
+def _is_infinite(run: RunCalls, value: Any) -> Any:
     return run.compare("==", run.absolute(value), math.inf)
 
 
-def _square(run: Calls, value: Any) -> Any:
+def _square(run: RunCalls, value: Any) -> Any:
     return run.binary("*", value, value)
 
 
 def _math_function(name: str) -> Entry:
-    def entry(run: Calls, value: Any, *base: Any) -> Any:
+    def entry(run: RunCalls, value: Any, *base: Any) -> Any:
         made = run.function(name, value, False)
         return run.arithmetic("/", made, math.log(base[0])) if base else made
 
@@ -386,7 +395,7 @@ def _np_function(name: str) -> Entry:
     return lambda run, value: run.each(lambda v: run.function(name, v, True), value)
 
 
-def _elementwise(f: Callable[[Calls, Any], Any]) -> Entry:
+def _elementwise(f: Callable[[RunCalls, Any], Any]) -> Entry:
     return lambda run, value: run.each(lambda v: f(run, v), value)
 
 
@@ -394,30 +403,30 @@ def _operator(op: str) -> Entry:
     return lambda run, a, b: run.binary(op, a, b)
 
 
-def _len(run: Calls, value: Any) -> Any:
-    if isinstance(value, (RunValue, GeneratorObject, Iterator)):
+def _len(run: RunCalls, value: Any) -> Any:
+    if isinstance(value, (RunValue, RunGenerator, Iterator)):
         raise NotCompiled("the length of a number or iterator")
     return run.plain(lambda: len(value))
 
 
-def _list(run: Calls, values: Any = ()) -> Any:
+def _list(run: RunCalls, values: Any = ()) -> Any:
     return run.rows(values)
 
 
-def _dict(run: Calls, *given: Any, **words: Any) -> Any:
+def _dict(run: RunCalls, *given: Any, **words: Any) -> Any:
     pairs = given[0] if given else {}
     if not isinstance(pairs, dict):
         pairs = [(run.plain_index(k), v) for k, v in pairs]
     return dict(pairs, **words)
 
 
-def _iter(run: Calls, value: Any) -> Any:
-    if isinstance(value, (GeneratorObject, Iterator)):
+def _iter(run: RunCalls, value: Any) -> Any:
+    if isinstance(value, (RunGenerator, Iterator)):
         return value
     return Iterator(run.rows(value))
 
 
-def _hasattr(run: Calls, value: Any, name: str) -> bool:
+def _hasattr(run: RunCalls, value: Any, name: str) -> bool:
     if isinstance(value, Rng):
         return hasattr(np.random.Generator, name) or name == "draw_noise"
     if isinstance(value, RunValue):
@@ -426,17 +435,17 @@ def _hasattr(run: Calls, value: Any, name: str) -> bool:
     raise NotCompiled("hasattr")
 
 
-def _default_rng(run: Calls, seed: Any = None) -> Any:
+def _default_rng(run: RunCalls, seed: Any = None) -> Any:
     if isinstance(seed, Rng):
         return seed
     raise NotCompiled("a generator of its own")
 
 
-def _callable(run: Calls, value: Any) -> bool:
-    return not isinstance(value, (RunValue, GeneratorObject, Iterator))
+def _callable(run: RunCalls, value: Any) -> bool:
+    return not isinstance(value, (RunValue, RunGenerator, Iterator))
 
 
-def _array_equal(run: Calls, a: Any, b: Any) -> Any:
+def _array_equal(run: RunCalls, a: Any, b: Any) -> Any:
     x, y = objects(a), objects(b)
     return x.shape == y.shape and _all(run, list(np.ravel(objects(run.binary("==", x, y)))))
 

@@ -15,43 +15,43 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.code.instructions import Build, CallShape, Function, Import, Instruction, Unpack
-from dpest.running.native.signals import NotCompiled, Thrown, error_of
+from dpest.running.native.signals import NotCompiled, RunThrown, error_of
 from dpest.running.native.specialising.arithmetic import BINARY, COMPARE
 from dpest.running.native.specialising.arrays import dtype_of, is_array, objects
-from dpest.running.native.specialising.calls import ENTERED, Calls
+from dpest.running.native.specialising.calls import ENTERED, RunCalls
 from dpest.running.native.specialising.state import (
     DICTS,
     BoundName,
-    Cell,
-    Closure,
-    Frame,
-    GeneratorObject,
+    FrameReturn,
     Iterator,
-    Return,
     Rng,
+    RunCell,
+    RunClosure,
+    RunFrame,
+    RunGenerator,
     is_instance,
 )
 from dpest.running.native.specialising.walking import Walk, memory_of
-from dpest.running.native.values import Number, RunValue, kind_of
+from dpest.running.native.values import RunNumber, RunValue, kind_of
 
 _UNARY = {"-": lambda v: -v, "+": lambda v: +v, "~": lambda v: ~v}
 _CONVERSIONS: dict[int, Any] = {-1: lambda v: v, 115: str, 114: repr, 97: ascii}
 _ARRAY_ATTRIBUTES = ("shape", "size", "ndim", "T")
 
 
-class Instructions(Calls):
+class Instructions(RunCalls):
     """The methods `do_X` execute an instruction X; they return where to go on, if not behind it."""
 
     walk: Walk
 
-    def get(self, frame: Frame, name: str) -> Any:
+    def get(self, frame: RunFrame, name: str) -> Any:
         try:
             return frame.registers[name]
         except KeyError:
             text = f"cannot access local variable '{name}' where it is not associated with a value"
-            raise Thrown(UnboundLocalError(text)) from None
+            raise RunThrown(UnboundLocalError(text)) from None
 
-    def values(self, frame: Frame, i: Instruction) -> list[Any]:
+    def values(self, frame: RunFrame, i: Instruction) -> list[Any]:
         return [self.get(frame, name) for name in i.uses]
 
     def deliver(self, value: Any) -> None:
@@ -62,7 +62,7 @@ class Instructions(Calls):
             frame.registers[i.dst] = value
         frame.pc += 1
 
-    def put(self, frame: Frame, i: Instruction, value: Any) -> int | None:
+    def put(self, frame: RunFrame, i: Instruction, value: Any) -> int | None:
         """The result of an instruction, unless a frame was entered for it."""
         if value is ENTERED:
             return self.STAY
@@ -74,40 +74,40 @@ class Instructions(Calls):
 
     # Names
 
-    def do_const(self, frame: Frame, i: Instruction) -> int | None:
+    def do_const(self, frame: RunFrame, i: Instruction) -> int | None:
         return self.put(frame, i, i.extra)
 
-    def do_move(self, frame: Frame, i: Instruction) -> int | None:
+    def do_move(self, frame: RunFrame, i: Instruction) -> int | None:
         return self.put(frame, i, self.get(frame, i.uses[0]))
 
-    def do_unset(self, frame: Frame, i: Instruction) -> None:
+    def do_unset(self, frame: RunFrame, i: Instruction) -> None:
         self.get(frame, i.uses[0])
         del frame.registers[i.uses[0]]
 
-    def do_global(self, frame: Frame, i: Instruction) -> int | None:
+    def do_global(self, frame: RunFrame, i: Instruction) -> int | None:
         if i.extra in frame.names:
             self.lookups.append((frame.names, i.extra, frame.names[i.extra]))
             return self.put(frame, i, self.adopted(frame.names[i.extra]))
         if not hasattr(builtins, i.extra):
-            raise Thrown(NameError(f"name '{i.extra}' is not defined"))
+            raise RunThrown(NameError(f"name '{i.extra}' is not defined"))
         return self.put(frame, i, getattr(builtins, i.extra))
 
-    def do_cell(self, frame: Frame, i: Instruction) -> int | None:
+    def do_cell(self, frame: RunFrame, i: Instruction) -> int | None:
         cell = frame.registers[i.uses[0]]
         if cell.empty:
             raise NotCompiled("a variable of an outer function that is not there yet")
         return self.put(frame, i, cell.value)
 
-    def do_setcell(self, frame: Frame, i: Instruction) -> None:
+    def do_setcell(self, frame: RunFrame, i: Instruction) -> None:
         value, cell = self.get(frame, i.uses[1]), frame.registers[i.uses[0]]
         if cell in self.outside:
             raise NotCompiled("a variable of an outer function is changed")
         cell.value, cell.empty = value, False
 
-    def do_newcell(self, frame: Frame, i: Instruction) -> int | None:
-        return self.put(frame, i, Cell())
+    def do_newcell(self, frame: RunFrame, i: Instruction) -> int | None:
+        return self.put(frame, i, RunCell())
 
-    def do_import(self, frame: Frame, i: Instruction) -> int | None:
+    def do_import(self, frame: RunFrame, i: Instruction) -> int | None:
         asked: Import = i.extra
         if asked.level:
             raise NotCompiled("a relative import")
@@ -161,7 +161,7 @@ class Instructions(Calls):
                 return op == "!="
         raise NotCompiled(f"`{op}` of a {type(a).__name__} and a {type(b).__name__}")
 
-    def do_unary(self, frame: Frame, i: Instruction) -> int | None:
+    def do_unary(self, frame: RunFrame, i: Instruction) -> int | None:
         value = self.get(frame, i.uses[0])
         if i.extra == "not":
             return self.put(frame, i, self.negation(self._truth_value(value)))
@@ -172,20 +172,20 @@ class Instructions(Calls):
         f = {"-": self.negative, "+": lambda v: v, "~": self.inverted}[i.extra]
         return self.put(frame, i, self.each(f, value) if is_array(value) else f(value))
 
-    def do_binary(self, frame: Frame, i: Instruction) -> int | None:
+    def do_binary(self, frame: RunFrame, i: Instruction) -> int | None:
         a, b = self.values(frame, i)
         return self.put(frame, i, self.binary(i.extra, a, b))
 
-    def do_inplace(self, frame: Frame, i: Instruction) -> int | None:
+    def do_inplace(self, frame: RunFrame, i: Instruction) -> int | None:
         a, b = self.values(frame, i)
         if isinstance(a, list):
             self.changeable(a)
             if i.extra != "+":
                 raise NotCompiled(f"`{i.extra}=` of a list")
-            if isinstance(b, GeneratorObject) and b.items is None:
+            if isinstance(b, RunGenerator) and b.items is None:
                 self.gone_through(b)
                 return self.STAY
-            a.extend(b.items or () if isinstance(b, GeneratorObject) else self.rows(b))
+            a.extend(b.items or () if isinstance(b, RunGenerator) else self.rows(b))
             return self.put(frame, i, a)
         if isinstance(a, (set, *DICTS)):
             raise NotCompiled(f"`{i.extra}=` of a {type(a).__name__}")
@@ -213,7 +213,7 @@ class Instructions(Calls):
             raise NotCompiled("a view of an array is changed")
         self.state.frames[:] = self.walk.rebuild(self.state.frames, None, (old, new))
 
-    def do_compare(self, frame: Frame, i: Instruction) -> int | None:
+    def do_compare(self, frame: RunFrame, i: Instruction) -> int | None:
         a, b = self.values(frame, i)
         if i.extra in ("in", "not in"):
             found = self._contains(b, a)
@@ -248,12 +248,12 @@ class Instructions(Calls):
 
     def _truth_value(self, value: Any) -> Any:
         value = self.resolved(value)
-        if isinstance(value, (RunValue, Rng, Closure, GeneratorObject, Iterator, BoundName)):
+        if isinstance(value, (RunValue, Rng, RunClosure, RunGenerator, Iterator, BoundName)):
             return value if isinstance(value, RunValue) else True
         if is_array(value) and value.dtype == object:
             if value.size != 1:
                 size = value.size
-                raise Thrown(error_of(lambda: bool(np.zeros(size if size > 1 else 2))))
+                raise RunThrown(error_of(lambda: bool(np.zeros(size if size > 1 else 2))))
             return self.resolved(value.flat[0])
         if is_instance(value):
             if any(hasattr(type(value), name) for name in ("__bool__", "__len__")):
@@ -261,19 +261,19 @@ class Instructions(Calls):
             return True
         return self.plain(lambda: bool(value))
 
-    def do_branch(self, frame: Frame, i: Instruction) -> int:
+    def do_branch(self, frame: RunFrame, i: Instruction) -> int:
         value = self._truth_value(self.get(frame, i.uses[0]))
-        if isinstance(value, Number):
+        if isinstance(value, RunNumber):
             return i.jumps[0] if self.decide(self.truth(value)) else i.jumps[1]
         return i.jumps[0] if value else i.jumps[1]
 
-    def do_jump(self, frame: Frame, i: Instruction) -> int:
+    def do_jump(self, frame: RunFrame, i: Instruction) -> int:
         return i.jumps[0]
 
-    def do_iter(self, frame: Frame, i: Instruction) -> int | None:
+    def do_iter(self, frame: RunFrame, i: Instruction) -> int | None:
         value = self.get(frame, i.uses[0])
-        if isinstance(value, (Iterator, GeneratorObject)):
-            if isinstance(value, GeneratorObject) and value.items is not None:
+        if isinstance(value, (Iterator, RunGenerator)):
+            if isinstance(value, RunGenerator) and value.items is not None:
                 value = Iterator(value.items)
             return self.put(frame, i, value)
         if isinstance(value, RunValue):
@@ -290,15 +290,15 @@ class Instructions(Calls):
             return self.put(frame, i, Iterator(self.plain(lambda: list(value))))
         raise NotCompiled(f"going through a {type(value).__name__}")
 
-    def do_next(self, frame: Frame, i: Instruction) -> int | None:
+    def do_next(self, frame: RunFrame, i: Instruction) -> int | None:
         iterator = self.get(frame, i.uses[0])
-        if isinstance(iterator, GeneratorObject):
+        if isinstance(iterator, RunGenerator):
             if iterator.items:
                 raise NotCompiled("a generator that was gone through in part")
             if iterator.frame is None:
                 return self._exhausted(frame, i, None)
             inner, iterator.frame = iterator.frame, None
-            inner.back = Return("generator", iterator)
+            inner.back = FrameReturn("generator", iterator)
             self.state.frames.append(inner)
             return self.STAY
         if iterator.index >= len(iterator.items):
@@ -307,12 +307,12 @@ class Instructions(Calls):
         iterator.index += 1
         return self.put(frame, i, value)
 
-    def _exhausted(self, frame: Frame, i: Instruction, value: Any) -> int:
+    def _exhausted(self, frame: RunFrame, i: Instruction, value: Any) -> int:
         if i.extra is not None:
             frame.registers[i.extra] = value
         return i.jumps[0]
 
-    def do_yield(self, frame: Frame, i: Instruction) -> int:
+    def do_yield(self, frame: RunFrame, i: Instruction) -> int:
         value = self.get(frame, i.uses[0])
         generator = frame.back.target
         if frame.back.kind != "generator":
@@ -320,14 +320,14 @@ class Instructions(Calls):
         if i.dst is not None:
             frame.registers[i.dst] = None
         self.state.frames.pop()
-        frame.back = Return()
+        frame.back = FrameReturn()
         frame.pc += 1
         generator.frame = frame
         self.deliver(value)
         self.state.cut = True
         return self.STAY
 
-    def do_return(self, frame: Frame, i: Instruction) -> int:
+    def do_return(self, frame: RunFrame, i: Instruction) -> int:
         value = self.get(frame, i.uses[0])
         kind, target = frame.back
         self.state.frames.pop()
@@ -346,28 +346,28 @@ class Instructions(Calls):
 
     # Exceptions
 
-    def do_raise(self, frame: Frame, i: Instruction) -> None:
+    def do_raise(self, frame: RunFrame, i: Instruction) -> None:
         error = self.get(frame, i.uses[0])
         if isinstance(error, type) and issubclass(error, BaseException):
             error = self.plain(error)
         if not isinstance(error, BaseException):
             raise NotCompiled("something is raised that is no exception of Python's")
-        raise Thrown(error)
+        raise RunThrown(error)
 
-    def do_reraise(self, frame: Frame, i: Instruction) -> None:
-        raise Thrown(self.get(frame, i.uses[0]))
+    def do_reraise(self, frame: RunFrame, i: Instruction) -> None:
+        raise RunThrown(self.get(frame, i.uses[0]))
 
-    def do_catch(self, frame: Frame, i: Instruction) -> int | None:
+    def do_catch(self, frame: RunFrame, i: Instruction) -> int | None:
         error, frame.error = frame.error, None
         return self.put(frame, i, error)
 
-    def do_caught(self, frame: Frame, i: Instruction) -> int | None:
+    def do_caught(self, frame: RunFrame, i: Instruction) -> int | None:
         error, kinds = self.values(frame, i)
         return self.put(frame, i, self.plain(lambda: isinstance(error, kinds)))
 
     # Calls and functions
 
-    def do_call(self, frame: Frame, i: Instruction) -> int | None:
+    def do_call(self, frame: RunFrame, i: Instruction) -> int | None:
         f, *values = self.values(frame, i)
         shape: CallShape = i.extra
         args: list[Any] = []
@@ -378,17 +378,17 @@ class Instructions(Calls):
             words.update(value if name is None else {name: value})
         return self.put(frame, i, self.call(f, tuple(args), words))
 
-    def do_closure(self, frame: Frame, i: Instruction) -> int | None:
+    def do_closure(self, frame: RunFrame, i: Instruction) -> int | None:
         made: Function = i.extra
         code = made.code
         cells = {name: frame.registers[name] for name in code.free}
         values = [self.get(frame, name) for name in i.uses[len(code.free) :]]
         defaults = dict(zip(code.parameters.defaulted, values, strict=True))
-        return self.put(frame, i, Closure(code, frame.names, cells, defaults))
+        return self.put(frame, i, RunClosure(code, frame.names, cells, defaults))
 
     # Containers
 
-    def do_build(self, frame: Frame, i: Instruction) -> int | None:
+    def do_build(self, frame: RunFrame, i: Instruction) -> int | None:
         build: Build = i.extra
         parts: list[Any] = []
         for value, star in zip(self.values(frame, i), build.stars, strict=True):
@@ -399,32 +399,32 @@ class Instructions(Calls):
             return self.put(frame, i, {self.plain_index(v) for v in parts})
         return self.put(frame, i, tuple(parts) if build.kind == "tuple" else parts)
 
-    def do_dict(self, frame: Frame, i: Instruction) -> int | None:
+    def do_dict(self, frame: RunFrame, i: Instruction) -> int | None:
         parts = self.values(frame, i)
         made: dict[Any, Any] = {}
         for key, value, whole in zip(parts[::2], parts[1::2], i.extra, strict=True):
             made.update(value if whole else {self.plain_index(key): value})
         return self.put(frame, i, made)
 
-    def do_append(self, frame: Frame, i: Instruction) -> None:
+    def do_append(self, frame: RunFrame, i: Instruction) -> None:
         made, value = self.values(frame, i)
         made.append(value)
 
-    def do_add(self, frame: Frame, i: Instruction) -> None:
+    def do_add(self, frame: RunFrame, i: Instruction) -> None:
         made, value = self.values(frame, i)
         made.add(self.plain_index(value))
 
-    def do_put(self, frame: Frame, i: Instruction) -> None:
+    def do_put(self, frame: RunFrame, i: Instruction) -> None:
         made, key, value = self.values(frame, i)
         made[self.plain_index(key)] = value
 
-    def do_unpack(self, frame: Frame, i: Instruction) -> int | None:
+    def do_unpack(self, frame: RunFrame, i: Instruction) -> int | None:
         value, shape = self.get(frame, i.uses[0]), i.extra
         assert isinstance(shape, Unpack)
-        if isinstance(value, GeneratorObject) and value.items is None:
+        if isinstance(value, RunGenerator) and value.items is None:
             self.gone_through(value)
             return self.STAY
-        if isinstance(value, GeneratorObject):
+        if isinstance(value, RunGenerator):
             value = value.items
         if isinstance(value, Iterator):
             value = list(value.items)[value.index :]
@@ -439,15 +439,15 @@ class Instructions(Calls):
         middle = row[shape.star : len(row) - after]
         return self.put(frame, i, [*row[: shape.star], middle, *row[len(row) - after :]])
 
-    def do_part(self, frame: Frame, i: Instruction) -> int | None:
+    def do_part(self, frame: RunFrame, i: Instruction) -> int | None:
         return self.put(frame, i, self.get(frame, i.uses[0])[i.extra])
 
-    def do_item(self, frame: Frame, i: Instruction) -> int | None:
+    def do_item(self, frame: RunFrame, i: Instruction) -> int | None:
         thing, index = self.values(frame, i)
         return self.put(frame, i, self.item(thing, index))
 
     def item(self, thing: Any, index: Any) -> Any:
-        if isinstance(thing, (RunValue, GeneratorObject, Iterator)) or is_instance(thing):
+        if isinstance(thing, (RunValue, RunGenerator, Iterator)) or is_instance(thing):
             raise NotCompiled(f"an element of a {type(thing).__name__}")
         if not self.holds_run(index):
             return self._picked(thing, index)
@@ -461,14 +461,16 @@ class Instructions(Calls):
         if isinstance(thing, DICTS):
             key = self.plain_index(index)
             return self.plain(lambda: thing[key])
-        if isinstance(index, Number) and isinstance(thing, (list, tuple, np.ndarray, range)):
+        if isinstance(index, RunNumber) and isinstance(thing, (list, tuple, np.ndarray, range)):
             if isinstance(thing, np.ndarray) and (thing.ndim != 1 or index.kind == "b"):
                 return self._picked(thing, self.plain_index(index))
             return self.element(thing, index)
         if is_array(index) and is_array(thing) and thing.ndim == 1:
             if all(kind_of(v) == "i" for v in index.flat):
-                return self.each(lambda place: self.element(thing, place)
-                                 if isinstance(place, Number) else thing[place], index)  # fmt: skip
+                return self.each(
+                    lambda p: self.element(thing, p) if isinstance(p, RunNumber) else thing[p],
+                    index,
+                )
             chosen = [self.plain_index(v) for v in index.flat]
             return self.settled(objects(thing)[np.array(chosen, dtype=bool)])
         plain = self.plain_index(index)
@@ -477,7 +479,7 @@ class Instructions(Calls):
     def _picked(self, thing: Any, index: Any) -> Any:
         return self.plain(lambda: thing[index])
 
-    def do_setitem(self, frame: Frame, i: Instruction) -> None:
+    def do_setitem(self, frame: RunFrame, i: Instruction) -> None:
         thing, index, value = self.values(frame, i)
         self.changeable(thing)
         if is_instance(thing):
@@ -485,7 +487,7 @@ class Instructions(Calls):
         if is_array(thing):
             return self._set_in_array(thing, index, value)
         index = self.resolved(index)
-        if isinstance(thing, list) and isinstance(index, Number):
+        if isinstance(thing, list) and isinstance(index, RunNumber):
             kinds = {kind_of(v) for v in (*thing, value)}
             if len(kinds) == 1 and kinds <= set("fib"):
                 size = len(thing)
@@ -494,7 +496,7 @@ class Instructions(Calls):
                 thing[:] = self.with_element(thing, place, value)
                 return None
         plain = self.plain_index(index)
-        if isinstance(value, (GeneratorObject, Iterator)) and isinstance(plain, slice):
+        if isinstance(value, (RunGenerator, Iterator)) and isinstance(plain, slice):
             raise NotCompiled("a slice is set from an iterator")
         self.plain(lambda: thing.__setitem__(plain, value))
         return None
@@ -511,7 +513,7 @@ class Instructions(Calls):
             have = kind_of(thing.flat[0]) if thing.size else "f"
         if have != "f" and not kinds <= {have}:
             raise NotCompiled("a number of another type in an array")
-        if isinstance(index, Number) and thing.ndim == 1:
+        if isinstance(index, RunNumber) and thing.ndim == 1:
             place = self.in_range(index, len(thing), IndexError("index out of bounds"))
             fresh = self.cast(value, have)
             new[:] = self.with_element(list(new), place, fresh)
@@ -534,7 +536,7 @@ class Instructions(Calls):
             return np.array([self.plain_index(v) for v in index.flat]).reshape(index.shape)
         return self.plain_index(index)
 
-    def do_unsetitem(self, frame: Frame, i: Instruction) -> None:
+    def do_unsetitem(self, frame: RunFrame, i: Instruction) -> None:
         thing, index = self.values(frame, i)
         self.changeable(thing)
         plain = self.plain_index(index)
@@ -542,7 +544,7 @@ class Instructions(Calls):
 
     # Attributes
 
-    def do_attr(self, frame: Frame, i: Instruction) -> int | None:
+    def do_attr(self, frame: RunFrame, i: Instruction) -> int | None:
         return self.put(frame, i, self.attribute(self.get(frame, i.uses[0]), i.extra))
 
     def attribute(self, thing: Any, name: str) -> Any:
@@ -550,8 +552,8 @@ class Instructions(Calls):
             if name in ("bit_generator", "spawn"):
                 raise NotCompiled(f"rng.{name}")
             return BoundName(thing, name)
-        if isinstance(thing, (RunValue, GeneratorObject, Iterator, Closure)):
-            if isinstance(thing, Number) and name in ("real", "T"):
+        if isinstance(thing, (RunValue, RunGenerator, Iterator, RunClosure)):
+            if isinstance(thing, RunNumber) and name in ("real", "T"):
                 return thing
             return BoundName(thing, name)
         if is_array(thing) and thing.dtype == object:
@@ -579,7 +581,7 @@ class Instructions(Calls):
         value = self.plain(lambda: getattr(thing, name))
         return self.adopted(value) if thing in self.outside else value
 
-    def do_setattr(self, frame: Frame, i: Instruction) -> None:
+    def do_setattr(self, frame: RunFrame, i: Instruction) -> None:
         thing, value = self.values(frame, i)
         if not is_instance(thing) or hasattr(getattr(type(thing), i.extra, None), "__set__"):
             raise NotCompiled("an attribute is set")
@@ -590,16 +592,16 @@ class Instructions(Calls):
 
     # Text
 
-    def do_text(self, frame: Frame, i: Instruction) -> int | None:
+    def do_text(self, frame: RunFrame, i: Instruction) -> int | None:
         parts = [self.resolved(p) for p in self.values(frame, i)]
         if self.holds_run(parts):
             raise NotCompiled("the text of a number of the run")
         return self.put(frame, i, "".join(parts))
 
-    def do_format(self, frame: Frame, i: Instruction) -> int | None:
+    def do_format(self, frame: RunFrame, i: Instruction) -> int | None:
         value, *spec = self.values(frame, i)
         value = self.resolved(value)
-        if isinstance(value, Number) and value.kind == "b":
+        if isinstance(value, RunNumber) and value.kind == "b":
             value = self.plain_index(value)
         if self.holds_run(value) or is_instance(value):
             raise NotCompiled("the text of a value of the run")
@@ -608,11 +610,11 @@ class Instructions(Calls):
 
     # Matching
 
-    def do_is_sequence(self, frame: Frame, i: Instruction) -> int | None:
+    def do_is_sequence(self, frame: RunFrame, i: Instruction) -> int | None:
         value = self.resolved(self.get(frame, i.uses[0]))
         return self.put(frame, i, isinstance(value, (list, tuple, range)))
 
-    def do_length(self, frame: Frame, i: Instruction) -> int | None:
+    def do_length(self, frame: RunFrame, i: Instruction) -> int | None:
         value = self.get(frame, i.uses[0])
         return self.put(frame, i, self.plain(lambda: len(value)))
 

@@ -10,14 +10,14 @@ import numpy as np
 from dpest.reading.machine import prelude
 from dpest.running.native.signals import NotCompiled
 from dpest.running.native.specialising.arrays import objects, python_number
-from dpest.running.native.specialising.calls import Calls
+from dpest.running.native.specialising.calls import RunCalls
 from dpest.running.native.specialising.functions import TABLE
-from dpest.running.native.values import Number, RunValue, kind_of
+from dpest.running.native.values import RunNumber, RunValue, kind_of
 
 Method = Callable[..., Any]
 
 
-def method_of(run: Calls, owner: Any, name: str) -> Method:
+def method_of(run: RunCalls, owner: Any, name: str) -> Method:
     """The method, bound; NotCompiled where there is no entry for it."""
     for kind, table in _METHODS:
         if isinstance(owner, kind) and name in table:
@@ -29,9 +29,9 @@ def method_of(run: Calls, owner: Any, name: str) -> Method:
 # Lists
 
 
-def _pop(run: Calls, owner: list[Any], *place: Any) -> Any:
+def _pop(run: RunCalls, owner: list[Any], *place: Any) -> Any:
     index = run.resolved(place[0]) if place else -1
-    if not isinstance(index, Number):
+    if not isinstance(index, RunNumber):
         return run.plain(lambda: owner.pop(index))
     kinds = {kind_of(v) for v in owner}
     if len(kinds) != 1 or not kinds <= set("fib"):
@@ -45,11 +45,11 @@ def _pop(run: Calls, owner: list[Any], *place: Any) -> Any:
     return gone
 
 
-def _insert(run: Calls, owner: list[Any], place: Any, value: Any) -> None:
+def _insert(run: RunCalls, owner: list[Any], place: Any, value: Any) -> None:
     owner.insert(run.plain_index(place), value)
 
 
-def _sort(run: Calls, owner: list[Any], *, key: Any = None, reverse: bool = False) -> Any:
+def _sort(run: RunCalls, owner: list[Any], *, key: Any = None, reverse: bool = False) -> Any:
     if key is not None:
         return run.by_prelude(prelude.sort_in_place_, owner, key, reverse)
     made, _ = run.exchanged(owner)
@@ -57,12 +57,12 @@ def _sort(run: Calls, owner: list[Any], *, key: Any = None, reverse: bool = Fals
     return None
 
 
-def _extend(run: Calls, owner: list[Any], values: Any) -> None:
+def _extend(run: RunCalls, owner: list[Any], values: Any) -> None:
     owner.extend(run.rows(values))
 
 
 def _plain_only(name: str) -> Method:
-    def entry(run: Calls, owner: Any, *args: Any) -> Any:
+    def entry(run: RunCalls, owner: Any, *args: Any) -> Any:
         if run.holds_run(owner) or run.holds_run(args):
             raise NotCompiled(f"the method {name} with values of the run")
         return run.plain(lambda: getattr(owner, name)(*args))
@@ -79,14 +79,14 @@ def _untouched(name: str) -> Method:
 
 
 def _by_key(name: str) -> Method:
-    def entry(run: Calls, owner: Any, key: Any, *rest: Any) -> Any:
+    def entry(run: RunCalls, owner: Any, key: Any, *rest: Any) -> Any:
         plain = run.plain_index(key)
         return run.plain(lambda: getattr(owner, name)(plain, *rest))
 
     return entry
 
 
-def _update(run: Calls, owner: dict[Any, Any], *given: Any, **words: Any) -> None:
+def _update(run: RunCalls, owner: dict[Any, Any], *given: Any, **words: Any) -> None:
     pairs = given[0] if given else {}
     if not isinstance(pairs, dict):
         pairs = {run.plain_index(k): v for k, v in run.rows(pairs)}
@@ -96,7 +96,7 @@ def _update(run: Calls, owner: dict[Any, Any], *given: Any, **words: Any) -> Non
 # Text
 
 
-def _join(run: Calls, owner: str, parts: Any) -> Any:
+def _join(run: RunCalls, owner: str, parts: Any) -> Any:
     resolved = [run.resolved(p) for p in run.rows(parts)]
     if any(isinstance(p, RunValue) for p in resolved):
         raise NotCompiled("the text of a number of the run")
@@ -107,9 +107,9 @@ def _join(run: Calls, owner: str, parts: Any) -> Any:
 
 
 def _number_method(name: str) -> Method:
-    def entry(run: Calls, owner: Any, *args: Any, **words: Any) -> Any:
+    def entry(run: RunCalls, owner: Any, *args: Any, **words: Any) -> Any:
         value = run.resolved(owner)
-        if not isinstance(value, Number):
+        if not isinstance(value, RunNumber):
             return run.call(getattr(value, name), args, words)
         if name == "item":
             return python_number(value)
@@ -129,30 +129,30 @@ def _number_method(name: str) -> Method:
 # Arrays
 
 
-def _tolist(run: Calls, owner: np.ndarray) -> Any:
+def _tolist(run: RunCalls, owner: np.ndarray) -> Any:
     if owner.ndim == 0:
         return python_number(owner[()])
     return [_tolist(run, v) if isinstance(v, np.ndarray) else python_number(v) for v in owner]
 
 
-def _item(run: Calls, owner: np.ndarray, *place: Any) -> Any:
+def _item(run: RunCalls, owner: np.ndarray, *place: Any) -> Any:
     if not place and owner.size != 1:
         raise NotCompiled("item of an array of several elements")
     return python_number(owner.flat[place[0] if place else 0])
 
 
-def _astype(run: Calls, owner: np.ndarray, dtype: Any, copy: bool = True) -> Any:
+def _astype(run: RunCalls, owner: np.ndarray, dtype: Any, copy: bool = True) -> Any:
     return run.converted(owner, dtype)
 
 
-def _array_sort(run: Calls, owner: np.ndarray) -> None:
+def _array_sort(run: RunCalls, owner: np.ndarray) -> None:
     if owner.ndim != 1:
         raise NotCompiled("sorting along an axis")
     run.changeable(owner)
     owner[:] = objects(run.exchanged(list(owner))[0])
 
 
-def _fill(run: Calls, owner: np.ndarray, value: Any) -> None:
+def _fill(run: RunCalls, owner: np.ndarray, value: Any) -> None:
     run.changeable(owner)
     for place in np.ndindex(owner.shape):
         owner[place] = value

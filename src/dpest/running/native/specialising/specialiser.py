@@ -18,26 +18,26 @@ import numpy as np
 from dpest.ask.declaration import Mechanism, parameters_of
 from dpest.errors import OpaqueError
 from dpest.reading.machine import prelude
-from dpest.running.native.ir import TYPES, Line
-from dpest.running.native.signals import Fork, NotCompiled, Thrown, TooLarge
+from dpest.running.native.ir import TYPES, CodeLine
+from dpest.running.native.signals import NotCompiled, RunFork, RunThrown, TooLarge
 from dpest.running.native.specialising.functions import LAZY, TABLE
 from dpest.running.native.specialising.instructions import Instructions
 from dpest.running.native.specialising.methods import method_of
 from dpest.running.native.specialising.state import (
     ENTRY,
     RNG,
+    BlockEdge,
     Branch,
-    Edge,
-    Frame,
-    GeneratorObject,
     Iterator,
-    Output,
     Outside,
+    RunFrame,
+    RunGenerator,
+    RunOutput,
+    RunState,
     Segment,
-    State,
 )
 from dpest.running.native.specialising.walking import Walk
-from dpest.running.native.values import Choice, Number, RunValue, kind_of, same
+from dpest.running.native.values import RunChoice, RunNumber, RunValue, kind_of, same
 from dpest.running.skeleton import Generated, flatten, raised_output
 
 _MOST_BLOCKS = 4000
@@ -59,9 +59,9 @@ class Slot(NamedTuple):
 
     @staticmethod
     def of(value: Any) -> Slot:
-        if isinstance(value, Choice):
+        if isinstance(value, RunChoice):
             return Slot("choice", value.options, None, None, value.numpy)
-        if isinstance(value, Number):
+        if isinstance(value, RunNumber):
             return Slot(value.kind, None, value.low, value.high, value.numpy)
         return Slot("plain", value, None, None, isinstance(value, np.generic))
 
@@ -125,11 +125,11 @@ def _same_option(a: Any, b: Any) -> bool:
 
 
 @dataclass(eq=False)
-class Block:
+class StateBlock:
     """States of one shape: a template of their frames, slots for the leaves, and their code."""
 
     number: int
-    template: list[Frame]
+    template: list[RunFrame]
     slots: list[Slot]
     kept: list[Any]  # objects whose identity is part of the shape
     segments: list[Segment] = field(default_factory=list)
@@ -151,21 +151,21 @@ class Specialiser(Instructions):
         self.walk = Walk(outside, fixed)
         self.mechanism = mechanism
         self.x = x
-        self.blocks: dict[Any, Block] = {}
+        self.blocks: dict[Any, StateBlock] = {}
         self.start_leaves: list[Any] = []
         self._pending: list[Any] = []
-        self._waiting: list[tuple[State, Segment]] = []
+        self._waiting: list[tuple[RunState, Segment]] = []
         self._executed = 0
         self._generates = False
 
     def explore(self) -> Specialiser:
-        state = State([Frame(ENTRY, {}, {})])
+        state = RunState([RunFrame(ENTRY, {}, {})])
         self.state = state
         self.begin([], [], [])
         given = {k: self.adopted(v) for k, v in self.mechanism.params.items()}
         words = {**given, data_parameter(self.mechanism): self.x, "rng": RNG}
         found = self.call(self.adopted(self.mechanism.function), (), words)
-        if isinstance(found, GeneratorObject):  # whoever gets it goes through it
+        if isinstance(found, RunGenerator):  # whoever gets it goes through it
             self._generates = True
             self.by_prelude(prelude.list_, found)
         if len(state.frames) != 2:
@@ -178,7 +178,7 @@ class Specialiser(Instructions):
                 raise TooLarge("a function of too many states")
         return self
 
-    def _reach(self, state: State) -> Edge:
+    def _reach(self, state: RunState) -> BlockEdge:
         """The block of a state: a new one, or one whose slots become wider."""
         shape, leaves, kept = self.walk.collect(state.frames)
         if len(leaves) > _MOST_LEAVES:
@@ -187,9 +187,9 @@ class Specialiser(Instructions):
         if block is None:
             slots = [Slot.of(v) for v in leaves]
             template = self.walk.rebuild(state.frames)
-            self.blocks[shape] = Block(len(self.blocks), template, slots, kept)
+            self.blocks[shape] = StateBlock(len(self.blocks), template, slots, kept)
             self._pending.append(shape)
-            return Edge(shape, leaves)
+            return BlockEdge(shape, leaves)
         widen = block.updates > _WIDEN_AFTER
         wider = [
             slot.joined(Slot.of(v), widen) for slot, v in zip(block.slots, leaves, strict=True)
@@ -199,37 +199,37 @@ class Specialiser(Instructions):
             block.updates += 1
             if shape not in self._pending:
                 self._pending.append(shape)
-        return Edge(shape, leaves)
+        return BlockEdge(shape, leaves)
 
     def _generate(self, shape: Any) -> None:
         block = self.blocks[shape]
         block.segments = []
         first = self._segment(block)
         values = [self._loaded(block, j, slot, first) for j, slot in enumerate(block.slots)]
-        self._waiting = [(State(self.walk.rebuild(block.template, values)), first)]
+        self._waiting = [(RunState(self.walk.rebuild(block.template, values)), first)]
         while self._waiting:
             state, segment = self._waiting.pop()
             self._advance(state, segment, block)
 
-    def _loaded(self, block: Block, place: int, slot: Slot, segment: Segment) -> Any:
+    def _loaded(self, block: StateBlock, place: int, slot: Slot, segment: Segment) -> Any:
         if slot.kind == "plain":
             return slot.value
         name = f"{block.number}_{place}"
         register = self.fresh()
         if slot.kind == "choice":
             tag = self.fresh()
-            segment.steps.append(Line(tag, f"load i64, ptr %tag{name}"))
-            segment.steps.append(Line(register, f"load i64, ptr %slot{name}"))
-            return Choice(tag, register, slot.value, slot.numpy)
-        segment.steps.append(Line(register, f"load {TYPES[slot.kind]}, ptr %slot{name}"))
-        return Number(slot.kind, register, slot.low, slot.high, slot.numpy)
+            segment.steps.append(CodeLine(tag, f"load i64, ptr %tag{name}"))
+            segment.steps.append(CodeLine(register, f"load i64, ptr %slot{name}"))
+            return RunChoice(tag, register, slot.value, slot.numpy)
+        segment.steps.append(CodeLine(register, f"load {TYPES[slot.kind]}, ptr %slot{name}"))
+        return RunNumber(slot.kind, register, slot.low, slot.high, slot.numpy)
 
-    def _segment(self, block: Block) -> Segment:
+    def _segment(self, block: StateBlock) -> Segment:
         segment = Segment(f"b{block.number}_{len(block.segments)}")
         block.segments.append(segment)
         return segment
 
-    def _advance(self, state: State, segment: Segment, block: Block) -> None:
+    def _advance(self, state: RunState, segment: Segment, block: StateBlock) -> None:
         self.state = state
         while True:
             frame = state.frames[-1]
@@ -247,10 +247,10 @@ class Specialiser(Instructions):
             self.begin(segment.steps, state.log, state.decisions)
             try:
                 self._execute(frame)
-            except Fork as fork:
+            except RunFork as fork:
                 self._fork(fork, state, segment, block)
                 return
-            except Thrown as thrown:
+            except RunThrown as thrown:
                 if not self._caught(thrown.error):
                     segment.end = self._output(raised_output(thrown.error), thrown.error)
                     return
@@ -259,7 +259,7 @@ class Specialiser(Instructions):
                 segment.end = self._output(state.frames[0].registers["result"], None)
                 return
 
-    def _execute(self, frame: Frame) -> None:
+    def _execute(self, frame: RunFrame) -> None:
         instruction = frame.code.instructions[frame.pc]
         method = getattr(self, f"do_{instruction.op}", None)
         if method is None:
@@ -270,14 +270,14 @@ class Specialiser(Instructions):
         elif pc != self.STAY:
             frame.pc = pc
 
-    def _fork(self, fork: Fork, state: State, segment: Segment, block: Block) -> None:
+    def _fork(self, fork: RunFork, state: RunState, segment: Segment, block: StateBlock) -> None:
         ways = []
         for option in fork.options:
             frames = self.walk.rebuild(state.frames)
             way = self._segment(block)
             ways.append((option, way.label))
             self._waiting.append(
-                (State(frames, list(state.log), [*state.decisions, option], True), way)
+                (RunState(frames, list(state.log), [*state.decisions, option], True), way)
             )
         segment.end = Branch(fork.register, fork.kind, ways)
 
@@ -293,8 +293,8 @@ class Specialiser(Instructions):
             frames.pop()
         return False
 
-    def _output(self, value: Any, raised: BaseException | None) -> Output:
-        if isinstance(value, (GeneratorObject, Iterator)):
+    def _output(self, value: Any, raised: BaseException | None) -> RunOutput:
+        if isinstance(value, (RunGenerator, Iterator)):
             raise NotCompiled("a generator is returned")
         if self._generates and raised is None:
             value = Generated(value)
@@ -307,4 +307,4 @@ class Specialiser(Instructions):
             else f"{type(v).__name__} {v!r}"
             for v in leaves
         ]  # fmt: skip
-        return Output(repr((skeleton, described)), skeleton, leaves, raised)
+        return RunOutput(repr((skeleton, described)), skeleton, leaves, raised)

@@ -38,22 +38,22 @@ class Iterator:
 
 
 @dataclass(eq=False)
-class Cell:
+class RunCell:
     value: Any = None
     empty: bool = True
 
 
 @dataclass(eq=False)
-class Closure:
+class RunClosure:
     """A function of the program: its code, its module's names, its cells and defaults."""
 
     code: Code
     names: dict[str, Any]
-    cells: dict[str, Cell]
+    cells: dict[str, RunCell]
     defaults: dict[str, Any]
 
 
-class Return(NamedTuple):
+class FrameReturn(NamedTuple):
     """What becomes of the value that a frame returns.
 
     "value": the caller's instruction gets it; "made": the caller gets `target` instead, which was
@@ -66,26 +66,26 @@ class Return(NamedTuple):
 
 
 @dataclass(eq=False)
-class Frame:
+class RunFrame:
     code: Code
     names: dict[str, Any]
     registers: dict[str, Any]
     pc: int = 0
-    back: Return = field(default_factory=Return)
+    back: FrameReturn = field(default_factory=FrameReturn)
     error: Any = None
 
 
 @dataclass(eq=False)
-class GeneratorObject:
+class RunGenerator:
     """A generator: its frame while it isn't running or finished; `items` once gone through."""
 
-    frame: Frame | None
+    frame: RunFrame | None
     items: list[Any] | None = None
 
 
 @dataclass(eq=False)
-class State:
-    frames: list[Frame]
+class RunState:
+    frames: list[RunFrame]
     log: list[str] = field(default_factory=list)
     decisions: list[int] = field(default_factory=list)
     moved: bool = False
@@ -94,14 +94,14 @@ class State:
 
 @dataclass(eq=False)
 class Segment:
-    """Steps without a jump, and how they end: an `Edge`, `Branch` or `Output`."""
+    """Steps without a jump, and how they end: a `BlockEdge`, `Branch` or `RunOutput`."""
 
     label: str
     steps: list[Step] = field(default_factory=list)
     end: Any = None
 
 
-class Edge(NamedTuple):
+class BlockEdge(NamedTuple):
     """On to the block with this shape, with these values in its slots."""
 
     shape: Any
@@ -114,7 +114,7 @@ class Branch(NamedTuple):
     ways: list[tuple[int, str]]
 
 
-class Output(NamedTuple):
+class RunOutput(NamedTuple):
     """The end of the run: what it gives, as a skeleton with leaves."""
 
     key: str
@@ -129,7 +129,7 @@ OPAQUE = (
     np.dtype, type(...), type(NotImplemented),
 )  # fmt: skip
 DICTS = (dict, collections.Counter, collections.defaultdict, collections.OrderedDict)
-OWN = (RunValue, Rng, Iterator, Cell, Closure, GeneratorObject)
+OWN = (RunValue, Rng, Iterator, RunCell, RunClosure, RunGenerator)
 
 
 def is_instance(value: Any) -> bool:
@@ -197,9 +197,9 @@ def _parts(value: Any) -> list[Any]:
         return list(value)
     if isinstance(value, functools.partial):
         return [value.func, *value.args, *value.keywords.values()]
-    if isinstance(value, Cell):
+    if isinstance(value, RunCell):
         return [value.value]
-    if isinstance(value, Closure):
+    if isinstance(value, RunClosure):
         return [*value.cells.values(), *value.defaults.values()]
     return list(vars(value).values()) if is_instance(value) else []
 

@@ -15,13 +15,13 @@ from dpest.running.native.signals import NotCompiled
 from dpest.running.native.specialising.state import (
     DICTS,
     OPAQUE,
-    Cell,
-    Closure,
-    Frame,
-    GeneratorObject,
+    FrameReturn,
     Iterator,
     Outside,
-    Return,
+    RunCell,
+    RunClosure,
+    RunFrame,
+    RunGenerator,
     is_instance,
 )
 from dpest.running.native.values import SCALARS, RunValue
@@ -37,7 +37,7 @@ def _live(code: Code, pc: int) -> tuple[str, ...]:
     return tuple(sorted(code.live[pc]))
 
 
-def _names(frame: Frame, top: bool) -> tuple[str, ...]:
+def _names(frame: RunFrame, top: bool) -> tuple[str, ...]:
     return _live(frame.code, frame.pc) if top else _waiting(frame.code, frame.pc)
 
 
@@ -59,7 +59,7 @@ class Walk:
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
         return not (whole and self.fixed_integers)
 
-    def collect(self, frames: list[Frame]) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
+    def collect(self, frames: list[RunFrame]) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
         """Shape, leaves, and the objects whose identities are in the shape."""
         taking = _Taking(self)
         for place, frame in enumerate(frames):
@@ -68,10 +68,10 @@ class Walk:
 
     def rebuild(
         self,
-        frames: list[Frame],
+        frames: list[RunFrame],
         leaves: list[Any] | None = None,
         replaced: tuple[Any, Any] | None = None,
-    ) -> list[Frame]:
+    ) -> list[RunFrame]:
         """A copy, with these leaves in their places, and one object in another's."""
         copying = _Copying(self, None if leaves is None else iter(leaves))
         if replaced is not None:
@@ -86,7 +86,7 @@ def memory_of(array: np.ndarray) -> Any:
     return array
 
 
-def _on_top(frames: list[Frame], place: int) -> bool:
+def _on_top(frames: list[RunFrame], place: int) -> bool:
     """Whether a frame will execute its instruction (again), or waits for its result."""
     return place == len(frames) - 1 or frames[place + 1].back.kind == "items"
 
@@ -100,7 +100,7 @@ class _Taking:
         self.seen: dict[int, int] = {}
         self.memory: set[int] = set()
 
-    def frame(self, frame: Frame, top: bool) -> None:
+    def frame(self, frame: RunFrame, top: bool) -> None:
         self.shape.append((id(frame.code), frame.pc, frame.back.kind))
         self.kept.append(frame.code)
         self.value(frame.back.target)
@@ -159,13 +159,13 @@ class _Taking:
             head = (kind, frozenset((type(k), k) for k in value))
         elif isinstance(value, Iterator):
             head, parts = (kind, value.index), [value.items]
-        elif isinstance(value, Cell):
+        elif isinstance(value, RunCell):
             head, parts = (kind, value.empty), [value.value]
-        elif isinstance(value, Closure):
+        elif isinstance(value, RunClosure):
             head = (kind, id(value.code))
             parts = [*value.cells.values(), *value.defaults.values()]
             self.kept.append(value.code)
-        elif isinstance(value, GeneratorObject):
+        elif isinstance(value, RunGenerator):
             head, parts = (kind, value.frame is None), [value.items]
         elif isinstance(value, functools.partial):
             head = (kind, len(value.args), tuple(value.keywords))
@@ -177,7 +177,7 @@ class _Taking:
         self.shape.append(head)
         for part in parts:
             self.value(part)
-        if isinstance(value, GeneratorObject) and value.frame is not None:
+        if isinstance(value, RunGenerator) and value.frame is not None:
             self.frame(value.frame, True)
 
 
@@ -187,9 +187,9 @@ class _Copying:
         self.leaves = leaves
         self.memo: dict[int, tuple[Any, Any]] = {}
 
-    def frame(self, frame: Frame, top: bool) -> Frame:
-        back = Return(frame.back.kind, self.value(frame.back.target))
-        made = Frame(frame.code, frame.names, {}, frame.pc, back, self.value(frame.error))
+    def frame(self, frame: RunFrame, top: bool) -> RunFrame:
+        back = FrameReturn(frame.back.kind, self.value(frame.back.target))
+        made = RunFrame(frame.code, frame.names, {}, frame.pc, back, self.value(frame.error))
         for name in _names(frame, top):
             if name in frame.registers:
                 made.registers[name] = self.value(frame.registers[name])
@@ -226,18 +226,18 @@ class _Copying:
             made = self._keep(value, kind(*(self.value(part) for part in value)))
         elif kind in (set, frozenset):
             made = self._keep(value, kind(value))
-        elif isinstance(value, (Iterator, Cell)):
+        elif isinstance(value, (Iterator, RunCell)):
             made = self._keep(value, copy.copy(value))
             if isinstance(value, Iterator):
                 made.items = self.value(value.items)
             else:
                 made.value = self.value(value.value)
-        elif isinstance(value, Closure):
+        elif isinstance(value, RunClosure):
             made = self._keep(value, copy.copy(value))
             made.cells = {name: self.value(part) for name, part in value.cells.items()}
             made.defaults = {name: self.value(part) for name, part in value.defaults.items()}
-        elif isinstance(value, GeneratorObject):
-            made = self._keep(value, GeneratorObject(None))
+        elif isinstance(value, RunGenerator):
+            made = self._keep(value, RunGenerator(None))
             made.items = self.value(value.items)
             made.frame = None if value.frame is None else self.frame(value.frame, True)
         elif isinstance(value, functools.partial):
