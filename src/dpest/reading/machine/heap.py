@@ -263,8 +263,11 @@ class Heap:
     def objects(self) -> Iterable[HeapObject]:
         return self._objects.values()
 
-    def everything(self) -> Iterable[tuple[int, HeapObject]]:
+    def items(self) -> Iterable[tuple[int, HeapObject]]:
         return self._objects.items()
+
+    def holds(self, address: int) -> bool:
+        return address in self._objects
 
     def keep(self, addresses: set[int]) -> None:
         """Forgets all other objects: nobody can reach them."""

@@ -204,7 +204,7 @@ def _no_generator_behind(machine: Machine, state: State, found: Canonical) -> No
     """A generator that nobody can reach any more may have a `finally` to execute."""
     if not any(code.is_generator for code in machine.seen_codes.values()):
         return
-    for address, thing in state.heap.everything():
+    for address, thing in state.heap.items():
         if not isinstance(thing, GeneratorObject) or address in found.addresses:
             continue
         if thing.started and thing.frame is not None:
