@@ -83,6 +83,7 @@ class Faults:
         self.kills = 0
         self.problems: list[str] = []
         self.tracebacks = 0
+        self.unheard = 0
         (folder / "code.py").write_text(SOURCE)
         self.quiet: dict[str, tuple[int, Any]] = {}
 
@@ -173,6 +174,8 @@ class Faults:
             longest = max(longest, spent)
             if running.returncode != 130:
                 self.note(f"{method}, interrupted", f"status {running.returncode}")
+            elif not json_file.exists():
+                self.unheard += 1  # it had not yet read what is asked
             elif json.loads(json_file.read_text())["interrupted"] is not True:
                 self.note(f"{method}, interrupted", "the JSON does not say so")
         return longest
@@ -267,7 +270,7 @@ def main() -> int:
     print(
         f"{faults.kills} kills over {', '.join(METHODS)}; {damaged} damaged states; a full disk; "
         f"4 processes on one state: {len(faults.problems)} wrong, {faults.tracebacks} tracebacks; "
-        f"the longest interrupt took {longest:.1f} s"
+        f"the longest interrupt took {longest:.1f} s, {faults.unheard} came before the start"
     )
     return 1 if faults.problems else 0
 

@@ -136,6 +136,7 @@ class Campaign:
         self.proofs: list[Proof] = []
         self.by_records_alone = False  # outputs of several types: only that proof looks at them
         self.tried: set[Any] = set()  # lengths for which a proof was looked for
+        self.known_scores: dict[Any, float] = {}  # of the known pairs, by domain and length
         self.for_one_length: list[Evidence] = []  # upper bounds for the question's length alone
         self.complete = True  # whether the value of every pair so far was more than a lower bound
         self.unread_pairs = False  # whether the exact engine refused some pairs and took others
@@ -736,7 +737,7 @@ class Campaign:
                     with self.pair_limit(LOOK_SECONDS):
                         found = self.value(x, x2)
                 except DpestError:
-                    break
+                    continue
                 if best is None or found > best[0] * (1 + 1e-9):
                     best = found, x, x2
         if best is None:
@@ -795,10 +796,19 @@ class Campaign:
         scouted = [s for s in self.scouted if len(s.x) == n]
         if not scouted:
             return []
-        usual = Coupled(self.question.mechanism, domain).rank(known, SCOUT_SECONDS, len(known))
-        best = max((s.score for s in usual), default=0.0)
+        best = self.best_of_known(known)
         worse = [s for s in scouted if s.score > CLEARLY * max(best, 0.5)]
         return [(s.how, domain.as_input(s.x), domain.as_input(s.x2)) for s in worse[:PROMISING]]
+
+    def best_of_known(self, known: Sequence[Pattern]) -> float:
+        """How well a few runs tell the best of the known pairs apart; asked once a domain."""
+        question = self.question
+        key = (question.domain.describe(), question.length, len(known))
+        if key not in self.known_scores:
+            coupled = Coupled(question.mechanism, question.domain)
+            usual = coupled.rank(known, SCOUT_SECONDS, len(known))
+            self.known_scores[key] = max((s.score for s in usual), default=0.0)
+        return self.known_scores[key]
 
     def choose_length(self) -> None:
         """Where nobody said how long the data are: the length at which they are told apart best.

@@ -14,6 +14,7 @@ from dpest.errors import (
     UntraceableError,
 )
 from dpest.evidence import Measure
+from dpest.notions.claims import ZCDP, PureDP
 from dpest.proofs import certificates, conformance
 from dpest.proofs.alignments import gaussian
 from dpest.proofs.alignments.adjacency_faces import faces, radius_of, relevant, whole_data
@@ -140,7 +141,7 @@ def at_length(question: ProofGoal, length: int, certify: bool = True) -> Proof:
 
 
 def refuse_pure(question: ProofGoal) -> None:
-    if type(question.claim).__name__ == "PureDP":
+    if isinstance(question.claim, PureDP):
         raise RefusedError(
             "Gaussian noise has no pure ε: its log-ratio has no bound in the tails. Claim zCDP, "
             "Rényi DP or (ε, δ)-DP instead"
@@ -148,7 +149,7 @@ def refuse_pure(question: ProofGoal) -> None:
 
 
 def claimed_rho(question: ProofGoal, power: int) -> Fraction | None:
-    named = type(question.claim).__name__ == "ZCDP"
+    named = isinstance(question.claim, ZCDP)
     return question.claimed() if named and (power == 1 or question.unit is None) else None
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpest.ask.adjacency import Adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism, data_first
-from dpest.ask.domains import ANY, Form, Reals
+from dpest.ask.domains import ANY, Finite, Form, Reals
 from dpest.ask.patterns import patterns
 from dpest.ask.people import People
 from dpest.ask.questions import measured
@@ -275,13 +275,19 @@ def _symbols(question: ProofGoal) -> set[str]:
 def _form(question: ProofGoal) -> str:
     """What the function takes, as the guard tells it apart."""
     values = getattr(question.domain, "values", ())
-    if type(question.domain).__name__ == "Finite" and values:
+    if isinstance(question.domain, Finite) and values:
         return guard.form_of(next(iter(values)))
     return question.form
 
 
 def _at_lengths(question: ProofGoal, fallback: int | None) -> Proof:
-    guard.check(question.mechanism, form=_form(question), symbols=_symbols(question))
+    try:
+        guard.check(question.mechanism, form=_form(question), symbols=_symbols(question))
+    except UntraceableError as error:
+        proof = _by_machine(question)
+        if proof is None:
+            raise error from None
+        return proof
     if question.adjacency.changes_length:
         return every_length(question)
     if question.length is not ANY:
@@ -311,6 +317,17 @@ def _at_lengths(question: ProofGoal, fallback: int | None) -> Proof:
         if proof.status == "unknown" and tells(error):
             raise
         return proof
+
+
+def _by_machine(question: ProofGoal) -> Proof | None:
+    """For every length, by what the machine alone has read; None where it has no rule."""
+    if question.length is not ANY or question.adjacency.changes_length:
+        return None
+    try:
+        proof = every_length(replace(question, reader="machine"))
+    except DpestError:
+        return None
+    return None if proof.bound is None and proof.lower is None else proof
 
 
 def _composed(question: ProofGoal) -> Proof | None:

@@ -12,13 +12,13 @@ from dpest import kernel
 from dpest.ask.adjacency import Adjacency, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism, data_parameter, other_parameters
 from dpest.ask.domain_text import parse_domain
-from dpest.ask.domains import ANY, Form
+from dpest.ask.domains import ANY, Finite, Form, Integers, Reals
 from dpest.ask.questions import Question
 from dpest.errors import DpestError, InputError, RefusedError
 from dpest.evidence import EPSILON
 from dpest.geometry.linear import Form as Linear
 from dpest.geometry.linear import Symbol, rational
-from dpest.notions.claims import Claim, as_claim
+from dpest.notions.claims import Claim, PureDP, as_claim
 from dpest.proofs import certificates
 from dpest.proofs.alignments.adjacency_faces import entry_ranges, radius_of
 from dpest.proofs.alignments.alignment import Draw
@@ -48,6 +48,10 @@ class ProofGoal:
     form: Form = "list"
     filled: tuple[str, ...] = ()
     """Parameters that nobody gave a value: a proof must then be for every value of them."""
+    reader: str = ""
+    """"machine": it alone may read it, as the guard has found what the other can't; "before": the
+    other one alone, as runs differ from what the machine has read.
+    """
 
     def world(self) -> World:
         """A fresh reading, of private data."""
@@ -136,9 +140,9 @@ class ProofGoal:
     @property
     def integers(self) -> bool:
         """Whether the domain says that all data are whole numbers."""
-        if type(self.domain).__name__ == "Finite":
+        if isinstance(self.domain, Finite):
             return all(_is_whole(x) for x in self.domain.values)
-        return type(self.domain).__name__ == "Integers"
+        return isinstance(self.domain, Integers)
 
     def integer_data(self, integer_noise: bool) -> bool:
         """Whether a proof takes the data as integers: where nothing is said, as the noise is."""
@@ -318,7 +322,7 @@ def rays_hold(
     domain = question.domain
     if domain is None:
         return True
-    if type(domain).__name__ not in ("Reals", "Integers"):
+    if not isinstance(domain, Reals):
         return False
     radius = question.adjacency.radius
     if radius is not None and question.integers and not float(radius).is_integer():
@@ -445,7 +449,7 @@ def with_claim(question: ProofGoal, proof: Proof) -> Proof:
 def concluded(question: ProofGoal, proof: Proof) -> Proof:
     lower, claimed = proof.lower, proof.claimed
     pure = proof.measure == EPSILON and (
-        question.claim is None or type(question.claim).__name__ == "PureDP"
+        question.claim is None or isinstance(question.claim, PureDP)
     )
     if lower is not None and pure and claimed is not None and lower.value > claimed:
         return replace(proof, status="refuted")

@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.exact.integration.composites import Composite, DensityRow, IntervalRow, LinearBound
 from dpest.exact.integration.densities import LineDensity
+from dpest.exact.integration.exponential_sums import ExponentialSum
 from dpest.exact.integration.lattice import exact_product
 from dpest.exact.integration.terms import IntervalTerm, KernelTerm, MassTerm, Term
+from dpest.exact.losses.ball_laws import Ball, BallLaw, as_ball, ball_law
 from dpest.exact.losses.pair_factors import Factor
 from dpest.exact.losses.pairs import CellPair, GroupPair
 from dpest.geometry.linear import Form, rational
+from dpest.noise.laplace import Laplace
 
 if TYPE_CHECKING:
     from dpest.exact.losses.loss import ExactLoss
@@ -127,11 +130,11 @@ def _piece_mass(piece: Any, coordinates: Sequence[Any]) -> Any:
     from flint import arb
 
     if piece.exact is not None:
-        return _exact(piece.exact)
+        return as_ball(piece.exact)
     weight = piece.region.weight
     if any(choice.rounded for choice in getattr(piece.region.label, "choices", ())):
         raise _NotCovered("turns of a loop were summed up in floating point")
-    total = _exact(weight) if isinstance(weight, Fraction) else arb(float(weight))
+    total = as_ball(weight) if isinstance(weight, Fraction) else arb(float(weight))
     if coordinates:
         # exp of what the coordinates' Jacobian contributes; rational, so a rounded double is near.
         rest = piece.constant - math.log(weight)
@@ -157,31 +160,25 @@ def _factor(factor: Factor, side: int) -> Any:
         raise _NotCovered("released numbers that hang together")
     kernels = [_only_kernel(terms) for terms in factor.terms]
     (p, p_form), (q, q_form) = kernels
-    if type(p).__name__ not in ("Laplace", "ExponentialSum") or p != q:
+    if not isinstance(p, (Laplace, ExponentialSum)) or p != q:
         raise _NotCovered("a released number whose noise is not a Laplace of one scale")
     symbol = factor.symbols[0]
     if p_form.terms != q_form.terms or set(p_form.terms) != {symbol}:
         raise _NotCovered("a released number that other noise bounds")
     shift = p_form.constant - q_form.constant
-    if type(p).__name__ == "Laplace":
-        return _exact(abs(shift)) / _exact(rational(p.scale))
+    if isinstance(p, Laplace):
+        return as_ball(abs(shift)) / as_ball(rational(p.scale))
     # log f(y + shift) - log f(y) is largest at -∞ if the shift is positive.
     stages = p.left if (shift > 0) == (side == 0) else p.right
     if not stages:
         raise _NotCovered("a released number with a support that ends")
-    return _exact(abs(shift)) / _exact(max(scale for scale, _ in stages))
+    return as_ball(abs(shift)) / as_ball(max(scale for scale, _ in stages))
 
 
 def _only_kernel(terms: Sequence[Term]) -> tuple[Any, Form]:
     if len(terms) != 1 or not isinstance(terms[0], KernelTerm):
         raise _NotCovered("a released number that other noise bounds")
     return terms[0].density, terms[0].at.form
-
-
-def _exact(value: Fraction) -> Any:
-    from flint import arb, fmpq
-
-    return arb(fmpq(value.numerator, value.denominator))
 
 
 def _ball(value: float) -> Any:
@@ -195,97 +192,18 @@ def _ball(value: float) -> Any:
 
 # Densities and interval probabilities, each one analytic function between kinks
 
-Ball = Callable[[Any], Any]
 
-
-def _scale(density: Any, name: str) -> Any:
-    return _exact(rational(getattr(density, name)))
-
-
-def density_ball(density: LineDensity, middle: float) -> Ball:
-    """The density as an analytic function, on the side of the kinks where `middle` lies."""
-    from flint import arb
-
-    family = type(density).__name__
-    if family == "Laplace":
-        b = _scale(density, "scale")
-        sign = 1 if middle < 0 else -1
-        return lambda z: (sign * z / b).exp() / (2 * b)
-    if family == "Exponential":
-        b = _scale(density, "scale")
-        return (lambda z: (-z / b).exp() / b) if middle > 0 else (lambda z: 0 * z)
-    if family == "Gaussian":
-        s = _scale(density, "sigma")
-        root = (2 * arb.pi()).sqrt() * s
-        return lambda z: (-(z / s) * (z / s) / 2).exp() / root
-    if family == "Gumbel":
-        b = _scale(density, "scale")
-        return lambda z: (-z / b - (-z / b).exp()).exp() / b
-    if family == "Uniform":
-        low, high = (rational(getattr(density, n)) for n in ("low", "high"))
-        inside = float(low) < middle < float(high)
-        height = 1 / _exact(high - low)
-        return (lambda z: 0 * z + height) if inside else (lambda z: 0 * z)
-    raise _NotCovered(f"{family} noise under an integral")
-
-
-def cdf_ball(density: LineDensity, middle: float, upper: bool) -> Ball:
-    """P(X ≤ z), or P(X > z) if `upper`, as an analytic function where `middle` lies."""
-    from flint import arb
-
-    family = type(density).__name__
-    if family == "Laplace":
-        b = _scale(density, "scale")
-        sign = -1 if upper else 1
-        if (middle < 0) != upper:
-            return lambda z: (sign * z / b).exp() / 2
-        return lambda z: 1 - (-sign * z / b).exp() / 2
-    if family == "Exponential":
-        b = _scale(density, "scale")
-        if middle <= 0:
-            return (lambda z: 0 * z + 1) if upper else (lambda z: 0 * z)
-        return (lambda z: (-z / b).exp()) if upper else (lambda z: 1 - (-z / b).exp())
-    if family == "Gaussian":
-        s = _scale(density, "sigma") * arb(2).sqrt()
-        sign = 1 if upper else -1
-        return lambda z: (sign * z / s).erfc() / 2
-    if family == "Gumbel":
-        b = _scale(density, "scale")
-        if upper:
-            return lambda z: 1 - (-(-z / b).exp()).exp()
-        return lambda z: (-(-z / b).exp()).exp()
-    if family == "Uniform":
-        low, high = (rational(getattr(density, n)) for n in ("low", "high"))
-        a, b = _exact(low), _exact(high)
-        if middle <= float(low):
-            return (lambda z: 0 * z + 1) if upper else (lambda z: 0 * z)
-        if middle >= float(high):
-            return (lambda z: 0 * z) if upper else (lambda z: 0 * z + 1)
-        return (lambda z: (b - z) / (b - a)) if upper else (lambda z: (z - a) / (b - a))
-    raise _NotCovered(f"{family} noise under an integral")
-
-
-def _peak(density: LineDensity) -> float:
-    """An upper bound of the density."""
-    family = type(density).__name__
-    if family == "Laplace":
-        return 0.51 / float(density.scale)  # type: ignore[attr-defined]
-    if family == "Exponential":
-        return 1.01 / float(density.scale)  # type: ignore[attr-defined]
-    if family == "Gaussian":
-        return 0.4 / float(density.sigma)  # type: ignore[attr-defined]
-    if family == "Gumbel":
-        return 0.37 / float(density.scale)  # type: ignore[attr-defined]
-    if family == "Uniform":
-        low, high = density.support
-        return 1.01 / (high - low)
-    raise _NotCovered(f"{family} noise under an integral")
+def _law(density: LineDensity) -> BallLaw:
+    found = ball_law(density)
+    if found is None:
+        raise _NotCovered(f"{type(density).__name__} noise under an integral")
+    return found
 
 
 def _row_ball(row: DensityRow | IntervalRow, middle: float) -> Ball:
     if isinstance(row, DensityRow):
         slope, offset = _line(row)
-        inner = density_ball(row.density, row.slope * middle + row.offset)
+        inner = _law(row.density).density(row.density, row.slope * middle + row.offset)
         return lambda x: inner(slope * x + offset)
     low = _tight(row.lows, middle, max)
     high = _tight(row.highs, middle, min)
@@ -303,7 +221,7 @@ def _row_ball(row: DensityRow | IntervalRow, middle: float) -> Ball:
 
 def _line(row: DensityRow | LinearBound) -> tuple[Any, Any]:
     if row.exact is not None:
-        return _exact(row.exact[0]), _exact(row.exact[1])
+        return as_ball(row.exact[0]), as_ball(row.exact[1])
     return _ball(row.slope), _ball(row.offset)
 
 
@@ -317,7 +235,7 @@ def _tight(
 
 def _bound_ball(row: IntervalRow, bound: LinearBound, middle: float, upper: bool) -> Ball:
     slope, offset = _line(bound)
-    inner = cdf_ball(row.density, bound.slope * middle + bound.offset, upper)
+    inner = _law(row.density).cdf(row.density, bound.slope * middle + bound.offset, upper)
     return lambda x: inner(slope * x + offset)
 
 
@@ -347,7 +265,7 @@ def _mass(composite: Composite) -> Any:
     low, high = composite.extent(depth=150.0)
     kinks = set(composite.kinks())
     cuts = sorted({low, high, *(k for k in kinks if low < k < high)})
-    peak = _peak(own.density)
+    peak = _law(own.density).peak(own.density)
     total = arb(0)
     for a, b in itertools.pairwise(cuts):
         sliver_a, sliver_b = (_sliver(v) if v in kinks else 0.0 for v in (a, b))
@@ -371,7 +289,7 @@ def _mass(composite: Composite) -> Any:
         limit = composite.high if upper else composite.low
         if edge != limit:
             place = own.slope * edge + own.offset
-            outer = cdf_ball(own.density, place, upper if own.slope > 0 else not upper)
+            outer = _law(own.density).cdf(own.density, place, upper if own.slope > 0 else not upper)
             total += _between(float(outer(arb(place)).upper()))
     return total
 
@@ -398,13 +316,13 @@ def _constant_interval(term: IntervalTerm) -> Any:
     low, high = max(lows, default=None), min(highs, default=None)
     exact = exact_product([term])
     if exact is not None:
-        return _exact(exact)
+        return as_ball(exact)
     one = arb(1)
-    above = one if high is None else cdf_ball(density, float(high), False)(_exact(high))
+    above = one if high is None else _law(density).cdf(density, float(high), False)(as_ball(high))
     if low is None:
         return above
     if high is None:
-        return cdf_ball(density, float(low), True)(_exact(low))
+        return _law(density).cdf(density, float(low), True)(as_ball(low))
     if low >= high:
         return arb(0)
-    return above - cdf_ball(density, float(low), False)(_exact(low))
+    return above - _law(density).cdf(density, float(low), False)(as_ball(low))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpest.ask.domains import ANY
+from dpest.ask.domains import ANY, Integers
 from dpest.errors import ReplayError
 from dpest.proofs.conformance import place_of
 from dpest.proofs.enumeration.enumerating import enumerated_proof
@@ -29,7 +29,7 @@ _LENGTHS = (2, 3, 5)
 def each_entry_proof(question: ProofGoal) -> Proof | None:
     """A proof for every length from the enumeration of one entry; None where it does not apply."""
     domain = question.domain
-    if type(domain).__name__ != "Integers" or domain.form == "number" or not _moves_one(question):
+    if not isinstance(domain, Integers) or domain.form == "number" or not _moves_one(question):
         return None
     if question.length == 1 or not alike(question.mechanism.function, question.form == "array"):
         return None

@@ -8,9 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from dpest import kernel
+from dpest.ask.domains import Finite, Integers
 from dpest.errors import (
     RefusedError,
 )
+from dpest.notions.claims import PureDP
 from dpest.proofs import certificates
 from dpest.proofs.enumeration import finite
 from dpest.proofs.proof import AttainingPair, Lower, Proof
@@ -45,7 +47,7 @@ def enumerated_proof(question: ProofGoal, *, each: bool = False) -> Proof | None
     """
     domain = question.domain
     size = getattr(domain, "size", None)
-    if size is None or size > _MOST_INPUTS or type(domain).__name__ not in ("Finite", "Integers"):
+    if size is None or size > _MOST_INPUTS or not isinstance(domain, (Finite, Integers)):
         return None
     inputs = [domain.as_input(x) for x in domain.enumerate()]
     found = _enumerated(question, inputs)
@@ -73,7 +75,7 @@ def enumerated_proof(question: ProofGoal, *, each: bool = False) -> Proof | None
     certificate = certificates.sealed(table)
     claimed = question.claimed()
     status: Any = "exact" if found.attained else "upper bound"
-    pure = type(question.claim).__name__ == "PureDP"
+    pure = isinstance(question.claim, PureDP)
     lower = None
     if found.factor is not None:
         value = math.log(found.factor)

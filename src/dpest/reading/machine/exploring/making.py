@@ -53,12 +53,15 @@ class Making(Drawing):
 
     def __init__(self) -> None:
         super().__init__()
+        self.makes_noise = False  # whoever reads the model has to know of it
         self.made: dict[Symbol, Made] = {}
         self._known: dict[Expression, Form] = {}
         self._unfinished: dict[Symbol, tuple[Expression, Refused]] = {}
 
     def make(self, function: str, arguments: Sequence[Form], refusal: Refused) -> Form:
         """What a function gives of noise alone; the refusal, where no law is known of it."""
+        if not self.makes_noise:
+            raise refusal
         parts = [self._expression(form) for form in arguments]
         if any(part is None for part in parts) or not any(form.terms for form in arguments):
             raise refusal
@@ -108,6 +111,10 @@ class Making(Drawing):
         file, _, line = (where or "").rpartition(":")
         self.notes[f"{Path(file).name}:{line}: {drawn} draws are read as {read} noise"] = None
         return drawn_form(law, symbols)
+
+    @property
+    def has_made_noise(self) -> bool:
+        return bool(self.made or self._unfinished)
 
     def draws_apart(self, used: Iterable[Symbol]) -> set[Symbol]:
         """The draws behind made noise that is used; refuses where one is used twice."""
