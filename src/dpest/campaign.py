@@ -669,6 +669,7 @@ class Campaign:
             )
         except DpestError as reason:
             if not look:  # the search that follows will say it
+                self.unread_pairs = True  # a look may have read some
                 self.refuse("no exact answer", str(reason))
         if refused and found is not None and not look:
             self.unread_pairs = True  # the worst pair may be one of them
