@@ -115,28 +115,22 @@ Qed.
 Definition known (f : list bool -> R) (o : list out) : R := f (map answer_of o).
 Definition nonnegative (f : list bool -> R) := forall o, 0 <= f o.
 (** What a silent step without noise does: nothing. *)
-Lemma finished k v qs f : nonnegative f -> (3 <= k)%nat -> S_ k 4 v qs (known f) = f [].
-Proof.
-  intros N K. destruct k as [|[|k]]; try lia. cbn. unfold pick. cbn.
-  apply (draw_none SVT1.noises eps (f []) table P). apply N.
-Qed.
-Lemma stopped k v qs f : nonnegative f -> (4 <= k)%nat -> S_ k 5 v qs (known f) = f [].
+Lemma finished k v qs f : (1 <= k)%nat -> S_ k 3 v qs (known f) = f [].
+Proof. intros K. destruct k as [|k]; try lia. reflexivity. Qed.
+Lemma stopped k v qs f : nonnegative f -> (2 <= k)%nat -> S_ k 2 v qs (known f) = f [].
 Proof.
   intros N K. destruct k as [|k]; try lia. rewrite (sem_S SVT1.prog E k). unfold once.
-  assert (X : forall q, E [] (fun h => let e := mkenv q h v in S_ k 4 (after (Leaf 0 4 [] []) e) (tl qs) (known f)) = f [] ) by
-    (intros q; cbv zeta; transitivity (E [] (fun _ => f []));
-     [apply E_ext; intros h; apply finished; auto; lia | apply (draw_none SVT1.noises eps (f []) table P); apply N]).
   destruct qs as [|q qs]; cbn -[sem]; unfold pick; cbn -[sem];
     transitivity (E [] (fun _ => f [])); try (apply (draw_none SVT1.noises eps (f []) table P); apply N);
-    apply E_ext; intros h; apply (finished k _ _ f N); lia.
+    apply E_ext; intros h; apply (finished k _ _ f); lia.
 Qed.
-Lemma in_loop queries : forall k v f, nonnegative f -> (length queries + 5 <= k)%nat ->
-  S_ k 3 v (map datum queries) (known f) = answers eps (1 / 2) (v 0%nat) queries f.
+Lemma in_loop queries : forall k v f, nonnegative f -> (length queries + 2 <= k)%nat ->
+  S_ k 1 v (map datum queries) (known f) = answers eps (1 / 2) (v 0%nat) queries f.
 Proof.
   induction queries as [|q queries IH]; intros k v f N K.
   - destruct k as [|k]; simpl in K; try lia. rewrite (sem_S SVT1.prog E k). unfold once. cbn -[sem]. unfold pick. cbn -[sem].
     transitivity (E [] (fun _ => f [])); [|apply (draw_none SVT1.noises eps (f []) table P); apply N].
-    apply E_ext. intros h. apply (finished k _ _ f N). lia.
+    apply E_ext. intros h. apply (finished k _ _ f). lia.
   - destruct k as [|k]; simpl in K; try lia. rewrite (sem_S SVT1.prog E k). unfold once.
     change (map datum (q :: queries)) with (datum q :: map datum queries).
     cbn [answers]. rewrite <- draw_query. cbn -[sem]. apply E_ext. intros h. unfold pick. cbn -[sem].
@@ -152,29 +146,13 @@ Theorem sparse_vector_same queries f : nonnegative f ->
   SVT1.run eps queries (known f) = sparse_vector eps (1 / 2) queries f.
 Proof.
   intros N. unfold SVT1.run, run_loop.
-  assert (F : exists k, steps_needed SVT1.ranks 5 0 (map datum queries) = S (S (S k)) /\ (length queries + 5 <= k)%nat \/
-    queries = [] /\ steps_needed SVT1.ranks 5 0 (map datum queries) = 6%nat).
-  { unfold steps_needed. rewrite map_length. exists (3 + length queries * 6)%nat. destruct queries; [right; split; reflexivity | left; simpl; lia]. }
-  assert (G : exists k, steps_needed SVT1.ranks 5 0 (map datum queries) = S (S (S k)) /\
-    forall v g, nonnegative g -> S_ k 3 v (map datum queries) (known g) = answers eps (1 / 2) (v 0%nat) queries g).
-  { destruct F as (k & [[F K] | [-> F]]).
-    - exists k. split; auto. intros v g GN. apply in_loop; auto.
-    - exists 3%nat. split; auto. intros v g GN. cbn. unfold pick. cbn.
-      transitivity (E [] (fun _ => g [])); [|apply (draw_none SVT1.noises eps (g []) table P); apply GN].
-      apply E_ext. intros h. apply (draw_none SVT1.noises eps (g []) table P). apply GN. }
-  destruct G as (k & -> & G). unfold sparse_vector. rewrite <- draw_threshold.
-  assert (A0 : forall v, S_ (S k) 2 v (map datum queries) (known f) = E [0%nat] (fun h => answers eps (1 / 2) (h 0%nat) queries f)).
-  { intros v. rewrite (sem_S SVT1.prog E k). unfold once. cbn -[sem]. apply E_ext. intros h. unfold pick. cbn -[sem].
-    pose proof (G (after (Leaf 2 3 [] [(0%nat, Form (0 # 1) [(H 0, (1 # 1)%Q)])]) (mkenv zero h v)) f N) as X.
-    transitivity (answers eps (1 / 2) (after (Leaf 2 3 [] [(0%nat, Form (0 # 1) [(H 0, (1 # 1)%Q)])]) (mkenv zero h v) 0%nat) queries f);
-      [exact X|]. f_equal. unfold after. cbn. unfold feval. cbn. rewrite !Q2R_quotient. lra. }
-  assert (POS : 0 <= E [0%nat] (fun h => answers eps (1 / 2) (h 0%nat) queries f)).
-  { rewrite (draw_threshold (fun rho => answers eps (1 / 2) rho queries f)). apply laplace_nonneg. apply Rdiv_lt_0_compat; lra. }
-  rewrite (sem_S SVT1.prog E (S (S k))). unfold once. cbn -[sem]. unfold pick. cbn -[sem].
-  transitivity (E [] (fun _ => E [0%nat] (fun h => answers eps (1 / 2) (h 0%nat) queries f))); [|apply (draw_none SVT1.noises eps _ table P); auto].
-  apply E_ext. intros h. rewrite (sem_S SVT1.prog E (S k)). unfold once. cbn -[sem]. unfold pick. cbn -[sem].
-  transitivity (E [] (fun _ => E [0%nat] (fun h => answers eps (1 / 2) (h 0%nat) queries f))); [|apply (draw_none SVT1.noises eps _ table P); auto].
-  apply E_ext. intros h'. apply A0.
+  assert (F : exists k, steps_needed SVT1.ranks 2 0 (map datum queries) = S k /\ (length queries + 2 <= k)%nat).
+  { unfold steps_needed. rewrite map_length. exists (2 + length queries * 3)%nat. split; [reflexivity | lia]. }
+  destruct F as (k & -> & K). unfold sparse_vector. rewrite <- draw_threshold.
+  rewrite (sem_S SVT1.prog E k). unfold once. cbn -[sem]. apply E_ext. intros h. unfold pick. cbn -[sem].
+  pose proof (in_loop queries k (after (Leaf 0 1 [] [(0%nat, Form (0 # 1) [(H 0, (1 # 1)%Q)])]) (mkenv zero h zero)) f N K) as X.
+  transitivity (answers eps (1 / 2) (after (Leaf 0 1 [] [(0%nat, Form (0 # 1) [(H 0, (1 # 1)%Q)])]) (mkenv zero h zero) 0%nat) queries f);
+    [exact X|]. f_equal. unfold after. cbn. unfold feval. cbn. rewrite !Q2R_quotient. lra.
 Qed.
 End SparseVector.
 (** For every number of queries and every event. *)

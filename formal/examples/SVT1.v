@@ -8,51 +8,36 @@ Open Scope nat_scope.
 
 Definition noises : noise_table := [(Laplace, (1 # 2)%Q); (Laplace, (1 # 4)%Q)].
 Definition prog : program := [Node None
-    (Some (Group [] [([],
-      Leaf 0 1 [] [])]));
-  Node None
-    (Some (Group [] [([],
-      Leaf 1 2 [] [])]));
-  Node None
     (Some (Group [0] [([],
-      Leaf 2 3 [] [(0, (Form (0 # 1)%Q [(H 0, (1 # 1)%Q)]))])]));
+      Leaf 0 1 [] [(0, (Form (0 # 1)%Q [(H 0, (1 # 1)%Q)]))])]));
   Node (Some (Group [1] [([(Sign (Form (-1 # 2)%Q [(H 1, (1 # 1)%Q); (D 0, (1 # 1)%Q); (V 0, (-1 # 1)%Q)]), 1)],
-      Leaf 4 5 [STok 0] [(0, (Form (0 # 1)%Q [(V 0, (1 # 1)%Q)]))]);
+      Leaf 2 2 [STok 0] [(0, (Form (0 # 1)%Q [(V 0, (1 # 1)%Q)]))]);
      ([(Sign (Form (-1 # 2)%Q [(H 1, (1 # 1)%Q); (D 0, (1 # 1)%Q); (V 0, (-1 # 1)%Q)]), 0)],
-      Leaf 5 3 [STok 1] [(0, (Form (0 # 1)%Q [(V 0, (1 # 1)%Q)]))])]))
+      Leaf 3 1 [STok 1] [(0, (Form (0 # 1)%Q [(V 0, (1 # 1)%Q)]))])]))
     (Some (Group [] [([],
-      Leaf 3 4 [] [])]));
-  Node None
-    (Some (Group [] [([],
-      Leaf 8 6 [] [])]));
+      Leaf 1 3 [] [])]));
   Node (Some (Group [] [([],
-      Leaf 7 4 [] [])]))
+      Leaf 5 3 [] [])]))
     (Some (Group [] [([],
-      Leaf 6 4 [] [])]));
+      Leaf 4 3 [] [])]));
   Halt].
-Definition ranks : list nat := [5; 4; 3; 2; 1; 2; 0].
-Definition run := run_loop noises prog ranks 5.
-Definition cert0 : cert := Cert prog [[]; []; []; [0]; []; [0]] noises false
+Definition ranks : list nat := [2; 1; 1; 0].
+Definition run := run_loop noises prog ranks 2.
+Definition cert0 : cert := Cert prog [[]; [0]; [0]] noises false
   [[(0, (-1 # 1)%Q)]; [(0, (1 # 1)%Q)]]
   [AState 0 0 (1 # 1)%Q [];
-   AState 1 0 (1 # 1)%Q [];
-   AState 2 0 (1 # 1)%Q [];
-   AState 3 0 (1 # 2)%Q [(0, (1 # 1)%Q)];
-   AState 4 0 (0 # 1)%Q [];
-   AState 5 0 (0 # 1)%Q [(0, (1 # 1)%Q)];
-   AState 6 0 (0 # 1)%Q []]
-  [AStep 0 0 None 1 [];
+   AState 1 0 (1 # 2)%Q [(0, (1 # 1)%Q)];
+   AState 3 0 (0 # 1)%Q [];
+   AState 2 0 (0 # 1)%Q [(0, (1 # 1)%Q)]]
+  [AStep 0 0 None 1 [(0, (1 # 1)%Q)];
    AStep 1 1 None 2 [];
-   AStep 2 2 None 3 [(0, (1 # 1)%Q)];
-   AStep 3 3 None 4 [];
-   AStep 3 4 (Some 0) 5 [(1, (2 # 1)%Q)];
-   AStep 3 4 (Some 1) 5 [];
-   AStep 3 5 (Some 0) 3 [];
-   AStep 3 5 (Some 1) 3 [];
-   AStep 5 6 None 4 [];
-   AStep 5 7 (Some 0) 4 [];
-   AStep 5 7 (Some 1) 4 [];
-   AStep 4 8 None 6 []].
+   AStep 1 2 (Some 0) 3 [(1, (2 # 1)%Q)];
+   AStep 1 2 (Some 1) 3 [];
+   AStep 1 3 (Some 0) 1 [];
+   AStep 1 3 (Some 1) 1 [];
+   AStep 3 4 None 2 [];
+   AStep 3 5 (Some 0) 2 [];
+   AStep 3 5 (Some 1) 2 []].
 Theorem is_private : forall eps : R, (0 < eps)%R ->
   private (linf (Q2R (1 # 1)%Q)) (eps * Q2R (1 # 1)%Q) (run eps) /\
   mass_one (run eps).

@@ -272,18 +272,10 @@ def svt_with_an_array(q, rng, *, eps=1.0):
     return out
 
 
-@pytest.mark.parametrize("function", [svt_with_a_dict, svt_with_an_array])
+@pytest.mark.parametrize("function", [svt_with_a_dict, svt_with_an_array, svt_with_an_object])
 def test_a_threshold_in_a_container_is_followed_through_the_loop(function):
     proof = prove(function, adjacency="linf")
     assert (proof.length, proof.status, proof.epsilon) == (ANY, "exact", 1)
-
-
-def test_a_threshold_in_an_object_is_refused_by_name():
-    proof = prove(svt_with_an_object, adjacency="linf")
-    assert proof.status == "unknown"
-    assert "'box' (Box) keeps" in proof.reason
-    at_a_length = prove(svt_with_an_object, adjacency="linf", fallback_length=3)
-    assert (at_a_length.length, at_a_length.status) == (3, "exact")
 
 
 def lap_of_exponentials(x, rng, *, eps=1.0):

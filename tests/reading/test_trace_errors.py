@@ -211,10 +211,20 @@ def many_bits(x, rng):
     return [1 if q + rng.laplace() > 0 else 0 for q in x]
 
 
+def many_words(x, rng):
+    return ["yes" if q + rng.laplace() > 0 else None for q in x]
+
+
 def test_too_many_paths_name_the_line_that_forks() -> None:
     with pytest.raises(PathLimitError, match="more than 50 paths") as caught:
-        trace(many_bits, [0] * 20, max_paths=50)
-    assert caught.value.where == f"{HERE}:{many_bits.__code__.co_firstlineno + 1}"
+        trace(many_words, [0] * 20, max_paths=50)
+    assert caught.value.where == f"{HERE}:{many_words.__code__.co_firstlineno + 1}"
+
+
+def test_bits_that_are_made_by_forks_are_one_path_with_indicators() -> None:
+    found = trace(many_bits, [0] * 20, max_paths=50)
+    assert len(found.paths) == 1
+    assert len(found.indicators) == 20
 
 
 def test_the_deadline_does_not_outlive_the_trace() -> None:

@@ -299,7 +299,8 @@ class ReplaceOne(Adjacency):
                 f"lengths differ ({len(a)} and {len(b)}): replace_one replaces an entry; "
                 "add_remove_one lets lengths differ by one"
             )
-        changed = [i for i, (u, v) in enumerate(zip(a, b, strict=True)) if not same(u, v)]
+        pairs = enumerate(zip(a, b, strict=True))
+        changed = [i for i, (u, v) in pairs if u is not v and not same(u, v)]
         if len(changed) > 1:
             raise InputError(
                 f"not neighbours under replace_one: entries {changed[0]} and {changed[1]} differ"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import numbers
+import operator
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from dpest.errors import InputError
+
+_PLAIN = {int, bool, str, float}
 
 
 def is_real(value: Any) -> bool:
@@ -22,7 +25,11 @@ def vector(x: Any, *, nan: bool = False) -> list[float]:
         values = [float(x)]
     else:
         try:
-            values = [float(v) for v in np.asarray(x).ravel().tolist()]
+            array = np.asarray(x).ravel()
+            if array.dtype.kind in "biuf" and not np.isnan(array).any():
+                found: list[float] = array.astype(float).tolist()
+                return found
+            values = [float(v) for v in array.tolist()]
         except (TypeError, ValueError):
             raise InputError(f"not a vector of numbers: {short(x)}") from None
     if not nan and any(math.isnan(v) for v in values):
@@ -46,6 +53,9 @@ def entries(x: Any, *, nan: bool = False) -> list[Any]:
         found = [tuple(row.values()) for row in x.to_dicts()]
     else:
         found = [x]
+    kinds = set(map(type, found))
+    if kinds <= _PLAIN and (nan or float not in kinds or not any(map(operator.ne, found, found))):
+        return found  # NaN is not equal to itself: thousands of numbers are looked at quickly
     for entry in found:
         parts = entry.values() if isinstance(entry, dict) else _parts(entry)
         if not nan and any(
@@ -61,6 +71,8 @@ def _parts(entry: Any) -> list[Any]:
 
 def same(a: Any, b: Any) -> bool:
     """Whether two entries are equal, arrays inside them included; NaN is what NaN is."""
+    if a is b:
+        return True
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if isinstance(a, tuple) and isinstance(b, tuple):

@@ -11,7 +11,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
@@ -54,6 +54,7 @@ class Draws:
 
     source: random.Random
     values: list[Fraction] = field(default_factory=list)
+    noises: list[Noise] = field(default_factory=list)
     choice: float | None = None
     """The scale of the Gumbel noises that the model has in place of a choice."""
     plan: Plan = field(default_factory=dict)
@@ -72,6 +73,7 @@ class Draws:
         # And no ties, which the last bit of such a draw would decide.
         value = _random_value(noise, self.source, reach, 1 << (44 if self.plan else 10))
         self.values.append(value)
+        self.noises.append(noise)
         return int(value) if noise.discrete else float(value)
 
     def _choose(self, _: int, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
@@ -82,6 +84,7 @@ class Draws:
             return outcomes[max(range(len(drawn)), key=lambda i: chances[i] + float(drawn[i]))][0]
         place = self.source.randrange(len(outcomes))
         self.values.append(Fraction(place))
+        self.noises.append(noise)
         return outcomes[place][0]
 
 
@@ -283,7 +286,10 @@ def check_graph(
     for x in itertools.chain(usual, special_inputs(short, marks, source, integers, entries)):
         draws = Draws(source, choice=choice, plan=graph.world.plan, eps=graph.world.eps)
         output = run_on(function, x, draws.generator(), where)
-        _Walk(graph, x, entry, draws.values, where).run(output)
+        walk = _Walk(graph, x, entry, draws.values, where)
+        if graph.reader:
+            walk.noises = draws.noises
+        walk.run(output)
 
 
 class _Walk:
@@ -310,6 +316,8 @@ class _Walk:
             self.fixed[cases.slots[t]] = statistic.at([cases.at(record)[t] for record in self.x])
         self.read = 0
         self.released: list[Any] = []
+        self.noises: Sequence[Noise] | None = None
+        """What the function drew, where the families of its draws are compared, too."""
 
     def run(self, output: Any) -> None:
         node = 0
@@ -334,7 +342,7 @@ class _Walk:
         at = 0
         for symbol, is_vector in edge.order:
             count = len(self.x) if is_vector else 1
-            if at + count > len(self.rest):
+            if at + count > len(self.rest) or not self._drawn_alike(symbol, at, count):
                 return None
             if not is_vector:
                 power = self.graph.world.sized.get(symbol, 0)
@@ -346,6 +354,14 @@ class _Walk:
         if not _holds([c for b in edge.blocks for c in b], values):
             return None
         return edge, values, at
+
+    def _drawn_alike(self, symbol: Symbol, at: int, count: int) -> bool:
+        """Whether the next draws are of the family, and with the parameters, of the model's."""
+        if self.noises is None:
+            return True
+        first = len(self.noises) - len(self.rest) + at
+        model, eps = self.graph.noises[symbol], self.graph.world.eps
+        return all(same_noise(model, n, eps) for n in self.noises[first : first + count])
 
     def _take(self, edge: LoopEdge, values: dict[Symbol, Fraction], used: int) -> int:
         at = 0
@@ -418,6 +434,22 @@ class _Walk:
             left.pop(place)
         if left and self.graph.faithful:
             raise mismatch(self.where, f"it released {output!r}, the model {expected!r}")
+
+
+def same_noise(model: Noise, drawn: Noise, eps: Any) -> bool:
+    """Whether a draw of a run is one of the model's, whose scales may be multiples of eps."""
+    if isinstance(model, Coin):
+        chances = [[p for _, p in n.outcomes or ()] for n in (model.noise, drawn)]
+        return len(chances[0]) == len(chances[1]) and all(map(_same, *chances))
+    if type(model) is not type(drawn):
+        return False
+    for part in fields(model):
+        expected, actual = getattr(model, part.name), getattr(drawn, part.name)
+        if isinstance(expected, Unit):
+            expected = value_of(expected, eps)
+        if not _same(float(expected), float(actual)):
+            return False
+    return True
 
 
 __all__ = ["Coin", "check_graph", "check_model"]

@@ -111,7 +111,9 @@ def batch_text(texts: Iterable[str]) -> str:
 
 
 def compile_file(path: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = ["coqc", "-q", "-w", "-ambiguous-paths", "-Q", str(folder), "DP", str(path)]
+    # Instances in one file are modules, and each requires what it needs.
+    quiet = "-ambiguous-paths,-require-in-module"
+    command = ["coqc", "-q", "-w", quiet, "-Q", str(folder), "DP", str(path)]
     return subprocess.run(command, capture_output=True, text=True)
 
 

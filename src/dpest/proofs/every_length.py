@@ -12,6 +12,7 @@ from dpest.ask.domains import ANY
 from dpest.errors import (
     DpestError,
     RefusedError,
+    ReplayError,
     UntraceableError,
 )
 from dpest.evidence import Measure
@@ -77,9 +78,9 @@ def every_length(question: ProofGoal, lengths: tuple[int, ...] = (2, 3)) -> Proo
     if question.adjacency.changes_length:
         return _proof_of(question, _graph_of(question, True), lengths)
     if not question.adjacency.replaces:
-        return _proof_of(question, _graph_of(question, False), lengths)
+        return _by_graph(question, lengths)
     try:
-        proof = _proof_of(question, _graph_of(question, False), lengths)
+        proof = _by_graph(question, lengths)
     except (RefusedError, UntraceableError) as error:
         try:
             return _proof_of(question, _graph_of(question, True))
@@ -95,6 +96,18 @@ def every_length(question: ProofGoal, lengths: tuple[int, ...] = (2, 3)) -> Proo
         return proof
     better = other.bound is not None and (proof.bound is None or other.bound <= proof.bound)
     return other if better else proof
+
+
+def _by_graph(question: ProofGoal, lengths: tuple[int, ...]) -> Proof:
+    """By the graph of the machine; where runs differ from it, by that of the reader before it."""
+    found = _graph_of(question, False)
+    try:
+        return _proof_of(question, found, lengths)
+    except ReplayError:
+        if found.reader != "machine" or question.reader:
+            raise
+        other = replace(question, reader="before")
+        return _proof_of(other, _graph_of(other, False), lengths)
 
 
 def tells(error: DpestError) -> bool:
@@ -288,7 +301,7 @@ def small_lower(
 ) -> Lower | None:
     """The best lower bound at a few small lengths; a bound for every length is at least that."""
     best: Lower | None = None
-    for length in lengths:
+    for length in () if question.reader == "machine" else lengths:
         try:
             proof = with_either_input(
                 replace(question, length=length), lambda q: at_length(q, length, certify)

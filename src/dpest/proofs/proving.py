@@ -281,7 +281,13 @@ def _form(question: ProofGoal) -> str:
 
 
 def _at_lengths(question: ProofGoal, fallback: int | None) -> Proof:
-    guard.check(question.mechanism, form=_form(question), symbols=_symbols(question))
+    try:
+        guard.check(question.mechanism, form=_form(question), symbols=_symbols(question))
+    except UntraceableError as error:
+        proof = _by_machine(question)
+        if proof is None:
+            raise error from None
+        return proof
     if question.adjacency.changes_length:
         return every_length(question)
     if question.length is not ANY:
@@ -311,6 +317,17 @@ def _at_lengths(question: ProofGoal, fallback: int | None) -> Proof:
         if proof.status == "unknown" and tells(error):
             raise
         return proof
+
+
+def _by_machine(question: ProofGoal) -> Proof | None:
+    """For every length, by what the machine alone has read; None where it has no rule."""
+    if question.length is not ANY or question.adjacency.changes_length:
+        return None
+    try:
+        proof = every_length(replace(question, reader="machine"))
+    except DpestError:
+        return None
+    return None if proof.bound is None and proof.lower is None else proof
 
 
 def _composed(question: ProofGoal) -> Proof | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +17,21 @@ from dpest.reading.domains.numbers import FLOAT, NUMBER, NUMPY_FLOAT, Real, Trut
 from dpest.reading.machine.adopting import adopt, new_array
 from dpest.reading.machine.execute import begun
 from dpest.reading.machine.executor import Machine
-from dpest.reading.machine.exploring.explorer import Limits, explore_paths
+from dpest.reading.machine.exploring.explorer import (
+    Exploration,
+    FewReleases,
+    Limits,
+    ManyPaths,
+    few_releases,
+)
+from dpest.reading.machine.exploring.merging import Way, explore_merged
 from dpest.reading.machine.heap import Heap
+from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource
 from dpest.reading.made_noise import with_made_noise
+from dpest.reading.merged_paths import draws_differ, merged_model
+from dpest.reading.merged_replay import MergedReplay
 from dpest.reading.model import Model
 from dpest.reading.paths import Choice, Path, Trace
 from dpest.reading.replay import Replay
@@ -26,6 +39,7 @@ from dpest.reading.table.registry import load
 from dpest.reading.tracing import symbolic as tracing
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray
 
+_FEW = 32
 GENERATOR = RandomSource("generator", np.random.Generator)
 
 
@@ -45,10 +59,84 @@ def read_paths(
     machine.assumed = tuple(assume)
     machine.makes_noise = True
     first = first_state(machine, target, x)
-    model, _ = explore_paths(machine, first, limits)
+    with without_collector():
+        model, replay = _read(machine, first, limits, target, x)
+        replay.check()
+        return as_trace(model, x)
+
+
+@contextlib.contextmanager
+def without_collector() -> Iterator[None]:
+    """Paths are many small tuples, which live on: looking for cycles among them is a waste."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _read(
+    machine: Machine, first: State, limits: Limits, target: Mechanism, x: Any
+) -> tuple[Model, Replay]:
+    """Path by path where there are few of them; otherwise by merging equal states, if that helps.
+
+    Nobody merges what has few paths: they are cheap, and their conditions are what they are.
+    """
+    exploration = Exploration(machine, first.fork())
+    try:
+        model = exploration.model(replace(limits, paths=min(limits.paths, _FEW)))
+    except ManyPaths as many:
+        few = isinstance(many, FewReleases)
+        merged = _by_merging(machine, first, limits, few=few)
+        if merged is not None:
+            return merged[1], MergedReplay(machine, *merged, target, x, machine.assumed)
+        if few:
+            raise
+        model = exploration.model(replace(limits, merge_at=0))
     model = with_made_noise(machine, model)
-    Replay(machine, model, target, x, tuple(assume)).check()
-    return as_trace(model, x)
+    return model, Replay(machine, model, target, x, machine.assumed)
+
+
+def _by_merging(
+    machine: Machine, first: State, limits: Limits, *, few: bool
+) -> tuple[list[list[Way]], Model] | None:
+    """The graph of merged states, and its paths; `few`: not if they have few releases again."""
+    for by_order in (False, True) if few else (False,):
+        graph = _graph(machine, first, limits, by_order)
+        if graph is None:
+            continue
+        if machine.has_made_noise:
+            return None  # noise that is made of several draws is replayed path by path
+        model = _paths_of(machine, graph, limits)
+        if model is not None and not (few and few_releases(model.edges)):
+            return graph, model
+        if not draws_differ(graph):
+            break
+    return None
+
+
+def _graph(
+    machine: Machine, first: State, limits: Limits, by_order: bool
+) -> list[list[Way]] | None:
+    """The graph of merged states; None where merging is of no use."""
+    if not any(code.heads for code in machine.seen_codes.values()):
+        return None
+    try:
+        return explore_merged(machine, first, limits, by_order=by_order)
+    except Refused as refusal:
+        if refusal.final:
+            raise
+        return None
+
+
+def _paths_of(machine: Machine, graph: list[list[Way]], limits: Limits) -> Model | None:
+    """The paths of a graph; None where there are too many."""
+    try:
+        return merged_model(machine, graph, limits.paths, limits.merged_paths)
+    except Refused:
+        return None
 
 
 def first_state(machine: Machine, target: Mechanism, x: Any) -> State:
@@ -112,7 +200,8 @@ def as_trace(model: Model, x: Any) -> Trace:
         assert edge.release is not None
         choices = tuple(Choice(p.site, p.noise, p.outcome, p.probability) for p in edge.picks)
         path = Path(edge.conditions, edge.release.skeleton, edge.release.leaves, choices)
-        used.update(s for form in path.forms for s in form.symbols("indicator"))
+        if model.definitions:
+            used.update(s for form in path.forms for s in form.symbols("indicator"))
         paths.append(path)
     indicators = {s: as_formula(model.definitions[s]) for s in used}
     return Trace(tuple(paths), dict(model.noises), indicators, inputs=x, notes=model.notes)

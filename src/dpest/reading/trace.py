@@ -111,7 +111,7 @@ def _by_the_machine(
 
     Where it has seen that types, text, structure or hidden state matter, nobody else is asked.
     """
-    patience = min(limits.patience, 400)
+    patience = min(limits.patience, 400 + 4 * limits.data_size)
     few = MachineLimits(
         min(limits.paths, _MACHINE_PATHS),
         min(limits.seconds / 4, 10),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -11,6 +12,8 @@ from dpest.ask.domains import ANY
 from dpest.errors import (
     DpestError,
     PathLimitError,
+    RefusedError,
+    UntraceableError,
 )
 from dpest.proofs import certificates, conformance
 from dpest.proofs.alignments.adjacency_faces import faces
@@ -33,8 +36,10 @@ from dpest.proofs.question import (
     notes_of,
     rays_hold,
 )
+from dpest.reading.lengths.reading import read_graph
 from dpest.reading.loops.any_length import ELEMENT
 from dpest.reading.loops.loops import Graph, graph
+from dpest.reading.machine.signals import Refused
 from dpest.reading.records.record_cases import RecordError
 from dpest.running.landmarks import landmarks
 
@@ -43,7 +48,23 @@ _SHORT = 10
 
 
 def graph_of(question: ProofGoal, length: int | None = None, by_cases: bool = False) -> Graph:
-    """The graph of the mechanism; `by_cases`: each record is looked at case by case."""
+    """The graph of the mechanism; `by_cases`: each record is looked at case by case.
+
+    The machine is asked first; the reader that came before it, where the machine has no rule.
+    """
+    # What has no source of its own (a partial, an object) has no certificate.
+    plain = isinstance(question.mechanism.function, types.FunctionType)
+    if plain and not by_cases and not question.fields and question.reader != "before":
+        try:
+            return read_graph(
+                question.mechanism, question.variables(), question.world, question.form, length
+            )
+        except Refused as refusal:
+            if refusal.final or question.reader:
+                advice = refusal.advice or "give a length instead of ANY"
+                raise UntraceableError(refusal.reason, advice, refusal.where) from None
+    elif question.reader == "machine":
+        raise RefusedError("the machine reads functions that go through numbers")
     return graph(
         question.mechanism.function,
         question.argument,

@@ -69,6 +69,8 @@ class Graph:
     """Which rule of `races` made this graph an argmax, where the function takes none."""
     table: tuple[Any, ...] | None = None
     """The public list whose entry at the chosen place is released, if not the place itself."""
+    reader: str = ""
+    """"machine" where `reading.lengths` made it: replay then compares the noise of draws, too."""
 
     @property
     def noises(self) -> dict[Symbol, Noise]:

@@ -32,6 +32,7 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
+    Lazy,
     Method,
     Partial,
     RandomSource,
@@ -40,7 +41,7 @@ from dpest.reading.machine.values import (
 )
 
 ATOMS = (type, types.ModuleType, *FUNCTIONS, np.dtype, property, enum.Enum)
-MACHINE_VALUES = (Real, Truth, Ref, Array, Closure, BoundMethod, Partial, RandomSource)
+MACHINE_VALUES = (Real, Truth, Ref, Array, Closure, BoundMethod, Partial, RandomSource, Lazy)
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 _CACHE = type(functools.lru_cache(maxsize=1)(lambda: None))
 

@@ -23,7 +23,15 @@ from dpest.reading.machine.heap import (
 )
 from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.state import State
-from dpest.reading.machine.values import Array, BoundMethod, Closure, Partial, RandomSource, Ref
+from dpest.reading.machine.values import (
+    Array,
+    BoundMethod,
+    Closure,
+    Lazy,
+    Partial,
+    RandomSource,
+    Ref,
+)
 
 
 def is_object(state: State, value: Any) -> bool:
@@ -123,6 +131,10 @@ def type_of(state: State, value: Any) -> Any:
         if isinstance(thing, (SequenceIterator, KeysIterator, RowIterator)):
             raise Refused("the type of an iterator")
         raise Refused(f"the type of a {type(thing).__name__}")
+    if isinstance(value, Lazy):
+        if value.python_type is None:
+            raise Refused("the type of a number that depends on the length of the data")
+        return value.python_type
     return type(value)
 
 

@@ -37,6 +37,48 @@ class ListObject(HeapObject):
     def copied(self) -> ListObject:
         return replace(self, items=list(self.items))
 
+    def append(self, value: Any) -> None:
+        self.items.append(value)
+
+    def extend(self, values: Iterable[Any]) -> None:
+        self.items.extend(values)
+
+
+class OpenListRead(BaseException):
+    """Something looks into an open list. No handler may take it for an error of the program."""
+
+    def __init__(self, origin: Any) -> None:
+        super().__init__()
+        self.origin = origin
+
+
+class OpenList(ListObject):
+    """A list whose first part differs between the ways that came here: it may only grow.
+
+    `slot` says which of the open lists of the node it was; `added` is what came behind. Whoever
+    reads its elements, or their number, ends the attempt to merge (`exploring/merging.py`).
+    """
+
+    def __init__(self, slot: int, origin: Any, added: list[Any] | None = None) -> None:
+        self.outside = False
+        self.kind = list
+        self.slot = slot
+        self.origin = origin
+        self.added = [] if added is None else added
+
+    @property
+    def items(self) -> list[Any]:  # type: ignore[override]
+        raise OpenListRead(self.origin)
+
+    def copied(self) -> OpenList:
+        return OpenList(self.slot, self.origin, list(self.added))
+
+    def append(self, value: Any) -> None:
+        self.added.append(value)
+
+    def extend(self, values: Iterable[Any]) -> None:
+        self.added.extend(values)
+
 
 @dataclass
 class DictObject(HeapObject):
@@ -63,6 +105,9 @@ class DequeObject(HeapObject):
 
     def copied(self) -> DequeObject:
         return replace(self, items=list(self.items))
+
+    def append(self, value: Any) -> None:
+        self.items.append(value)
 
 
 @dataclass
@@ -178,6 +223,19 @@ class Heap:
         self._owned = set()
         return made
 
+    def freeze(self) -> None:
+        """Whoever writes from now on writes to a copy: the objects as they are stay as they are."""
+        self._owned = set()
+
+    def place(self, address: int, thing: HeapObject) -> None:
+        """Another object at an address."""
+        self._objects[address] = thing
+        self._owned.discard(address)
+
+    @property
+    def last_address(self) -> int:
+        return self._next
+
     def new(self, thing: HeapObject) -> Ref:
         self._next += 1
         self._objects[self._next] = thing
@@ -204,6 +262,12 @@ class Heap:
 
     def objects(self) -> Iterable[HeapObject]:
         return self._objects.values()
+
+    def items(self) -> Iterable[tuple[int, HeapObject]]:
+        return self._objects.items()
+
+    def holds(self, address: int) -> bool:
+        return address in self._objects
 
     def keep(self, addresses: set[int]) -> None:
         """Forgets all other objects: nobody can reach them."""

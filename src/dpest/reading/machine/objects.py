@@ -421,7 +421,7 @@ class Objects:
         frame.pc += 1
 
     def append_to(self: Any, ref: Any, value: Any) -> None:
-        self.state.heap.write(ref).items.append(value)
+        self.state.heap.write(ref).append(value)
 
     def op_add(self: Any, frame: Frame, i: Instruction) -> None:
         ref, value = self.get(frame, i.uses[0]), self.key(self.get(frame, i.uses[1]))
@@ -604,7 +604,7 @@ class Objects:
         if not simple and self.keys_of(values) is None:
             return False
         new = self.all_items(values, "extending by")
-        self.state.heap.write(ref).items.extend(new)
+        self.state.heap.write(ref).extend(new)
         return True
 
     # Data of any length would come in here; this machine has none of them, and refuses.

@@ -17,7 +17,7 @@ from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.classes import class_of, find_in_class, is_object
 from dpest.reading.machine.heap import DequeObject, DictObject, ListObject, SetObject
 from dpest.reading.machine.signals import Refused, Thrown
-from dpest.reading.machine.values import Array, Ref, is_plain
+from dpest.reading.machine.values import Array, Lazy, Ref, is_plain
 
 if TYPE_CHECKING:
     from dpest.reading.machine.executor import Machine
@@ -363,6 +363,8 @@ def identical(m: Machine, a: Any, b: Any) -> Any:
         if type(a) is not type(b):
             return False
         raise Refused("`is` between numbers or texts", "compare them with ==")
+    if isinstance(a, Lazy) or isinstance(b, Lazy):
+        raise Refused("`is` between values that depend on the length of the data")
     if isinstance(a, tuple) and isinstance(b, tuple) and not (a and b):
         raise Refused("`is` between tuples", "compare them with ==")
     return a is b

@@ -87,6 +87,7 @@ class State:
     pending: tuple[int, ...] = ()  # decisions that the current instruction has made already
     moved: bool = False
     outcome: Outcome | None = None
+    drawn_before: int = 0  # draws that are not in `draws` and `picks` any more
 
     def fork(self) -> State:
         return State(
@@ -101,4 +102,6 @@ class State:
             dict(self.forks),
             self.pending,
             self.moved,
+            self.outcome,
+            self.drawn_before,
         )

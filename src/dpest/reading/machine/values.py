@@ -120,6 +120,15 @@ class DictView:
     name: str
 
 
+class Lazy:
+    """A value that depends on how long the data are; only a machine that knows it may use it.
+
+    `python_type` is the type that a program would see; None where it must not ask.
+    """
+
+    python_type: type | None = None
+
+
 PLAIN = (
     int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented),
     np.generic, range, Fraction,

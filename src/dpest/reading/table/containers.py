@@ -166,7 +166,7 @@ def _items(m: Machine, ref: Any) -> list[Any]:
 @entry(list.append, collections.deque.append)
 def append(m: Machine, ref: Ref, value: Any) -> Any:
     thing = m.state.heap.write(ref)
-    thing.items.append(value)
+    thing.append(value)
     if isinstance(thing, DequeObject) and thing.maximum is not None:
         del thing.items[: max(0, len(thing.items) - thing.maximum)]
     return None

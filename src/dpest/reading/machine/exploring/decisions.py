@@ -98,6 +98,19 @@ class Decisions:
         self.taken += 1
         return state.pending[self.taken - 1]
 
+    def _answered(self, forms: Sequence[Form]) -> int | None:
+        """The answer of a decision that was made before a fork: nobody has to ask again.
+
+        Indicators in the forms are decided first, so that there may be decisions before this one.
+        """
+        pending = self.state.pending
+        if self.taken == len(pending):
+            return None
+        if any(s.kind == "indicator" for form in forms for s in form.terms):
+            return None
+        self.taken += 1
+        return pending[self.taken - 1]
+
     def position(self, index: Real, size: int) -> int:
         """Which place of `size` a symbolic whole number is: one fork for each."""
         if not index.integral:
@@ -112,6 +125,9 @@ class Decisions:
 
     def one_of(self, form: Form, candidates: Sequence[Any]) -> int | None:
         """Which of the candidates a number is, or None."""
+        answer = self._answered([form])
+        if answer is not None:
+            return answer if answer < len(candidates) else None
         options: list[tuple[Condition, ...]] = [
             (self.without_indicators(Condition(form.minus(Form.number(c)), "==")),)
             for c in candidates
@@ -122,6 +138,9 @@ class Decisions:
 
     def greatest(self, forms: Sequence[Form], *, first: bool = True) -> int:
         """The place of the greatest of several numbers; of equal ones the first (or the last)."""
+        answer = self._answered(forms)
+        if answer is not None:
+            return answer
         options = []
         for i, form in enumerate(forms):
             wins = []
@@ -171,18 +190,22 @@ class Decisions:
     def easily(self, condition: Condition) -> bool:
         """A symbol that nothing was said of yet, without bounds, makes it true alone."""
         constrained = self.state.constrained
-        for symbol, coefficient in condition.form.terms.items():
-            if symbol in constrained:
-                continue
-            low, high = self.supports.bounds(symbol)
-            if condition.relation == "!=":
-                return True
-            if condition.relation == "==":
-                if low is None and high is None and not self.supports.integral(symbol):
-                    return True
-            elif (high if coefficient > 0 else low) is None:
-                return True
-        return False
+        return any(
+            symbol not in constrained and self.satisfies_alone(condition, symbol)
+            for symbol in condition.form.terms
+        )
+
+    def satisfies_alone(self, condition: Condition, symbol: Symbol) -> bool:
+        """Whether a symbol of a condition has, whatever the others are, a value that makes it true.
+
+        Only if nothing else is asked of the symbol.
+        """
+        low, high = self.supports.bounds(symbol)
+        if condition.relation == "!=":
+            return low is None or high is None or low < high
+        if condition.relation == "==":
+            return low is None and high is None and not self.supports.integral(symbol)
+        return (high if condition.form.terms[symbol] > 0 else low) is None
 
     def divisible(self, form: Form, divisor: int) -> int | None:
         """The remainder of a whole number, where those of its symbols don't matter."""

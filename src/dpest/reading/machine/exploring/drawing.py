@@ -29,7 +29,7 @@ class Drawing(Decisions):
         self.notes: dict[str, None] = {}
 
     def _next_draw(self) -> int:
-        return len(self.state.draws) + len(self.state.picks)
+        return self.state.drawn_before + len(self.state.draws) + len(self.state.picks)
 
     def symbol_of(self, index: int, noise: Noise) -> Symbol:
         """The same on every path that makes the same draw."""

@@ -7,6 +7,7 @@ arrives at one is made abstract (`machine.abstraction`): equal states are one no
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpest.reading.machine.executor import Machine
@@ -24,42 +25,60 @@ class Limits:
     seconds: float = 20.0
     forks: int = 400
     instructions: int = 20_000_000
-    merge_at: int = 0  # so many paths with half as many releases are left to those who merge
+    merge_at: int = 0  # at so many paths it is asked whether they have half as many releases
+    merged_paths: int = 20_000  # of a graph of merged states
 
 
-def explore_paths(machine: Machine, first: State, limits: Limits) -> tuple[Model, list[State]]:
-    """The paths of a function from its first state, and the states in which they ended."""
-    machine.deadline = time.monotonic() + limits.seconds
-    edges: list[Edge] = []
-    ends: list[State] = []
-    pending = [first]
-    while pending:
-        state = pending.pop()
-        after = None if state.outcome is not None else machine.advance(state)
-        if after is not None:
-            for one in after:
-                _count_fork(machine, one, limits)
-            pending += reversed(after)
-            continue
-        if len(edges) >= limits.paths:
-            raise Refused(f"more than {limits.paths} paths")
-        if time.monotonic() > machine.deadline:
-            raise Refused(f"more than {limits.seconds:g} s of reading")
-        release = released(machine, state)
-        if limits.merge_at and len(edges) + 1 == limits.merge_at:
-            releases = {_release_key(e) for e in edges}
-            if 2 * len(releases) <= limits.merge_at:
-                raise Refused("many paths to few releases")
-        edges.append(
-            Edge(0, END, state.conditions, state.draws, state.picks, state.reads, release=release)
-        )
-        ends.append(state)
-    node = Node(0, (), "start")
-    noises = {d.symbol: d.noise for e in edges for d in e.draws}
-    model = Model(
-        [node], edges, noises, machine.definitions, tuple(machine.notes), machine.instructions_done
-    )
-    return model, ends
+class ManyPaths(Refused):
+    """More paths than were asked for, or many paths to few releases: equal states may be many."""
+
+
+class FewReleases(ManyPaths):
+    """Many paths to few releases."""
+
+
+class Exploration:
+    """All paths of a function from its first state, in order; it can be gone on with."""
+
+    def __init__(self, machine: Machine, first: State) -> None:
+        self.machine = machine
+        self.edges: list[Edge] = []
+        self.ends: list[State] = []  # the states in which the paths ended
+        self._pending = [first]
+
+    def model(self, limits: Limits) -> Model:
+        """The paths; raises ManyPaths, after which it may be asked again with other limits."""
+        machine, edges, pending = self.machine, self.edges, self._pending
+        machine.deadline = time.monotonic() + limits.seconds
+        while pending:
+            state = pending.pop()
+            after = None if state.outcome is not None else machine.advance(state)
+            if after is not None:
+                for one in after:
+                    count_fork(machine, one, limits)
+                pending += reversed(after)
+                continue
+            if len(edges) >= limits.paths:
+                pending.append(state)
+                raise ManyPaths(f"more than {limits.paths} paths")
+            if time.monotonic() > machine.deadline:
+                raise Refused(f"more than {limits.seconds:g} s of reading")
+            release = released(machine, state)
+            if limits.merge_at and len(edges) + 1 == limits.merge_at and few_releases(edges):
+                pending.append(state)
+                raise FewReleases("many paths to few releases")
+            parts = (state.conditions, state.draws, state.picks, state.reads)
+            edges.append(Edge(0, END, *parts, release=release))
+            self.ends.append(state)
+        node = Node(0, (), "start")
+        noises = {d.symbol: d.noise for e in edges for d in e.draws}
+        notes, done = tuple(machine.notes), machine.instructions_done
+        return Model([node], edges, noises, machine.definitions, notes, done)
+
+
+def few_releases(edges: Sequence[Edge]) -> bool:
+    """Whether paths have less than half as many releases."""
+    return len(edges) > 3 and 2 * len({_release_key(e) for e in edges}) <= len(edges) + 1
 
 
 def _release_key(edge: Edge) -> object:
@@ -70,7 +89,8 @@ def _release_key(edge: Edge) -> object:
         return repr(edge.release)
 
 
-def _count_fork(machine: Machine, state: State, limits: Limits) -> None:
+def count_fork(machine: Machine, state: State, limits: Limits) -> None:
+    """Refuses a path on which one instruction has forked too often."""
     frame = state.frames[-1]
     place = (id(frame.code), frame.pc)
     count = state.forks.get(place, 0) + 1

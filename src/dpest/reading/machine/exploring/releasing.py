@@ -7,6 +7,7 @@ looked at in the same way as the outputs of runs (`running.skeleton`).
 from __future__ import annotations
 
 import collections
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,14 @@ from dpest.reading.machine.heap import (
     GeneratorObject,
     Instance,
     ListObject,
+    OpenList,
     SetObject,
 )
 from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import Array, Ref
 from dpest.reading.model import Release
-from dpest.running.skeleton import PLAIN_LEAVES, LeafKind, flatten, raised_output
+from dpest.running.skeleton import PLAIN_LEAVES, LeafKind, Skeleton, flatten, raised_output
 
 
 class Unknown:
@@ -38,6 +40,16 @@ class Unknown:
     def __init__(self, form: Form, leaf_kind: LeafKind) -> None:
         self.form = form
         self.leaf_kind = leaf_kind
+
+
+class Before:
+    """In a release: what an open list held before this part of the way (`merging`)."""
+
+    __slots__ = ("slot",)
+    leaf_kind: LeafKind = "object"
+
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
 
 
 def released(machine: Machine, state: State) -> Release:
@@ -54,6 +66,19 @@ def released(machine: Machine, state: State) -> Release:
     except OpaqueError as error:
         raise Refused(str(error), final=True) from None
     return Release(skeleton, tuple([_plain_leaf(leaf) for leaf in leaves]))
+
+
+def released_items(
+    machine: Machine, state: State, items: Sequence[Any]
+) -> tuple[tuple[Skeleton, ...], tuple[Any, ...]]:
+    """The skeletons of the elements of a list that is released, and their leaves."""
+    made: dict[int, Any] = {}
+    try:
+        flattening = [flatten(_rebuilt(machine, state, value, made)) for value in items]
+    except OpaqueError as error:
+        raise Refused(str(error), final=True) from None
+    leaves = tuple([_plain_leaf(leaf) for _, found in flattening for leaf in found])
+    return tuple([skeleton for skeleton, _ in flattening]), leaves
 
 
 def _no_generator_left(state: State) -> None:
@@ -128,6 +153,10 @@ def _rebuild_object(m: Machine, state: State, ref: Ref, made: dict[int, Any]) ->
     thing = state.heap.read(ref)
     if isinstance(thing, ListObject):
         items = made[ref.address] = []
+        if isinstance(thing, OpenList):
+            items.append(Before(thing.slot))
+            items.extend([_rebuilt(m, state, v, made) for v in thing.added])
+            return
         # Long lists of plain numbers are common, and each path has its own.
         if PLAIN_LEAVES.keys() >= set(map(type, thing.items)):
             items.extend(thing.items)

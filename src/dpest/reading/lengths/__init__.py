@@ -1,0 +1,1 @@
+"""Data of any length on the machine: one finite graph for every length, by one pass over them."""

@@ -1,0 +1,726 @@
+"""The machine on data of any length: the next element or the end, one element on each edge.
+
+All that it adds to `machine.executor` is below: what can be gone through, sized or counted while
+the length is not known. Everything else of such values is refused. A decision is kept as it was
+taken (a block), and only about what is at hand on its edge: the noise that was drawn on it, the
+slots of its node, and the element that it read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpest.errors import DpestError
+from dpest.geometry.linear import Condition, Form, Symbol, rational
+from dpest.noise import Bernoulli
+from dpest.noise.family import Noise
+from dpest.noise.parameters import exact, is_number
+from dpest.reading.code.instructions import Instruction
+from dpest.reading.domains.arithmetic import COMPARISONS, OPERATORS
+from dpest.reading.domains.numbers import Real, Truth
+from dpest.reading.lengths.values import (
+    ELEMENT,
+    Argmax,
+    Count,
+    Cut,
+    DataIterator,
+    Filled,
+    FilledList,
+    Gap,
+    Kept,
+    NeedsIndex,
+    NeedsList,
+    NeedsPosition,
+    Ordered,
+    OrderedPlaces,
+    PassLog,
+    Place,
+    PlacedList,
+    Places,
+    Plan,
+    Ranked,
+    Scale,
+    Sums,
+    Vector,
+    symbols_of,
+)
+from dpest.reading.loops.piece_runs import Coin, World
+from dpest.reading.machine import operators, prelude
+from dpest.reading.machine.calling import Enter
+from dpest.reading.machine.control import END
+from dpest.reading.machine.executor import Machine
+from dpest.reading.machine.signals import Fork, Refused, Thrown
+from dpest.reading.machine.state import Draw, Frame, State
+from dpest.reading.machine.values import Lazy, Ref, is_plain
+from dpest.reading.tracing.unit import Unit
+
+_PRIVATE = (
+    "a branch on private data alone: two neighbouring inputs may take different ways here",
+    "add noise before the comparison",
+)
+_SECOND = "a second pass over data of any length"
+
+
+class LengthMachine(Machine):
+    """Executes states whose data have any length, with what the plan says is to be known."""
+
+    def __init__(
+        self,
+        world: World,
+        plan: Plan,
+        most_instructions: int,
+    ) -> None:
+        super().__init__(most_instructions)
+        self.plan = plan
+        self.world = world
+        self.supports = world.supports
+        self.node = 0
+        self.slots: frozenset[Symbol] = frozenset()
+        self.dead: dict[Any, None] = {}
+        self._sites: dict[tuple[int, int], int] = {}
+        self.log_ref: Ref
+
+    @property
+    def log(self) -> PassLog:
+        return self.log_of(self.state)
+
+    def log_of(self, state: State) -> PassLog:
+        found: PassLog = state.heap.read(self.log_ref)
+        return found
+
+    def change_log(self) -> PassLog:
+        found: PassLog = self.state.heap.write(self.log_ref)
+        return found
+
+    # Noise
+
+    def symbol_of(self, index: int, noise: Noise) -> Symbol:
+        """The same on every edge that makes the same draw at the same place of the code."""
+        place = (id(self.frame.code), self.frame.pc)
+        site = self._sites.setdefault(place, len(self._sites))
+        return self.world.noise_symbol(f"{site}_{index}", noise)
+
+    def symbol_of_each(self, noise: Noise) -> Symbol:
+        """The noise that each element has its own copy of, drawn before the pass."""
+        index = sum(d.column is not None for d in self.state.draws)
+        return self.world.noise_symbol(f"each{index}", noise)
+
+    def outcome(self, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
+        """One of finitely many outcomes: decisions about an integer symbol, its number."""
+        if len(outcomes) == 1:
+            return outcomes[0][0]
+        drawn = self.draw(Coin(noise, tuple(value for value, _ in outcomes)), (int,))
+        for number, (value, _) in enumerate(outcomes[:-1]):
+            if self._condition_holds(Condition(Form.number(number).minus(drawn.form), ">=")):
+                return value
+        return outcomes[-1][0]
+
+    def coin(self, chance: Any, kind: type = bool) -> Any:
+        chance = exact(chance) if is_number(chance) else chance
+        noise = Bernoulli(chance)
+        if noise.constant is not None:
+            return kind(noise.constant)
+        drawn = self.draw(Coin(noise, (0, 1)), (int,))
+        return Truth(Condition(drawn.form.minus(Form.number(0.5)), ">"), kind=kind)
+
+    def lazy_draws(self, family: Any, loc: Any, scale: Any, size: Any) -> Any:
+        sized = isinstance(size, Count) or (
+            isinstance(size, tuple) and len(size) == 1 and isinstance(size[0], Count)
+        )
+        everywhere = sized or isinstance(loc, Vector)
+        if not everywhere and not any(isinstance(v, Lazy) for v in (loc, scale, size)):
+            return None
+        known = scale.unit if isinstance(scale, Scale) else scale
+        if not isinstance(scale, Scale) and not is_number(scale):
+            raise Refused("a scale that depends on noise or data")
+        try:
+            noise = family(known)
+        except ValueError as error:
+            raise Thrown(error) from None
+        if everywhere:
+            return self._noise_for_each(noise, loc, size)
+        if size is None:
+            drawn = self.draw(noise, (float,))
+        else:
+            shape = self.plain_index(size)
+            shape = (shape,) if isinstance(shape, int) else shape
+            values = [self.draw(noise, (np.float64,)) for _ in range(int(np.prod(shape)))]
+            drawn = self.arrays.made_of(self, values, tuple(shape), np.dtype(float))
+        if is_number(loc) and loc == 0:
+            return drawn
+        found = operators.binary(self, "+", drawn, loc)
+        return Real(found.form, (float,)) if isinstance(found, Real) else found
+
+    def _noise_for_each(self, noise: Noise, loc: Any, size: Any) -> Any:
+        """A draw for every element, before the pass over them."""
+        count = size[0] if isinstance(size, tuple) else size
+        if count is not None and count != Count():
+            raise Refused("more or fewer draws than there are data")
+        if self.log.begun:
+            raise Refused("noise for each of the data that is drawn after some of them were read")
+        if noise.constant is not None:
+            made = Vector(np.float64(noise.constant))
+        else:
+            symbol = self.symbol_of_each(noise)
+            self.state.draws = (*self.state.draws, Draw(symbol, noise, "each"))
+            made = Vector(Real(Form.of(symbol), (np.float64,)), frozenset({symbol}))
+        if is_number(loc) and loc == 0:
+            return made
+        return self.elementwise(lambda a, b: operators.binary(self, "+", a, b), made, loc)
+
+    # Decisions
+
+    def _condition_holds(self, condition: Condition) -> bool:
+        """An equality is two decisions: proofs know inequalities alone."""
+        condition = self.without_indicators(condition)
+        known = condition.decided()
+        if known is not None:
+            return known
+        if condition.relation == "==":
+            return self._condition_holds(Condition(condition.form, ">=")) and (
+                self._condition_holds(Condition(condition.form.times(-1), ">="))
+            )
+        if condition.relation == "!=":
+            return not self._condition_holds(Condition(condition.form, "=="))
+        return self.decide([(condition,), (condition.negated(),)]) == 0
+
+    def one_of(self, form: Form, candidates: Sequence[Any]) -> int | None:
+        for k, candidate in enumerate(candidates):
+            if self._condition_holds(Condition(form.minus(Form.number(candidate)), "==")):
+                return k
+        return None
+
+    def decide(self, options: Sequence[tuple[Condition, ...]]) -> int:
+        conditions = [c for option in options for c in option]
+        self.need_at_hand({s for c in conditions for s in c.form.terms})
+        for condition in conditions:
+            if condition.form.terms and all(s.kind == "input" for s in condition.form.terms):
+                raise Refused(*_PRIVATE)
+        if len(options) > 2 and any(len(o) != len(options) - 1 for o in options):
+            raise Refused("a decision between several that proofs don't know")
+        return super().decide(options)
+
+    def greatest(self, forms: Sequence[Form], *, first: bool = True) -> int:
+        if not first:
+            raise Refused("the last of the greatest values")
+        return super().greatest(forms)
+
+    def need_at_hand(self, symbols: set[Symbol]) -> None:
+        """Only what belongs to this edge may be looked at."""
+        log = self.log
+        drawn = {d.symbol for d in self.state.draws if d.column is None}
+        for symbol in symbols - drawn - self.slots - log.used:
+            if symbol.kind == "indicator" or (symbol.kind == "input" and log.at):
+                continue
+            raise Refused("a decision about each of the data at once, or about one of long ago")
+
+    def forked(self, state: State, fork: Fork) -> list[State]:
+        """Each way knows what was decided; ways that are impossible are kept too."""
+        decided = any(fork.options)
+        log = state.heap.read(self.log_ref)
+        before = log.blocks
+        if decided:
+            options = tuple(fork.options)
+            if len(options) > 2:
+                for number, option in enumerate(options):
+                    self.world.families[option] = (options, number)
+            draws = self.drawn(state)
+            for k, option in enumerate(options):
+                if k not in fork.alive:
+                    self.dead[self.node, bool(log.at), (*before, option), draws] = None
+        made = super().forked(state, fork)
+        if decided:
+            for one, k in zip(made, fork.alive, strict=True):
+                one.heap.write(self.log_ref).blocks = (*before, fork.options[k])
+        return made
+
+    def drawn(self, state: State) -> tuple[Symbol, ...]:
+        """The noises of an edge: of its element, and its own."""
+        log = state.heap.read(self.log_ref)
+        new = [d.symbol for d in state.draws if d.column is None]
+        return (*sorted(log.used), *new)
+
+    def indicator(self, truth: Truth) -> Form:
+        """A truth about the data alone is a datum of its own; others are decided when needed."""
+        symbols = symbols_of(truth)
+        if symbols and all(s.kind == "input" for s in symbols):
+            return Form.of(self.world.indicator(truth))
+        return super().indicator(truth)
+
+    # The pass
+
+    def lazy_iterator(self, value: Any) -> Any:
+        if isinstance(value, Sums):
+            return Enter(prelude.accumulate_, (value.vector, None, None, False))
+        if isinstance(value, (Vector, Places)):
+            if self.log.begun:
+                raise Refused(_SECOND)
+            return self.state.heap.new(DataIterator(value))
+        if isinstance(value, Ref) and isinstance(self.state.heap.read(value), DataIterator):
+            return value
+        if isinstance(value, Lazy):
+            raise Refused("going through a number that depends on the length of the data")
+        return None
+
+    def iterator(self, value: Any) -> Any:
+        lazy = self.lazy_iterator(value)
+        return super().iterator(value) if lazy is None else lazy
+
+    def _data_iterator(self, it: Any) -> DataIterator | None:
+        thing = self.state.heap.read(it) if isinstance(it, Ref) else None
+        return thing if isinstance(thing, DataIterator) else None
+
+    def _more(self, it: DataIterator) -> bool:
+        """Whether there is an element for an iterator: a new one of this edge, or the same."""
+        log, state = self.log, self.state
+        if it.at != log.at:
+            if it.at == 0 and log.at == 1:
+                return True  # another look at the element of this edge
+            raise Refused(_SECOND)
+        if log.ended:
+            return False
+        if not log.fresh:
+            self.cut()
+        if self.plan.length is not None:
+            more = log.number < self.plan.length
+        else:
+            if self.taken == len(state.pending):
+                if state.heap.changes != self.changes_before:
+                    raise Refused("an element that is read in the middle of a change")
+                raise Fork([(), ()], (0, 1))
+            self.taken += 1
+            more = state.pending[self.taken - 1] == 1
+        changed = self.change_log()
+        changed.fresh, changed.begun = False, True
+        if more:
+            changed.at = 1
+        else:
+            changed.ended = True
+        return more
+
+    def cut(self) -> None:
+        state = self.state
+        if state.heap.changes != self.changes_before or state.pending:
+            raise Refused("an element that is read in the middle of an instruction")
+        raise Cut
+
+    def _item(self, it: DataIterator) -> Any:
+        source = it.source
+        if isinstance(source, Places):
+            return Place(source.first)
+        self._use(source.own)
+        return source.element
+
+    def _use(self, own: frozenset[Symbol]) -> None:
+        """The own noises of the element of this edge are looked at."""
+        if not own <= self.log.used:
+            changed = self.change_log()
+            changed.used = changed.used | own
+
+    def lazy_next(self, it: Any) -> Any:
+        found = self._data_iterator(it)
+        if found is None:
+            return None
+        if not self._more(found):
+            return END
+        item = self._item(found)
+        self.lazy_step(it)
+        return item
+
+    def lazy_peek(self, it: Any) -> Any:
+        found = self._data_iterator(it)
+        if found is None:
+            return None
+        return self._item(found) if self._more(found) else END
+
+    def lazy_step(self, it: Any) -> bool:
+        found = self._data_iterator(it)
+        if found is None:
+            return False
+        if found.at < self.log.at:
+            self.state.heap.write(it).at = found.at + 1
+        return True
+
+    # Looks at lazy values
+
+    def is_lazy(self, value: Any) -> bool:
+        return isinstance(value, Lazy)
+
+    def truth_value(self, value: Any) -> Any:
+        if isinstance(value, Count):
+            return self._count_compared("!=", value, 0)
+        if isinstance(value, Scale):
+            return bool(value.unit)
+        if isinstance(value, Vector) and value.kind is list:
+            return True  # where there are no data, two neighbours are the same
+        if isinstance(value, Place):
+            return self._place_compared("!=", value, 0)
+        return super().truth_value(value)
+
+    def sequence(self, value: Any) -> Any:
+        """The elements of a list: one that was taken to be only filled is read here."""
+        if isinstance(value, Ref):
+            thing = self.state.heap.read(value)
+            if isinstance(thing, FilledList):
+                raise NeedsList(thing.items.name)
+        return super().sequence(value)
+
+    def key(self, value: Any) -> Any:
+        if isinstance(value, Lazy):
+            raise Refused("a key that depends on the length of the data")
+        return super().key(value)
+
+    def lazy_length(self, value: Any) -> Any:
+        if isinstance(value, (Vector, Sums, Places)):
+            return Count()
+        if isinstance(value, Lazy):
+            raise Refused("the length of this")
+        return None
+
+    def lazy_range(self, *ends: Any) -> Any:
+        if not any(isinstance(e, Lazy) for e in ends):
+            return None
+        if ends == (Count(),) or ends == (0, Count()):
+            return Places()
+        raise Refused("a range that depends on the length of the data in this way")
+
+    def lazy_array(self, value: Any, dtype: Any) -> Any:
+        if not isinstance(value, Vector) or (dtype is not None and np.dtype(dtype) != np.float64):
+            raise Refused("an array of this")
+        if value.kind is np.ndarray and dtype is None:
+            return value
+        element = value.element
+        if isinstance(element, Real):
+            if element.integral:
+                raise Refused("an array of whole numbers")
+            element = Real(element.form, (np.float64,))
+        elif not is_number(element):
+            raise Refused("an array of truths")
+        return Vector(element, value.own)
+
+    def lazy_like(self, fill: Any, value: Any) -> Any:
+        if not isinstance(value, Lazy):
+            return None
+        if not isinstance(value, Vector) or fill is None:
+            raise Refused("an array with a place for each of these")
+        return self.new_places((np.float64(fill),), np.ndarray)
+
+    def new_places(self, fill: tuple[Any, ...], kind: type) -> Ref:
+        """A new array or list with a place for each element."""
+        if self.log.begun:
+            raise Refused("an array with a place for each of the data, after some were read")
+        name = f"{self.frame.code.qualname}:{self.frame.pc}"
+        return self.state.heap.new(PlacedList(items=Filled(name), kind=kind, fill=fill))
+
+    def _placed_at(self, thing: Any, index: Any) -> PlacedList | None:
+        """Such an array, where it is looked at in the place of this edge's element."""
+        found = self.state.heap.read(thing) if isinstance(thing, Ref) else None
+        if not isinstance(found, PlacedList):
+            return None
+        if index != Place() or not self.log.at:
+            raise NeedsList(found.items.name)
+        return found
+
+    def set_item(self, thing: Any, index: Any, value: Any) -> Any:
+        found = self._placed_at(thing, index)
+        if found is None:
+            return super().set_item(thing, index, value)
+        if found.kind is np.ndarray:
+            if not isinstance(value, (Real, float)) or (isinstance(value, Real) and value.integral):
+                raise Refused("an array of real numbers in which something else is put")
+            if isinstance(value, Real):
+                value = Real(value.form, (np.float64,))
+        self.state.heap.write(thing).current = (value,)
+        return None
+
+    def lazy_item(self, thing: Any, index: Any) -> Any:
+        placed = self._placed_at(thing, index)
+        if placed is not None:
+            if not placed.current and not placed.fill:
+                raise Refused("a place of an array that was not set")
+            return (placed.current or placed.fill)[0]
+        if isinstance(index, Place) and isinstance(thing, Vector):
+            if index.offset or not self.log.at:
+                raise Refused("another entry than that of this turn")
+            self._use(thing.own)
+            return thing.element
+        if isinstance(index, Place) and (items := self.sequence(thing)) is not None:
+            return items[self._place_below(index, len(items))]
+        name = self._variable() if isinstance(thing, Vector) and type(index) is int else ""
+        if name and name not in self.plan.indices:
+            raise NeedsIndex(name)
+        if isinstance(thing, Ordered) and type(index) is int and index in (-1, -2):
+            return Ranked(thing.vector, -index)
+        if isinstance(thing, OrderedPlaces) and type(index) is int and index in (0, -1):
+            return Argmax(thing.element, thing.backwards == (index == -1))
+        if isinstance(thing, OrderedPlaces) and index == slice(None, None, -1):
+            return OrderedPlaces(thing.element, not thing.backwards)
+        if isinstance(thing, Lazy) or isinstance(index, Lazy):
+            raise Refused("an entry of data of any length, but that of this turn")
+        return None
+
+    def lazy_map(self, function: Any, *values: Any) -> Any:
+        if not any(isinstance(v, Lazy) for v in values):
+            return None
+        return self.elementwise(function, *values)
+
+    def elementwise(self, function: Any, *values: Any) -> Any:
+        """A function of the elements of vectors, and of numbers that all of them share."""
+        own: frozenset[Symbol] = frozenset()
+        row = []
+        arrays = any(isinstance(v, Vector) and v.kind is np.ndarray for v in values)
+        for value in values:
+            if isinstance(value, Vector):
+                if value.kind is not np.ndarray:
+                    if not arrays:
+                        raise Refused("arithmetic with a list")
+                    value = self.lazy_array(value, None)  # as NumPy does
+                own |= value.own
+                row.append(value.element)
+            elif isinstance(value, (Real, Truth)):
+                mine = symbols_of(value)
+                if any(s.kind == "input" for s in mine) or mine & self.log.used:
+                    raise Refused("each of the data together with the one of this turn")
+                row.append(value)
+            elif is_number(value) or isinstance(value, (bool, np.bool_)):
+                row.append(value)
+            else:
+                raise Refused("arithmetic with data of any length and this")
+        found = function(*row)
+        if not isinstance(found, (Real, Truth)) and not is_number(found):
+            raise Refused("a function of each of the data that gives no number")
+        return Vector(found, own)
+
+    def lazy_operation(self, op: str, *values: Any) -> Any:
+        if not any(isinstance(v, Lazy) for v in values):
+            return None
+        if any(isinstance(v, Ranked) for v in values):
+            return _gap(op, *values)
+        if op == "*" and Count() in values:
+            return self._repeated(*values)
+        if any(isinstance(v, Vector) for v in values):
+            if len(values) == 1:
+                return self.elementwise(lambda a: operators.unary(self, op, a), *values)
+            how = operators.compare if op in COMPARISONS else operators.binary
+            return self.elementwise(lambda a, b: how(self, op, a, b), *values)
+        if any(isinstance(v, Scale) for v in values):
+            return _in_units(op, *values)
+        return self._counted(op, *values)
+
+    def _repeated(self, *values: Any) -> Any:
+        """`[0.0] * len(x)`"""
+        (value,) = [v for v in values if v != Count()] or [None]
+        items = None if isinstance(value, Lazy) else self.sequence(value)
+        if not isinstance(value, Ref) or items is None or len(items) != 1:
+            raise Refused("a repetition by the length of the data")
+        if not is_plain(items[0]) and not isinstance(items[0], Real):
+            raise Refused("a repetition of an object by the length of the data")
+        return self.new_places((items[0],), list)
+
+    def op_inplace(self, frame: Frame, i: Instruction) -> None:
+        """An array that is changed in place is changed for all that hold it."""
+        if isinstance(self.get(frame, i.uses[0]), (Vector, Sums)):
+            raise Refused("data of any length that are changed in place")
+        super().op_inplace(frame, i)
+
+    # Numbers of elements
+
+    def _counted(self, op: str, *values: Any) -> Any:
+        a, *rest = values
+        if not rest:
+            raise Refused(f"`{op}` of a number that depends on the length of the data")
+        b = rest[0]
+        if op in ("==", "!=") and any(v is None or isinstance(v, str) for v in (a, b)):
+            return op == "!="
+        if op in COMPARISONS:
+            if isinstance(a, (Count, Place, Kept)):
+                return self._number_compared(op, a, b)
+            return self._number_compared(_MIRRORED[op], b, a)
+        if op in ("+", "-") and isinstance(a, (Count, Place, Kept)) and type(b) is int:
+            step = b if op == "+" else -b
+            return Kept() if isinstance(a, Kept) else type(a)(a.offset + step)
+        if op == "+" and isinstance(b, (Count, Place, Kept)) and type(a) is int:
+            return Kept() if isinstance(b, Kept) else type(b)(b.offset + a)
+        if op == "-" and isinstance(a, Place) and isinstance(b, Place):
+            return a.offset - b.offset
+        if op == "%" and isinstance(a, Place) and type(b) is int and b > 0:
+            return self._remainder(a, b)
+        raise Refused(f"`{op}` of a number that depends on the length of the data")
+
+    def _number_compared(self, op: str, a: Any, b: Any) -> bool:
+        if isinstance(a, Count) and type(b) is int:
+            return self._count_compared(op, a, b)
+        if isinstance(a, Count) and isinstance(b, Count):
+            return bool(COMPARISONS[op](a.offset, b.offset))
+        if isinstance(a, Place) and type(b) is int:
+            return self._place_compared(op, a, b)
+        if isinstance(a, Place) and isinstance(b, Place):
+            return bool(COMPARISONS[op](a.offset, b.offset))
+        if isinstance(a, Place) and b == Count():
+            return self._place_before_end(op, a)
+        if isinstance(b, Place) and a == Count():
+            return self._place_before_end(_MIRRORED[op], b)
+        raise Refused("a look at a number that depends on the length of the data")
+
+    def _count_compared(self, op: str, count: Count, number: int) -> bool:
+        """There is an entry, at least: where there is none, two neighbours are the same."""
+        name = self._variable()
+        if name in self.plan.indices:
+            self.cut()  # it is a place from there on
+        if number < count.offset + 1:
+            return bool(COMPARISONS[op](1, 0))
+        if number == count.offset + 1 and op in ("<", ">="):
+            return op == ">="
+        raise NeedsIndex(name) if name else Refused("a comparison of the length with a number")
+
+    def _variable(self) -> str:
+        """The variable with a whole number that an instruction looks at, over all readings."""
+        frame, i = self.frame, self.instruction
+        if i.op in ("compare", "item"):
+            for name in i.uses:
+                if type(frame.registers.get(name)) is int and not name.startswith("%"):
+                    return f"{frame.code.qualname}:{name}"
+        return ""
+
+    def _place_compared(self, op: str, place: Place, number: int) -> bool:
+        log = self.log
+        if log.exact:
+            return bool(COMPARISONS[op](log.number + place.offset, number))
+        least = (
+            self.plan.limit + place.offset
+        )  # the number is at least this, and has no upper bound
+        if least <= number:
+            raise NeedsPosition(exact=number - place.offset + 1)
+        return bool(COMPARISONS[op](1, 0))
+
+    def _place_below(self, place: Place, size: int) -> int:
+        """The place of an entry of a public list, at a place of the data."""
+        log = self.log
+        if log.exact:
+            found = log.number + place.offset
+            if not -size <= found < size:
+                raise Thrown(IndexError("list index out of range"))
+            return found
+        if self.plan.limit + place.offset < size:
+            raise NeedsPosition(exact=size - place.offset + 1)
+        raise Thrown(IndexError("list index out of range"))
+
+    def _place_before_end(self, op: str, place: Place) -> bool:
+        """`i < len(x)` of the next place: whether there is an element."""
+        if op not in ("<", ">=", "!=", "=="):
+            raise Refused("a place that is compared with the length in this way")
+        log = self.log
+        before = True if place.offset < log.at else self._more(DataIterator(None, place.offset))
+        return before if op in ("<", "!=") else not before
+
+    def _remainder(self, place: Place, modulus: int) -> int:
+        log = self.log
+        if not log.exact and self.plan.modulus % modulus:
+            raise NeedsPosition(modulus=modulus)
+        return (log.number + place.offset) % modulus
+
+    # Attributes, calls, releases
+
+    def lazy_attribute(self, thing: Any, name: str) -> Any:
+        if not isinstance(thing, Lazy):
+            return None
+        from dpest.reading.lengths import functions
+
+        return functions.attribute(self, thing, name)
+
+    def call_table(
+        self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        from dpest.reading.lengths import functions
+
+        values = (*args, *(kwargs or {}).values())
+        if f not in _FILLING:
+            for value in values:
+                self.sequence(value)  # of a list that is only filled nobody else may know
+        if f in functions.CLIPS and self.is_data(*values):
+            clipped = functions.CLIPS[f](self, *args, **(kwargs or {}))
+            if clipped is not None:
+                return clipped
+        if any(isinstance(v, Lazy) for v in values):
+            entry = functions.EVERY_LENGTH.get(f)
+            if entry is not None:
+                try:
+                    return entry(self, *args, **(kwargs or {}))
+                except TypeError as error:
+                    raise Refused(f"data of any length in a call: {error}") from None
+        return super().call_table(f, args, kwargs)
+
+    def is_data(self, *values: Any) -> bool:
+        """Whether one of some numbers is made of private data alone, and the others are public."""
+        data = [v for v in values if isinstance(v, Real)]
+        return len(data) == 1 and all(s.kind == "input" for s in data[0].form.terms)
+
+    def clip(self, value: Real, low: Any, high: Any) -> Any:
+        """Private data within bounds: a datum of its own, whose sensitivity is known."""
+        ends = [None if end is None else rational(end) for end in (low, high)]
+        kinds = tuple(
+            dict.fromkeys((*value.kinds, *(type(e) for e in (low, high) if e is not None)))
+        )
+        if any(k not in (int, float, np.float64) for k in kinds):
+            raise Refused("bounds of another type than the data")
+        return Real(Form.of(self.world.clip(value.form, *ends)), kinds)
+
+    def released(self, value: Any) -> Any:
+        return value if isinstance(value, (Vector, Sums, Places)) else None
+
+
+_FILLING = (list.append, list.extend, isinstance, type)
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+
+def _gap(op: str, *values: Any) -> Gap:
+    """The greatest minus the second greatest: the only such difference that has a rule."""
+    if op == "-" and len(values) == 2 and all(isinstance(v, Ranked) for v in values):
+        first, second = values
+        if first.vector is second.vector and (first.rank, second.rank) == (1, 2):
+            return Gap(first.vector)
+    raise Refused("the value of the greatest of the data")
+
+
+def _in_units(op: str, *values: Any) -> Any:
+    """Arithmetic with powers of eps: exact, or refused."""
+    plain = [v.unit if isinstance(v, Scale) else v for v in values]
+    if not all(isinstance(v, Scale) or is_number(v) for v in values):
+        if op in ("==", "!=") and any(v is None or isinstance(v, str) for v in values):
+            return op == "!="
+        raise Refused("eps, which has no value here, together with a value that is no number")
+    try:
+        if len(plain) == 1:
+            found = {"-": lambda v: -v, "+": lambda v: v, "not": lambda v: not v}[op](plain[0])
+        else:
+            found = (COMPARISONS.get(op) or OPERATORS[op])(*plain)
+    except (DpestError, TypeError, ZeroDivisionError, ValueError) as error:
+        raise Refused(f"eps, which has no value here: {error}") from None
+    return as_scale(found)
+
+
+def as_scale(found: Any) -> Any:
+    if isinstance(found, Unit):
+        return Scale(found)
+    if isinstance(found, Fraction):
+        if found.denominator == 1 and abs(found) < 2**53:
+            return float(found)
+        return float(found) if Fraction(float(found)) == found else _not_exact()
+    if isinstance(found, (bool, int, float)):
+        return found
+    raise Refused("eps, which has no value here, in this operation")
+
+
+def _not_exact() -> Any:
+    raise Refused("a number without a finite binary fraction, from a quotient of scales")
+
+
+def new_data(form: str) -> Vector:
+    """What stands for the private argument."""
+    if form == "array":
+        return Vector(Real(Form.of(ELEMENT), (np.float64,)))
+    return Vector(Real(Form.of(ELEMENT), (float, int)), kind=list)

@@ -1,0 +1,354 @@
+"""A function on data of any length, read by the machine: the graph that proofs are made of.
+
+Start at the call. A state that wants the next element of the data is a node (`abstraction`); from
+a node one way reads an element and one finds the end. Equal states are one node, so that a loop is
+a finite graph. What a list that is only filled gets is released at once; whatever is returned is
+released at the end. A reading that finds out that it needs to know more begins again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dpest.ask.declaration import Mechanism
+from dpest.geometry.linear import Form, Symbol
+from dpest.reading.lengths.abstraction import Abstraction
+from dpest.reading.lengths.gathering import gather
+from dpest.reading.lengths.machine import LengthMachine, new_data
+from dpest.reading.lengths.releases import Leaves, leaves_of, released_at_end
+from dpest.reading.lengths.values import (
+    Cut,
+    FilledList,
+    NeedsCounters,
+    NeedsIndex,
+    NeedsList,
+    NeedsPosition,
+    PassLog,
+    Plan,
+    Restart,
+    Scale,
+)
+from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
+from dpest.reading.loops.piece_runs import World
+from dpest.reading.machine import prelude
+from dpest.reading.machine.adopting import adopt
+from dpest.reading.machine.execute import begun
+from dpest.reading.machine.heap import GeneratorObject, Heap
+from dpest.reading.machine.signals import Dead, Fork, Refused
+from dpest.reading.machine.state import State
+from dpest.reading.machine.values import Ref
+from dpest.reading.paths_of_code import GENERATOR, arguments
+from dpest.reading.rewrites import order_statistics as released
+from dpest.reading.rewrites.order_statistics import Selected
+from dpest.reading.rewrites.running_maximum import greatest_so_far
+from dpest.reading.table.registry import load
+from dpest.reading.tracing.unit import Unit
+
+_MOST_NODES = 300
+_MOST_EDGES = 2_000
+_MANY_VALUES = 16
+_MOST_POSITIONS = 64
+_MOST_READINGS = 30
+_INSTRUCTIONS = 200_000
+_MOST_FORKS = 64  # of one instruction on one edge
+
+
+def read_graph(
+    target: Mechanism,
+    parameters: Mapping[str, Any],
+    world: Callable[[], World],
+    form: str = "list",
+    length: int | None = None,
+) -> Graph:
+    """The graph of a mechanism for every length (or, unrolled, for one); Refused without a rule.
+
+    `parameters` may hold a `Unit` for eps: the graph is then one for every eps > 0.
+    """
+    load()
+    limit = 0 if length is None else length + 1
+    plan = Plan(limit=limit, length=length)
+    try:
+        return _settled(target, parameters, world, form, plan)
+    except Refused as refusal:
+        if not plan.counters:
+            raise
+        try:  # numbers that seemed to grow are looked at: they may have a bound after all
+            bounded = Plan(limit=limit, length=length, widens=False)
+            return _settled(target, parameters, world, form, bounded)
+        except Refused:
+            raise refusal from None
+
+
+def _settled(
+    target: Mechanism,
+    parameters: Mapping[str, Any],
+    world: Callable[[], World],
+    form: str,
+    plan: Plan,
+) -> Graph:
+    for _ in range(_MOST_READINGS):
+        try:
+            return _Reading(target, parameters, world(), form, plan).graph()
+        except Restart as needed:
+            _learn(plan, needed)
+        except Refused:
+            raise
+        except Exception as error:
+            # A rule that does not know what it was given must not go on.
+            raise Refused(f"data of any length: {type(error).__name__}: {error}") from error
+    raise Refused("the states of the function don't settle")
+
+
+def _learn(plan: Plan, needed: Restart) -> None:
+    if isinstance(needed, NeedsList) and needed.name not in plan.vectors:
+        plan.vectors.add(needed.name)  # it may hold one value for each element
+    elif isinstance(needed, NeedsList) and needed.name not in plan.lists:
+        plan.lists.add(needed.name)
+    elif isinstance(needed, NeedsIndex) and needed.name not in plan.indices:
+        plan.indices.add(needed.name)
+    elif isinstance(needed, NeedsCounters) and needed.names - plan.counters:
+        plan.counters |= needed.names
+    elif isinstance(needed, NeedsPosition):
+        plan.limit = max(plan.limit, needed.exact)
+        if plan.modulus % needed.modulus:
+            plan.modulus *= needed.modulus
+        if plan.length is None and plan.limit + plan.modulus > _MOST_POSITIONS:
+            raise Refused(f"the number of an element, beyond {_MOST_POSITIONS}, is looked at")
+    else:
+        raise Refused("the states of the function don't settle")
+
+
+class _Reading:
+    """One attempt, with what those before it have learned."""
+
+    def __init__(
+        self,
+        target: Mechanism,
+        parameters: Mapping[str, Any],
+        world: World,
+        form: str,
+        plan: Plan,
+    ) -> None:
+        self.plan = plan
+        self.world = world
+        self.machine = LengthMachine(world, plan, _INSTRUCTIONS)
+        self.nodes = [LoopNode(0, (), "start")]
+        self.edges: list[LoopEdge] = []
+        self.known: dict[Any, int] = {}
+        self.states = [self._first(target, parameters, form)]
+        self.integers: dict[Any, dict[str, set[int]]] = {}
+        self.releases: list[Leaves] = []
+        self.returned: list[set[str]] = []
+        self.shown = True
+
+    def _first(self, target: Mechanism, parameters: Mapping[str, Any], form: str) -> State:
+        machine = self.machine
+        state = State([], Heap())
+        machine.state = state
+        machine.log_ref = state.heap.new(PassLog())
+        params = {
+            k: Scale(v) if isinstance(v, Unit) else adopt(state, v, outside=True)
+            for k, v in parameters.items()
+        }
+        called = adopt(state, target.function, outside=True)
+        args, kwargs = arguments(target, new_data(form), params, GENERATOR)
+        begun(machine, state, called, args, kwargs)
+        found = None if state.outcome is None else state.outcome.value
+        if isinstance(found, Ref) and isinstance(state.heap.read(found), GeneratorObject):
+            state.outcome = None  # all that it yields, as a list
+            begun(machine, state, prelude.list_, (found,), {})
+        return state
+
+    def graph(self) -> Graph:
+        for number, node in enumerate(self.nodes):
+            self._expand(number, node)
+        return self._made()
+
+    def _expand(self, number: int, node: LoopNode) -> None:
+        """All ways from a node to the next ones."""
+        machine = self.machine
+        machine.node, machine.slots = number, frozenset(node.slots)
+        pending = [(self.states[number].fork(), False)]
+        while pending:
+            state, arrived = pending.pop()
+            if not arrived and state.outcome is None:
+                try:
+                    after = machine.advance(state)
+                except Cut:
+                    after = None
+                    if self.plan.vectors and self._gathered(state):
+                        after = [state]
+                if after is not None:
+                    for one in after:
+                        self._count_fork(one)
+                    pending += [(one, False) for one in reversed(after)]
+                    self._check_size(len(pending))
+                    continue
+            machine.state, machine.taken = state, 0
+            machine.changes_before = state.heap.changes
+            try:
+                if state.outcome is not None:
+                    self._leave(number, state)
+                else:
+                    self._arrive(number, state)
+            except Fork as fork:  # a truth that is kept or released is decided
+                pending += [(one, True) for one in reversed(machine.forked(state, fork))]
+            except Dead:
+                continue
+
+    def _gathered(self, state: State) -> bool:
+        """A loop that puts one value for each element into a list: the list is a vector then."""
+        machine, plan = self.machine, self.plan
+        log: PassLog = state.heap.read(machine.log_ref)
+        if log.begun or plan.limit or plan.modulus > 1:
+            return False
+        try:
+            before = Abstraction(machine, state, plan)
+            wanted = [a for a, name in before.filled.items() if name in plan.vectors]
+            return len(wanted) == 1 and gather(machine, state, plan, before, wanted[0])
+        except (Fork, Refused):
+            return False
+
+    def _count_fork(self, state: State) -> None:
+        frame = state.frames[-1]
+        place = (id(frame.code), frame.pc)
+        count = state.forks[place] = state.forks.get(place, 0) + 1
+        if count > _MOST_FORKS:
+            raise self.machine.placed(Refused("a loop that may go on without a bound"))
+
+    def _check_size(self, waiting: int) -> None:
+        if len(self.edges) + waiting > _MOST_EDGES:
+            raise Refused(f"more than {_MOST_EDGES} ways through one turn")
+
+    def _arrive(self, source: int, state: State) -> None:
+        """An edge to the node of a state; a new one if there is none yet."""
+        machine = self.machine
+        found = Abstraction(machine, state, self.plan)
+        released = Leaves()
+        held = set(found.seen)
+        for values in found.put:
+            for value in values:
+                leaves_of(machine, state, value, released, held)
+        released.need_plain()
+        self.shown = self.shown and released.shown
+        target = self.known.get(found.key)
+        if target is None:
+            target = self._new_node(found)
+        self._edge(source, target, state, found.updates, released.values, found.places)
+
+    def _new_node(self, found: Abstraction) -> int:
+        target = self.known[found.key] = len(self.nodes)
+        frame = found.state.frames[-1]
+        place = (id(frame.code), frame.pc)
+        values = self.integers.setdefault(place, {})
+        for name, size in found.sizes.items():
+            seen = self.integers.setdefault((place, "sizes"), {}).setdefault(name, set())
+            seen.add(size)
+            if len(seen) > _MANY_VALUES:
+                raise Refused(f"the list {name.split(':')[-1]} grows with the data, and is read")
+        for name, value in found.integers.items():
+            values.setdefault(name, set()).add(value)
+        names = frozenset(n for n, seen in values.items() if len(seen) > _MANY_VALUES)
+        if self.plan.widens and names - self.plan.counters:
+            raise NeedsCounters(names)
+        if len(self.nodes) >= _MOST_NODES:
+            raise Refused(
+                f"the discrete variables of a loop take more than {_MOST_NODES} values as the data "
+                "get longer"
+            )
+        self.nodes.append(LoopNode(target, tuple(sorted(found.updates))))
+        self.states.append(found.state)
+        return target
+
+    def _leave(self, source: int, state: State) -> None:
+        """An edge to the end, releasing what is returned."""
+        assert state.outcome is not None
+        released = released_at_end(self.machine, state, state.outcome.value)
+        if state.outcome.raised and any(isinstance(v, Form) for v in released.values):
+            raise Refused("an exception with a noisy or private value")
+        if source:
+            self.returned.append(released.lists)
+        self.releases.append(released)
+        self._edge(source, END, state, {}, released.values, {})
+
+    def _edge(
+        self,
+        source: int,
+        target: int,
+        state: State,
+        updates: Mapping[Symbol, Form],
+        released: list[Any],
+        places: Mapping[str, str],
+    ) -> None:
+        machine = self.machine
+        log: PassLog = state.heap.read(machine.log_ref)
+        machine.state = state
+        forms = [*updates.values(), *(v for v in released if isinstance(v, Form))]
+        used = {s for f in forms for s in f.terms}
+        if any(s.kind == "indicator" for s in used):
+            raise Refused("a truth that is not decided")
+        machine.need_at_hand(used)
+        order = tuple((d.symbol, d.column is not None) for d in state.draws)
+        self.edges.append(
+            LoopEdge(
+                source,
+                target,
+                bool(log.at),
+                log.blocks,
+                machine.drawn(state),
+                dict(updates),
+                tuple(released),
+                order,
+                dict(places),
+            )
+        )
+
+    def _made(self) -> Graph:
+        selections = [Selected(a.element, a.least) for r in self.releases for a in r.greatest]  # type: ignore[arg-type]
+        gaps = [released.Gap(g.vector) for r in self.releases for g in r.gaps]  # type: ignore[arg-type]
+        if (selections or gaps) and len(self.nodes) > 1:
+            raise Refused("the place of the greatest of the data, with other looks at them")
+        graph = Graph(
+            self.nodes,
+            self.edges,
+            list(self.machine.dead),
+            self.world,
+            faithful=self._faithful(),
+            selections=selections,
+            gaps=gaps,
+            reader="machine",
+        )
+        kept = [r for r in self.releases if r.kept]
+        if kept:
+            found = greatest_so_far(self.edges, len(kept) == 1)
+            places = {(p, how) for e in self.edges for p, how in e.places.items()}
+            known = {k.path for r in kept for k in r.kept} == {p for p, _ in places}
+            if found is None or not known or any(how == "other" for _, how in places):
+                raise Refused("the place of an element that is kept, or a count without a bound")
+            graph.selections.append(found)
+            graph.recognised = True
+        self._keep_noises()
+        return graph
+
+    def _faithful(self) -> bool:
+        """Whether ways that release other things are told apart by what is returned.
+
+        Lower bounds need it: all that a list got must be returned on every way to the end, and
+        two lists could get the same in another order.
+        """
+        lists = {
+            thing.items.name
+            for state in self.states[1:]
+            for _, thing in state.heap.items()
+            if isinstance(thing, FilledList)
+        }
+        shown = self.shown and all(r.shown for r in self.releases)
+        return shown and len(lists) <= 1 and all(lists <= names for names in self.returned)
+
+    def _keep_noises(self) -> None:
+        """Only the noises of ways that are there."""
+        used = {s for e in self.edges for s, _ in e.order}
+        noises = self.world.supports.noises
+        for symbol in [s for s in noises if s not in used]:
+            del noises[symbol]
