@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 ENGINES = ("proof", "exact", "attack")
 # Exact evaluations of pairs: enough for the patterns, the corners and a local search.
 PAIRS = 160
+# A search that ran out of time after fewer pairs than that has not seen much.
+FEW_PAIRS = 40
 # Without a bound to meet, a search ends when so many pairs in a row are no worse than known ones.
 IDLE = 80
 # All pairs of a domain that can be listed, if they take no longer than an ordinary search.
@@ -671,6 +673,8 @@ class Campaign:
         if refused and found is not None and not look:
             self.unread_pairs = True  # the worst pair may be one of them
             self.refuse("no exact answer on some pairs", str(refused[0]))
+        if found is not None and not look and deadline.passed() and found.evaluations < FEW_PAIRS:
+            self.unread_pairs = True  # there was no time for them
         if found is not None and found.value > -math.inf:
             # A value that is a lower bound for its pair says nothing from above.
             whole = found.exhaustive and self.complete
@@ -678,6 +682,38 @@ class Campaign:
             self.consider((found.value, found.x, found.x2), how)
             if whole:
                 self.exhausted(found)
+            elif not look:
+                self.bound_one_number()
+
+    def bound_one_number(self) -> None:
+        """All pairs of one real number, where chances are linear in it: a bound from above."""
+        question = self.question
+        domain = question.domain
+        if not isinstance(domain, Reals) or domain.form != "number" or domain.integral:
+            return
+        known = question.adjacency.relates_all and question.measure == Measure()
+        if not known or not math.isfinite(domain.width) or self.verdict().upper is not None:
+            return
+        from dpest.exact.losses.one_number import worst_of_one_number
+
+        worst = None
+        try:
+            with watched(Deadline(EXACT_SECONDS)):
+                worst = worst_of_one_number(question.mechanism, domain.low, domain.high)
+        except TimeUp:
+            self.notes.append("no bound for all pairs of numbers within its time")
+        best = max((e for e in self.evidence if e.side == "lower"), key=lambda e: e.value)
+        if worst is not None:
+            words = "all pairs of numbers: chances are linear in the input between finitely many"
+            self.evidence.append(
+                best.with_(
+                    side="upper",
+                    value=worst,
+                    method="exact: all pairs of one number",
+                    witness=Witness(event=words),
+                    runs=0,
+                )
+            )
 
     def search_lengths(self) -> None:
         """Where nobody said how long the data are: the patterns at other lengths, shortest first.

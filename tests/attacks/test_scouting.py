@@ -161,3 +161,15 @@ def test_pairs_that_exact_values_leave_out_are_run():
         text_of_many, epsilon=1, adjacency="add_remove_one", domain="integers(any, 0, 1)", seed=1
     )
     assert verdict.status == "violated"
+
+
+@pytest.mark.parametrize("least", [2, 3, 5, 6])
+def test_a_count_of_one_kind_is_crossed_at_a_fixed_length(least):
+    made = candidates(replace_one(), dpest.integers(7, 0, 1), 7, [])
+    assert any((sum(x) < least) != (sum(x2) < least) for _, x, x2 in made)
+
+
+def test_an_entry_that_decides_the_median_is_among_them():
+    made = list(candidates(replace_one(), reals(5, -10, 10), 5, []))
+    medians = [abs(np.median(x) - np.median(x2)) for _, x, x2 in made]
+    assert max(medians) == 20

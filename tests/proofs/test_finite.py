@@ -119,3 +119,15 @@ def test_bits_that_share_a_draw_are_not_multiplied():
         assert math.log(proof.exponential) == pytest.approx(exact)
     else:
         assert proof.epsilon is None
+
+
+@pytest.mark.parametrize("error", [AssertionError, ZeroDivisionError, RuntimeError])
+def test_a_function_that_raises_on_some_input_is_not_enumerated_and_not_a_failure(error):
+    def raising(bits, rng):
+        if sum(bits) == 0:
+            raise error("no cases")
+        return bool(rng.random() < 0.5)
+
+    bits = dpest.integers(3, 0, 1)
+    verdict = dpest.audit(raising, epsilon=1, adjacency="replace_one", domain=bits, seed=0)
+    assert verdict.status == "violated"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
+import dpest
 from dpest.errors import UntraceableError
 from dpest.noise import Exponential, Gaussian, Laplace
 from dpest.reading.trace import trace
@@ -128,3 +129,31 @@ def test_a_seed_of_the_data_is_no_noise() -> None:
 def test_an_object_that_counts_its_calls_is_refused() -> None:
     with pytest.raises(UntraceableError, match="from one call to the next"):
         trace(Counter().counting, [1.0])
+
+
+def told(x):
+    return x if random.choice(["heads", "tails"]) == "heads" else random.choice([True, False])
+
+
+def turned(x):
+    return x ^ random.choice([True, False])
+
+
+def weighted(x):
+    return random.choices([x, not x], weights=[3, 1])[0]
+
+
+@pytest.mark.parametrize(("function", "chance"), [(told, 0.75), (turned, 0.5), (weighted, 0.75)])
+def test_a_choice_between_two_is_read_as_it_is_made(function, chance):
+    found = dpest.distribution(function, True)
+    assert found.probability(True) == pytest.approx(chance)
+
+
+def between(x, rng):
+    low = 2.3 * x - 0.7
+    return rng.uniform(low, low + 0.1)
+
+
+def test_a_uniform_draw_between_data_is_replayed():
+    (path,) = trace(between, 0.3, symbolic=True).paths
+    assert path.conditions == ()

@@ -7,6 +7,7 @@ import functools
 import importlib
 import inspect
 import itertools
+import random
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -100,10 +101,17 @@ def _again(module: str, name: str, changes: Mapping[str, Any]) -> Mechanism:
 
 
 def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """What it may be called with: of a wrapper its own, unless it takes whatever it is given."""
     try:
-        return inspect.signature(function).parameters
+        own = inspect.signature(function, follow_wrapped=False).parameters
+        if any(p.kind in _WHATEVER for p in own.values()):
+            return inspect.signature(function).parameters
+        return own
     except (TypeError, ValueError):  # builtins and extension types may have no signature
         return {}
+
+
+_WHATEVER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def data_first(function: Callable[..., Any]) -> bool:
@@ -186,24 +194,38 @@ def as_mechanism(target: Callable[..., Any] | Mechanism) -> Mechanism:
 
         raise TargetError(f"a mechanism is a function f(x, rng, ...); got {target!r}")
     name = getattr(target, "__name__", type(target).__name__)
-    return Mechanism(_with_old_generator(target) if _draws_as_before(target) else target, name)
+    source = _older_source(target)
+    return Mechanism(target if source is None else _drawing_from(target, source), name)
 
 
-def _draws_as_before(function: Callable[..., Any]) -> bool:
-    """Whether `rng` is asked for what only NumPy's older generator has: rng.rand, rng.randint."""
+def _older_source(function: Callable[..., Any]) -> Any:
+    """The library whose generator `rng` must be, where it is asked for what no other one has.
+
+    `rng.rand` is of NumPy's RandomState, `rng.expovariate` of Python's random.Random.
+    """
     code = getattr(function, "__code__", None)
-    return code is not None and "rng" in parameters_of(function) and _has_old_names(code)
+    if code is None or "rng" not in parameters_of(function):
+        return None
+    names = _methods_of_rng(code)
+    if names & _PYTHON_NAMES:
+        return random
+    if names & _OLD_NAMES:
+        import numpy as np
+
+        return np.random
+    return None
 
 
-def _has_old_names(code: types.CodeType) -> bool:
+def _methods_of_rng(code: types.CodeType) -> set[str]:
     steps = list(dis.get_instructions(code))
-    here = any(
-        step.argval in _OLD_NAMES and before.argval == "rng"
+    found = {
+        step.argval
         for before, step in itertools.pairwise(steps)
-        if step.opname in ("LOAD_METHOD", "LOAD_ATTR")
+        if step.opname in ("LOAD_METHOD", "LOAD_ATTR") and before.argval == "rng"
+    }
+    return found.union(
+        *(_methods_of_rng(c) for c in code.co_consts if isinstance(c, types.CodeType))
     )
-    inner = (c for c in code.co_consts if isinstance(c, types.CodeType))
-    return here or any(map(_has_old_names, inner))
 
 
 _OLD_NAMES = frozenset(
@@ -211,13 +233,18 @@ _OLD_NAMES = frozenset(
 )
 
 
-def _with_old_generator(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with NumPy's global RandomState as its `rng`: a black box that can be read."""
-    import numpy as np
+_PYTHON_NAMES = frozenset(
+    ("expovariate", "gauss", "normalvariate", "randrange", "getrandbits", "choices", "betavariate",
+     "gammavariate", "lognormvariate", "paretovariate", "weibullvariate", "vonmisesvariate")
+)  # fmt: skip
+
+
+def _drawing_from(function: Callable[..., Any], source: Any) -> Callable[..., Any]:
+    """The function with a library's global generator as its `rng`: a black box that is read."""
 
     @functools.wraps(function)
     def drawing(x: Any, **params: Any) -> Any:
-        return function(x, rng=np.random, **params)
+        return function(x, rng=source, **params)
 
     del drawing.__wrapped__
     known = [p for p in parameters_of(function).values() if p.name != "rng"]

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dpest.attacks.text import apart, hides_numbers
 from dpest.running.samples import Samples, SkeletonGroup
 from dpest.running.skeleton import Nest, Skeleton, leaf_kinds
 
@@ -188,7 +189,13 @@ class Splitter:
     def __init__(self, samples: Samples) -> None:
         self._last: tuple[Samples, bool, Parts] | None = None
         self._atoms: dict[tuple[Skeleton, int], NDArray[np.float64]] = {}
-        for group in samples.groups:
+        self._hiding = {
+            (group.skeleton, leaf)
+            for group in samples.groups
+            for leaf, column in enumerate(group.columns)
+            if hides_numbers(column)
+        }
+        for group in apart(samples, self._hiding).groups:
             for leaf, column in enumerate(group.columns):
                 self._atoms[group.skeleton, leaf] = find_atoms(as_numbers(column))
 
@@ -202,6 +209,7 @@ class Splitter:
 
     def _parts(self, samples: Samples, leaves: bool) -> Parts:
         found = Parts(samples.size, np.zeros(samples.size, dtype=np.uint64), [], [])
+        samples = apart(samples, self._hiding)
         for group in samples.groups:
             whole = len(samples.groups) == 1
             rows: slice | NDArray[np.int64] = (

@@ -21,6 +21,7 @@ from dpest.errors import ReplayError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.polyhedra import feasible
 from dpest.geometry.regions import digest
+from dpest.noise import Uniform
 from dpest.noise.family import Noise
 from dpest.reading.calls import fresh, place_of
 from dpest.reading.domains.numbers import Truth
@@ -328,6 +329,20 @@ class AtPoint(Script):
 
     def symbol(self, index: int, noise: Noise) -> Symbol:
         return self.machine.symbol_of(index, noise)
+
+    def as_read(self, index: int, noise: Noise) -> tuple[Noise, float]:
+        """A uniform draw between data is read as one of its width, moved there."""
+        if isinstance(noise, Uniform):
+            width = noise.high - noise.low
+            for other in self.machine.noises_at(index):
+                if other == noise:
+                    break
+                if not isinstance(other, Uniform) or other.low != 0:
+                    continue
+                rounding = 4 * math.ulp(max(abs(noise.low), abs(noise.high)))
+                if math.isclose(other.high, width, rel_tol=1e-12, abs_tol=rounding):
+                    return other, float(noise.low)
+        return noise, 0.0
 
     def value(self, index: int, noise: Noise) -> Any:
         symbol = self.symbol(index, noise)

@@ -43,6 +43,10 @@ class Script:
     def outcome(self, index: int, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
         raise NotImplementedError
 
+    def as_read(self, index: int, noise: Noise) -> tuple[Noise, float]:
+        """The noise as the reader has it, and how far from there it lies."""
+        return noise, 0.0
+
 
 class Stage:
     """Where scripts are played: the generators ask whichever script is on."""
@@ -68,9 +72,10 @@ class _Run:
     def draw(self, noise: Noise) -> Any:
         if noise.constant is not None:
             return noise.constant
+        noise, moved = self.script.as_read(len(self.script.log), noise)
         value = self.script.value(len(self.script.log), noise)
         self.script.log.append((noise, value))
-        return value
+        return value + moved if moved else value
 
     def outcome(self, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
         if len(outcomes) == 1:
@@ -155,7 +160,15 @@ class ScriptedRandom(random.Random):
     def choice(self, seq: Any) -> Any:
         if not len(seq):
             raise IndexError("Cannot choose from an empty sequence")
-        return seq[self.stage.draws.choice(len(seq))] if len(seq) > 1 else seq[0]
+        if len(seq) == 1:
+            return seq[0]
+        if all(isinstance(v, (int, float)) and type(v) is type(seq[0]) for v in seq):
+            return seq[self.stage.draws.choice(len(seq))]
+        return seq[self._place(len(seq))]
+
+    def _place(self, count: int, p: Any = None) -> int:
+        """One of several outcomes, also of two: numbers are drawn as a bit, others as a place."""
+        return int(self.stage.draws.choice([str(i) for i in range(count)], p=p))
 
     def choices(
         self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1
@@ -163,8 +176,7 @@ class ScriptedRandom(random.Random):
         if cum_weights is not None:
             raise ReplayError("random.choices with cumulative weights", "use weights=")
         chances = None if weights is None else [w / sum(weights) for w in weights]
-        size = len(population)
-        return [population[self.stage.draws.choice(size, p=chances)] for _ in range(k)]
+        return [population[self._place(len(population), chances)] for _ in range(k)]
 
     def sample(self, population: Any, k: int, **_: Any) -> Any:
         places = self.stage.draws.choice(len(population), k, replace=False)

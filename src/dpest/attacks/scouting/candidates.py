@@ -21,6 +21,7 @@ from dpest.running.landmarks import around
 Candidate = tuple[str, Any, Any]
 _SHORT = (0, 1, 2, 3)
 _LONG, _MOST_LENGTHS = 200, 12
+_FEW = 12  # entries of two kinds in every proportion
 
 
 def candidates(
@@ -186,6 +187,11 @@ def _backgrounds(
         yield [entry] * count
     if count > 2 and len(usual) > 1:
         yield [usual[i % len(usual)] for i in range(count)]
+        # One entry more decides the median, or what is said of a count.
+        half, few = (count - 1) // 2, range(1, count - 1) if count <= _FEW else ()
+        for a, b in itertools.combinations(usual[:3], 2):
+            for many in dict.fromkeys((half, *few)):
+                yield [a, *[a] * many, *[b] * (count - 1 - many)]
     ends = _ends(domain) if isinstance(domain, Reals) else []
     if count > 2 and len(ends) > 1:
         step = (ends[1] - ends[0]) / (count - 1)

@@ -19,9 +19,10 @@ from dpest.exact.outputs.factors import Interned
 from dpest.geometry.linear import Condition, Form, Symbol, rational
 from dpest.reading.paths import Path, Trace
 from dpest.running.skeleton import Leaf, Nest, leaf_kinds
+from dpest.running.watchdog import Deadline, TimeUp, watched
 
 _MOST_PATHS = 5000
-_SECONDS = 20.0
+_SECONDS = 3.0  # what is longer on its way is sooner there pair by pair
 _FEWEST, _FEW = 4, 32  # paths of a product that is worth taking apart
 _MOST_CUTS = 8  # elements between which a cut is sought
 
@@ -69,7 +70,10 @@ class Template:
         if _numbers(x) is None:
             return None
         try:
-            found = trace(mechanism, x, symbolic=True, max_paths=_MOST_PATHS, seconds=_SECONDS)
+            with watched(Deadline(_SECONDS)):
+                found = trace(mechanism, x, symbolic=True, max_paths=_MOST_PATHS, seconds=_SECONDS)
+        except TimeUp:  # an outer deadline that has passed comes again
+            return None
         except (DpestError, TypeError, ValueError, ArithmeticError):
             return None
         if found.leftover or not _concrete_noise(found):

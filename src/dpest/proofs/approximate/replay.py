@@ -306,6 +306,9 @@ class _Run:
                 first, second = (self.noise_values[i] for i in noise.parts)
                 self.noise_values.append(first - second)
                 continue
+            if noise.made is not None:
+                self.noise_values.append(self.value(noise.made))
+                continue
             if noise.coins:
                 self.noise_values.append(self._coins_below(noise.scale))
                 continue

@@ -23,6 +23,7 @@ from dpest.reading.contributions.persons import (
     is_user,
     may_be_absent,
     number_of,
+    once,
 )
 from dpest.reading.contributions.queries import mask_of
 from dpest.reading.contributions.shapes import joined
@@ -355,6 +356,13 @@ def _value_counts(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]
     return totals.of_categories(s.categories, by_count=ordered is not False)
 
 
+def _nunique(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    given(arguments, named, "dropna", dropna=True)
+    if not is_user(s.held):
+        raise Unread("how many different values the data have")
+    return m.length_of(once(s.held))
+
+
 def _copy(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     given(arguments, named, "deep", deep=True)
     return s
@@ -367,6 +375,7 @@ _SERIES: dict[str, _Method] = {
     "abs": _abs, "isna": _isna, "isnull": _isna, "notna": _notna, "notnull": _notna,
     "dropna": _dropna, "where": _where, "mask": _mask, "to_numpy": _to_numpy,
     "tolist": _to_list, "to_list": _to_list, "value_counts": _value_counts, "copy": _copy,
+    "nunique": _nunique,
 }  # fmt: skip
 
 

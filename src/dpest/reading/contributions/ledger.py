@@ -54,7 +54,7 @@ class Noise:
     """A draw around 0. `most`: it was drawn again until its size was at most that.
 
     `parts`: it is the difference of two one-sided draws. `coins`: it is a number of coins.
-    `over`: a public number that the draw is divided by.
+    `over`: a public number that the draw is divided by. `made`: how it is made of uniform draws.
     """
 
     family: str
@@ -63,6 +63,7 @@ class Noise:
     parts: tuple[int, int] | None = None
     coins: bool = False
     over: Form | None = None
+    made: Form | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,8 @@ class Recording(Arithmetic):
         self.revealed: dict[int, Form] = {}
         self.spent: set[int] = set()  # noises whose values must never be seen
         self.folds: dict[tuple[int, int], int] = {}
+        self.made: dict[Form, Form] = {}  # noises that are made of uniform draws
+        self.made_of: frozenset[Any] = frozenset()  # those draws
         self.cumulative: dict[Any, list[Any]] = {}
         self.derived: dict[str, Derived] = {}
         self.decided = 0  # how many rows were visible at the last public decision
@@ -229,6 +232,15 @@ class Recording(Arithmetic):
                 if self.terms.kind(f) & ~RECORD:
                     raise Unread("what a record adds depends on other private values")
             clean.append((conditions, forms))
+        known = [self._constant_total([forms[j] for _, forms in clean])
+                 for j in range(len(clean[0][1]) if clean else 0)]  # fmt: skip
+        if any(k is not None for k in known):
+            rest = [
+                (c, [f for f, k in zip(forms, known, strict=True) if k is None])
+                for c, forms in clean
+            ]
+            others = iter(self.sums(rest) if None in known else ())
+            return [next(others) if k is None else k for k in known]
         key = tuple(clean)
         if key not in self.pass_memo:
             self.settled_ways()
@@ -238,6 +250,14 @@ class Recording(Arithmetic):
             found = tuple(self.terms.of("sum", place, j) for j in range(count))
             self.pass_memo[key] = found
         return list(self.pass_memo[key])
+
+    def _constant_total(self, forms: list[Form]) -> Form | None:
+        """The sum where every record adds the same number, and how many there are is public."""
+        if self.public_length is None or self.rows_each != 1:
+            return None
+        if len(set(forms)) != 1 or forms[0].terms:
+            return None
+        return self.form(self.public_length).times(forms[0].constant)
 
     def _times(self, cases: Sequence[tuple[tuple[Truth, ...], Any]]) -> int:
         once = {ONCE in conditions for conditions, _ in cases}
@@ -281,6 +301,19 @@ class Recording(Arithmetic):
         if len(self.script.answers) != before:
             self.decided = len(self.ledger.rows)
         return found
+
+    def is_whole_sum(self, value: Any) -> bool:
+        """Whether it is made of sums of whole numbers: int() leaves it as it is."""
+        if not isinstance(value, Form) or value.constant.denominator != 1 or not value.terms:
+            return False
+        for symbol, c in value.terms:
+            node = self.terms.nodes[symbol]
+            if node[0] != "sum" or c.denominator != 1:
+                return False
+            adds = [forms[node[2]] for _, forms in self.ledger.passes[node[1]].cases]
+            if any(f.terms or f.constant.denominator != 1 for f in adds):
+                return False
+        return True
 
     def sum_rows(self, rows: Rows) -> Any:
         """rows.sum(axis=0): a number, or an array of numbers."""
@@ -405,6 +438,18 @@ class Recording(Arithmetic):
         self.settled_ways()
         self.ledger.noises.append(Noise(family, scale, over=over))
         return self.terms.of("noise", len(self.ledger.noises) - 1)
+
+    def made_noise(self, family: str, made: Form, sources: frozenset[Any]) -> Form:
+        """Standard noise that the program makes of uniform draws, which are used for it alone."""
+        known = self.made.get(made)
+        if known is None:
+            if sources & self.made_of:
+                raise Unread("a uniform draw that two noises are made of")
+            self.settled_ways()
+            self.made_of |= sources
+            self.ledger.noises.append(Noise(family, Fraction(1), made=made))
+            known = self.made[made] = self.terms.of("noise", len(self.ledger.noises) - 1)
+        return known
 
     def folded(self, form: Form) -> Form:
         """Differences of two one-sided draws of one kind, as draws of their two-sided noise."""

@@ -22,6 +22,7 @@ from dpest.reading.contributions.forms import (
     form_of,
 )
 from dpest.reading.contributions.ledger import Gate, Recording
+from dpest.reading.contributions.persons import PERSON, person_totals
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -384,6 +385,10 @@ class Loops(Recording):
         for k, (place, before) in enumerate(moving.items()):
             name = (self.loop_count, k)
             old = self._total(before, name)
+            if place[-1] is PERSON:
+                adds = [(c, self._added(old, now.get(place))) for c, now, _ in cases]
+                outside.put(place, person_totals(self, adds))
+                continue
             after = [(c, now.get(place, old)) for c, now, _ in cases]
             outside.put(place, self._summed(before, old, after))
             if before is Absent:
@@ -477,6 +482,14 @@ class Loops(Recording):
 
     def item(self, owner: Any, index: Any) -> Any:
         raise NotImplementedError
+
+    def is_whole(self, value: Any) -> bool:
+        """Whether it is a whole number of the record, as it is given."""
+        if not isinstance(value, Form) or value.constant or len(value.terms) != 1:
+            return False
+        ((symbol, slope),) = value.terms
+        node = self.terms.nodes[symbol]
+        return bool(node[0] == "field" and slope == 1 and self.fields[node[2]][2])
 
     def pinned(self, value: Any) -> Any:
         """A whole number of the record, as a plain one, by cases."""

@@ -37,7 +37,14 @@ from dpest.reading.contributions.control.objects import (
     special,
 )
 from dpest.reading.contributions.control.public import Native, Publics, Recipe, item_of, method_of
-from dpest.reading.contributions.control.stack import Frame, Suspended, goes_over_rows, holds_data
+from dpest.reading.contributions.control.stack import (
+    CONTEXT,
+    Frame,
+    Managed,
+    Suspended,
+    goes_over_rows,
+    holds_data,
+)
 from dpest.reading.contributions.forms import NOISE, Form, Raised, Terms, Unread
 from dpest.reading.contributions.functions.flips import (
     CANDIDATE,
@@ -57,7 +64,9 @@ from dpest.reading.contributions.functions.purity import (
 from dpest.reading.contributions.functions.python_functions import FUNCTIONS, METHODS
 from dpest.reading.contributions.functions.selections import against_weights
 from dpest.reading.contributions.functions.sources import draw
+from dpest.reading.contributions.made_noise import with_made_noise
 from dpest.reading.contributions.pandas_functions import pandas_entry
+from dpest.reading.contributions.persons import PERSON, by_person, of_people
 from dpest.reading.contributions.shapes import constructed, is_record_class
 from dpest.reading.contributions.table import count_of
 from dpest.reading.contributions.values import (
@@ -274,6 +283,9 @@ class Machine(Publics):
         taken = self.branch(frame, value)
         frame.pc = instruction.jumps[0 if taken else 1]
 
+    def visible(self, form: Form) -> Form:
+        return super().visible(with_made_noise(self, self.reveal(form)))
+
     def extent(self) -> tuple[int, ...]:
         """How much was found so far: draws, sums, releases."""
         found = self.ledger
@@ -368,6 +380,11 @@ class Machine(Publics):
                 found = self.publicly(function, *arguments, **named)
             if found is not NotImplemented:
                 return found
+        if isinstance(function, types.FunctionType) and function.__code__ is CONTEXT:
+            made = self.call(function.__wrapped__, arguments, named)  # type: ignore[attr-defined]
+            if not isinstance(made, Suspended):
+                raise Unread("a context manager that is no generator")
+            return Managed(made)
         if isinstance(function, types.FunctionType) and not is_library(function):
             return self.enter(self.closure_of(function), arguments, named)
         if is_class(function):
@@ -557,17 +574,26 @@ class Machine(Publics):
             if isinstance(a, Rows) and any(isinstance(c.element, Array) for c in a.cases):
                 raise Unread("a product of two arrays of the data")
             if isinstance(a, Transposed) and any(isinstance(c.element, Array) for c in b.cases):
-                raise Unread("a product of two arrays of the data")
+                return self.sum_rows(self.per_record(self._outer, first, b))
             return self.sum_rows(super().binary("*", first, b))
         return super().binary(op, a, b)
+
+    def _outer(self, a: Any, b: Any) -> Array:
+        """What one record adds to X.T @ Y: its row of X times its row of Y."""
+        if not all(isinstance(v, Array) and len(v.shape) == 1 for v in (a, b)):
+            raise Unread("a product of two arrays of the data")
+        cells = [self.mixed("*", x, y) for x in a.cells for y in b.cells]
+        return Array((len(a.cells), len(b.cells)), cells)
 
     def item(self, owner: Any, index: Any) -> Any:
         if isinstance(owner, Object):
             return owner.item(self, index)
         if isinstance(index, Place):
             return self.at_place(owner)
+        if index is PERSON:
+            return self.of_person(owner)
         if not isinstance(owner, Rows):
-            index = self.pinned(index)
+            index = self.pinned_index(index)
         if isinstance(owner, Rows):
             return self.rows_item(owner, index)
         if isinstance(owner, Instance):
@@ -601,6 +627,22 @@ class Machine(Publics):
         if is_plain(owner) and is_plain(index):
             return natively(lambda a, b: a[b], owner, index)
         raise Unread(f"an item of {type(owner).__name__}")
+
+    def pinned_index(self, index: Any) -> Any:
+        """A place of one or several axes, as a plain one, by cases of the record."""
+        if isinstance(index, tuple) and self.record is not None:
+            return tuple(self.pinned(self.settled(i)) for i in index)
+        return self.pinned(index)
+
+    def of_person(self, owner: Any, otherwise: Any = None) -> Any:
+        """The entry of the person whose row is looked at."""
+        if not isinstance(owner, Map) or self.record is None or by_person(owner) is not None:
+            raise Unread("a look-up by person")
+        if PERSON not in owner.items:
+            if otherwise is None and owner.default is None:
+                raise Unread("an entry for each person that may be absent: use a defaultdict")
+            return owner.default if otherwise is None else otherwise
+        return owner.items[PERSON]
 
     def item_at(self, owner: Any, index: Any) -> Any:
         """An item at a public place that is not known here."""
@@ -666,8 +708,14 @@ class Machine(Publics):
         if isinstance(owner, Object):
             owner.set_item(self, index, value)
             return
-        index = self.pinned_public(self.pinned(index))
         unshared(owner)
+        if index is PERSON:
+            known = isinstance(owner, Map) and not (owner.frozen or owner.open)
+            if not known or self.record is None or by_person(owner) is not None:
+                raise Unread("a change by person")
+            owner.items[PERSON] = value
+            return
+        index = self.pinned_public(self.pinned_index(index))
         if isinstance(owner, Map) and not owner.frozen and not owner.open:
             if not is_plain(index):
                 self.put(owner, index, value)
@@ -723,6 +771,8 @@ class Machine(Publics):
             if value.bag:
                 raise Unread("a loop over a list whose order is private")
             return PlainIterator.over(value.items)
+        if (people := by_person(value)) is not None:
+            return self.iterate(of_people(self, people, "keys"))
         if isinstance(value, Map):
             if value.open or value.partial:
                 raise Unread("a loop over a mapping whose keys are those of the data")

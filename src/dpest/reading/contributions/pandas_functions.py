@@ -122,14 +122,28 @@ def _parts(element: Any) -> list[Any]:
     return list(element.cells) if isinstance(element, Array) else [element]
 
 
+def _is_of_type(m: Any, rows: Rows, dtype: Any) -> bool:
+    """Whether values are what a type says they are to become: nothing is changed then."""
+    elements = [c.element for c in rows.cases if c.present]
+    if dtype in (object, "object", str, "str"):
+        return all(isinstance(e, Option) and _all_text(e) for e in elements)
+    if dtype in (float, "float", "float64"):
+        return all(isinstance(e, Form) for e in elements)
+    return dtype in (int, "int", "int64") and all(m.is_whole(e) for e in elements)
+
+
+def _all_text(option: Option) -> bool:
+    return all(isinstance(v, str) for v in option.values)
+
+
 def _series(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
-    data, index, _, name = given(
+    data, index, dtype, name = given(
         arguments, named, "data", "index", "dtype", "name",
         data=None, index=None, dtype=None, name=None,
     )  # fmt: skip
-    if named.get("dtype") is not None:
-        raise Unread("a Series of another type")
     rows = _rows_of(data)
+    if dtype is not None and (rows is None or not _is_of_type(m, rows, dtype)):
+        raise Unread("a Series of another type")
     if rows is not None:
         if index is not None:
             raise Unread("a Series of the data with labels of its own")

@@ -12,13 +12,17 @@ from typing import Any
 
 from dpest.reading.contributions.forms import Form, Unread
 from dpest.reading.contributions.ledger import ONCE, Derived
-from dpest.reading.contributions.values import Case, Object, Option, Rows
+from dpest.reading.contributions.values import Case, Map, Object, Option, Rows, Seq
 
 
 class Person(Object):
     """Of a row: whose it is. Rows can be put together by it, and nothing else."""
 
     words = "the number of a person"
+
+
+PERSON = Person()
+"""Whose the row is that is looked at; as a key of a dict, in a loop over the rows, its entry."""
 
 
 def is_user(rows: Rows) -> bool:
@@ -65,7 +69,7 @@ def derived(m: Any, what: str, rows: Rows) -> Rows:
         for one in (form, *(c.form for c in conditions)):
             if one is None or m.uses_rows(one):
                 raise Unread("a number of each person that depends on what was released")
-    low, high = (Fraction(1), Fraction(m.rows_each)) if what == "count" else (None, None)
+    low, high = _range(m, what, [form for _, form in cases])
     found = Derived(what, cases, low, high)
     name = next((n for n, d in m.derived.items() if d == found), None)
     if name is None:
@@ -74,3 +78,68 @@ def derived(m: Any, what: str, rows: Rows) -> Rows:
         m.fields[name] = (low, high, False)
     form = m.terms.of("field", None, name)
     return Rows((Case((ONCE,), form),), True)
+
+
+_End = Fraction | None
+
+
+def _range(m: Any, what: str, forms: list[Form]) -> tuple[_End, _End]:
+    """Between which numbers it is, for a person with 1 to `rows_each` rows."""
+    if what == "count":
+        return Fraction(1), Fraction(m.rows_each)
+    ends = [_ends(m, form) for form in forms]
+    low = None if any(a is None for a, _ in ends) else min(a for a, _ in ends if a is not None)
+    high = None if any(b is None for _, b in ends) else max(b for _, b in ends if b is not None)
+    if what == "sum":
+        low = None if low is None else min(low, low * m.rows_each)
+        high = None if high is None else max(high, high * m.rows_each)
+    return low, high
+
+
+def _ends(m: Any, form: Form) -> tuple[_End, _End]:
+    """Between which numbers a form of one row is."""
+    low: _End = form.constant
+    high: _End = form.constant
+    for symbol, c in form.terms:
+        a, b = _symbol_ends(m, m.terms.nodes[symbol])
+        if c < 0:
+            a, b = b, a
+        low = None if low is None or a is None else low + c * a
+        high = None if high is None or b is None else high + c * b
+    return low, high
+
+
+def _symbol_ends(m: Any, node: tuple[Any, ...]) -> tuple[_End, _End]:
+    if node[0] == "field":
+        low, high, _ = m.fields[node[2]]
+        return low, high
+    if node[0] in ("min", "max"):
+        ends = [_ends(m, part) for part in node[1:]]
+        pick: Any = min if node[0] == "min" else max
+        lows, highs = ([e[i] for e in ends if e[i] is not None] for i in (0, 1))
+        all_lows, all_highs = len(lows) == len(ends), len(highs) == len(ends)
+        if node[0] == "min":
+            return pick(lows) if all_lows else None, pick(highs) if highs else None
+        return pick(lows) if lows else None, pick(highs) if all_highs else None
+    return (Fraction(0), None) if node[0] in ("abs", "norm") else (None, None)
+
+
+def by_person(value: Any) -> Any:
+    """The numbers of a dict that has an entry for each person, or None."""
+    found = value.items.get(PERSON) if isinstance(value, Map) else None
+    return found if isinstance(found, Rows) else None
+
+
+def person_totals(m: Any, cases: list[tuple[Any, Form | None]]) -> Rows:
+    """What the rows of a person add to its entry of a dict, together."""
+    if any(added is None for _, added in cases):
+        raise Unread("an entry of each person that not all of its rows add to")
+    return derived(m, "sum", Rows(tuple(Case(c, a) for c, a in cases), False))
+
+
+def of_people(m: Any, rows: Rows, what: str) -> Any:
+    """The keys, the values or the items of a dict that has an entry for each person."""
+    if what == "values":
+        return Seq(rows=Rows(rows.cases, False))
+    made = (lambda e: PERSON) if what == "keys" else (lambda e: (PERSON, e))
+    return Seq(rows=Rows(m.per_record(made, rows).cases, False))

@@ -17,7 +17,8 @@ from dpest.reading.contributions.forms import Form, Raised, Terms, Unread
 from dpest.reading.contributions.frames import Frame, Labels
 from dpest.reading.contributions.ledger import Derived, Ledger
 from dpest.reading.contributions.machine import Machine
-from dpest.reading.contributions.persons import Person
+from dpest.reading.contributions.made_noise import check_unused
+from dpest.reading.contributions.persons import PERSON
 from dpest.reading.contributions.shapes import Record, Structured
 from dpest.reading.contributions.values import (
     Array,
@@ -164,6 +165,11 @@ def read(function: Any, parameters: dict[str, Any], data: Data, races: bool = Tr
             released = machine.release(output)
         except Raised as raised:
             released = raised
+        found = machine.ledger
+        check_unused(
+            machine, machine.made_of, released, script.taken, found.rows, found.passes,
+            found.gates, [n.over for n in found.noises], machine.derived,
+        )  # fmt: skip
         return Way(
             tuple(script.taken),
             machine.ledger,
@@ -217,7 +223,7 @@ def _data(machine: Machine, data: Data) -> Any:
             for c in data.columns
         }
         if data.user is not None:
-            columns = {data.user: Rows((Case((), Person()),), True), **columns}
+            columns = {data.user: Rows((Case((), PERSON),), True), **columns}
         if data.form == "pandas":
             return Frame(columns, Labels())
         return Structured(columns) if data.form == "structured" else Map(columns, frozen=True)
@@ -239,7 +245,7 @@ def _record(machine: Machine, data: Data, index: int | None) -> Any:
     """One record, as the function is given it: a number, a dict, a row of a matrix, a tuple."""
     found: dict[Any, Any] = {c.name: _field(machine, c, index) for c in data.columns}
     if data.user is not None:
-        found = {data.user: Person(), **found}
+        found = {data.user: PERSON, **found}
     if None in found:
         return found[None]
     if data.form == "matrix" and not data.apart:

@@ -24,6 +24,7 @@ from dpest.reading.contributions.control.objects import special
 from dpest.reading.contributions.control.public import method_of, ordered
 from dpest.reading.contributions.forms import Form, Unread, number
 from dpest.reading.contributions.functions.selections import largest
+from dpest.reading.contributions.persons import PERSON, by_person, derived, is_user, of_people, once
 from dpest.reading.contributions.shapes import structured
 from dpest.reading.contributions.values import (
     Array,
@@ -100,6 +101,8 @@ def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if value.drained and not m.flipping:
             raise Unread("how many candidates are left")
         return m.public() if value.bag else len(value.items)
+    if (people := by_person(value)) is not None:
+        return m.length_of(people)
     if isinstance(value, Map):
         if value.partial or value.growing:
             raise Unread("how many keys the data have")
@@ -196,6 +199,8 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         return m.publicly(int, value)
     if isinstance(value, (Truth, Combined)):
         return int(m.form(value).constant)
+    if m.is_whole_sum(value):
+        return value
     found = m.local(m.form(value))
     if m.terms.kind(found):
         node = m.terms.nodes[found.terms[0][0]]
@@ -318,6 +323,9 @@ def _set(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         getattr(value, "bag", False) or getattr(value, "open", False)
     ):
         return PublicValue()
+    rows = value.rows if isinstance(value, RowsIterator) else _rows(m, value)
+    if isinstance(rows, Rows) and is_user(rows):
+        return Seq(rows=once(rows))  # good for counting, and for one turn for each
     return m.publicly(builtins.set, value)
 
 
@@ -350,11 +358,17 @@ def _defaultdict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any
 @entry(collections.Counter)
 def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments and not named:
-        return Map(default=0)
+        return Map(default=0, counter=True)
     (value,) = given(arguments, named, "x")
+    if isinstance(value, Map) and not (value.open or value.frozen or value.partial):
+        return Map(dict(value.items), default=0, counter=True)
     value = _rows(m, value)
+    if isinstance(value, RowsIterator):
+        value = value.rows
     if not isinstance(value, Rows):
         raise Unread("a Counter of values other than the data")
+    if is_user(value):
+        return Map({PERSON: derived(m, "count", m.per_record(lambda _: 1, value))})
     for case in value.cases:
         known = isinstance(case.element, (Form, Option)) or is_plain(case.element)
         if case.present and not known:
@@ -402,6 +416,23 @@ def _expit() -> None:
 
 
 _expit()
+
+
+@entry(np.sign)
+def _sign(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if _plain(arguments, named):
+        return NotImplemented
+    (value,) = given(arguments, named, "x")
+    value = _array(m, value)
+    if not isinstance(value, Rows) and not m.in_pass:
+        return m.publicly(np.sign, value)
+
+    def one(x: Any) -> Any:
+        if m.decide(m.compare(">", x, 0)):
+            return 1.0
+        return -1.0 if m.decide(m.compare("<", x, 0)) else 0.0
+
+    return m.elementwise(one, value)
 
 
 @entry(np.square)
@@ -705,28 +736,65 @@ def _histogram(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         return NotImplemented
     value, bins, ends = given(arguments, named, "a", "bins", "range", bins=10, range=None)
     value = _array(m, value)
-    bins = _array(m, bins)
-    if not isinstance(value, Rows) or not is_plain(bins):
+    if not isinstance(value, Rows):
         raise Unread("a histogram of values that are not known")
-    if is_number(bins):
-        if ends is None or not is_plain(ends):
-            raise Unread("a histogram whose range depends on the data: give range")
-        edges = [float(e) for e in np.linspace(ends[0], ends[1], int(bins) + 1)]
-    else:
-        edges = [float(e) for e in bins.cells]
+    edges = _edges(m, bins, ends)
 
     def counts(element: Any) -> Array:
-        found = [0] * (len(edges) - 1)
-        if m.decide(m.compare(">=", element, edges[0])):
-            for j, edge in enumerate(edges[1:]):
-                last = j == len(edges) - 2
-                if m.decide(m.compare("<=" if last else "<", element, edge)):
-                    found[j] = 1
-                    break
-        return Array((len(found),), list(found))
+        place = _bin_of(m, element, edges)
+        return Array((len(edges) - 1,), [int(j == place) for j in range(len(edges) - 1)])
 
     total = m.sum_rows(m.per_record(counts, value))
     return total, Array((len(edges),), list(edges))
+
+
+def _bin_of(m: Machine, element: Any, edges: list[float]) -> int | None:
+    """The bin that a number lies in; the last one has both of its ends."""
+    if not m.decide(m.compare(">=", element, edges[0])):
+        return None
+    for j, edge in enumerate(edges[1:]):
+        last = j == len(edges) - 2
+        if m.decide(m.compare("<=" if last else "<", element, edge)):
+            return j
+    return None
+
+
+@entry(np.histogram2d)
+def _histogram2d(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if _plain(arguments, named):
+        return NotImplemented
+    x, y, bins, ends = given(arguments, named, "x", "y", "bins", "range", bins=10, range=None)
+    values = [_array(m, v) for v in (x, y)]
+    if not all(isinstance(v, Rows) for v in values):
+        raise Unread("a histogram of values that are not known")
+    each = [bins, bins] if is_number(bins) else m.listed(bins)
+    ranges = [None, None] if ends is None else m.listed(ends)
+    if len(each) != 2 or len(ranges) != 2:
+        raise Unread("a histogram of two variables with other than two lists of edges")
+    first, second = (_edges(m, one, between) for one, between in zip(each, ranges, strict=True))
+
+    def counts(a: Any, b: Any) -> Array:
+        place = (_bin_of(m, a, first), _bin_of(m, b, second))
+        shape = (len(first) - 1, len(second) - 1)
+        return Array(
+            shape, [int((i, j) == place) for i in range(shape[0]) for j in range(shape[1])]
+        )
+
+    total = m.sum_rows(m.per_record(counts, *values))
+    return total, Array((len(first),), list(first)), Array((len(second),), list(second))
+
+
+def _edges(m: Machine, bins: Any, between: Any) -> list[float]:
+    """The edges of bins, which must not depend on the data."""
+    bins = _array(m, bins)
+    if not is_number(bins):
+        if not is_plain(bins):
+            raise Unread("a histogram of values that are not known")
+        return [float(e) for e in bins.cells]
+    limits = None if between is None else m.listed(between)
+    if limits is None or not all(map(is_plain, limits)):
+        raise Unread("a histogram whose range depends on the data: give range")
+    return [float(e) for e in np.linspace(limits[0], limits[1], int(bins) + 1)]
 
 
 @entry(np.cumsum)
@@ -959,6 +1027,12 @@ class _Methods:
     ) -> Any:
         if owner.open:
             raise Unread(f"`{name}` of a mapping whose keys are those of the data")
+        if name == "get" and arguments and arguments[0] is PERSON and not named:
+            return m.of_person(owner, *arguments[1:])
+        if (people := by_person(owner)) is not None:
+            if name not in ("keys", "values", "items") or arguments or named:
+                raise Unread(f"`{name}` of a mapping that has an entry for each person")
+            return of_people(m, people, name)
         if name == "get" and len(arguments) == 2 and not named and arguments[0] in owner.partial:
             if not is_number(arguments[1]) or arguments[1] != 0:
                 raise Unread("a key of the data that is absent and not 0")
@@ -968,6 +1042,8 @@ class _Methods:
             if is_plain(key) and key not in owner.items:
                 m.set_item(owner, key, value)
             return m.item(owner, key)
+        if name == "update" and owner.counter and len(arguments) == 1 and m.record is None:
+            return _count_more(m, owner, arguments[0])
         if (owner.partial or owner.growing) and name != "get":
             raise Unread(f"`{name}` of a mapping whose keys are those of the data")
         if name == "items" and not arguments:
@@ -979,6 +1055,22 @@ class _Methods:
         if name == "get" and 1 <= len(arguments) <= 2 and not named and is_plain(arguments[0]):
             return owner.items.get(arguments[0], arguments[1] if len(arguments) > 1 else None)
         return self._further(m, owner, name, arguments, named)
+
+
+def _count_more(m: Machine, counts: Map, values: Any) -> None:
+    """Counter.update(data): each value that a record may be is counted."""
+    values = values.rows if isinstance(values, RowsIterator) else _rows(m, values)
+    if not isinstance(values, Rows):
+        raise Unread("a Counter that is told of values other than the data")
+    elements = [c.element for c in values.cases if c.present]
+    if not all(isinstance(e, Option) for e in elements):
+        raise Unread("a Counter of values that are not one of a few")
+    unshared(counts)
+    for key in dict.fromkeys(v for e in elements for v in e.values):
+        if key not in counts.items:
+            counts.partial.add(key)
+        found = count_of(m, KeyCounts(rows=values), key)
+        counts.items[key] = m.binary("+", counts.items.get(key, 0), found)
 
 
 METHODS = _Methods()

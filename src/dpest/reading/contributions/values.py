@@ -214,6 +214,7 @@ class Map:
     partial: set[Any] = field(default_factory=set)
     default: Any = None
     growing: bool = False  # in a loop over the records that brings it keys
+    counter: bool = False  # a Counter: `update` counts
 
 
 @dataclass(eq=False)

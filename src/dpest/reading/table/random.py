@@ -96,7 +96,9 @@ def choice(m: Machine, rng: Any, values: Any) -> Any:
     if len(items) == 2 and all(is_number(v) and type(v) is type(items[0]) for v in items):
         if isinstance(items[0], bool):
             coin = m.coin(Fraction(1, 2))
-            return items[0] if items[0] == items[1] else coin
+            if items[0] == items[1]:
+                return items[0]
+            return coin if items[1] else coin.negated()  # heads are the second place
         return m.chosen(m.coin(Fraction(1, 2)), items[1], items[0], (type(items[0]),))
     return items[pick_place(m, list(range(len(items))), [Fraction(1, len(items))] * len(items))]
 

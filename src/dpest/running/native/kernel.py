@@ -369,7 +369,7 @@ def _place(option: Any, options: Sequence[Any]) -> int:
                 return number
         elif isinstance(option, str) and option == known:
             return number
-    raise AssertionError(f"{option} is not among {options}")
+    raise NotCompiled(f"{option} where only {options} were seen")
 
 
 class CoreKernel(KernelText):

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_plain, natively, unshared
 from dpest.reading.contributions.control.objects import Method, Own, Super, set_attribute
-from dpest.reading.contributions.control.stack import Frame
+from dpest.reading.contributions.control.stack import Frame, Managed
 from dpest.reading.contributions.forms import Raised, Unread
 from dpest.reading.contributions.functions.purity import POST
+from dpest.reading.contributions.persons import PERSON
 from dpest.reading.contributions.table import PURE_MODULES
 from dpest.reading.contributions.values import (
     Array,
@@ -83,7 +84,16 @@ def _text(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     return m.publicly(lambda *parts: "".join(parts), *uses)
 
 
+def _left(m: Machine, owner: Managed, *error: Any) -> bool:
+    if any(e is not None for e in error):
+        raise Unread("an exception inside of a context manager")
+    return owner.left(m)
+
+
 def _special(owner: Any, name: str) -> Any:
+    if isinstance(owner, Managed):
+        enters = name == "__enter__"
+        return Own(lambda m, *error: owner.entered(m) if enters else _left(m, owner, *error))
     if isinstance(owner, Silence):
         return Own(lambda m, *_: False if name == "__exit__" else None)
     found = getattr(owner.kind, name, None) if isinstance(owner, Instance) else None
@@ -152,7 +162,7 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     if op in ("in", "not in"):
         if isinstance(b, Object):
             return b.contains(m, a) == (op == "in")
-        if isinstance(b, Map) and (b.growing or b.partial):
+        if isinstance(b, Map) and (b.growing or b.partial or PERSON in b.items):
             raise Unread("whether the data have a key")
         if isinstance(b, Map) and not b.open and is_plain(a):
             return (a in b.items) == (op == "in")

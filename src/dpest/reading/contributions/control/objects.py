@@ -130,6 +130,8 @@ def _adopted(m: Machine, value: Any, what: str) -> Any:
         return from_native(value)
     if is_named_tuple(type(value)):
         return Instance(type(value), dict(zip(value._fields, value, strict=True)))
+    if type(value).__module__.startswith("scipy.") and callable(value):
+        return value  # a distribution: its functions are looked at one by one
     if is_class(type(value)):
         held = getattr(value, "__dict__", None)
         if held is None:

@@ -6,6 +6,7 @@ replay can compare it with what the function gave.
 
 from __future__ import annotations
 
+import operator
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -209,7 +210,7 @@ class Publics(Loops):
     def unary(self, op: str, a: Any) -> Any:
         if isinstance(a, PublicValue) and op != "not":
             signs: dict[str, Any] = {
-                "-": lambda v: -v, "+": lambda v: +v, "~": lambda v: ~v,
+                "-": operator.neg, "+": operator.pos, "~": operator.invert,
             }  # fmt: skip
             return self.publicly(signs[op], a)
         return super().unary(op, a)

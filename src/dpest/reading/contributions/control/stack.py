@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from dpest.reading.code.instructions import Code
+from dpest.reading.contributions.forms import Unread
 from dpest.reading.contributions.values import (
     Cell,
     Held,
@@ -41,6 +43,32 @@ class Suspended(Held):
 
     def held(self) -> tuple[Any, ...]:
         return tuple(self.frame.registers.values())
+
+
+class Managed(Held):
+    """What a function under @contextlib.contextmanager gives: up to its yield, and behind it."""
+
+    def __init__(self, generator: Suspended) -> None:
+        self.generator = generator
+
+    def held(self) -> tuple[Any, ...]:
+        return (self.generator,)
+
+    def entered(self, m: Any) -> Any:
+        more, value = m.advance(self.generator)
+        if not more:
+            raise Unread("a context manager that never yields")
+        return value
+
+    def left(self, m: Any) -> bool:
+        """Without an exception: those that a body raises are not handed to it."""
+        if m.advance(self.generator)[0]:
+            raise Unread("a context manager that yields twice")
+        return False
+
+
+# The function that @contextlib.contextmanager puts in the place of another.
+CONTEXT = contextlib.contextmanager(lambda: iter(())).__code__
 
 
 def goes_over_rows(frame: Frame) -> bool:

@@ -46,6 +46,10 @@ class Drawing(Decisions):
             self.known_noise(symbol, noise)
         return symbol
 
+    def noises_at(self, index: int) -> list[Noise]:
+        """What was drawn in this place, on some path."""
+        return [noise for place, noise in self._symbols if place == index]
+
     def draw(self, noise: Noise, kinds: Kinds) -> Any:
         """A value of a noise: a symbol, or the only value that it has."""
         if noise.constant is not None:
