@@ -105,6 +105,7 @@ def _boosted_trees(
     """scikit-learn's boosted trees, where it is installed."""
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
+        from threadpoolctl import threadpool_limits
     except ImportError:
         return []
     half = _MOST_FOR_TREES // 2
@@ -115,7 +116,9 @@ def _boosted_trees(
     rows = np.concatenate([first, second])
     labels = np.arange(len(rows)) < len(first)
     order = np.random.default_rng(seed).permutation(len(rows))
-    trees.fit(rows[order], labels[order])
+    # Threads that wait for each other by spinning take minutes on a machine that is busy.
+    with threadpool_limits(limits=1):
+        trees.fit(rows[order], labels[order])
     return [LogOddsScorer(features, trees.decision_function, "boosted trees")]
 
 
