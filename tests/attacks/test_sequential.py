@@ -12,7 +12,7 @@ from scipy.stats import norm
 from attacks import fakes
 from dpest.attacks import power
 from dpest.attacks.budget import Budget
-from dpest.attacks.predictors import tree_predictions
+from dpest.attacks.models.predictors import tree_predictions
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sequential import SequentialAudit, sequential_attack
 from dpest.attacks.sniper import sniper_attack

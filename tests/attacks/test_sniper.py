@@ -11,9 +11,9 @@ from scipy.stats import binom, norm
 
 from attacks import fakes
 from dpest.ask.declaration import Mechanism
-from dpest.attacks.classifiers import AdditiveTrainer, ProbabilityTrainer, VectorFeatures
 from dpest.attacks.features import Bins, Coder, Family, Splitter
-from dpest.attacks.networks import PaperLogistic, PaperNetwork
+from dpest.attacks.models.classifiers import AdditiveTrainer, ProbabilityTrainer, VectorFeatures
+from dpest.attacks.models.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sniper import SniperPlan, guideline_size, paper_threshold, sniper_attack
 from dpest.attacks.thresholds import Counts, ThresholdAttack, best_threshold

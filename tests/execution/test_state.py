@@ -90,9 +90,9 @@ def test_what_is_no_state_file_is_refused(tmp_path: Path) -> None:
 
 WRITER = """
 import sys
-from dpest.execution.state import State
+from dpest.execution.state import FinishedBlocks
 path, worker = sys.argv[1], int(sys.argv[2])
-with State(path, "abc", "noisy") as state:
+with FinishedBlocks(path, "abc", "noisy") as state:
     for block in range(50):
         state.keep("ff" * 32, [(block, b"x" * 1000)])
         state.keep(f"{worker:064x}", [(block, bytes([worker]))])

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.ask.declaration import Mechanism, as_mechanism
-from dpest.attacks import additive
 from dpest.attacks.bits import NoiseCall, granularity, reachable
 from dpest.attacks.budget import Budget, Meter, Progress, Report
 from dpest.attacks.features import Codes, Feature, as_numbers, tailed_edges
+from dpest.attacks.models import additive
 from dpest.attacks.sampler import Sampler
 from dpest.attacks.thresholds import best_threshold
 from dpest.evidence import Evidence, Measure, Witness, confidence

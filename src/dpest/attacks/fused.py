@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.ask.declaration import Mechanism
-from dpest.attacks.classifiers import AdditiveScorer
 from dpest.attacks.features import Bins, Coder
+from dpest.attacks.models.classifiers import AdditiveScorer
 from dpest.attacks.thresholds import ThresholdAttack
 from dpest.running.batch.arrays import block_rows
 from dpest.running.batch.batch import blocks_in

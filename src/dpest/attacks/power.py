@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from dpest.attacks.predictors import RegionBets
+from dpest.attacks.models.predictors import RegionBets
 from dpest.attacks.sequential import REGIONS
 from dpest.errors import InputError
 from dpest.stats import betting, binomial

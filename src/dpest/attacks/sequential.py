@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.attacks.budget import Budget, Meter, Progress, Report
-from dpest.attacks.predictors import Ensemble, RegionBets
+from dpest.attacks.models.predictors import Ensemble, RegionBets
 from dpest.attacks.readable import named
 from dpest.attacks.sampler import Sampler, runners_of
 from dpest.errors import InputError

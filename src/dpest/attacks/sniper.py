@@ -22,9 +22,15 @@ from numpy.typing import NDArray
 from scipy.special import erfinv
 
 from dpest.attacks.budget import Budget, Meter, Progress, Report
-from dpest.attacks.classifiers import QUICK, AdditiveTrainer, ProbabilityTrainer, Scorer, Trainer
 from dpest.attacks.fused import count_scores
-from dpest.attacks.networks import PaperLogistic, PaperNetwork
+from dpest.attacks.models.classifiers import (
+    QUICK,
+    AdditiveTrainer,
+    ProbabilityTrainer,
+    Scorer,
+    Trainer,
+)
+from dpest.attacks.models.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.readable import KEPT, EventScorer, as_readable, event_scorer
 from dpest.attacks.sampler import MechanismSampler, Sampler, runners_of
 from dpest.attacks.thresholds import (

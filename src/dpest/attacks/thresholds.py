@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from dpest.attacks.classifiers import Scorer
+from dpest.attacks.models.classifiers import Scorer
 from dpest.running.native.scoring import ScoreCounts
 from dpest.running.samples import Samples
 from dpest.stats import clopper_pearson, ratio

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpest.attacks.budget import Budget, Meter, Progress, Report
-from dpest.attacks.classifiers import QUICK, AdditiveTrainer, Scorer
+from dpest.attacks.models.classifiers import QUICK, AdditiveTrainer, Scorer
 from dpest.attacks.sampler import Sampler
 from dpest.attacks.scores.bounds import ScoredRuns, worth
 from dpest.attacks.scores.evidence import evidence_of

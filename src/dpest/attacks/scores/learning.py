@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpest.attacks.classifiers import AdditiveTrainer, Scorer, VectorFeatures
+from dpest.attacks.models.classifiers import AdditiveTrainer, Scorer, VectorFeatures
 from dpest.attacks.scores.bounds import worth
 from dpest.evidence import Measure
 from dpest.running.samples import Samples

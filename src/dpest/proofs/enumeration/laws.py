@@ -3,7 +3,7 @@
 Where a rule of `rewrites.races` turned a loop into an argmax, no draw of the one is a draw of the
 other: they have the same distribution, not the same runs. So the distributions are compared. That
 of the function comes from following all outcomes of all its draws on small inputs
-(`proofs.outcomes`), with nothing of the symbolic reading in it. That of the argmax has a closed
+(`.outcomes`), with nothing of the symbolic reading in it. That of the argmax has a closed
 form: w_i/Σw for Gumbel noise, w_i·∫ Π(1 − w_j·y) dy over [0, 1] for exponential noise, where
 w = e^((value − greatest value)/scale).
 """

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpest.attacks import additive
 from dpest.attacks.features import Coder, Family, Parts, Splitter, as_numbers
+from dpest.attacks.models import additive
 from dpest.running.samples import Samples
 
 Floats = NDArray[np.float64]

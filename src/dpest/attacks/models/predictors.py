@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln
 
-from dpest.attacks import additive
 from dpest.attacks.features import Coder, Family, Parts, Splitter, quantile_edges
+from dpest.attacks.models import additive
 from dpest.running.samples import Samples
 from dpest.stats.betting import tails_log_wealth, tree_log_wealth
 

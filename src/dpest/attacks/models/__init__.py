@@ -1,0 +1,1 @@
+"""Models that tell outputs of two inputs apart: additive ones, classifiers, online predictors."""
