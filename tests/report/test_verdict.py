@@ -147,3 +147,8 @@ def test_a_finding_of_the_grey_box_is_no_estimate_beside_it():
     text = str(Verdict(question(0.1), (recorded,)))
     assert "Grey box: no findings" in text
     assert "Estimate:" not in text
+
+
+def test_long_lists_are_counted():
+    assert show_input([1.0] * 3) == "[1, 1, 1]"
+    assert show_input([2.0] + [0.0] * 99) == "[2, 0 (99 times)]"

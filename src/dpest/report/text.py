@@ -19,6 +19,10 @@ _MISSING = " (NaN where it is said, no infinities)"
 _STYLES = {"violated": "bold red", "exact": "bold green", "proved": "bold green"}
 
 
+# Entries of a list that are shown one by one.
+_LONG_LIST = 40
+
+
 def _finite(domain: str) -> str:
     """Which numbers are not among the inputs."""
     if "nan=True" in domain:
@@ -131,7 +135,7 @@ def witness_lines(evidence: Evidence) -> list[str]:
 
 
 def show_input(value: Any) -> str:
-    """An input in one line; a DataFrame as its rows."""
+    """An input in one line; a DataFrame as its rows, long lists with equal entries counted."""
     if hasattr(value, "to_dict") and hasattr(value, "columns"):
         return _show_rows(value)
     if hasattr(value, "tolist"):
@@ -139,9 +143,17 @@ def show_input(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.10g}"
     if isinstance(value, (list, tuple)):
-        inside = ", ".join(show_input(v) for v in value)
+        inside = ", ".join(_entries([show_input(v) for v in value]))
         return f"[{inside}]" if isinstance(value, list) else f"({inside})"
     return str(value)
+
+
+def _entries(words: list[str]) -> list[str]:
+    """Entries one by one; of long lists equal ones that follow each other are counted."""
+    if len(words) <= _LONG_LIST:
+        return words
+    runs = [(text, len(list(same))) for text, same in itertools.groupby(words)]
+    return [f"{text} ({count} times)" if count > 1 else text for text, count in runs]
 
 
 def _show_rows(frame: Any) -> str:
