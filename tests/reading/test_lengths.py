@@ -403,3 +403,34 @@ def test_the_zoo_is_read_by_the_machine():
     for name in names:
         question = asked(dpest.zoo.get(name), None, ANY, None, None, None, None)
         read_graph(question.mechanism, question.variables(), question.world, question.form)
+
+
+def _looks_at_its_list(x, rng, *, eps=1.0):
+    out = []
+    for q in x:
+        late = len(out) > 6
+        out.append(q if late else q + rng.laplace(scale=1 / eps))
+    return out
+
+
+def _first_alone_has_noise(x, rng, *, eps=1.0):
+    out = []
+    for q in x:
+        out.append(q + rng.laplace(scale=1 / eps) * (len(out) == 0))
+    return out.index(max(out))
+
+
+def _looks_by_another_name(x, rng, *, eps=1.0):
+    out = []
+    same = out
+    for q in x:
+        out.append(q + (rng.laplace(scale=2 / eps) if len(same) < 9 else 0))
+    return out.index(max(out))
+
+
+@pytest.mark.parametrize(
+    "function", [_looks_at_its_list, _first_alone_has_noise, _looks_by_another_name]
+)
+def test_a_list_that_its_own_loop_looks_at_is_no_vector(function):
+    proof = prove(function, adjacency=dpest.l1(1), length=dpest.ANY, fallback_length=0)
+    assert proof.bound is None

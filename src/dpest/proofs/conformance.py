@@ -34,6 +34,8 @@ from dpest.running.skeleton import flatten
 
 _TRIALS = 24
 _LENGTHS = (1, 2, 3, 5)
+# Lengths that the numbers of the code suggest: the longest, and how many.
+_FAR, _MOST_FAR = 100, 6
 _MOST_MARKS = 48
 
 
@@ -259,6 +261,12 @@ def mismatch(where: Any, what: str) -> ReplayError:
     )
 
 
+def _past(marks: Sequence[float]) -> list[int]:
+    """Lengths just past the whole numbers of the code: something may change there."""
+    whole = {int(m) for m in marks if 2 <= m <= _FAR and m == int(m)}
+    return [m + 2 for m in sorted(whole)[:_MOST_FAR]]
+
+
 def check_graph(
     function: Callable[[Any, Any], Any],
     graph: Graph,
@@ -280,6 +288,8 @@ def check_graph(
             length = len(graph.table) if choice is not None else min(length, len(graph.table))
         if not graph.gaps or length >= 2:
             wanted.append(length)
+    if graph.table is None and lengths == _LENGTHS:  # else it is a graph of one length
+        wanted += _past(marks)
     entries = [ranges[i % len(ranges)] for i in range(len(entry))]
     usual = (random_input(n * len(entry), source, integers, ranges) for n in wanted)
     short = sorted(set(wanted))[:2]

@@ -99,15 +99,27 @@ def every_length(question: ProofGoal, lengths: tuple[int, ...] = (2, 3)) -> Proo
 
 
 def _by_graph(question: ProofGoal, lengths: tuple[int, ...]) -> Proof:
-    """By the graph of the machine; where runs differ from it, by that of the reader before it."""
+    """By the graph of the machine; where that has no proof, by that of the reader before it.
+
+    Both are held against runs. The older one knows laws, such as a random sign's, that the
+    machine's graph spells out as ways.
+    """
     found = _graph_of(question, False)
+    other = replace(question, reader="before")
+    alone = found.reader != "machine" or bool(question.reader)
     try:
-        return _proof_of(question, found, lengths)
+        proof = _proof_of(question, found, lengths)
     except ReplayError:
-        if found.reader != "machine" or question.reader:
+        if alone:
             raise
-        other = replace(question, reader="before")
         return _proof_of(other, _graph_of(other, False), lengths)
+    if alone or proof.bound is not None:
+        return proof
+    try:
+        again = _proof_of(other, _graph_of(other, False), lengths)
+    except DpestError:
+        return proof
+    return again if again.bound is not None else proof
 
 
 def tells(error: DpestError) -> bool:

@@ -2,7 +2,7 @@
 
 `[v + rng.laplace(scale=2 / eps) for v in x]` is as good as a vector of noisy values, of which the
 greatest may be asked. One turn is tried. It must end where it began, decide nothing, change nothing
-but that list, and draw once at most: then every turn does the same for its element.
+but that list, not look at it, and draw once at most: then every turn does the same for its element.
 """
 
 from __future__ import annotations
@@ -11,7 +11,16 @@ from dpest.geometry.linear import Form
 from dpest.reading.domains.numbers import Real
 from dpest.reading.lengths.abstraction import Abstraction
 from dpest.reading.lengths.machine import LengthMachine
-from dpest.reading.lengths.values import Cut, DataIterator, PassLog, Plan, Vector
+from dpest.reading.lengths.values import (
+    Cut,
+    DataIterator,
+    Filled,
+    FilledList,
+    NeedsList,
+    PassLog,
+    Plan,
+    Vector,
+)
 from dpest.reading.machine.heap import ListObject
 from dpest.reading.machine.state import Draw, State
 from dpest.reading.machine.values import Ref
@@ -24,7 +33,7 @@ def gather(
 
     False where the loop is another one; the state is as it was then.
     """
-    turn = _one_turn(machine, state)
+    turn = _one_turn(machine, state, address, before.filled[address])
     if turn is None:
         return False
     machine.state, machine.taken = turn, 0
@@ -34,7 +43,7 @@ def gather(
     log: PassLog = turn.heap.read(machine.log_ref)
     if not same or any(before.put) or sum(map(len, after.put)) != 1 or log.blocks:
         return False
-    found = _value(state, turn, address)
+    found = _value(turn, address)
     if found is None or len(turn.draws) > 1 or any(d.column is not None for d in turn.draws):
         return False
     machine.state = state
@@ -55,9 +64,15 @@ def gather(
     return True
 
 
-def _one_turn(machine: LengthMachine, state: State) -> State | None:
-    """The state after one element; None where it decides something, or leaves the loop."""
+def _one_turn(machine: LengthMachine, state: State, address: int, name: str) -> State | None:
+    """The state after one element; None where it decides something, or leaves the loop.
+
+    Whoever looks at the list meets one that can only be filled: it is no longer new in later turns.
+    """
+    if type(state.heap.read(Ref(address))) is not ListObject or state.heap.read(Ref(address)).items:
+        return None
     turn = state.fork()
+    turn.heap.place(address, FilledList(items=Filled(name)))
     turn.draws, turn.conditions, turn.constrained = (), (), frozenset()
     turn.heap.place(machine.log_ref.address, PassLog(fresh=True, begun=True))
     try:
@@ -66,6 +81,8 @@ def _one_turn(machine: LengthMachine, state: State) -> State | None:
             return None
         turn = ways[1]  # the other one is the end
         machine.advance(turn)
+    except NeedsList:
+        return None
     except Cut:
         if not machine.log_of(turn).at:
             return None
@@ -75,12 +92,10 @@ def _one_turn(machine: LengthMachine, state: State) -> State | None:
     return None
 
 
-def _value(state: State, turn: State, address: int) -> Real | None:
-    """What the turn put into the list, which was new."""
-    old, new = state.heap.read(Ref(address)), turn.heap.read(Ref(address))
-    if type(old) is not ListObject or old.items or type(new) is not ListObject:
-        return None
-    value = new.items[0] if len(new.items) == 1 else None
+def _value(turn: State, address: int) -> Real | None:
+    """What the turn put into the list."""
+    put = turn.heap.read(Ref(address)).items.new
+    value = put[0] if len(put) == 1 else None
     if not isinstance(value, Real) or any(s.kind == "indicator" for s in value.form.terms):
         return None
     return value
