@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 
 import pytest
 
+from dpest.running import watchdog
 from dpest.running.watchdog import BUSY, Deadline, TimeUp, patient, watched
 
 
@@ -84,3 +86,37 @@ def test_a_time_up_inside_of_a_destructor_is_not_reported(capsys):
     with pytest.raises(TimeUp), watched(Deadline(0.1)):
         endless()
     assert "TimeUp" not in capsys.readouterr().err
+
+
+def test_work_that_takes_long_to_leave_is_left_alone():
+    """A second TimeUp on the way out would come where the limit is taken off."""
+
+    class Slow:
+        def __del__(self):
+            end = time.monotonic() + 0.3
+            while time.monotonic() < end:
+                pass
+
+    def endless():
+        held = Slow()
+        while held:
+            pass
+
+    with pytest.raises(TimeUp), watched(Deadline(0.1)):
+        endless()
+    assert threading.get_ident() not in watchdog._dog.limits
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:  # nothing arrives later
+        pass
+
+
+def test_what_was_sent_for_an_inner_limit_does_not_reach_the_outer_one():
+    for turn in range(12):
+        with watched(Deadline(60)):
+            with contextlib.suppress(TimeUp), watched(Deadline(0.02)):
+                end = time.monotonic() + 0.045 + 0.002 * turn
+                while time.monotonic() < end:
+                    pass
+            end = time.monotonic() + 0.12
+            while time.monotonic() < end:
+                pass

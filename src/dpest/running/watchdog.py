@@ -6,7 +6,9 @@ way. `limited` is for calls of the user's function, which are the user's to mend
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import math
 import os
 import signal
 import sys
@@ -49,10 +51,16 @@ def one_call(seconds: float) -> Iterator[None]:
         _one_call.reset(before)
 
 
+# Seconds until TimeUp is sent again to code that has swallowed it: whoever is on the way out of
+# much work needs some of them.
+AGAIN = 1.0
+
+
 class Limit(Protocol):
     """What the watching thread asks. `has_ended`: TimeUp was sent at least once."""
 
     has_ended: bool
+    sent: float  # when it was sent last, by the clock
 
     def passed(self) -> bool:
         """Whether the code under watch has to end; any thread may ask."""
@@ -70,7 +78,7 @@ class Deadline:
     """
 
     def __init__(self, seconds: float) -> None:
-        self.has_ended = False
+        self.has_ended, self.sent = False, -math.inf
         self.seconds = seconds * _patience.get()
         own = getattr(time, "pthread_getcpuclockid", None)
         self.clock = None if own is None else own(threading.get_ident())
@@ -103,7 +111,7 @@ class Clock:
         self.seconds = seconds
         self.began: float | None = None
         self.where: str | None = None
-        self.has_ended = False
+        self.has_ended, self.sent = False, -math.inf
 
     def start(self) -> None:
         self.began = time.monotonic()
@@ -159,10 +167,13 @@ class _Dog:
         with self.changed:
             while True:
                 for ident, limits in self.limits.items():
-                    passed = [limit for limit in limits if limit.passed()]
-                    if passed:
+                    now = time.monotonic()
+                    passed = [x for x in limits if x.passed() and now - x.sent >= AGAIN]
+                    frame = sys._current_frames().get(ident) if passed else None
+                    if passed and not _leaving(frame):
                         for limit in passed:
-                            limit.ending(sys._current_frames().get(ident))
+                            limit.ending(frame)
+                            limit.sent = now
                         # Again and again, should the code swallow it.
                         ctypes.pythonapi.PyThreadState_SetAsyncExc(
                             ctypes.c_ulong(ident), ctypes.py_object(TimeUp)
@@ -178,6 +189,11 @@ class _Dog:
 
 
 _dog = _Dog()
+
+
+def _leaving(frame: FrameType | None) -> bool:
+    """Is a thread entering or leaving a block under watch? It must not be disturbed there."""
+    return frame is not None and frame.f_code.co_filename in (__file__, contextlib.__file__)
 
 
 def _hush() -> None:
@@ -257,8 +273,8 @@ def _by_thread(limit: Limit) -> Iterator[None]:
             dog.rest(ident, before)
         except TimeUp:
             dog.rest(ident, before)
-        if not before and (limit.has_ended or limit.passed()):
-            # One that was sent and has not arrived must not arrive later.
+        if limit.has_ended and not any(outer.has_ended for outer in before):
+            # One that was sent for this limit and has not arrived must not arrive later.
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), None)
 
 
