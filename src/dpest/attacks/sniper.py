@@ -477,7 +477,7 @@ def _find(
     seconds = run.left(_COMPARING if quick else _LEARNING)
     each = None if seconds is None else 0.5 * seconds
     trainer = _trainer(options.classifier, options.paper, run.seed(), quick, each)
-    stage = "comparing pairs" if quick else "learning"
+    stage = "comparing pairs" if quick else "training"
     in_words: EventScorer | None = None
     looks = not (quick or options.paper) and options.classifier is None
     looks = looks and run.call_by_call(pair[0])
@@ -486,7 +486,8 @@ def _find(
         if looks and in_words is None:
             in_words = event_scorer(first, second)
     scorers = [*trainer.finish(), *([in_words] if in_words is not None else [])]
-    return _choose(scorers, run.draw(pair, choose, stage), options)
+    rest = run.draw(pair, choose, stage if quick else "choosing the attack")
+    return _choose(scorers, rest, options)
 
 
 def _choose(

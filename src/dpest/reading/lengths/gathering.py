@@ -69,7 +69,8 @@ def _one_turn(machine: LengthMachine, state: State, address: int, name: str) -> 
 
     Whoever looks at the list meets one that can only be filled: it is no longer new in later turns.
     """
-    if type(state.heap.read(Ref(address))) is not ListObject or state.heap.read(Ref(address)).items:
+    old = state.heap.read(Ref(address))
+    if type(old) is not ListObject or old.items:
         return None
     turn = state.fork()
     turn.heap.place(address, FilledList(items=Filled(name)))
@@ -86,8 +87,8 @@ def _one_turn(machine: LengthMachine, state: State, address: int, name: str) -> 
     except Cut:
         if not machine.log_of(turn).at:
             return None
-        old, new = state.frames, turn.frames
-        loops = [(f.code, f.pc) for f in old] == [(f.code, f.pc) for f in new]
+        before, new = state.frames, turn.frames
+        loops = [(f.code, f.pc) for f in before] == [(f.code, f.pc) for f in new]
         return turn if loops and new[-1].code.instructions[new[-1].pc].op == "next" else None
     return None
 
