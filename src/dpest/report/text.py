@@ -85,7 +85,7 @@ def _answer(verdict: Verdict) -> str:
         sign = "=" if math.isinf(lower.value) else "≥"
         return (
             f"VIOLATED: {name} claims {question.claim}, but {letter} {sign} {number(lower.value)} "
-            f"({obtained(lower)})"
+            f"({lower.standing})"
         )
     both = f"{letter} {interval(verdict)}"
     if verdict.status == "exact":
