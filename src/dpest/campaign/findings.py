@@ -150,7 +150,8 @@ class Findings:
         """Is this an upper bound for one length, where every length was asked for? It is noted."""
         if evidence.side != "upper" or not self.question.every_length:
             return False
-        if math.isfinite(evidence.value):
+        upper = self.verdict().upper  # for every length; what is no less for one is no news
+        if math.isfinite(evidence.value) and (upper is None or evidence.value < upper.value):
             self.notes.append(
                 f"for n = {self.question.length} alone: {evidence.measure} at most "
                 f"{evidence.value:.6g} ({evidence.standing}); another length may leak more, and "
