@@ -22,7 +22,7 @@ from dpest.reading.contributions.control.public import chosen
 from dpest.reading.contributions.forms import Form, Raised
 from dpest.reading.contributions.functions.flips import CANDIDATE
 from dpest.reading.contributions.groups import Labelled
-from dpest.reading.contributions.ledger import ONCE
+from dpest.reading.contributions.ledger import ONCE, Gate
 from dpest.reading.contributions.machine import PICK
 from dpest.reading.contributions.reading import Data, Way
 from dpest.reading.contributions.sheets import Sheet
@@ -31,6 +31,7 @@ from dpest.reading.contributions.values import (
     Combined,
     Instance,
     Map,
+    Option,
     PublicValue,
     Seq,
     Truth,
@@ -296,7 +297,7 @@ class _Run:
         gates = {g.noise: g for g in self.way.ledger.gates}
         for k, noise in enumerate(self.way.ledger.noises):
             if k in gates:
-                for key, count in Counter(r[None] for r in self.raw).items():
+                for key, count in self._counts(gates[k]):
                     value = count + self._take(noise.family, noise.scale)
                     if value >= gates[k].threshold:
                         self.shown[key] = value
@@ -321,6 +322,25 @@ class _Run:
             while noise.most is not None and abs(value) > noise.most:
                 value = self._take(noise.family, noise.scale)
             self.noise_values.append(value)
+
+    def _counts(self, gate: Gate) -> list[tuple[Any, int]]:
+        """How often each key occurs, in the order in which their noises are drawn."""
+        found: Counter[Any] = Counter()
+        for raw, record in zip(self.raw, self.records, strict=True):
+            if gate.rows is None:
+                found[raw[None]] += 1
+                continue
+            fits = [c for c in gate.rows.cases if all(self.holds(t, record) for t in c.conditions)]
+            if len(fits) != 1:
+                raise _Different(f"{len(fits)} cases fit a record")
+            if fits[0].present:
+                found[self._key(fits[0].element, record)] += 1
+        return sorted(found.items()) if gate.sorted else list(found.items())
+
+    def _key(self, element: Any, record: Any) -> Any:
+        if isinstance(element, Option):
+            element = element.values[round(self.value(element.place, record))]
+        return self.value(element, record) if isinstance(element, Form) else element
 
     def _coins_below(self, chance: Fraction) -> float:
         """How many uniform numbers come before one that is not below a chance."""

@@ -254,7 +254,7 @@ def _isin(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any
 def _map(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     (function,) = given(arguments, named, "arg")
     if isinstance(function, Map):
-        if function.open or function.frozen:
+        if function.frozen or not function.known:
             raise Unread("a mapping that is not known")
         known = dict(function.items)
 

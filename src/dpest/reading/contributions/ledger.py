@@ -86,6 +86,10 @@ class Gate:
     noise: int
     threshold: Fraction
     made: int
+    rows: Rows | None = None
+    """The key of each record, for replays."""
+    sorted: bool = False
+    """Whether the noises are drawn in the order of the keys, not in that of the records."""
 
 
 @dataclass

@@ -78,6 +78,7 @@ from dpest.reading.contributions.values import (
     Draw,
     Generator,
     Instance,
+    Key,
     KeyCounts,
     Map,
     Object,
@@ -600,11 +601,14 @@ class Machine(Publics):
             if field_names(owner.kind):
                 return self._of_list(tuple(owner.attributes.values()), index)
             return special(self, owner, "__getitem__", index)
+        if isinstance(index, Key):
+            return self.count_at(owner, index)
         if isinstance(owner, PublicValue) or not is_plain(index):
             return self.item_at(owner, index)
         if isinstance(owner, Map):
             if owner.open or not is_plain(index):
                 raise Unread("a look-up in a mapping that is not known")
+            self.touch(owner, index)
             if index not in owner.items and owner.default is not None:
                 unshared(owner)
                 owner.items[index] = owner.default
@@ -720,6 +724,7 @@ class Machine(Publics):
             if not is_plain(index):
                 self.put(owner, index, value)
                 return
+            self.touch(owner, index)
             owner.items[index] = value
         elif isinstance(owner, Seq) and owner.rows is None and not owner.bag and is_plain(index):
             try:
@@ -774,7 +779,9 @@ class Machine(Publics):
         if (people := by_person(value)) is not None:
             return self.iterate(of_people(self, people, "keys"))
         if isinstance(value, Map):
-            if value.open or value.partial:
+            if value.partial:
+                return self.counts_of(value)
+            if value.open:
                 raise Unread("a loop over a mapping whose keys are those of the data")
             return PlainIterator.over(value.items)
         if isinstance(value, Array) and value.shape:
@@ -857,6 +864,8 @@ class Machine(Publics):
         if isinstance(value, Seq):
             if value.rows is not None:
                 raise Unread("a list with an entry for each record is released")
+            if value.bag and value.sorted:
+                return PublicValue()
             if value.bag:
                 raise Unread(
                     "a list is released whose order is that of the private data: sort it first"

@@ -6,6 +6,7 @@ import builtins
 import collections
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -298,6 +299,12 @@ def _list(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 @entry(builtins.sorted)
 def _sorted(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, key, reverse = given(arguments, named, "x", "key", "reverse", key=None, reverse=False)
+    if isinstance(value, Map) and value.partial and by_person(value) is None:
+        value = m.counts_of(value)
+    if isinstance(value, KeyCounts):
+        if key is not None or reverse or value.gives == "values":
+            raise Unread("keys of the data in an order of their own")
+        return replace(value, source=value.source or value, sorted=True)
     if isinstance(value, (Seq, Map)) and (
         getattr(value, "bag", False) or getattr(value, "open", False)
     ):
@@ -334,7 +341,7 @@ def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments:
         return Map(dict(named))
     (value,) = arguments
-    if isinstance(value, Map) and not value.frozen and not value.growing:
+    if isinstance(value, Map) and not (value.frozen or value.growing or value.noisy):
         return Map({**value.items, **named}, value.open, partial=set(value.partial))
     if isinstance(value, PublicValue):
         return m.publicly(builtins.dict, value, **named)
@@ -378,7 +385,7 @@ def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 def count_of(m: Machine, counts: KeyCounts, key: Any) -> Any:
     """counts[key], for a key that is public: how many records are that."""
-    if counts.rows is None or counts.items or not is_plain(key):
+    if counts.rows is None or counts.gives != "keys" or not is_plain(key):
         raise Unread("a look-up in the counts of the data")
     return m.sum_rows(m.per_record(lambda e: int(m.decide(m.compare("==", e, key))), counts.rows))
 
@@ -951,8 +958,8 @@ class _Methods:
             return self._of_list(m, owner, name, arguments, named)
         if isinstance(owner, Map):
             return self._of_dict(m, owner, name, arguments, named)
-        if isinstance(owner, KeyCounts) and name == "items" and not arguments:
-            return KeyCounts(True, owner.rows)
+        if isinstance(owner, KeyCounts) and name in _VIEWS and not arguments and not named:
+            return KeyCounts(owner.rows, name, owner)
         if isinstance(owner, KeyCounts) and name == "get" and not named:
             key, otherwise = given(arguments, named, "key", "default", default=None)
             if otherwise != 0:
@@ -1025,7 +1032,11 @@ class _Methods:
     def _of_dict(
         self, m: Machine, owner: Map, name: str, arguments: list[Any], named: dict[str, Any]
     ) -> Any:
-        if owner.open:
+        if m.record is not None and name in ("get", "setdefault") and arguments:
+            arguments = [m.pinned(arguments[0]), *arguments[1:]]
+            if is_plain(arguments[0]):
+                m.touch(owner, arguments[0])
+        if owner.open or (owner.noisy is not None and name not in _VIEWS):
             raise Unread(f"`{name}` of a mapping whose keys are those of the data")
         if name == "get" and arguments and arguments[0] is PERSON and not named:
             return m.of_person(owner, *arguments[1:])
@@ -1044,6 +1055,8 @@ class _Methods:
             return m.item(owner, key)
         if name == "update" and owner.counter and len(arguments) == 1 and m.record is None:
             return _count_more(m, owner, arguments[0])
+        if owner.partial and not owner.growing and name in _VIEWS and not arguments and not named:
+            return replace(m.counts_of(owner), gives=name)
         if (owner.partial or owner.growing) and name != "get":
             raise Unread(f"`{name}` of a mapping whose keys are those of the data")
         if name == "items" and not arguments:
@@ -1073,6 +1086,7 @@ def _count_more(m: Machine, counts: Map, values: Any) -> None:
         counts.items[key] = m.binary("+", counts.items.get(key, 0), found)
 
 
+_VIEWS = ("keys", "items", "values")
 METHODS = _Methods()
 METHODS.further = {}
 

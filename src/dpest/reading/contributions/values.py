@@ -170,15 +170,23 @@ class RowsLength(int):
 
 @dataclass(frozen=True, eq=False)
 class KeyCounts:
-    """Counter(data): how often each key occurs; which keys there are is private."""
+    """Counter(data): how often each key occurs; which keys there are is private.
 
-    items: bool = False
+    `gives`: what a loop over it is handed, "keys", "items" or "values". `source`: the counts that
+    it goes over. `sorted`: it goes over them in the order of the keys.
+    """
+
     rows: Rows | None = None
+    gives: str = "keys"
+    source: Any = None
+    sorted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """A key of such a counter."""
+    """A key of such a counter, `source`."""
+
+    source: Any = None
 
 
 class Drained:
@@ -187,11 +195,15 @@ class Drained:
 
 @dataclass(eq=False)
 class Seq:
-    """A list. `rows`: one value per record; `bag`: public values in a private order."""
+    """A list. `rows`: one value per record; `bag`: public values in a private order.
+
+    `sorted`: such a list, in the order of the keys of the data.
+    """
 
     items: list[Any] = field(default_factory=list)
     rows: Rows | None = None
     bag: bool = False
+    sorted: bool = False
     shared: bool = False  # held by every record's turn of a loop: not to be changed
 
     @property
@@ -215,6 +227,12 @@ class Map:
     default: Any = None
     growing: bool = False  # in a loop over the records that brings it keys
     counter: bool = False  # a Counter: `update` counts
+    noisy: Any = None  # a count with noise for each key of the data, see `keys`
+
+    @property
+    def known(self) -> bool:
+        """Whether its keys are known here, and public."""
+        return not (self.open or self.partial or self.growing)
 
 
 @dataclass(eq=False)

@@ -55,7 +55,7 @@ def _dict(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     stars = i.extra or [False] * (len(uses) // 2)
     for key, value, star in zip(uses[::2], uses[1::2], stars, strict=False):
         if star:
-            if not isinstance(value, Map) or value.open:
+            if not isinstance(value, Map) or not value.known:
                 raise Unread("a dict that is unpacked into another")
             found.update(value.items)
         elif is_plain(key):
@@ -139,7 +139,7 @@ def _call(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     for name, value in zip(shape.keywords, rest[len(shape.stars) :], strict=True):
         if name is not None:
             named[name] = value
-        elif isinstance(value, Map) and not value.open:
+        elif isinstance(value, Map) and value.known:
             named.update(value.items)
         else:
             raise Unread("keywords that are not plain")
@@ -162,6 +162,10 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     if op in ("in", "not in"):
         if isinstance(b, Object):
             return b.contains(m, a) == (op == "in")
+        if isinstance(b, Map):
+            a = m.pinned(a)
+        if isinstance(b, Map) and b.growing and PERSON not in b.items and is_plain(a):
+            return m.has_key(b, a) == (op == "in")
         if isinstance(b, Map) and (b.growing or b.partial or PERSON in b.items):
             raise Unread("whether the data have a key")
         if isinstance(b, Map) and not b.open and is_plain(a):

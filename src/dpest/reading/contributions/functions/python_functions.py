@@ -461,7 +461,7 @@ def _dict_method(m: Machine, owner: Map, name: str, arguments: _Arguments, named
     if name == "update" and len(arguments) <= 1:
         unshared(owner)
         for value in arguments:
-            if not isinstance(value, Map) or value.open:
+            if not isinstance(value, Map) or not value.known:
                 raise Unread("an update by values that are not known")
             owner.items.update(value.items)
         owner.items.update(named)
