@@ -22,7 +22,7 @@ from dpest.reading.contributions.control.public import chosen
 from dpest.reading.contributions.forms import Form, Raised
 from dpest.reading.contributions.functions.flips import CANDIDATE
 from dpest.reading.contributions.groups import Labelled
-from dpest.reading.contributions.ledger import ONCE, Gate
+from dpest.reading.contributions.ledger import ONCE, Gate, Statistic
 from dpest.reading.contributions.machine import PICK
 from dpest.reading.contributions.reading import Data, Way
 from dpest.reading.contributions.sheets import Sheet
@@ -33,6 +33,7 @@ from dpest.reading.contributions.values import (
     Map,
     Option,
     PublicValue,
+    Rows,
     Seq,
     Truth,
 )
@@ -325,17 +326,24 @@ class _Run:
 
     def _counts(self, gate: Gate) -> list[tuple[Any, int]]:
         """How often each key occurs, in the order in which their noises are drawn."""
-        found: Counter[Any] = Counter()
-        for raw, record in zip(self.raw, self.records, strict=True):
-            if gate.rows is None:
-                found[raw[None]] += 1
-                continue
-            fits = [c for c in gate.rows.cases if all(self.holds(t, record) for t in c.conditions)]
+        keys = self._elements(gate.rows)
+        found = Counter(keys)
+        if gate.order == "set":
+            return [(key, found[key]) for key in set(keys)]
+        return sorted(found.items()) if gate.order == "sorted" else list(found.items())
+
+    def _elements(self, rows: Rows | None) -> list[Any]:
+        """What the records are, those that are there."""
+        if rows is None:
+            return [raw[None] for raw in self.raw]
+        found = []
+        for record in self.records:
+            fits = [c for c in rows.cases if all(self.holds(t, record) for t in c.conditions)]
             if len(fits) != 1:
                 raise _Different(f"{len(fits)} cases fit a record")
             if fits[0].present:
-                found[self._key(fits[0].element, record)] += 1
-        return sorted(found.items()) if gate.sorted else list(found.items())
+                found.append(self._key(fits[0].element, record))
+        return found
 
     def _key(self, element: Any, record: Any) -> Any:
         if isinstance(element, Option):
@@ -377,6 +385,11 @@ class _Run:
 
     def _sum(self, p: int) -> None:
         cases = self.way.ledger.passes[p].cases
+        statistic = self._statistic(cases)
+        if statistic is not None:
+            elements = self._elements(statistic.rows)
+            self.sums[p] = [statistic.function(elements) if elements else 0.0]
+            return
         totals = [0.0] * len(cases[0][1])
         once = all(ONCE in conditions for conditions, _ in cases)
         for i, record in enumerate(self.people if once else self.records):
@@ -386,6 +399,13 @@ class _Run:
             for j, form in enumerate(fits[0]):
                 totals[j] += self.value(form, record)
         self.sums[p] = totals
+
+    def _statistic(self, cases: Any) -> Statistic | None:
+        """The number of all records that a pass stands for."""
+        if len(cases) != 1 or len(cases[0][1]) != 1 or len(cases[0][1][0].terms) != 1:
+            return None
+        node = self.way.terms.nodes[cases[0][1][0].terms[0][0]]
+        return self.way.ledger.statistics.get(node[2]) if node[0] == "field" else None
 
     def holds(self, truth: Truth, record: Any = None, place: int = -1) -> bool:
         if truth.coin is not None:

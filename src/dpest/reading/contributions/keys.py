@@ -13,7 +13,7 @@ from dpest.reading.contributions.choices import Script, ways
 from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Form, Raised, Unread
 from dpest.reading.contributions.ledger import Gate
 from dpest.reading.contributions.loops import Left, Loops, Snapshot
-from dpest.reading.contributions.values import Case, Key, KeyCounts, Map, Rows, Seq, Truth
+from dpest.reading.contributions.values import Case, Key, KeyCounts, Map, Rows, Truth
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import Frame
@@ -30,7 +30,7 @@ class NoisyCounts:
     key: Form
     noise: int
     rows: Rows | None
-    sorted: bool
+    order: str
 
 
 _HIDDEN = object()
@@ -51,7 +51,7 @@ class Keys(Loops):
         Each record must add 1 to the count of one key, or nothing to any.
         """
         if mapping.noisy is not None and not mapping.items:
-            return KeyCounts(mapping.noisy.rows, source=mapping, sorted=mapping.noisy.sorted)
+            return KeyCounts(mapping.noisy.rows, source=mapping, order=mapping.noisy.order)
         if mapping.growing or set(mapping.items) != mapping.partial or not mapping.items:
             raise Unread("a loop over a mapping whose keys are those of the data")
         return KeyCounts(self._keys_of_records(mapping), source=mapping)
@@ -91,7 +91,11 @@ class Keys(Loops):
 
     def count_at(self, owner: Any, key: Key) -> Any:
         """counts[key], for the key that a loop over these counts is at."""
-        if self.key is None or key.source is not owner or isinstance(owner, Seq):
+        counted = key.source is owner and (isinstance(owner, Map) or owner.counted)
+        if isinstance(owner, (KeyCounts, Rows)) and isinstance(key.source, KeyCounts):
+            rows = owner.rows if isinstance(owner, KeyCounts) and owner.counted else owner
+            counted = counted or rows is key.source.rows
+        if self.key is None or not counted:
             raise Unread("a look-up by a key of the data")
         return self.pending if self.pending is not None else self.key
 
@@ -110,6 +114,8 @@ class Keys(Loops):
             self._need_last(first_noise)
         value = self.key if self.pending is None else self.pending
         key = Key(counts.source or counts)
+        if counts.gives != "keys" and not counts.counted:
+            raise Unread("the counts of something that has only keys")
         element: Any = {"keys": key, "items": (key, value), "values": value}[counts.gives]
         kept = first_noise + (noisy is not None)
 
@@ -164,7 +170,7 @@ class Keys(Loops):
             raise Unread("a dict of the keys of the data with other entries")
         self._need_own_noise(values[0], key, first)
         mapping.partial = {_HIDDEN}  # which keys there are is private
-        mapping.noisy = NoisyCounts(values[0], key, first, counts.rows, counts.sorted)
+        mapping.noisy = NoisyCounts(values[0], key, first, counts.rows, counts.order)
 
     def _need_own_noise(self, form: Any, key: Form, noise: int) -> None:
         """A count with its own draw, and nothing else that is private."""
@@ -200,7 +206,7 @@ class Keys(Loops):
                 self._shown(values)
                 if seq.items or len(values) != 1:
                     raise Unread("a list of the keys of the data with other entries")
-                seq.bag, seq.sorted = True, counts.sorted
+                seq.bag, seq.sorted = True, counts.order == "sorted"
             for mapping, values in puts.values():
                 self._shown(values)
                 if mapping.items or mapping.partial or len(values) != 1:
@@ -208,7 +214,7 @@ class Keys(Loops):
                 mapping.open = True
         self.watched.add(noise)
         self.ledger.gates.append(
-            Gate(first, threshold, len(self.ledger.rows), counts.rows, counts.sorted)
+            Gate(first, threshold, len(self.ledger.rows), counts.rows, counts.order)
         )
 
     def _leave(self, start: Snapshot, changed: list[Any]) -> None:

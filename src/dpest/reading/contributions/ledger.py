@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -88,8 +88,24 @@ class Gate:
     made: int
     rows: Rows | None = None
     """The key of each record, for replays."""
-    sorted: bool = False
-    """Whether the noises are drawn in the order of the keys, not in that of the records."""
+    order: str = "first"
+    """In which order the noises are drawn: see `KeyCounts`."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A number of all records together; one of them moves it by no more than `low` to `high`.
+
+    (Where one is replaced: by the difference of two such numbers.) `function`, of what the records
+    are, gives it to a replay.
+    """
+
+    what: str
+    rows: Rows
+    function: Callable[[list[Any]], float]
+    low: Fraction
+    high: Fraction
+    whole: bool = False
 
 
 @dataclass
@@ -98,6 +114,7 @@ class Ledger:
     noises: list[Noise] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     gates: list[Gate] = field(default_factory=list)
+    statistics: dict[str, Statistic] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
 
@@ -367,6 +384,9 @@ class Recording(Arithmetic):
 
     rows_each: int = 1
     """How many rows a person has at most."""
+
+    least_records: int = 0
+    """How many records there are at least."""
 
     public_length: Any = None
     """The number of records where that is public: a number, or a form."""

@@ -68,6 +68,7 @@ from dpest.reading.contributions.made_noise import with_made_noise
 from dpest.reading.contributions.pandas_functions import pandas_entry
 from dpest.reading.contributions.persons import PERSON, by_person, of_people
 from dpest.reading.contributions.shapes import constructed, is_record_class
+from dpest.reading.contributions.statistics import distinct
 from dpest.reading.contributions.table import count_of
 from dpest.reading.contributions.values import (
     Array,
@@ -95,6 +96,7 @@ from dpest.reading.contributions.values import (
 
 MOST_STEPS = 400_000
 DEEPEST = 40
+_OF_WHOLE_NUMBERS = ("%", "//", "&", "|", "^", "<<", ">>")
 _MAY_RAISE = ("/", "//", "%", "**")
 
 
@@ -577,6 +579,8 @@ class Machine(Publics):
             if isinstance(a, Transposed) and any(isinstance(c.element, Array) for c in b.cases):
                 return self.sum_rows(self.per_record(self._outer, first, b))
             return self.sum_rows(super().binary("*", first, b))
+        if op in _OF_WHOLE_NUMBERS:
+            a, b = self.pinned(a), self.pinned(b)
         return super().binary(op, a, b)
 
     def _outer(self, a: Any, b: Any) -> Array:
@@ -841,6 +845,12 @@ class Machine(Publics):
             raise Unread(f"a loop over {type(iterator).__name__}")
 
     # What is released ----------------------------------------------------------------------------
+
+    def distinct(self, counts: KeyCounts) -> Any:
+        """How many keys there are."""
+        if counts.rows is None:
+            raise Unread("how many keys the data have")
+        return distinct(self, counts.rows)
 
     def release(self, value: Any) -> Any:
         """All that a receiver sees, made visible; its structure is that of one run."""

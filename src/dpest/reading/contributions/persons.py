@@ -87,7 +87,7 @@ def _range(m: Any, what: str, forms: list[Form]) -> tuple[_End, _End]:
     """Between which numbers it is, for a person with 1 to `rows_each` rows."""
     if what == "count":
         return Fraction(1), Fraction(m.rows_each)
-    ends = [_ends(m, form) for form in forms]
+    ends = [ends_of(m, form) for form in forms]
     low = None if any(a is None for a, _ in ends) else min(a for a, _ in ends if a is not None)
     high = None if any(b is None for _, b in ends) else max(b for _, b in ends if b is not None)
     if what == "sum":
@@ -96,7 +96,7 @@ def _range(m: Any, what: str, forms: list[Form]) -> tuple[_End, _End]:
     return low, high
 
 
-def _ends(m: Any, form: Form) -> tuple[_End, _End]:
+def ends_of(m: Any, form: Form) -> tuple[_End, _End]:
     """Between which numbers a form of one row is."""
     low: _End = form.constant
     high: _End = form.constant
@@ -114,7 +114,7 @@ def _symbol_ends(m: Any, node: tuple[Any, ...]) -> tuple[_End, _End]:
         low, high, _ = m.fields[node[2]]
         return low, high
     if node[0] in ("min", "max"):
-        ends = [_ends(m, part) for part in node[1:]]
+        ends = [ends_of(m, part) for part in node[1:]]
         pick: Any = min if node[0] == "min" else max
         lows, highs = ([e[i] for e in ends if e[i] is not None] for i in (0, 1))
         all_lows, all_highs = len(lows) == len(ends), len(highs) == len(ends)

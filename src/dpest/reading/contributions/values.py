@@ -173,13 +173,15 @@ class KeyCounts:
     """Counter(data): how often each key occurs; which keys there are is private.
 
     `gives`: what a loop over it is handed, "keys", "items" or "values". `source`: the counts that
-    it goes over. `sorted`: it goes over them in the order of the keys.
+    it goes over. `order`: that of the records in which a key comes "first", or "sorted", or that
+    of a "set". `counted`: whether it has the counts, or just the keys.
     """
 
     rows: Rows | None = None
     gives: str = "keys"
     source: Any = None
-    sorted: bool = False
+    order: str = "first"
+    counted: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +211,47 @@ class Seq:
     @property
     def drained(self) -> bool:
         return any(isinstance(v, Drained) for v in self.items)
+
+
+class SetOfData(Object):
+    """A set that a loop fills: with values of the records, or with public ones."""
+
+    words = "a set"
+
+    def __init__(self) -> None:
+        self.values = Seq()
+
+    def state(self) -> dict[str, Any]:
+        return {"values": self.values}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.values = state["values"]
+
+    def call(self, m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if name != "add" or len(arguments) != 1 or named:
+            raise self.refused(f"the method `{name}`")
+        m.append(self.values, arguments[0])
+
+    def iterate(self, m: Any) -> Any:
+        if self.values.rows is None:
+            return m.iterate(self._public(m))
+        return KeyCounts(self.values.rows, counted=False, order="set")
+
+    def length(self, m: Any) -> Any:
+        if self.values.rows is None:
+            return m.publicly(len, self._public(m))
+        return m.distinct(self.iterate(m))
+
+    def release(self, m: Any) -> Any:
+        return self._public(m)
+
+    def _public(self, m: Any) -> Any:
+        """The set, where no record's own values are in it: its order is not looked at."""
+        if self.values.rows is not None or self.values.drained:
+            raise self.refused("a release")
+        if self.values.bag:
+            return PublicValue()
+        return m.publicly(set, tuple(self.values.items))
 
 
 @dataclass(eq=False)

@@ -24,6 +24,7 @@ from dpest.reading.contributions.values import (
     PublicValue,
     Rows,
     Seq,
+    SetOfData,
     Silence,
 )
 
@@ -43,7 +44,7 @@ def _build(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
         return tuple(parts)
     if i.extra.kind == "list":
         return Seq(parts)
-    return m.publicly(_set_of, tuple(parts))
+    return m.publicly(_set_of, tuple(parts)) if parts else SetOfData()
 
 
 def _set_of(parts: Any) -> Any:
@@ -220,7 +221,8 @@ def _unpack(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
 
 
 def _append(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
-    m.append(uses[0], uses[1])
+    owner = uses[0].values if isinstance(uses[0], SetOfData) else uses[0]
+    m.append(owner, uses[1])
 
 
 def _put(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
@@ -297,6 +299,7 @@ ACTIONS: dict[str, Any] = {
     "build": _build,
     "dict": _dict,
     "append": _append,
+    "add": _append,
     "put": _put,
     "unpack": _unpack,
     "part": lambda m, f, i, u: u[0][i.extra],
