@@ -209,7 +209,7 @@ def test_gaussian_noise_for_each_key():
     assert together[0] <= 1e-3 + 1e-12 < together[1]
     for change in (
         lambda c: c["ways"][0]["gates"][0].update(threshold="12"),
-        lambda c: c["ways"][0]["noises"][0].update(scale="39/10"),
+        lambda c: c["ways"][0]["noises"][0].update(scale="2"),
         lambda c: c.update(delta=str(Fraction(c["delta"]) * 99 / 100)),
         lambda c: c["adjacency"].update(name="replace_one"),
     ):
