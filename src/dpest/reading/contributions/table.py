@@ -1013,6 +1013,8 @@ class _Methods:
             return natively(
                 lambda o, *a, **k: getattr(o, name)(*a, **k), owner, *arguments, **named
             )
+        if isinstance(owner, str) and name == "join" and len(arguments) == 1:
+            arguments = [Seq(m.listed(arguments[0]))]
         if isinstance(owner, (str, Form)) or is_number(owner):
             return m.publicly(method_of(name), owner, *arguments, **named)
         raise Unread(f"the method `{name}` of {type(owner).__name__}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import builtins
 import contextlib
+import dataclasses
 import functools
 import itertools
 import operator
@@ -500,6 +501,51 @@ def _array_method(m: Machine, owner: Array, name: str, arguments: _Arguments, na
     raise Unread(f"the method `{name}` of an array")
 
 
-METHODS.further = {Seq: _list_method, Map: _dict_method, Array: _array_method}
+def _rows_method(m: Machine, owner: Rows, name: str, arguments: _Arguments, named: _Named) -> Any:
+    """Methods of an array with a row for each record."""
+    if name in ("max", "min"):
+        return m.call({"max": np.max, "min": np.min}[name], [owner, *arguments], named)
+    shapes = {c.element.shape if isinstance(c.element, Array) else () for c in owner.cases}
+    if len(shapes) != 1 or not owner.whole:
+        raise Unread(f"the method `{name}` of an array of the data")
+    (shape,) = shapes
+    if name == "reshape" and not named:
+        wanted = arguments[0] if len(arguments) == 1 else tuple(arguments)
+        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+        rows = bool(wanted) and (wanted[0] == -1 or m.is_length(wanted[0]))
+        if rows and wanted[1:] == shape:
+            return owner
+        if rows and wanted[1:] == (1,) and not shape:
+            return m.per_record(lambda e: Array((1,), [e]), owner)
+    if name in ("ravel", "flatten") and not (arguments or named or shape):
+        return owner
+    raise Unread(f"the method `{name}` of an array of the data")
+
+
+@entry(dataclasses.asdict)
+def _asdict(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    (value,) = given(arguments, named, "obj")
+    if not isinstance(value, Instance) or not dataclasses.is_dataclass(value.kind):
+        return NotImplemented
+    if any(isinstance(v, (Seq, Map, Instance, tuple)) for v in value.attributes.values()):
+        raise Unread("a dict of an object that holds others")
+    names = [f.name for f in dataclasses.fields(value.kind)]
+    if any(name not in value.attributes for name in names):
+        raise Unread("a dict of an object without some of its fields")
+    return Map({name: value.attributes[name] for name in names})
+
+
+@entry(builtins.vars)
+def _vars(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    (value,) = given(arguments, named, "obj")
+    if not isinstance(value, Instance) or "__slots__" in vars(value.kind):
+        return NotImplemented
+    value.shared = True  # the dict is the object's own: neither is to be changed from here on
+    return Map(dict(value.attributes), shared=True)
+
+
+METHODS.further = {
+    Seq: _list_method, Map: _dict_method, Array: _array_method, Rows: _rows_method,
+}  # fmt: skip
 
 __all__ = ["Fraction", "is_number"]
