@@ -22,7 +22,7 @@ from dpest.reading.contributions.control.objects import Partial
 from dpest.reading.contributions.control.public import method_of
 from dpest.reading.contributions.forms import NOISE, Form, Unread
 from dpest.reading.contributions.functions.flips import drawn_from
-from dpest.reading.contributions.functions.selections import largest
+from dpest.reading.contributions.functions.selections import largest, of_record
 from dpest.reading.contributions.table import FUNCTIONS, METHODS, entry
 from dpest.reading.contributions.values import (
     Array,
@@ -291,7 +291,10 @@ def _silence(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 def _arg(op: str, native: Any) -> Any:
     def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
         value, axis = given(arguments, named, "a", "axis", axis=None)
-        if isinstance(value, Rows) or _rows(m, value) is not None:
+        rows = value if isinstance(value, Rows) else _rows(m, value)
+        if rows is not None and axis in (1, -1):
+            return m.per_record(lambda e: _place_in(m, e, op), rows)
+        if rows is not None:
             raise Unread("the place of a record")
         if isinstance(value, PublicValue) or (is_plain(value) and not isinstance(value, tuple)):
             return NotImplemented if is_plain(value) else m.publicly(native, value, axis=axis)
@@ -302,6 +305,12 @@ def _arg(op: str, native: Any) -> Any:
         return largest(m, values, tuple(range(len(values))), op)
 
     return handler
+
+
+def _place_in(m: Machine, element: Any, op: str) -> int:
+    if not isinstance(element, Array) or len(element.shape) != 1:
+        raise Unread("the place of the largest of a record that is no row of numbers")
+    return of_record(m, element.cells, op)
 
 
 FUNCTIONS[np.argmax] = _arg("max", np.argmax)
