@@ -78,9 +78,48 @@ def in_order(users, rng):
     return shown
 
 
+def by_exception(users, rng):
+    counts = {}
+    for u in users:
+        try:
+            counts[u] += 1
+        except KeyError:
+            counts[u] = 1
+    return {k: v for k, v in ((k, n + rng.laplace(0, 1)) for k, n in counts.items()) if v > SHOWN}
+
+
+def by_set(users, rng):
+    shown = {}
+    for k in set(users):
+        noisy = list(users).count(k) + rng.laplace(0, 1)
+        if noisy <= SHOWN:
+            continue
+        shown[k] = max(0, round(noisy))
+    return shown
+
+
+def most_common_first(users, rng):
+    noisy = {k: n + rng.laplace(0, 1) for k, n in Counter(users).most_common()}
+    return {k: v for k, v in noisy.items() if v > SHOWN}
+
+
+def in_pandas(users, rng):
+    shown = {}
+    for key, n in pd.Series(users).value_counts().items():
+        noisy = n + rng.laplace(0, 1)
+        if noisy > SHOWN:
+            shown[key] = noisy
+    return shown
+
+
 @pytest.mark.parametrize(
-    "function", [by_get, by_defaultdict, by_in, by_setdefault, in_order], ids=lambda f: f.__name__
-)
+    "function",
+    [
+        by_get, by_defaultdict, by_in, by_setdefault, in_order, by_exception, by_set,
+        most_common_first, in_pandas,
+    ],
+    ids=lambda f: f.__name__,
+)  # fmt: skip
 @pytest.mark.parametrize("domain", [DOMAIN, LETTERS], ids=["numbers", "letters"])
 def test_counts_by_key_in_all_their_spellings(function, domain):
     assert float(proved(function, domain=domain).bound) == 1.0
@@ -165,6 +204,48 @@ def unpacked(users, rng):
     return [whole[k] + rng.laplace(0, 1) for k in whole]
 
 
+def pairs_without_threshold(users, rng):
+    return sorted((k, n + rng.laplace(0, 1)) for k, n in Counter(users).items())
+
+
+def how_many_pairs(users, rng):
+    return len([(k, n + rng.laplace(0, 1)) for k, n in Counter(users).items()])
+
+
+def most_common_listed(users, rng):
+    return [k for k, n in Counter(users).most_common() if n + rng.laplace(0, 1) > SHOWN]
+
+
+def most_common_alone(users, rng):
+    ((key, n),) = Counter(users).most_common(1)
+    return key, n + rng.laplace(0, 1)
+
+
+def used_twice(users, rng):
+    noisy = {k: n + rng.laplace(0, 1) for k, n in Counter(users).items()}
+    low = {k for k, v in noisy.items() if v > SHOWN}
+    return low, {k for k, v in noisy.items() if v > 2}
+
+
+def merged_keys(users, rng):
+    shown = {}
+    for k, n in Counter(users).items():
+        noisy = n + rng.laplace(0, 1)
+        if noisy > SHOWN:
+            shown[int(k)] = noisy
+    return shown
+
+
+def other_key_at_exception(users, rng):
+    counts = {}
+    for u in users:
+        try:
+            counts[0] += 1
+        except KeyError:
+            counts[u] = 1
+    return {k for k, n in counts.items() if n + rng.laplace(0, 1) > SHOWN}
+
+
 def in_private_order(users, rng):
     return [k for k, n in Counter(users).items() if n + rng.laplace(0, 1) > SHOWN]
 
@@ -174,6 +255,8 @@ def in_private_order(users, rng):
     [
         one_too_low, no_threshold, two_each, two_keys, shown_if_absent, another_key_decides,
         starts_at_two, asked_for_later, keys_as_labels, unpacked, in_private_order,
+        pairs_without_threshold, how_many_pairs, most_common_listed, most_common_alone, used_twice,
+        merged_keys, other_key_at_exception,
     ],
     ids=lambda f: f.__name__,
 )  # fmt: skip

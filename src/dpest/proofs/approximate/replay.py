@@ -330,6 +330,12 @@ class _Run:
         found = Counter(keys)
         if gate.order == "set":
             return [(key, found[key]) for key in set(keys)]
+        if gate.order == "count":
+            return found.most_common()
+        if gate.order == "value_counts":
+            import pandas as pd
+
+            return list(pd.Series(keys, dtype=None if keys else object).value_counts().items())
         return sorted(found.items()) if gate.order == "sorted" else list(found.items())
 
     def _elements(self, rows: Rows | None) -> list[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from typing import Any
 
@@ -352,7 +352,7 @@ def _value_counts(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]
     ones = m.per_record(lambda _: 1, s.held)
     totals = counted(m, s.held, ones, "count", s.name)
     if s.categories is None:
-        return totals
+        return replace(totals, order="value_counts" if ordered is not False else "first")
     return totals.of_categories(s.categories, by_count=ordered is not False)
 
 

@@ -13,7 +13,17 @@ from dpest.reading.contributions.choices import Script, ways
 from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Form, Raised, Unread
 from dpest.reading.contributions.ledger import Gate
 from dpest.reading.contributions.loops import Left, Loops, Snapshot
-from dpest.reading.contributions.values import Case, Key, KeyCounts, Map, Rows, Truth
+from dpest.reading.contributions.values import (
+    Case,
+    Drained,
+    Key,
+    KeyCounts,
+    Map,
+    PublicValue,
+    Rows,
+    Seq,
+    Truth,
+)
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import Frame
@@ -91,10 +101,12 @@ class Keys(Loops):
 
     def count_at(self, owner: Any, key: Key) -> Any:
         """counts[key], for the key that a loop over these counts is at."""
-        counted = key.source is owner and (isinstance(owner, Map) or owner.counted)
+        counted = key.source is owner and (isinstance(owner, Map) or counted_keys(owner))
         if isinstance(owner, (KeyCounts, Rows)) and isinstance(key.source, KeyCounts):
             rows = owner.rows if isinstance(owner, KeyCounts) and owner.counted else owner
-            counted = counted or rows is key.source.rows
+            theirs = key.source.rows
+            alike = isinstance(rows, Rows) and theirs is not None and rows.cases == theirs.cases
+            counted = counted or alike
         if self.key is None or not counted:
             raise Unread("a look-up by a key of the data")
         return self.pending if self.pending is not None else self.key
@@ -106,7 +118,7 @@ class Keys(Loops):
         start = Snapshot(self.frames)
         self.loop_count += 1
         first_noise = len(self.ledger.noises)
-        noisy = counts.source.noisy if isinstance(counts.source, Map) else None
+        noisy = counts.source.noisy if isinstance(counts.source, (Map, Seq)) else None
         if noisy is None:
             self.key, self.pending = self.terms.of("sum", "key", self.loop_count), None
         else:
@@ -163,14 +175,28 @@ class Keys(Loops):
             raise Unread("a loop over the keys of the data that decides more than a threshold")
         _, (changed, appended, puts) = found[0]
         self._leave(start, changed)
-        if appended or len(puts) != 1:
+        if len(appended) + len(puts) != 1:
             raise Unread("a loop over the keys of the data without a threshold")
+        if appended:
+            self._keep_list(*next(iter(appended.values())), key, first, counts)
+            return
         ((mapping, values),) = puts.values()
         if mapping.items or mapping.partial or mapping.default is not None or len(values) != 1:
             raise Unread("a dict of the keys of the data with other entries")
         self._need_own_noise(values[0], key, first)
         mapping.partial = {_HIDDEN}  # which keys there are is private
         mapping.noisy = NoisyCounts(values[0], key, first, counts.rows, counts.order)
+
+    def _keep_list(
+        self, seq: Seq, values: list[Any], key: Form, first: int, counts: KeyCounts
+    ) -> None:
+        """The same as a list of pairs."""
+        pair = values[0] if len(values) == 1 and isinstance(values[0], tuple) else ()
+        if seq.items or len(pair) != 2 or not isinstance(pair[0], Key):
+            raise Unread("a list of the keys of the data with other entries")
+        self._need_own_noise(pair[1], key, first)
+        seq.items = [Drained()]  # how many there are is private, too
+        seq.noisy = NoisyCounts(pair[1], key, first, counts.rows, counts.order)
 
     def _need_own_noise(self, form: Any, key: Form, noise: int) -> None:
         """A count with its own draw, and nothing else that is private."""
@@ -230,7 +256,7 @@ class Keys(Loops):
             elif isinstance(value, Form):
                 if self.terms.kind(value):
                     raise Unread("a count is shown without noise")
-            elif not isinstance(value, Key) and not is_plain(value):
+            elif not isinstance(value, (Key, PublicValue)) and not is_plain(value):
                 raise Unread("a value that is not public is kept for a key of the data")
 
     def append(self, seq: Any, value: Any) -> None:
@@ -268,6 +294,10 @@ class Keys(Loops):
             if any(self.terms.kinds[s] & (SUM | NOISE) for s in form.symbols):
                 raise Unread("other private values in a loop over the keys of the data")
         return super().visible(form)
+
+
+def counted_keys(owner: Any) -> bool:
+    return isinstance(owner, KeyCounts) and owner.counted
 
 
 def noisy_key(form: Form, noise: int) -> int:

@@ -254,6 +254,9 @@ class Machine(Publics):
             self.trying -= instruction.handler is not None
         if all(map(is_plain, uses)) or not _may_raise(instruction, uses):
             return value
+        if instruction.op == "item" and isinstance(uses[0], Map) and self.record is not None:
+            self.looked_for.add(id(uses[0]))  # it was there: without it, KeyError
+            return value
         call: tuple[Any, ...] = (BINARY.get(instruction.extra), *uses)
         if instruction.op == "item":
             call = (item_of, *uses)
@@ -617,6 +620,10 @@ class Machine(Publics):
                 unshared(owner)
                 owner.items[index] = owner.default
                 owner.partial.add(index)
+            if index not in owner.items and self.record is not None and self.trying:
+                self.looked_for.add(id(owner))
+                self.touch(owner, index)
+                raise Raised(KeyError(index))
             if index not in owner.items or (index in owner.partial and owner.default is None):
                 raise Unread(f"no key {index!r}, or only if a record has it")
             return owner.items[index]
@@ -773,6 +780,9 @@ class Machine(Publics):
         if isinstance(value, KeyCounts):
             return value
         if isinstance(value, Seq):
+            if value.noisy is not None and len(value.items) == 1:
+                noisy = value.noisy
+                return KeyCounts(noisy.rows, "items", value, noisy.order)
             if value.drained:
                 raise Unread("a loop over what is left of candidates")
             if value.rows is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,10 +102,14 @@ for _function in (min, np.min, np.amin):
 
 @entry(np.unique)
 def _unique(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    counts = named.pop("return_counts", False)
     rows = _of_rows(m, arguments[0]) if len(arguments) == 1 and not named else None
-    if rows is None:
-        return NotImplemented
-    return KeyCounts(rows, counted=False, order="sorted")
+    if rows is None or not isinstance(counts, bool):
+        raise Unread("numpy.unique of other values than the data")
+    if not counts:
+        return KeyCounts(rows, counted=False, order="sorted")
+    both = KeyCounts(rows, order="sorted")
+    return tuple(replace(both, gives=gives, source=both) for gives in ("keys", "values"))
 
 
 @entry(dict.fromkeys)

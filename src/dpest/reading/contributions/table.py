@@ -212,6 +212,8 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "x")
     if isinstance(value, PublicValue):
         return m.publicly(int, value)
+    if isinstance(value, Key) and getattr(value.source, "order", "") == "sorted":
+        return value  # in an order of their own, keys that become one tell nothing more
     if isinstance(value, (Truth, Combined)):
         return int(m.form(value).constant)
     if m.is_whole_sum(value):
@@ -300,6 +302,10 @@ def _zip(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if set(named) - {"strict"}:
         raise Unread("zip with unknown arguments")
     iterators = [m.iterate(v) for v in arguments]
+    if [getattr(i, "gives", None) for i in iterators] == ["keys", "values"]:
+        keys, counts = iterators
+        if keys.source is not None and keys.source is counts.source and keys.order == counts.order:
+            return replace(counts, gives="items")
     if all(isinstance(i, PlainIterator) for i in iterators):
         return PlainIterator.over(zip(*(i.items for i in iterators), strict=False))
     if not all(isinstance(i, RowsIterator) and i.rows.whole for i in iterators):
@@ -1000,6 +1006,8 @@ class _Methods:
             return self._of_dict(m, owner, name, arguments, named)
         if isinstance(owner, KeyCounts) and name in _VIEWS and not arguments and not named:
             return replace(owner, gives=name, source=owner)
+        if isinstance(owner, KeyCounts) and name == "most_common" and not arguments and not named:
+            return replace(owner, gives="items", source=owner, order="count")
         if isinstance(owner, KeyCounts) and owner.counted and name == "get" and not named:
             key, otherwise = given(arguments, named, "key", "default", default=None)
             if otherwise != 0:

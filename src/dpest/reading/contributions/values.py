@@ -173,8 +173,9 @@ class KeyCounts:
     """Counter(data): how often each key occurs; which keys there are is private.
 
     `gives`: what a loop over it is handed, "keys", "items" or "values". `source`: the counts that
-    it goes over. `order`: that of the records in which a key comes "first", or "sorted", or that
-    of a "set". `counted`: whether it has the counts, or just the keys.
+    it goes over. `order`: that of the records in which a key comes "first", "sorted" by keys, that
+    of a "set", by "count", or that of pandas' "value_counts". `counted`: whether it has the
+    counts, or just the keys.
     """
 
     rows: Rows | None = None
@@ -206,6 +207,7 @@ class Seq:
     rows: Rows | None = None
     bag: bool = False
     sorted: bool = False
+    noisy: Any = None  # a key and a count with noise for each key of the data, see `keys`
     shared: bool = False  # held by every record's turn of a loop: not to be changed
 
     @property

@@ -118,6 +118,8 @@ def _caught(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     kinds = tuple(m.listed(uses[1])) if isinstance(uses[1], (tuple, Seq)) else (uses[1],)
     if not all(isinstance(k, type) for k in kinds):
         raise Unread("exceptions of a kind that is not known")
+    if isinstance(uses[0], KeyError):  # of a record that looked for a key
+        return isinstance(uses[0], kinds)
     return m.publicly(lambda error, *kinds: isinstance(error, kinds), uses[0], *kinds)
 
 
