@@ -719,6 +719,14 @@ def alike(expected: Any, actual: Any) -> bool:
             return False
         pairs = zip(_NUMBER.findall(expected), _NUMBER.findall(actual), strict=True)
         return all(_close(float(a), float(b)) for a, b in pairs)
+    if isinstance(expected, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(expected)
+        if not isinstance(actual, np.ma.MaskedArray) or hidden.shape != actual.shape:
+            return False
+        same = bool(np.all(hidden == np.ma.getmaskarray(actual)))
+        return same and alike(np.asarray(expected.data), np.asarray(actual.data))
+    if isinstance(expected, np.ndarray) and not expected.ndim:
+        return np.ndim(actual) == 0 and alike(expected.item(), actual)
     if isinstance(expected, (list, tuple, np.ndarray)):
         if isinstance(actual, (str, dict)) or not hasattr(actual, "__len__"):
             return False

@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import itertools
 import operator
+import types
 import warnings
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from dpest.reading.contributions.control.public import method_of
 from dpest.reading.contributions.forms import NOISE, Form, Unread
 from dpest.reading.contributions.functions.flips import drawn_from
 from dpest.reading.contributions.functions.selections import largest, of_record
+from dpest.reading.contributions.shapes import Record
 from dpest.reading.contributions.table import FUNCTIONS, METHODS, entry
 from dpest.reading.contributions.values import (
     Array,
@@ -542,6 +544,14 @@ def _asdict(m: Machine, arguments: _Arguments, named: _Named) -> Any:
     if any(name not in value.attributes for name in names):
         raise Unread("a dict of an object without some of its fields")
     return Map({name: value.attributes[name] for name in names})
+
+
+@entry(types.SimpleNamespace)
+def _namespace(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    """Of a record: an object with these attributes."""
+    if arguments or m.record is None:
+        return NotImplemented
+    return Record(dict(named))
 
 
 @entry(builtins.vars)
