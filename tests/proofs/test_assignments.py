@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -143,3 +144,123 @@ def test_reports_and_lines_of_text():
     assert bound(lines) == 1
     with pytest.raises(DpestError):
         bound(reported_exactly)
+
+
+CITIES = ["a", "b", "c"]
+PEOPLE = dpest.table(dpest.ANY, city=CITIES, age=(0, 120), pay=(0, 1000))
+
+
+def lists_by_city(rows, rng):
+    by = defaultdict(list)
+    for r in rows:
+        by[r["city"]].append(min(r["pay"], 50))
+    return [
+        (sum(by[c]) + rng.laplace(0, 100)) / max(1, len(by[c]) + rng.laplace(0, 2)) for c in CITIES
+    ]
+
+
+def place_of_city(rows, rng):
+    counts = [0] * 3
+    for r in rows:
+        counts[CITIES.index(r["city"])] += 1
+    return [c + rng.laplace(0, 1) for c in counts]
+
+
+def by_decade(rows, rng):
+    counts = [0] * 13
+    for r in rows:
+        counts[int(r["age"] // 10)] += 1
+    return [c + rng.laplace(0, 1) for c in counts]
+
+
+def anybody(rows, rng):
+    return int(any(r["age"] > 100 for r in rows)) + rng.laplace(0, 1)
+
+
+def everybody(rows, rng):
+    return float(all(r["age"] > 18 for r in rows)) + rng.laplace(0, 1)
+
+
+@pytest.mark.parametrize("function", [lists_by_city, place_of_city, by_decade, anybody, everybody])
+def test_groups_places_and_quantifiers(function):
+    assert bound(function, PEOPLE) == 1
+    assert bound(function, PEOPLE, "replace_one") <= 2
+
+
+def cities_that_occur(rows, rng):
+    by = defaultdict(list)
+    for r in rows:
+        by[r["city"]].append(1)
+    return {c: sum(v) + rng.laplace(0, 1) for c, v in by.items()}
+
+
+def how_many_cities(rows, rng):
+    by = defaultdict(list)
+    for r in rows:
+        by[r["city"]].append(1)
+    return len(by)
+
+
+def in_two_lists(rows, rng):
+    by = defaultdict(list)
+    for r in rows:
+        by[r["city"]].append(1)
+        by["a"].append(1)
+    return [sum(by[c]) + rng.laplace(0, 1) for c in CITIES]
+
+
+def first_of_a_city(rows, rng):
+    by = defaultdict(list)
+    for r in rows:
+        by[r["city"]].append(min(r["pay"], 1))
+    return by["a"][0] + rng.laplace(0, 1)
+
+
+def whether_anybody(rows, rng):
+    return any(r["age"] > 100 for r in rows)
+
+
+def if_anybody(rows, rng):
+    if any(r["age"] > 100 for r in rows):
+        return 0.0
+    return rng.laplace(0, 1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        cities_that_occur, how_many_cities, in_two_lists, first_of_a_city, whether_anybody,
+        if_anybody,
+    ],
+)  # fmt: skip
+def test_what_groups_and_quantifiers_show_without_noise(function):
+    with pytest.raises(DpestError):
+        bound(function, PEOPLE)
+
+
+def trimmed_sum(xs, rng):
+    kept = sorted(min(max(x, 0.0), 10.0) for x in xs)[1:-1]
+    return sum(kept) + rng.laplace(0, 10)
+
+
+def third(xs, rng):
+    return sorted(xs)[2] + rng.laplace(0, 10)
+
+
+def every_second(xs, rng):
+    return sum(sorted(xs)[::2]) + rng.laplace(0, 10)
+
+
+def of_one_length(function, adjacency="replace_one"):
+    question = asked(function, adjacency, 5, None, None, dpest.reals(5, 0, 10), None, None)
+    return prove_contributions(question, Measure("epsilon"), None).bound
+
+
+def test_places_of_the_sorted_data_and_their_sums():
+    assert of_one_length(trimmed_sum) == 1
+    assert of_one_length(third) == 1
+    for function in (every_second, trimmed_sum):
+        with pytest.raises(DpestError):
+            of_one_length(function, "add_remove_one")
+    with pytest.raises(DpestError):
+        of_one_length(every_second)

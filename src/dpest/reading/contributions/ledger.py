@@ -332,9 +332,16 @@ class Recording(Arithmetic):
             if node[0] != "sum" or c.denominator != 1:
                 return False
             adds = [forms[node[2]] for _, forms in self.ledger.passes[node[1]].cases]
-            if any(f.terms or f.constant.denominator != 1 for f in adds):
+            if not all(map(self._is_whole, adds)):
                 return False
         return True
+
+    def _is_whole(self, added: Form) -> bool:
+        """Whether what a record adds is made of whole numbers."""
+        nodes = [self.terms.nodes[s] for s, _ in added.terms]
+        fields = all(n[0] == "field" and self.fields[n[2]][2] for n in nodes)
+        whole = all(c.denominator == 1 for c in (added.constant, *(c for _, c in added.terms)))
+        return fields and whole
 
     def sum_rows(self, rows: Rows) -> Any:
         """rows.sum(axis=0): a number, or an array of numbers."""
@@ -381,6 +388,9 @@ class Recording(Arithmetic):
         if self.public_length is not None:
             return bool(value == self.public_length)
         return value == self.sums([((), [1])])[0]
+
+    fields: dict[Any, tuple[Any, Any, bool]]
+    """Between which numbers a field is, and whether it is whole."""
 
     rows_each: int = 1
     """How many rows a person has at most."""

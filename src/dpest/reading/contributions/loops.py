@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dpest.reading.contributions.machine import Frame
 
 _ROUNDS = 8
+_MOST_LISTS = 64
 _CONTAINERS = (Seq, Map, Array, Cell, Instance, PlainIterator)
 _Place = tuple[Any, ...]
 
@@ -51,6 +52,14 @@ class Absent:
 
 class Left:
     """What a loop over the records left in a variable: it depends on the last one."""
+
+
+class NeedsKey(Unread):
+    """A record puts something into a list that a dict has by default, and does not have yet."""
+
+    def __init__(self, owner: Map, key: Any) -> None:
+        super().__init__("a list for each key of the data, outside of a loop over the records")
+        self.owner, self.key = owner, key
 
 
 class Snapshot:
@@ -234,14 +243,31 @@ class Loops(Recording):
         self.loop_count += 1
         outside = Snapshot(self.frames)
         moving: dict[_Place, Any] = {}
-        for _ in range(_ROUNDS):
-            found = self._round(frame, instruction, iterator, outside, moving)
+        rounds = 0
+        while rounds < _ROUNDS:
+            rounds += 1
+            try:
+                found = self._round(frame, instruction, iterator, outside, moving)
+            except NeedsKey as needed:
+                outside = self._with_list(frame, outside, needed)
+                rounds, moving = 0, {}
+                continue
             if found is not None:
                 self._need_alike(frame, instruction, iterator, outside, moving, found[0])
                 self._settle(outside, moving, *found)
                 frame.pc = instruction.jumps[0]
                 return
         raise Unread("a loop whose variables keep changing")
+
+    def _with_list(self, frame: Frame, outside: Snapshot, needed: NeedsKey) -> Snapshot:
+        """As if the list had been there: an empty one is as good as none, but for the keys."""
+        outside.restore()
+        self.record, self.appended = None, None
+        if id(needed.owner) not in outside.kept or len(needed.owner.items) > _MOST_LISTS:
+            raise Unread("a dict of very many lists, or of one record")
+        needed.owner.items[needed.key] = Seq()
+        needed.owner.partial.add(needed.key)
+        return Snapshot(self.frames)
 
     def _round(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ from dpest.reading.contributions.control.stack import (
     goes_over_rows,
     holds_data,
 )
-from dpest.reading.contributions.forms import NOISE, Form, Raised, Terms, Unread
+from dpest.reading.contributions.forms import NOISE, RECORD, Form, Raised, Terms, Unread
 from dpest.reading.contributions.functions.flips import (
     CANDIDATE,
     Flip,
@@ -64,11 +65,12 @@ from dpest.reading.contributions.functions.purity import (
 from dpest.reading.contributions.functions.python_functions import FUNCTIONS, METHODS
 from dpest.reading.contributions.functions.selections import against_weights
 from dpest.reading.contributions.functions.sources import draw
+from dpest.reading.contributions.loops import NeedsKey
 from dpest.reading.contributions.made_noise import with_made_noise
 from dpest.reading.contributions.pandas_functions import pandas_entry
 from dpest.reading.contributions.persons import PERSON, by_person, of_people
 from dpest.reading.contributions.shapes import constructed, is_record_class
-from dpest.reading.contributions.statistics import distinct
+from dpest.reading.contributions.statistics import distinct, quantified
 from dpest.reading.contributions.table import count_of
 from dpest.reading.contributions.values import (
     Array,
@@ -194,6 +196,8 @@ class Machine(Publics):
                 return False, None
             try:
                 self.step(frame, instruction)
+            except NeedsKey:
+                raise
             except Unread as reason:
                 if not getattr(reason, "placed", False):
                     where = f"{frame.code.file}:{instruction.place.line}"
@@ -584,6 +588,9 @@ class Machine(Publics):
             return self.sum_rows(super().binary("*", first, b))
         if op in _OF_WHOLE_NUMBERS:
             a, b = self.pinned(a), self.pinned(b)
+            divided = isinstance(a, Form) and is_number(b) and b > 0
+            if op == "//" and divided and self.terms.kind(a) == RECORD:
+                return self.terms.of("floor", a.times(1 / Fraction(b)))
         return super().binary(op, a, b)
 
     def _outer(self, a: Any, b: Any) -> Array:
@@ -618,7 +625,9 @@ class Machine(Publics):
             self.touch(owner, index)
             if index not in owner.items and owner.default is not None:
                 unshared(owner)
-                owner.items[index] = owner.default
+                if owner.default is list and self.record is not None:
+                    raise NeedsKey(owner, index)
+                owner.items[index] = Seq() if owner.default is list else owner.default
                 owner.partial.add(index)
             if index not in owner.items and self.record is not None and self.trying:
                 self.looked_for.add(id(owner))
@@ -654,7 +663,7 @@ class Machine(Publics):
         if not isinstance(owner, Map) or self.record is None or by_person(owner) is not None:
             raise Unread("a look-up by person")
         if PERSON not in owner.items:
-            if otherwise is None and owner.default is None:
+            if owner.default is list or (otherwise is None and owner.default is None):
                 raise Unread("an entry for each person that may be absent: use a defaultdict")
             return owner.default if otherwise is None else otherwise
         return owner.items[PERSON]
@@ -855,6 +864,10 @@ class Machine(Publics):
             raise Unread(f"a loop over {type(iterator).__name__}")
 
     # What is released ----------------------------------------------------------------------------
+
+    def quantified(self, rows: Rows, conjunction: bool) -> Any:
+        """any() or all() of the records."""
+        return quantified(self, rows, conjunction)
 
     def distinct(self, counts: KeyCounts) -> Any:
         """How many keys there are."""

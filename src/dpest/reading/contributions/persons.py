@@ -6,6 +6,7 @@ is marked `ONCE` is for each person: the first of its rows, or a number derived 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -121,6 +122,13 @@ def _symbol_ends(m: Any, node: tuple[Any, ...]) -> tuple[_End, _End]:
         if node[0] == "min":
             return pick(lows) if all_lows else None, pick(highs) if highs else None
         return pick(lows) if lows else None, pick(highs) if all_highs else None
+    if node[0] in ("floor", "ceil", "rint"):
+        turn: Any = {"floor": math.floor, "ceil": math.ceil, "rint": round}[node[0]]
+        low, high = ends_of(m, node[1])
+        return (
+            None if low is None else Fraction(turn(low)),
+            None if high is None else Fraction(turn(high)),
+        )
     return (Fraction(0), None) if node[0] in ("abs", "norm") else (None, None)
 
 

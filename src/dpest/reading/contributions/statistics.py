@@ -6,9 +6,11 @@ bounds lies between them, and so moves by no more than their distance.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from dpest.reading.contributions.persons import ends_of, is_user
 from dpest.reading.contributions.table import FUNCTIONS, entry, rows_of
 from dpest.reading.contributions.values import KeyCounts, Object, Option, Rows, RowsIterator
 
+ZERO, ONE = Fraction(0), Fraction(1)
 Values = Callable[[list[Any]], float]
 
 
@@ -30,7 +33,26 @@ def distinct(m: Any, rows: Rows) -> Form:
         known = isinstance(case.element, (Form, Option)) or is_plain(case.element)
         if case.present and not known:
             raise Unread("how many different values there are, of other than plain ones")
-    return _total(m, Statistic("distinct", rows, lambda v: len(set(v)), 0, 1, True))
+    return _total(
+        m, Statistic("distinct", rows, lambda v: len(set(v)), Fraction(0), Fraction(1), True)
+    )
+
+
+def quantified(m: Any, rows: Rows, conjunction: bool) -> Form:
+    """Whether all records (or any) are true, as 1 and 0: one more can make it false (or true)."""
+
+    def true(element: Any) -> int:
+        return int(m.decide(m.settled(element)))
+
+    told = m.per_record(true, rows)
+    if conjunction:
+        found = _total(
+            m, Statistic("all", told, lambda v: float(all(v)) - 1, Fraction(-1), Fraction(0), True)
+        )
+        return found + form_of({}, ONE)
+    return _total(
+        m, Statistic("any", told, lambda v: float(any(v)), Fraction(0), Fraction(1), True)
+    )
 
 
 def _total(m: Any, statistic: Statistic) -> Form:
@@ -50,8 +72,11 @@ def _total(m: Any, statistic: Statistic) -> Form:
     return total
 
 
-def order_statistic(m: Any, what: str, rows: Rows, function: Values) -> Form:
-    """A number between the least and the largest of what the records have."""
+def order_statistic(m: Any, what: str, rows: Rows, function: Values, count: int = 1) -> Form:
+    """A number between the least and the largest of what the records have.
+
+    Or the sum of `count` places of the sorted records, which moves no more (see `SortedRows`).
+    """
     if not rows.whole or (m.public_length is None and m.least_records < 1):
         raise Unread(f"the {what} of data that may be empty")
     forms = [m.form(c.element) for c in rows.cases]
@@ -61,8 +86,11 @@ def order_statistic(m: Any, what: str, rows: Rows, function: Values) -> Form:
     low, high = min(a for a, _ in ends), max(b for _, b in ends)
     width = high - low
     least = -width if m.public_length is None else 0 * width
-    moved = _total(m, Statistic(what, rows, lambda v: function(v) - float(low), least, width))
-    return moved + form_of({}, low)
+    from_low = float(count * low)
+    if count > 1 and m.public_length is None:
+        raise Unread(f"the {what} of data whose number is private")
+    moved = _total(m, Statistic(what, rows, lambda v: function(v) - from_low, least, width))
+    return moved + form_of({}, count * low)
 
 
 def _of_rows(m: Any, value: Any) -> Rows | None:
@@ -98,6 +126,81 @@ for _function in (max, np.max, np.amax):
     _register("largest value", _function)
 for _function in (min, np.min, np.amin):
     _register("least value", _function)
+
+
+def _mean(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (value,) = given(arguments, named, "data")
+    rows = _of_rows(m, value)
+    if rows is None:
+        return NotImplemented
+    return m.binary("/", m.sum_rows(rows), m.length_of(rows))
+
+
+FUNCTIONS[statistics.mean] = FUNCTIONS[statistics.fmean] = _mean
+
+
+class SortedRows(Object):
+    """sorted(x): a place of it, and the sum of several next to each other.
+
+    Where a record is replaced, |x₍₁₎ − y₍₁₎| + … + |x₍ₙ₎ − y₍ₙ₎| is no more than the two records
+    differ by: so much does each place, and each sum of places, move at most.
+    """
+
+    words = "the sorted data"
+
+    def __init__(self, rows: Rows, part: slice | None = None) -> None:
+        self.sorted, self.part = rows, part
+
+    def length(self, m: Any) -> Any:
+        if self.part is not None:
+            raise self.refused("the length of a part")
+        return m.length_of(self.sorted)
+
+    def item(self, m: Any, index: Any) -> Any:
+        length = m.public_length
+        if not is_number(length) or self.part is not None:
+            raise self.refused("an item of a number of records that is not known")
+        if isinstance(index, slice):
+            return SortedRows(self.sorted, index)
+        if type(index) is not int or not -length <= index < length:
+            raise self.refused("an item")
+        return order_statistic(m, "order statistic", self.sorted, lambda v: sorted(v)[index])
+
+    def summed(self, m: Any) -> Any:
+        part, length = self.part or slice(None), m.public_length
+        if not is_number(length):
+            raise self.refused("a sum of a number of records that is not known")
+        count = len(range(int(length))[part])
+        if part.step not in (None, 1) or not count:
+            raise self.refused("a sum")
+        return order_statistic(
+            m, "sum of a part", self.sorted, lambda v: math.fsum(sorted(v)[part]), count
+        )
+
+
+def _sorted(before: Any) -> Any:
+    def handler(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+        rows = _of_rows(m, arguments[0]) if len(arguments) == 1 and not named else None
+        if rows is None or not rows.whole or m.in_pass:
+            return before(m, arguments, named)
+        return SortedRows(rows)
+
+    return handler
+
+
+def _sum(before: Any) -> Any:
+    def handler(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if len(arguments) == 1 and not named and isinstance(arguments[0], SortedRows):
+            return arguments[0].summed(m)
+        return before(m, arguments, named)
+
+    return handler
+
+
+for _function in (sorted, np.sort):
+    FUNCTIONS[_function] = _sorted(FUNCTIONS.get(_function) or (lambda *_: NotImplemented))
+for _function in (sum, np.sum):
+    FUNCTIONS[_function] = _sum(FUNCTIONS[_function])
 
 
 @entry(np.unique)

@@ -397,6 +397,8 @@ def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 @entry(collections.defaultdict)
 def _defaultdict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (factory,) = given(arguments, named, "default_factory")
+    if factory is list:
+        return Map(default=list)
     if factory not in (int, float):
         raise Unread("a defaultdict of other values than numbers")
     return Map(default=factory())

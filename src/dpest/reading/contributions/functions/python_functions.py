@@ -133,7 +133,7 @@ def _quantified(conjunction: bool, native: Any) -> Any:
             return m.publicly(native, value)
         iterator = m.iterate(value)
         if isinstance(iterator, RowsIterator):
-            raise Unread(f"`{native.__name__}` over the data, without noise")
+            return m.quantified(iterator.rows, conjunction)
         if isinstance(iterator, PlainIterator):
             values = iterator.items
             if not any(_noisy(m, v) for v in values):
@@ -426,6 +426,9 @@ FUNCTIONS[np.zeros_like], FUNCTIONS[np.ones_like] = _filled(0.0), _filled(1.0)
 
 
 def _list_method(m: Machine, owner: Seq, name: str, arguments: _Arguments, named: _Named) -> Any:
+    listed = owner.rows is None and not owner.bag and all(map(is_plain, owner.items))
+    if name in ("index", "count") and listed and len(arguments) == 1 and is_plain(arguments[0]):
+        return natively(method_of(name), list(owner.items), arguments[0])
     if name == "pop" and len(arguments) == 1 and m.record is None and m.key is None:
         candidate = drawn_from(m, owner, arguments[0])
         if candidate is not None:
