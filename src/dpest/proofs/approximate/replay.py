@@ -259,6 +259,9 @@ class _Run:
         self.rows: dict[int, float] = {}
         self.sums: dict[int, list[float]] = {}
         self.coins: dict[Any, float] = {}
+        self.fitting: dict[tuple[int, int], bool] = {}
+        self.forms: list[Form] = []
+        self.slopes: dict[int, list[tuple[int, float]]] = {}
         self.left = list(rng.noises)
         self.vectors = list(rng.vectors)
         self.uniforms = list(rng.uniforms)
@@ -343,8 +346,8 @@ class _Run:
         if rows is None:
             return [raw[None] for raw in self.raw]
         found = []
-        for record in self.records:
-            fits = [c for c in rows.cases if all(self.holds(t, record) for t in c.conditions)]
+        for i, record in enumerate(self.records):
+            fits = [c for c in rows.cases if self._fits(c.conditions, record, i)]
             if len(fits) != 1:
                 raise _Different(f"{len(fits)} cases fit a record")
             if fits[0].present:
@@ -399,12 +402,19 @@ class _Run:
         totals = [0.0] * len(cases[0][1])
         once = all(ONCE in conditions for conditions, _ in cases)
         for i, record in enumerate(self.people if once else self.records):
-            fits = [adds for c, adds in cases if all(self.holds(t, record, i) for t in c)]
+            fits = [adds for c, adds in cases if self._fits(c, record, i)]
             if len(fits) != 1:
                 raise _Different(f"{len(fits)} cases fit a record")
             for j, form in enumerate(fits[0]):
                 totals[j] += self.value(form, record)
         self.sums[p] = totals
+
+    def _fits(self, conditions: tuple[Truth, ...], record: Any, place: int) -> bool:
+        """Whether conditions hold of a record; several passes have the same ones."""
+        key = (id(conditions), id(record))
+        if key not in self.fitting:
+            self.fitting[key] = all(self.holds(t, record, place) for t in conditions)
+        return self.fitting[key]
 
     def _statistic(self, cases: Any) -> Statistic | None:
         """The number of all records that a pass stands for."""
@@ -440,9 +450,11 @@ class _Run:
         return self.coins[name, place]
 
     def value(self, form: Form, record: Any = None) -> float:
-        return float(form.constant) + math.fsum(
-            float(c) * self._symbol(s, record) for s, c in form.terms
-        )
+        slopes = self.slopes.get(id(form))
+        if slopes is None:
+            slopes = self.slopes[id(form)] = [(s, float(c)) for s, c in form.terms]
+            self.forms.append(form)  # while it is held, no other has its id
+        return float(form.constant) + math.fsum(c * self._symbol(s, record) for s, c in slopes)
 
     def _symbol(self, symbol: int, record: Any) -> float:
         node = self.way.terms.nodes[symbol]
