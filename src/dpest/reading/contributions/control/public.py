@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.contributions.arithmetic import BINARY, COMPARE, is_plain
+from dpest.reading.contributions.control.keys import Keys
 from dpest.reading.contributions.forms import Form, Unread
-from dpest.reading.contributions.keys import Keys
 from dpest.reading.contributions.values import (
     Array,
     Combined,
