@@ -296,6 +296,8 @@ def cell_pair(cell: OutputCell, noises: Noises) -> CellPair:
             float(cell.log_density(side, {})) if cell.pieces[side] else -math.inf for side in (0, 1)
         )
         return CellPair(cell, noises, (logs[0], logs[1]), [])
+    if len(cell.pieces[0]) + len(cell.pieces[1]) == 1:
+        return _of_one_side(cell, noises, 0 if cell.pieces[0] else 1)
     if not cell.pieces[0] or not cell.pieces[1]:
         return CellPair(
             cell,
@@ -384,6 +386,19 @@ def _split(cell: OutputCell, noises: Noises) -> CellPair:
             )
         )
     return CellPair(cell, noises, (constants[0], constants[1]), factors)
+
+
+def _of_one_side(cell: Cell, noises: Noises, side: int) -> CellPair:
+    """One side alone has the cell, in one piece: its independent blocks, with equal densities.
+
+    That the other side has nothing is in its constant, once for all blocks.
+    """
+    (piece,) = cell.pieces[side]
+    alike = replace(cell, pieces=([piece], [piece]))
+    found = _split(alike, noises)
+    constants = [-math.inf, -math.inf]
+    constants[side] = found.log_constant[side]
+    return CellPair(cell, noises, (constants[0], constants[1]), found.factors)
 
 
 def _product(terms: Sequence[Term]) -> Callable[[Values], Floats]:

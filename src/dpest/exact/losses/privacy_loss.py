@@ -49,6 +49,10 @@ class GridLoss:
         gained = -np.expm1(epsilon - self.losses[above:])
         return float(min(1.0, self.infinite + np.dot(self.masses[above:], gained)))
 
+    @property
+    def total(self) -> float:
+        return float(self.masses.sum()) + self.infinite
+
     def composed(self, other: GridLoss) -> GridLoss:
         """The loss of two independent releases."""
         if other.step != self.step or other.pessimistic != self.pessimistic:
@@ -59,7 +63,9 @@ class GridLoss:
         # FFT leaves rounding of about 1e-17 of either sign; keep it on the safe side.
         floor = 1e-17 if self.pessimistic else 0.0
         masses = np.maximum(masses, floor)
-        infinite = self.infinite + other.infinite - self.infinite * other.infinite
+        # Of parts of a distribution, too, whose masses don't add up to 1.
+        mine, theirs = self.infinite, other.infinite
+        infinite = mine * other.total + self.total * theirs - mine * theirs
         return GridLoss(self.step, self.first + other.first, masses, infinite, self.pessimistic)
 
     def _trimmed(self, mass: float = 1e-16) -> GridLoss:

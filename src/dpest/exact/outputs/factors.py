@@ -19,7 +19,7 @@ from dpest.errors import RefusedError
 from dpest.exact.outputs.cells import PathRegion, constant_key
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.paths import Path, Trace
-from dpest.running.skeleton import Leaf, Skeleton, leaf_kinds
+from dpest.running.skeleton import Skeleton, leaf_kinds, numbers_alike
 
 _MOST_REGIONS = 20_000
 _ONE = Fraction(1)
@@ -133,7 +133,7 @@ def _plain_groups(traces: Sequence[Trace]) -> list[FactorGroup]:
         for path in trace.paths:
             key = keys.get(path.skeleton)
             if key is None:
-                key = keys[path.skeleton] = skeleton_key(path.skeleton)
+                key = keys[path.skeleton] = numbers_alike(path.skeleton)
             entry = split.get(key)
             if entry is None:
                 entry = split[key] = ([[] for _ in traces], path.skeleton)
@@ -165,7 +165,7 @@ def _merged(groups: list[FactorGroup]) -> list[FactorGroup]:
     result = []
     for group in groups:
         if len(group.blocks) == 1:
-            merged.setdefault(skeleton_key(group.skeleton), []).append(group)
+            merged.setdefault(numbers_alike(group.skeleton), []).append(group)
         else:
             result.append(group)
     for same in merged.values():
@@ -210,18 +210,6 @@ def _factored(sides: Sequence[Sequence[_Product]], skeleton: Skeleton) -> Factor
     return FactorGroup(skeleton, tuple(blocks))
 
 
-def _kind(kind: str) -> str:
-    return "number" if kind in ("int", "float", "real") else kind
-
-
-def skeleton_key(skeleton: Skeleton) -> Any:
-    """The skeleton with all numbers alike: 1 and 1.0 are one output."""
-    if isinstance(skeleton, Leaf):
-        return _kind(skeleton.kind)
-    parts = tuple(skeleton_key(p) for p in skeleton.parts)
-    return (skeleton.container, skeleton.keys, skeleton.label, parts)
-
-
 _VARIES = "varies"
 _MOST_PATTERNS = 40  # of varying places, up to which they are compared with each other
 
@@ -231,7 +219,7 @@ def _group_key(path: Path) -> Any:
         _VARIES if isinstance(leaf, Form) and leaf.terms else constant_key(leaf)
         for leaf in path.leaves
     )
-    return skeleton_key(path.skeleton), constants
+    return numbers_alike(path.skeleton), constants
 
 
 def _meeting(keys: Iterable[Any]) -> set[Any]:

@@ -15,11 +15,11 @@ from dpest.errors import InputError, MissingExtraError, RefusedError
 from dpest.exact.integration.latents import Latents
 from dpest.exact.integration.quadrature import Floats
 from dpest.exact.outputs.cells import OutputCell, build_cells, constant_key, settle_cells
-from dpest.exact.outputs.factors import FactorGroup, LeafBlock, groups_of, skeleton_key
+from dpest.exact.outputs.factors import FactorGroup, LeafBlock, groups_of
 from dpest.geometry.linear import Condition, Form, rational
 from dpest.notebooks import as_html
 from dpest.reading.paths import Path, Trace
-from dpest.running.skeleton import flatten, unflatten
+from dpest.running.skeleton import flatten, numbers_alike, unflatten
 
 _MOST_OUTCOMES = 100_000
 _REJECTED = object()
@@ -83,7 +83,7 @@ class OutputDistribution:
                     log_p += _cell_mass(cell)
                     for j, leaf in zip(block.positions, cell.leaves, strict=True):
                         leaves[j] = leaf
-                key = (skeleton_key(group.skeleton), tuple(map(constant_key, leaves)))
+                key = (numbers_alike(group.skeleton), tuple(map(constant_key, leaves)))
                 output, known = found.get(key, (unflatten(group.skeleton, leaves), 0.0))
                 found[key] = (output, known + math.exp(log_p))
         listed = [ObservedOutcome(output, p) for output, p in found.values() if p > 0]
@@ -127,7 +127,7 @@ class OutputDistribution:
         skeleton, leaves = flatten(output)
         found = []
         for group, blocks in self._cells:
-            if skeleton_key(group.skeleton) != skeleton_key(skeleton):
+            if numbers_alike(group.skeleton) != numbers_alike(skeleton):
                 continue
             parts = [_log_density(c, [leaves[j] for j in b.positions]) for b, c in blocks]
             found.append((sum(p[0] for p in parts), math.fsum(p[1] for p in parts)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -86,6 +86,26 @@ class Gate:
     noise: int
     threshold: Fraction
     made: int
+    rows: Rows | None = None
+    """The key of each record, for replays."""
+    order: str = "first"
+    """In which order the noises are drawn: see `KeyCounts`."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A number of all records together; one of them moves it by no more than `low` to `high`.
+
+    (Where one is replaced: by the difference of two such numbers.) `function`, of what the records
+    are, gives it to a replay.
+    """
+
+    what: str
+    rows: Rows
+    function: Callable[[list[Any]], float]
+    low: Fraction
+    high: Fraction
+    whole: bool = False
 
 
 @dataclass
@@ -94,6 +114,7 @@ class Ledger:
     noises: list[Noise] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     gates: list[Gate] = field(default_factory=list)
+    statistics: dict[str, Statistic] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
 
@@ -311,9 +332,16 @@ class Recording(Arithmetic):
             if node[0] != "sum" or c.denominator != 1:
                 return False
             adds = [forms[node[2]] for _, forms in self.ledger.passes[node[1]].cases]
-            if any(f.terms or f.constant.denominator != 1 for f in adds):
+            if not all(map(self._is_whole, adds)):
                 return False
         return True
+
+    def _is_whole(self, added: Form) -> bool:
+        """Whether what a record adds is made of whole numbers."""
+        nodes = [self.terms.nodes[s] for s, _ in added.terms]
+        fields = all(n[0] == "field" and self.fields[n[2]][2] for n in nodes)
+        whole = all(c.denominator == 1 for c in (added.constant, *(c for _, c in added.terms)))
+        return fields and whole
 
     def sum_rows(self, rows: Rows) -> Any:
         """rows.sum(axis=0): a number, or an array of numbers."""
@@ -361,8 +389,14 @@ class Recording(Arithmetic):
             return bool(value == self.public_length)
         return value == self.sums([((), [1])])[0]
 
+    fields: dict[Any, tuple[Any, Any, bool]]
+    """Between which numbers a field is, and whether it is whole."""
+
     rows_each: int = 1
     """How many rows a person has at most."""
+
+    least_records: int = 0
+    """How many records there are at least."""
 
     public_length: Any = None
     """The number of records where that is public: a number, or a form."""

@@ -141,6 +141,7 @@ def read(function: Any, parameters: dict[str, Any], data: Data, races: bool = Tr
     def one(script: Script) -> Way:
         machine = Machine(script, data.replace, races)
         machine.rows_each = data.rows_each
+        machine.least_records = (data.length or 0) - (not data.replace)
         machine.fields = {k: v for c in data.columns for k, v in c.ranges().items()}
         if data.replace:
             machine.public_length = (

@@ -6,6 +6,7 @@ import builtins
 import collections
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +23,18 @@ from dpest.reading.contributions.arithmetic import (
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.objects import special
 from dpest.reading.contributions.control.public import method_of, ordered
-from dpest.reading.contributions.forms import Form, Unread, number
+from dpest.reading.contributions.forms import RECORD, Form, Unread, number
 from dpest.reading.contributions.functions.selections import largest
-from dpest.reading.contributions.persons import PERSON, by_person, derived, is_user, of_people, once
+from dpest.reading.contributions.ledger import ONCE
+from dpest.reading.contributions.persons import (
+    PERSON,
+    by_person,
+    derived,
+    ends_of,
+    is_user,
+    of_people,
+    once,
+)
 from dpest.reading.contributions.shapes import structured
 from dpest.reading.contributions.values import (
     Array,
@@ -44,6 +54,7 @@ from dpest.reading.contributions.values import (
     RowsIterator,
     RowsLength,
     Seq,
+    SetOfData,
     Stepped,
     Transposed,
     Truth,
@@ -71,7 +82,7 @@ def _plain(arguments: list[Any], named: dict[str, Any]) -> bool:
     return all(map(is_plain, (*arguments, *named.values())))
 
 
-def _rows(m: Machine, value: Any) -> Any:
+def rows_of(m: Machine, value: Any) -> Any:
     """The rows behind a list of the data."""
     if isinstance(value, Object):
         found = value.rows()
@@ -81,7 +92,7 @@ def _rows(m: Machine, value: Any) -> Any:
 
 def _array(m: Machine, value: Any) -> Any:
     """A list as NumPy's functions take it."""
-    value = _rows(m, value)
+    value = rows_of(m, value)
     if isinstance(value, Object) and (cells := value.cells()) is not None:
         return cells
     return m.array(value) if isinstance(value, (Rows, Seq, tuple)) else value
@@ -94,9 +105,13 @@ def _array(m: Machine, value: Any) -> Any:
 def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if len(arguments) == 1 and isinstance(arguments[0], Object):
         return arguments[0].length(m)
-    value = _rows(m, *arguments)
+    value = rows_of(m, *arguments)
     if isinstance(value, Rows):
         return m.length_of(value)
+    if isinstance(value, Map) and value.partial and not value.growing and value.noisy is None:
+        value = m.counts_of(value)
+    if isinstance(value, KeyCounts):
+        return m.distinct(value)
     if isinstance(value, Seq):
         if value.drained and not m.flipping:
             raise Unread("how many candidates are left")
@@ -121,7 +136,7 @@ def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 @entry(builtins.sum)
 def _sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, start = given(arguments, named, "iterable", "start", start=0)
-    value = _rows(m, value)
+    value = rows_of(m, value)
     if isinstance(value, RowsIterator):
         value = value.rows
     if isinstance(value, Rows):
@@ -165,7 +180,7 @@ FUNCTIONS[builtins.max] = _extreme("max")
 @entry(builtins.abs, np.abs, np.absolute, np.fabs, math.fabs)
 def _abs(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "x")
-    return m.elementwise(m.absolute, _rows(m, value))
+    return m.elementwise(m.absolute, rows_of(m, value))
 
 
 @entry(builtins.float, np.float64)
@@ -197,6 +212,8 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "x")
     if isinstance(value, PublicValue):
         return m.publicly(int, value)
+    if isinstance(value, Key) and getattr(value.source, "order", "") == "sorted":
+        return value  # in an order of their own, keys that become one tell nothing more
     if isinstance(value, (Truth, Combined)):
         return int(m.form(value).constant)
     if m.is_whole_sum(value):
@@ -206,15 +223,29 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         node = m.terms.nodes[found.terms[0][0]]
         if node[0] == "field" and m.fields[node[2]][2] and found == m.terms.of(*node):
             return found  # it is whole already
-        raise Unread("int of a private value")
+        return _cut_off(m, found)
     return m.publicly(int, found)
+
+
+def _cut_off(m: Machine, form: Form) -> int:
+    """int() of a record's number that lies within narrow bounds, by cases."""
+    low, high = ends_of(m, form)
+    narrow = low is not None and high is not None and high - low <= MOST_VALUES
+    if m.record is None or m.terms.kind(form) != RECORD or low is None or not narrow:
+        raise Unread("int of a private value")
+    for k in range(int(low), int(high)):
+        # int(v) <= k: below k + 1, or, as it goes towards 0, not above a negative k.
+        below = Truth(">", number(k + 1) - form) if k >= 0 else Truth(">=", number(k) - form)
+        if m.decide(below):
+            return k
+    return int(high)
 
 
 def _rounding(function: Any) -> Handler:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if _plain(arguments, named):
             return NotImplemented
-        value = _rows(m, arguments[0])
+        value = rows_of(m, arguments[0])
         if isinstance(value, Rows) or m.in_pass:
             return m.elementwise(lambda x: _rounded(m, function, x, arguments[1:]), value)
         return m.publicly(function, *arguments, **named)
@@ -271,6 +302,10 @@ def _zip(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if set(named) - {"strict"}:
         raise Unread("zip with unknown arguments")
     iterators = [m.iterate(v) for v in arguments]
+    if [getattr(i, "gives", None) for i in iterators] == ["keys", "values"]:
+        keys, counts = iterators
+        if keys.source is not None and keys.source is counts.source and keys.order == counts.order:
+            return replace(counts, gives="items")
     if all(isinstance(i, PlainIterator) for i in iterators):
         return PlainIterator.over(zip(*(i.items for i in iterators), strict=False))
     if not all(isinstance(i, RowsIterator) and i.rows.whole for i in iterators):
@@ -283,7 +318,7 @@ def _list(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments:
         return Seq()
     (value,) = given(arguments, named, "x")
-    value = _rows(m, value)
+    value = rows_of(m, value)
     if isinstance(value, RowsIterator):
         value = value.rows
     if isinstance(value, Rows):
@@ -298,6 +333,14 @@ def _list(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 @entry(builtins.sorted)
 def _sorted(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, key, reverse = given(arguments, named, "x", "key", "reverse", key=None, reverse=False)
+    if isinstance(value, Map) and value.partial and by_person(value) is None:
+        value = m.counts_of(value)
+    if isinstance(value, SetOfData):
+        value = value.iterate(m)
+    if isinstance(value, KeyCounts):
+        if key is not None or reverse or value.gives == "values":
+            raise Unread("keys of the data in an order of their own")
+        return replace(value, source=value.source or value, order="sorted")
     if isinstance(value, (Seq, Map)) and (
         getattr(value, "bag", False) or getattr(value, "open", False)
     ):
@@ -318,14 +361,18 @@ def _sorted(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 @entry(builtins.set, builtins.frozenset)
 def _set(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if not arguments and not named:
+        return SetOfData()
     (value,) = given(arguments, named, "x")
     if isinstance(value, (Seq, Map)) and (
         getattr(value, "bag", False) or getattr(value, "open", False)
     ):
         return PublicValue()
-    rows = value.rows if isinstance(value, RowsIterator) else _rows(m, value)
+    rows = value.rows if isinstance(value, RowsIterator) else rows_of(m, value)
     if isinstance(rows, Rows) and is_user(rows):
         return Seq(rows=once(rows))  # good for counting, and for one turn for each
+    if isinstance(rows, Rows) and not any(ONCE in c.conditions for c in rows.cases):
+        return KeyCounts(rows, counted=False, order="set")
     return m.publicly(builtins.set, value)
 
 
@@ -334,7 +381,7 @@ def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments:
         return Map(dict(named))
     (value,) = arguments
-    if isinstance(value, Map) and not value.frozen and not value.growing:
+    if isinstance(value, Map) and not (value.frozen or value.growing or value.noisy):
         return Map({**value.items, **named}, value.open, partial=set(value.partial))
     if isinstance(value, PublicValue):
         return m.publicly(builtins.dict, value, **named)
@@ -350,6 +397,8 @@ def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 @entry(collections.defaultdict)
 def _defaultdict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (factory,) = given(arguments, named, "default_factory")
+    if factory is list:
+        return Map(default=list)
     if factory not in (int, float):
         raise Unread("a defaultdict of other values than numbers")
     return Map(default=factory())
@@ -362,7 +411,7 @@ def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "x")
     if isinstance(value, Map) and not (value.open or value.frozen or value.partial):
         return Map(dict(value.items), default=0, counter=True)
-    value = _rows(m, value)
+    value = rows_of(m, value)
     if isinstance(value, RowsIterator):
         value = value.rows
     if not isinstance(value, Rows):
@@ -378,7 +427,8 @@ def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 def count_of(m: Machine, counts: KeyCounts, key: Any) -> Any:
     """counts[key], for a key that is public: how many records are that."""
-    if counts.rows is None or counts.items or not is_plain(key):
+    known = counts.rows is not None and counts.gives == "keys" and counts.counted
+    if not known or not is_plain(key):
         raise Unread("a look-up in the counts of the data")
     return m.sum_rows(m.per_record(lambda e: int(m.decide(m.compare("==", e, key))), counts.rows))
 
@@ -392,7 +442,7 @@ def _of_one(op: str, *functions: Any) -> None:
             return NotImplemented
         (value,) = given(arguments, named, "x")
         native = functions[0]
-        return m.elementwise(lambda x: m.function_of(op, native, x), _rows(m, value))
+        return m.elementwise(lambda x: m.function_of(op, native, x), rows_of(m, value))
 
     for function in functions:
         FUNCTIONS[function] = handler
@@ -562,8 +612,8 @@ def _clipped(m: Machine, value: Any, low: Any, high: Any) -> Any:
 @entry(np.array)
 def _new_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, dtype, copied = given(arguments, named, "x", "dtype", "copy", dtype=None, copy=True)
-    if isinstance(dtype, Seq) and isinstance(_rows(m, value), Rows):
-        return structured(m, _rows(m, value), dtype)
+    if isinstance(dtype, Seq) and isinstance(rows_of(m, value), Rows):
+        return structured(m, rows_of(m, value), dtype)
     _float_type(dtype)
     if isinstance(value, Array):
         return m.array(value) if copied is True else value.view(value.shape, list(value.cells))
@@ -691,7 +741,7 @@ def _bincount(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
     value, least = given(arguments, named, "x", "minlength", minlength=0)
-    value = _rows(m, value)
+    value = rows_of(m, value)
     if not isinstance(value, Rows) or not isinstance(least, int):
         raise Unread("bincount of values that are not known")
     for case in value.cases:
@@ -901,6 +951,9 @@ def uniform_draw(m: Machine, size: Any) -> Any:
 # Methods -----------------------------------------------------------------------------------------
 
 
+MOST_VALUES = 64  # of a record's number, looked at one by one
+
+
 class _Methods:
     """Attributes and methods of values that are not plain."""
 
@@ -941,19 +994,23 @@ class _Methods:
     ) -> Any:
         if isinstance(owner, Seq) and owner.rows is not None and name == "copy":
             return owner
-        if isinstance(_rows(m, owner), Rows) and name == "count" and len(arguments) == 1:
+        if isinstance(rows_of(m, owner), Rows) and name == "count" and len(arguments) == 1:
             if isinstance(owner, Rows) and owner.array:
                 raise Unread("the method `count` of an array")
-            return count_of(m, KeyCounts(rows=_rows(m, owner)), arguments[0])
+            if isinstance(arguments[0], Key):
+                return m.count_at(rows_of(m, owner), arguments[0])
+            return count_of(m, KeyCounts(rows_of(m, owner)), arguments[0])
         if isinstance(owner, (Rows, Array)):
             return self._of_array(m, owner, name, arguments, named)
         if isinstance(owner, Seq):
             return self._of_list(m, owner, name, arguments, named)
         if isinstance(owner, Map):
             return self._of_dict(m, owner, name, arguments, named)
-        if isinstance(owner, KeyCounts) and name == "items" and not arguments:
-            return KeyCounts(True, owner.rows)
-        if isinstance(owner, KeyCounts) and name == "get" and not named:
+        if isinstance(owner, KeyCounts) and name in _VIEWS and not arguments and not named:
+            return replace(owner, gives=name, source=owner)
+        if isinstance(owner, KeyCounts) and name == "most_common" and not arguments and not named:
+            return replace(owner, gives="items", source=owner, order="count")
+        if isinstance(owner, KeyCounts) and owner.counted and name == "get" and not named:
             key, otherwise = given(arguments, named, "key", "default", default=None)
             if otherwise != 0:
                 raise Unread("a look-up in the counts of the data that is not 0 for an absent key")
@@ -966,6 +1023,8 @@ class _Methods:
             return natively(
                 lambda o, *a, **k: getattr(o, name)(*a, **k), owner, *arguments, **named
             )
+        if isinstance(owner, str) and name == "join" and len(arguments) == 1:
+            arguments = [Seq(m.listed(arguments[0]))]
         if isinstance(owner, (str, Form)) or is_number(owner):
             return m.publicly(method_of(name), owner, *arguments, **named)
         raise Unread(f"the method `{name}` of {type(owner).__name__}")
@@ -1025,7 +1084,11 @@ class _Methods:
     def _of_dict(
         self, m: Machine, owner: Map, name: str, arguments: list[Any], named: dict[str, Any]
     ) -> Any:
-        if owner.open:
+        if m.record is not None and name in ("get", "setdefault") and arguments:
+            arguments = [m.pinned(arguments[0]), *arguments[1:]]
+            if is_plain(arguments[0]):
+                m.touch(owner, arguments[0])
+        if owner.open or (owner.noisy is not None and name not in _VIEWS):
             raise Unread(f"`{name}` of a mapping whose keys are those of the data")
         if name == "get" and arguments and arguments[0] is PERSON and not named:
             return m.of_person(owner, *arguments[1:])
@@ -1044,6 +1107,8 @@ class _Methods:
             return m.item(owner, key)
         if name == "update" and owner.counter and len(arguments) == 1 and m.record is None:
             return _count_more(m, owner, arguments[0])
+        if owner.partial and not owner.growing and name in _VIEWS and not arguments and not named:
+            return replace(m.counts_of(owner), gives=name)
         if (owner.partial or owner.growing) and name != "get":
             raise Unread(f"`{name}` of a mapping whose keys are those of the data")
         if name == "items" and not arguments:
@@ -1059,7 +1124,7 @@ class _Methods:
 
 def _count_more(m: Machine, counts: Map, values: Any) -> None:
     """Counter.update(data): each value that a record may be is counted."""
-    values = values.rows if isinstance(values, RowsIterator) else _rows(m, values)
+    values = values.rows if isinstance(values, RowsIterator) else rows_of(m, values)
     if not isinstance(values, Rows):
         raise Unread("a Counter that is told of values other than the data")
     elements = [c.element for c in values.cases if c.present]
@@ -1073,6 +1138,7 @@ def _count_more(m: Machine, counts: Map, values: Any) -> None:
         counts.items[key] = m.binary("+", counts.items.get(key, 0), found)
 
 
+_VIEWS = ("keys", "items", "values")
 METHODS = _Methods()
 METHODS.further = {}
 
