@@ -13,6 +13,7 @@ import numpy as np
 
 from dpest.reading.contributions.choices import Choices
 from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Terms, Unread, number
+from dpest.reading.contributions.units import UNITS, arithmetic, as_number, function_of, has_unit
 from dpest.reading.contributions.values import (
     Array,
     Case,
@@ -56,7 +57,7 @@ def is_plain(value: Any) -> bool:
         return all(map(is_plain, value))
     if isinstance(value, Array):
         return all(map(is_number, value.cells))
-    return value is None or isinstance(value, (str, bytes, slice, range, *_NUMBERS))
+    return value is None or isinstance(value, (str, bytes, slice, range, *_NUMBERS, *UNITS))
 
 
 def to_native(value: Any) -> Any:
@@ -82,6 +83,8 @@ def from_native(value: Any) -> Any:
         return Seq([from_native(v) for v in value])
     if isinstance(value, tuple):
         return tuple(map(from_native, value))
+    if isinstance(value, Fraction):
+        return as_number(value)
     if is_plain(value):
         return value
     raise Unread(f"a value of type {type(value).__name__}")
@@ -223,6 +226,8 @@ class Arithmetic(Choices):
             return self.joined(op == "&", a, b)
         if (is_nan(a) or is_nan(b)) and op in ("+", "-", "*", "/"):
             return math.nan
+        if has_unit(a) or has_unit(b):
+            return arithmetic(self, op, a, b)
         x, y = self.form(a), self.form(b)
         if op == "+":
             return self.tidy(x + y)
@@ -558,6 +563,8 @@ class Arithmetic(Choices):
         """exp, tanh, …: a symbol; of a plain number, the number."""
         if is_number(x):
             return natively(native, x)
+        if has_unit(x):
+            return function_of(op, x)
         form = self.local(self.form(x))
         if op == "sqrt":
             return self.terms.sqrt(form)

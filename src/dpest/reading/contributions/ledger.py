@@ -42,11 +42,13 @@ class Pass:
     """Sums over the records: in each case, what a record adds to each of them.
 
     `made`: how many rows were visible before. `times`: how often one person may be among them.
+    `statistic`: it is no sum but an order statistic of these numbers (`reading.cases`).
     """
 
     cases: tuple[tuple[tuple[Truth, ...], tuple[Form, ...]], ...]
     made: int
     times: int = 1
+    statistic: Any = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ class Noise:
     """
 
     family: str
-    scale: Fraction
+    scale: Any
+    """A rational; in a proof for every eps also a multiple of a power of it (`units`)."""
     most: Fraction | None = None
     parts: tuple[int, int] | None = None
     coins: bool = False
@@ -434,7 +437,7 @@ class Recording(Arithmetic):
         if self.joining:
             raise Unread("a draw, a sum or a release inside of a decision")
 
-    def noise(self, family: str, scale: Fraction, over: Form | None = None) -> Form:
+    def noise(self, family: str, scale: Any, over: Form | None = None) -> Form:
         self.settled_ways()
         self.ledger.noises.append(Noise(family, scale, over=over))
         return self.terms.of("noise", len(self.ledger.noises) - 1)

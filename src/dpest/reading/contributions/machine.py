@@ -143,6 +143,7 @@ class Machine(Publics):
     def __init__(self, script: Script, replace: bool, races: bool = True) -> None:
         super().__init__()
         self.races = races
+        self.by_cases = False  # every decision is a way of its own; order statistics are symbols
         self.outside: dict[int, tuple[Any, Any]] = {}
         self.namespaces: dict[int, dict[str, Any]] = {}
         self.joining = 0
@@ -278,7 +279,7 @@ class Machine(Publics):
             return
         if isinstance(value, Truth) and by_coins(self, frame, value):
             return
-        if not plain and self.record is None and joined(self, frame, value):
+        if not plain and self.record is None and not self.by_cases and joined(self, frame, value):
             return
         taken = self.branch(frame, value)
         frame.pc = instruction.jumps[0 if taken else 1]
@@ -840,7 +841,8 @@ class Machine(Publics):
         if isinstance(value, Form):
             return self.visible(value)
         if isinstance(value, (Truth, Combined)):
-            return self.shown(value) if self.is_public(value) else self.decide(value)
+            seen = self.is_public(value) and not self.by_cases
+            return self.shown(value) if seen else self.decide(value)
         if isinstance(value, Instance):
             return Instance(
                 value.kind,

@@ -26,6 +26,7 @@ from dpest.reading.contributions.forms import Form, Unread, number
 from dpest.reading.contributions.functions.selections import largest
 from dpest.reading.contributions.persons import PERSON, by_person, derived, is_user, of_people, once
 from dpest.reading.contributions.shapes import structured
+from dpest.reading.contributions.units import Divided, has_unit, is_positive
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -388,7 +389,7 @@ def count_of(m: Machine, counts: KeyCounts, key: Any) -> Any:
 
 def _of_one(op: str, *functions: Any) -> None:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-        if _plain(arguments, named):
+        if _plain(arguments, named) and not any(map(has_unit, arguments)):
             return NotImplemented
         (value,) = given(arguments, named, "x")
         native = functions[0]
@@ -818,7 +819,7 @@ def noise_like(m: Machine, family: str, loc: Any, scale: Any, size: Any) -> Any:
     if m.record is not None and m.key is None:
         raise Unread("noise for every record")
     loc, scale = _array(m, loc), _array(m, m.pinned_public(scale))
-    if not m.is_public(scale):
+    if not has_unit(scale) and not m.is_public(scale):
         raise Unread("a scale of noise that is not known")
     if isinstance(loc, Rows) or m.is_length(size):
         raise Unread("noise for every record")
@@ -843,6 +844,8 @@ def _zero(value: Any) -> bool:
 
 
 def _one(m: Machine, family: str, scale: Any) -> Any:
+    if has_unit(scale):
+        return _in_units(m, family, scale)
     if isinstance(scale, Form) and scale.terms:
         return _divided(m, family, scale)
     if not is_number(scale) and not isinstance(scale, Form):
@@ -855,6 +858,18 @@ def _one(m: Machine, family: str, scale: Any) -> Any:
     if size < 0:
         raise Unread("a negative scale")
     return m.noise(family, size) if size else 0.0
+
+
+def _in_units(m: Machine, family: str, scale: Any) -> Any:
+    """Noise whose scale is a multiple of a power of eps, perhaps divided by a public number."""
+    unit = scale.unit if isinstance(scale, Divided) else scale
+    if family == "geometric" or not is_positive(unit):
+        raise Unread("a scale of noise that is not known")
+    if not isinstance(scale, Divided):
+        return m.noise(family, unit)
+    if scale.power != -1:
+        raise Unread("a scale of noise that is not known")
+    return m.terms.of("over", m.noise(family, unit, scale.number), scale.number)
 
 
 def _divided(m: Machine, family: str, scale: Form) -> Any:

@@ -17,6 +17,7 @@ from dpest.reading.contributions.forms import Form, Unread
 from dpest.reading.contributions.functions.flips import Permuted
 from dpest.reading.contributions.functions.selections import choose, choose_weighted
 from dpest.reading.contributions.table import FUNCTIONS, entry, noise_like, uniform_draw
+from dpest.reading.contributions.units import has_unit, is_positive
 from dpest.reading.contributions.values import Generator, Rows, Seq
 
 if TYPE_CHECKING:
@@ -271,6 +272,8 @@ def _two_sided(family: str) -> Callable[[Machine, _Arguments, _Named], Any]:
         if len(arguments) + len(named) != 2 or "size" in named:
             raise Unread("several draws of discrete noise at once")
         (parameter,) = (*arguments[1:], *named.values())
+        if has_unit(parameter) and family == "discrete_laplace" and is_positive(parameter):
+            return m.noise(family, parameter)
         if not is_number(parameter) or parameter <= 0:
             raise Unread("discrete noise whose scale is not known")
         size = Fraction(parameter)
