@@ -41,9 +41,9 @@ from dpest.proofs.question import (
     place_of_error,
     with_claim,
 )
+from dpest.reading.cases.records import RecordError
 from dpest.reading.loops.any_length import ELEMENT
 from dpest.reading.loops.loops import Graph
-from dpest.reading.records.record_cases import RecordError
 from dpest.reading.rewrites.races import ChanceError
 from dpest.reading.tracing.unit import Unit
 from dpest.running.landmarks import landmarks

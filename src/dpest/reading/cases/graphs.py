@@ -21,11 +21,12 @@ from dpest.noise.family import Noise
 from dpest.noise.gaussian import Gaussian
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.laplace import Laplace
-from dpest.reading.cases.records import Block, Entry, ReadCases, RecordError, Statistic
+from dpest.reading.cases.records import Block, Entry, ReadCases, RecordError
 from dpest.reading.cases.tree import OneRecord, RecordBranches, explored, meant
 from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.forms import Form as ReadForm
 from dpest.reading.contributions.forms import Raised
+from dpest.reading.contributions.ledger import Statistic
 from dpest.reading.contributions.reading import Data, Way, read
 from dpest.reading.contributions.values import Array, Instance, Map, Seq, Truth
 from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
@@ -126,7 +127,7 @@ class _Way:
             return form.times(factor), power + 1
         if self.is_length(ReadForm(((symbol, Fraction(1)),), Fraction(0))):
             return Form(None, factor), 1
-        raise _refused("a function of noisy values")
+        raise _refused("a function of noisy or private values")
 
     def holds_of_length(self, truth: Truth) -> bool | None:
         """Whether something holds of every number of records from 1 on, or of none; else None."""
@@ -214,9 +215,7 @@ class _Builder:
         ]
         return ReadCases(tuple(named), tuple(dead), self.entry, self.statistics, self.slots)
 
-    def _name_sum(
-        self, key: _SUM, column: tuple[Form, ...], known: dict[Any, Symbol]
-    ) -> None:
+    def _name_sum(self, key: _SUM, column: tuple[Form, ...], known: dict[Any, Symbol]) -> None:
         number, place, j = key
         way = self.ways[number]
         statistic = way.way.ledger.passes[place].statistic

@@ -16,6 +16,7 @@ from typing import Any
 
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
+from dpest.reading.contributions.ledger import Statistic
 
 _MOST_VALUES = 256
 Block = tuple[Condition, ...]
@@ -72,14 +73,6 @@ class Entry:
             end = high if math.isinf(low) else low
             found[symbol] = Fraction(0) if math.isinf(end) else Fraction(end)
         return found
-
-
-@dataclass(frozen=True)
-class Statistic:
-    """An order statistic (max, median, …): `at` computes it from all values."""
-
-    name: str
-    at: Callable[[list[Fraction]], Fraction]
 
 
 @dataclass(frozen=True)

@@ -125,8 +125,10 @@ class OneRecord:
         if op == "mul":
             first, second = values
             if not first.terms or not second.terms:
-                return second.times(first.constant) if not first.terms else first.times(
-                    second.constant
+                return (
+                    second.times(first.constant)
+                    if not first.terms
+                    else first.times(second.constant)
                 )
         if op == "div" and not values[1].terms:
             if not values[1].constant:

@@ -22,8 +22,10 @@ from dpest.reading.contributions.values import (
     Map,
     Object,
     Option,
+    Place,
     Rows,
     Seq,
+    Stepped,
     Truth,
     Uniforms,
 )
@@ -83,6 +85,8 @@ def from_native(value: Any) -> Any:
         return Seq([from_native(v) for v in value])
     if isinstance(value, tuple):
         return tuple(map(from_native, value))
+    if type(value) is dict and all(map(is_plain, value)):
+        return Map({k: from_native(v) for k, v in value.items()})
     if isinstance(value, Fraction):
         return as_number(value)
     if is_plain(value):
@@ -164,6 +168,10 @@ class Arithmetic(Choices):
                     "result so. Replace it first (fillna, np.nan_to_num, a test with math.isnan)"
                 )
             return number(plain)
+        if isinstance(value, (Place, Stepped)):
+            raise Unread(
+                "what is done with a record depends on its place: on how many came before it"
+            )
         raise Unread(f"arithmetic with {type(value).__name__}")
 
     def local(self, form: Form) -> Form:
@@ -199,6 +207,9 @@ class Arithmetic(Choices):
         return {s for s in form.symbols if self.terms.records[s] == frozenset([last])}
 
     def visible(self, form: Form) -> Form:
+        raise NotImplementedError
+
+    def pinned(self, value: Any) -> Any:
         raise NotImplementedError
 
     def reveal(self, form: Form) -> Form:
@@ -247,6 +258,9 @@ class Arithmetic(Choices):
             return self.power(x, y)
         if op in ("//", "%"):
             x, y = self.local(x), self.local(y)
+            known = self.pinned(x)
+            if is_number(known) and not y.terms and self.in_pass:
+                return natively(BINARY[op], known, self.tidy(y))
             if self.terms.kind(x) or self.terms.kind(y):
                 raise Unread(f"`{op}` of private values")
             return self.publicly(BINARY[op], x, y)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -38,6 +38,14 @@ class Derived:
 
 
 @dataclass(frozen=True)
+class Statistic:
+    """An order statistic (max, median, …): `at` computes it from all values."""
+
+    name: str
+    at: Callable[[list[Fraction]], Fraction]
+
+
+@dataclass(frozen=True)
 class Pass:
     """Sums over the records: in each case, what a record adds to each of them.
 
@@ -48,7 +56,7 @@ class Pass:
     cases: tuple[tuple[tuple[Truth, ...], tuple[Form, ...]], ...]
     made: int
     times: int = 1
-    statistic: Any = None
+    statistic: Statistic | None = None
 
 
 @dataclass(frozen=True)
@@ -369,6 +377,20 @@ class Recording(Arithmetic):
 
     public_length: Any = None
     """The number of records where that is public: a number, or a form."""
+
+    def order_statistic(self, rows: Rows, statistic: Statistic) -> Form:
+        """An order statistic of one number per record: a symbol like that of a sum."""
+        rows = self.per_record(self._numbers, rows)
+        clean = tuple((c.conditions, (self.form(c.element),)) for c in rows.cases)
+        if any(self.terms.kind(f) & ~RECORD for _, (f,) in clean):
+            raise Unread("what a record adds depends on other private values")
+        key = (clean, statistic.name)
+        if key not in self.pass_memo:
+            self.settled_ways()
+            place = len(self.ledger.passes)
+            self.ledger.passes.append(Pass(clean, self._made(clean), statistic=statistic))
+            self.pass_memo[key] = (self.terms.of("sum", place, 0),)
+        return self.pass_memo[key][0]
 
     # Cases of a record ---------------------------------------------------------------------------
 

@@ -46,6 +46,7 @@ from dpest.reading.contributions.control.stack import (
     holds_data,
 )
 from dpest.reading.contributions.forms import NOISE, Form, Raised, Terms, Unread
+from dpest.reading.contributions.functions import order_statistics as order_statistics
 from dpest.reading.contributions.functions.flips import (
     CANDIDATE,
     Flip,
@@ -64,6 +65,7 @@ from dpest.reading.contributions.functions.purity import (
 from dpest.reading.contributions.functions.python_functions import FUNCTIONS, METHODS
 from dpest.reading.contributions.functions.selections import against_weights
 from dpest.reading.contributions.functions.sources import draw
+from dpest.reading.contributions.loops import KEYS
 from dpest.reading.contributions.made_noise import with_made_noise
 from dpest.reading.contributions.pandas_functions import pandas_entry
 from dpest.reading.contributions.persons import PERSON, by_person, of_people
@@ -193,10 +195,10 @@ class Machine(Publics):
             try:
                 self.step(frame, instruction)
             except Unread as reason:
-                if not getattr(reason, "placed", False):
+                if not reason.placed:
                     where = f"{frame.code.file}:{instruction.place.line}"
                     placed = Unread(f"{where}: {reason}")
-                    placed.placed = True  # type: ignore[attr-defined]
+                    placed.placed, placed.of_record = True, self.in_pass
                     raise placed from None
                 raise
 
@@ -776,7 +778,7 @@ class Machine(Publics):
             return self.iterate(of_people(self, people, "keys"))
         if isinstance(value, Map):
             if value.open or value.partial:
-                raise Unread("a loop over a mapping whose keys are those of the data")
+                raise Unread(f"a loop over a mapping whose keys are those of the data: {KEYS}")
             return PlainIterator.over(value.items)
         if isinstance(value, Array) and value.shape:
             return PlainIterator.over(value.rows())

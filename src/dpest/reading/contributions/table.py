@@ -26,7 +26,7 @@ from dpest.reading.contributions.forms import Form, Unread, number
 from dpest.reading.contributions.functions.selections import largest
 from dpest.reading.contributions.persons import PERSON, by_person, derived, is_user, of_people, once
 from dpest.reading.contributions.shapes import structured
-from dpest.reading.contributions.units import Divided, has_unit, is_positive
+from dpest.reading.contributions.units import PRIVATE_SCALE, Divided, has_unit, is_positive
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -72,7 +72,7 @@ def _plain(arguments: list[Any], named: dict[str, Any]) -> bool:
     return all(map(is_plain, (*arguments, *named.values())))
 
 
-def _rows(m: Machine, value: Any) -> Any:
+def rows_of(m: Machine, value: Any) -> Any:
     """The rows behind a list of the data."""
     if isinstance(value, Object):
         found = value.rows()
@@ -82,7 +82,7 @@ def _rows(m: Machine, value: Any) -> Any:
 
 def _array(m: Machine, value: Any) -> Any:
     """A list as NumPy's functions take it."""
-    value = _rows(m, value)
+    value = rows_of(m, value)
     if isinstance(value, Object) and (cells := value.cells()) is not None:
         return cells
     return m.array(value) if isinstance(value, (Rows, Seq, tuple)) else value
@@ -95,7 +95,7 @@ def _array(m: Machine, value: Any) -> Any:
 def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if len(arguments) == 1 and isinstance(arguments[0], Object):
         return arguments[0].length(m)
-    value = _rows(m, *arguments)
+    value = rows_of(m, *arguments)
     if isinstance(value, Rows):
         return m.length_of(value)
     if isinstance(value, Seq):
@@ -122,7 +122,7 @@ def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 @entry(builtins.sum)
 def _sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, start = given(arguments, named, "iterable", "start", start=0)
-    value = _rows(m, value)
+    value = rows_of(m, value)
     if isinstance(value, RowsIterator):
         value = value.rows
     if isinstance(value, Rows):
@@ -166,7 +166,7 @@ FUNCTIONS[builtins.max] = _extreme("max")
 @entry(builtins.abs, np.abs, np.absolute, np.fabs, math.fabs)
 def _abs(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "x")
-    return m.elementwise(m.absolute, _rows(m, value))
+    return m.elementwise(m.absolute, rows_of(m, value))
 
 
 @entry(builtins.float, np.float64)
@@ -215,7 +215,7 @@ def _rounding(function: Any) -> Handler:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if _plain(arguments, named):
             return NotImplemented
-        value = _rows(m, arguments[0])
+        value = rows_of(m, arguments[0])
         if isinstance(value, Rows) or m.in_pass:
             return m.elementwise(lambda x: _rounded(m, function, x, arguments[1:]), value)
         return m.publicly(function, *arguments, **named)
@@ -284,7 +284,7 @@ def _list(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments:
         return Seq()
     (value,) = given(arguments, named, "x")
-    value = _rows(m, value)
+    value = rows_of(m, value)
     if isinstance(value, RowsIterator):
         value = value.rows
     if isinstance(value, Rows):
@@ -324,7 +324,7 @@ def _set(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         getattr(value, "bag", False) or getattr(value, "open", False)
     ):
         return PublicValue()
-    rows = value.rows if isinstance(value, RowsIterator) else _rows(m, value)
+    rows = value.rows if isinstance(value, RowsIterator) else rows_of(m, value)
     if isinstance(rows, Rows) and is_user(rows):
         return Seq(rows=once(rows))  # good for counting, and for one turn for each
     return m.publicly(builtins.set, value)
@@ -363,7 +363,7 @@ def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "x")
     if isinstance(value, Map) and not (value.open or value.frozen or value.partial):
         return Map(dict(value.items), default=0, counter=True)
-    value = _rows(m, value)
+    value = rows_of(m, value)
     if isinstance(value, RowsIterator):
         value = value.rows
     if not isinstance(value, Rows):
@@ -393,7 +393,7 @@ def _of_one(op: str, *functions: Any) -> None:
             return NotImplemented
         (value,) = given(arguments, named, "x")
         native = functions[0]
-        return m.elementwise(lambda x: m.function_of(op, native, x), _rows(m, value))
+        return m.elementwise(lambda x: m.function_of(op, native, x), rows_of(m, value))
 
     for function in functions:
         FUNCTIONS[function] = handler
@@ -563,8 +563,8 @@ def _clipped(m: Machine, value: Any, low: Any, high: Any) -> Any:
 @entry(np.array)
 def _new_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, dtype, copied = given(arguments, named, "x", "dtype", "copy", dtype=None, copy=True)
-    if isinstance(dtype, Seq) and isinstance(_rows(m, value), Rows):
-        return structured(m, _rows(m, value), dtype)
+    if isinstance(dtype, Seq) and isinstance(rows_of(m, value), Rows):
+        return structured(m, rows_of(m, value), dtype)
     _float_type(dtype)
     if isinstance(value, Array):
         return m.array(value) if copied is True else value.view(value.shape, list(value.cells))
@@ -692,7 +692,7 @@ def _bincount(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
     value, least = given(arguments, named, "x", "minlength", minlength=0)
-    value = _rows(m, value)
+    value = rows_of(m, value)
     if not isinstance(value, Rows) or not isinstance(least, int):
         raise Unread("bincount of values that are not known")
     for case in value.cases:
@@ -707,19 +707,14 @@ def _bincount(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 def _check_bins(m: Machine, element: Any, least: int) -> None:
-    if is_number(element):
-        low = high = element
-    else:
-        node = (
-            m.terms.nodes[element.terms[0][0]]
-            if isinstance(element, Form) and element.terms
-            else ("",)
-        )
-        if node[0] != "field" or element != m.terms.of(*node) or not m.fields[node[2]][2]:
-            raise Unread("bincount of values that are not whole numbers of the data")
-        low, high, _ = m.fields[node[2]]
+    low, high = (element, element) if is_number(element) else m.whole_range(element)
     if low is None or high is None or low < 0 or high >= least:
-        raise Unread("bincount whose number of bins depends on the data: give minlength")
+        raise Unread(
+            f"np.bincount of data that may lie outside of 0..{least - 1}: its result gets longer "
+            "with them, and a negative number is an error. Say what the data are "
+            f"(domain=dpest.integers(dpest.ANY, 0, {max(least - 1, 1)})) and minlength; or np.clip "
+            "them first"
+        )
 
 
 @entry(np.count_nonzero)
@@ -815,14 +810,20 @@ def _cumsum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 # Draws -------------------------------------------------------------------------------------------
 
 
+NOISE_FOR_EACH = (
+    "noise is drawn for each record. A sensitivity is proved for sums over the records, to which "
+    "noise is added afterwards"
+)
+
+
 def noise_like(m: Machine, family: str, loc: Any, scale: Any, size: Any) -> Any:
     if m.record is not None and m.key is None:
-        raise Unread("noise for every record")
+        raise Unread(NOISE_FOR_EACH)
     loc, scale = _array(m, loc), _array(m, m.pinned_public(scale))
     if not has_unit(scale) and not m.is_public(scale):
-        raise Unread("a scale of noise that is not known")
+        raise Unread(PRIVATE_SCALE)
     if isinstance(loc, Rows) or m.is_length(size):
-        raise Unread("noise for every record")
+        raise Unread(NOISE_FOR_EACH)
     shape = _shape(size)
     for value in (loc, scale):
         if isinstance(value, Array):
@@ -956,10 +957,10 @@ class _Methods:
     ) -> Any:
         if isinstance(owner, Seq) and owner.rows is not None and name == "copy":
             return owner
-        if isinstance(_rows(m, owner), Rows) and name == "count" and len(arguments) == 1:
+        if isinstance(rows_of(m, owner), Rows) and name == "count" and len(arguments) == 1:
             if isinstance(owner, Rows) and owner.array:
                 raise Unread("the method `count` of an array")
-            return count_of(m, KeyCounts(rows=_rows(m, owner)), arguments[0])
+            return count_of(m, KeyCounts(rows=rows_of(m, owner)), arguments[0])
         if isinstance(owner, (Rows, Array)):
             return self._of_array(m, owner, name, arguments, named)
         if isinstance(owner, Seq):
@@ -1074,7 +1075,7 @@ class _Methods:
 
 def _count_more(m: Machine, counts: Map, values: Any) -> None:
     """Counter.update(data): each value that a record may be is counted."""
-    values = values.rows if isinstance(values, RowsIterator) else _rows(m, values)
+    values = values.rows if isinstance(values, RowsIterator) else rows_of(m, values)
     if not isinstance(values, Rows):
         raise Unread("a Counter that is told of values other than the data")
     elements = [c.element for c in values.cases if c.present]

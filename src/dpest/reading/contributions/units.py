@@ -15,6 +15,11 @@ from dpest.reading.contributions.forms import Form, Unread
 from dpest.reading.tracing.roots import Complement, Root, UnitExponential, sqrt
 from dpest.reading.tracing.unit import Unit
 
+PRIVATE_SCALE = (
+    "a parameter of the noise depends on private data. Use a public scale: from the bounds of the "
+    "data, not from the data. Where records come and go their number is private: release a noisy "
+    "sum and a noisy count, and divide afterwards"
+)
 UNITS = (Unit, Root, UnitExponential, Complement)
 SCALES = (Unit, Root)
 
@@ -49,7 +54,7 @@ def _parts(m: Any, value: Any) -> Divided:
         return Divided(value, _NONE, 0)
     form = m.form(value)
     if m.terms.kind(form):
-        raise Unread("private values with a parameter that has no value here")
+        raise Unread(PRIVATE_SCALE)
     if not form.terms:
         return Divided(form.constant, _NONE, 0)
     if form.constant or len(form.terms) != 1:
@@ -99,4 +104,3 @@ def function_of(op: str, value: Any) -> Any:
 
 def is_positive(value: Any) -> bool:
     return isinstance(value, Root) or (isinstance(value, Unit) and value.factor > 0)
-
