@@ -15,12 +15,14 @@ from typing import Any
 
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.regions import Region
+from dpest.noise.discrete_gaussian import DiscreteGaussian
 from dpest.noise.discrete_laplace import DiscreteLaplace
 from dpest.noise.exponential import Exponential
 from dpest.noise.family import Noise
 from dpest.noise.gaussian import Gaussian
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.laplace import Laplace
+from dpest.noise.two_sided_geometric import TwoSidedGeometric
 from dpest.reading.cases.records import Block, Entry, ReadCases, RecordError
 from dpest.reading.cases.tree import OneRecord, RecordBranches, explored, meant
 from dpest.reading.contributions.arithmetic import is_number
@@ -31,6 +33,7 @@ from dpest.reading.contributions.reading import Data, Way, read
 from dpest.reading.contributions.values import Array, Instance, Map, Seq, Truth
 from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.loops.piece_runs import World
+from dpest.reading.tracing.roots import Complement
 
 _FAMILIES: Mapping[str, Callable[[Any], Noise]] = {
     "laplace": Laplace,
@@ -38,6 +41,10 @@ _FAMILIES: Mapping[str, Callable[[Any], Noise]] = {
     "gumbel": Gumbel,
     "exponential": Exponential,
     "discrete_laplace": DiscreteLaplace,
+    "discrete_gaussian": DiscreteGaussian,
+    "two_sided_geometric": lambda decay: TwoSidedGeometric(
+        decay if isinstance(decay, Complement) else 1 - decay
+    ),
 }
 _SUM = tuple[int, int, int]  # the way, the pass, and the place in it
 Powered = tuple[Form, int]  # a form times a power of the public number of records

@@ -72,7 +72,7 @@ class RecordBranches:
 
 
 class OneRecord:
-    """What the functions of a reading are for one record: affine forms of its fields, or numbers."""
+    """What the functions of a reading are for one record: affine forms of its fields."""
 
     def __init__(
         self, terms: Terms, fields: Mapping[Any, Form], branches: RecordBranches | None

@@ -172,8 +172,7 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
             return (a in b.items) == (op == "in")
         known = b.items if isinstance(b, Seq) and b.rows is None and not b.bag else b
         if m.in_pass and isinstance(a, Form) and isinstance(known, (list, tuple, range)):
-            found = any(m.decide(m.compare("==", a, one)) for one in known)
-            return found == (op == "in")
+            return any(m.decide(m.compare("==", a, one)) for one in known) == (op == "in")
         if not isinstance(b, (Map, Seq)) or not (getattr(b, "open", False)):
             inside = (lambda x, y: x in y) if op == "in" else (lambda x, y: x not in y)
             return m.publicly(inside, a, b)

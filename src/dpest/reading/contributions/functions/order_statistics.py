@@ -70,12 +70,14 @@ def _median(values: list[Fraction]) -> Fraction:
     return _quantile(values, Fraction(1, 2))
 
 
-for _native in (builtins.max, np.max, np.amax):
-    _of_rows(_native, "maximum", max)
-for _native in (builtins.min, np.min, np.amin):
-    _of_rows(_native, "minimum", min)
-for _native in (np.median, statistics.median):
-    _of_rows(_native, "quantile 0.5", _median)
+_STATISTICS: dict[str, tuple[tuple[Any, ...], Callable[[list[Fraction]], Any]]] = {
+    "maximum": ((builtins.max, np.max, np.amax), max),
+    "minimum": ((builtins.min, np.min, np.amin), min),
+    "quantile 0.5": ((np.median, statistics.median), _median),
+}
+for _name, (_natives, _at) in _STATISTICS.items():
+    for _native in _natives:
+        _of_rows(_native, _name, _at)
 
 
 def _of_place(native: Any, whole: int) -> None:
