@@ -23,8 +23,8 @@ from dpest.noise.gumbel import Gumbel
 from dpest.reading.fixed import FixedRun
 from dpest.reading.loops.any_length import ELEMENT
 from dpest.reading.loops.loops import END, Graph, LoopEdge
-from dpest.reading.loops.merging import MergedEdge, Model
 from dpest.reading.loops.piece_runs import Coin, World
+from dpest.reading.merged_states import MergedEdge, Model
 from dpest.reading.rewrites.readings import SCALED, Plan, scale_of, value_of
 from dpest.reading.tracing.generator import SymbolicGenerator
 from dpest.reading.tracing.roots import Root
