@@ -25,9 +25,9 @@ CLAIM = 2.41
 
 
 def loops(data, rng, *, steps=20, q=0.5, clip=1.0, sigma=4.0, lr=0.5):
-    w, trace = [0.0, 0.0], []
+    w, trace = np.zeros(2), []
     for _ in range(steps):
-        total = [0.0, 0.0]
+        total = np.zeros(2)
         for r in data:
             if rng.random() < q:
                 p = 1 / (1 + np.exp(-(w[0] * r["x1"] + w[1] * r["x2"])))
@@ -55,9 +55,9 @@ def arrays(data, rng, *, steps=20, q=0.5, clip=1.0, sigma=4.0, lr=0.5):
 
 
 def clip_forgotten(data, rng, *, steps=20, q=0.5, clip=1.0, sigma=4.0, lr=0.5):
-    w, trace = [0.0, 0.0], []
+    w, trace = np.zeros(2), []
     for _ in range(steps):
-        total = [0.0, 0.0]
+        total = np.zeros(2)
         for r in data:
             if rng.random() < q:
                 p = 1 / (1 + np.exp(-(w[0] * r["x1"] + w[1] * r["x2"])))
@@ -70,9 +70,9 @@ def clip_forgotten(data, rng, *, steps=20, q=0.5, clip=1.0, sigma=4.0, lr=0.5):
 
 
 def clipped_after_averaging(data, rng, *, steps=20, q=0.5, clip=1.0, sigma=4.0, lr=0.5):
-    w, trace = [0.0, 0.0], []
+    w, trace = np.zeros(2), []
     for _ in range(steps):
-        total, count = [0.0, 0.0], 0
+        total, count = np.zeros(2), 0
         for r in data:
             if rng.random() < q:
                 p = 1 / (1 + np.exp(-(w[0] * r["x1"] + w[1] * r["x2"])))
@@ -88,9 +88,9 @@ def clipped_after_averaging(data, rng, *, steps=20, q=0.5, clip=1.0, sigma=4.0, 
 
 
 def noise_by_batch_size(data, rng, *, steps=20, q=0.5, clip=1.0, sigma=4.0, lr=0.5):
-    w, trace = [0.0, 0.0], []
+    w, trace = np.zeros(2), []
     for _ in range(steps):
-        total, count = [0.0, 0.0], 0
+        total, count = np.zeros(2), 0
         for r in data:
             if rng.random() < q:
                 p = 1 / (1 + np.exp(-(w[0] * r["x1"] + w[1] * r["x2"])))
@@ -106,10 +106,10 @@ def noise_by_batch_size(data, rng, *, steps=20, q=0.5, clip=1.0, sigma=4.0, lr=0
 
 
 def noise_drawn_once(data, rng, *, steps=20, q=0.5, clip=1.0, sigma=4.0, lr=0.5):
-    w, trace = [0.0, 0.0], []
+    w, trace = np.zeros(2), []
     noise = [rng.normal(0, sigma * clip), rng.normal(0, sigma * clip)]
     for _ in range(steps):
-        total = [0.0, 0.0]
+        total = np.zeros(2)
         for r in data:
             if rng.random() < q:
                 p = 1 / (1 + np.exp(-(w[0] * r["x1"] + w[1] * r["x2"])))

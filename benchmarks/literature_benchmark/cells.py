@@ -15,7 +15,7 @@ from dpest.errors import DpestError
 from dpest.evidence import Evidence
 
 if TYPE_CHECKING:
-    from dpest.campaign import Campaign
+    from dpest.campaign.campaign import Campaign
 
 # One α for every statistical cell: small, so that a table of some 300 cells raises no false
 # disagreement with probability above 3 %.
@@ -108,23 +108,25 @@ def mechanism_of(row: str) -> Mechanism:
 
 
 def _study(mechanism: Mechanism, settings: Settings) -> Campaign:
-    from dpest.campaign import Campaign
+    from dpest.campaign.campaign import Campaign
+    from dpest.campaign.settings import Settings as AuditSettings
 
-    return Campaign(resolve(mechanism), seed=settings.seed, engines=("proof", "exact"))
+    given = AuditSettings(seed=settings.seed, engines=("proof", "exact"))
+    return Campaign(resolve(mechanism), given)
 
 
 def _patterns(row: str, study: Campaign) -> Cell:
     """The largest exact ε over the literature's patterns, as the tools searched them."""
     best: tuple[float, list[Any]] | None = None
     for x, x2 in _pattern_pairs(study):
-        found = study.value(x, x2)
+        found = study.values.value(x, x2)
         if best is None or found > best[0]:
             best = (found, [x, x2])
         if math.isinf(found):
             break
     if best is None:
         return Cell(row, "patterns", "lower", None, text="no pattern fits the domain")
-    study.consider((best[0], *best[1]), "exact: a pattern")
+    study.values.consider((best[0], *best[1]), "exact: a pattern")
     return Cell(row, "patterns", "lower", best[0], "exact", pair=best[1])
 
 
@@ -132,7 +134,7 @@ def _pattern_pairs(study: Campaign) -> list[tuple[Any, Any]]:
     """Those that a mechanism names, where its inputs are no vectors; otherwise the usual ones."""
     from dpest.ask.patterns import patterns
 
-    question = study.question
+    question = study.findings.question
     named = question.mechanism.about.get("pattern_pairs")
     if named is not None:
         return list(named)
@@ -143,13 +145,13 @@ def _pattern_pairs(study: Campaign) -> list[tuple[Any, Any]]:
 def _worst(row: str, study: Campaign) -> Cell:
     lower = study.run().lower
     if lower is None:
-        return Cell(row, "worst", "lower", None, text="; ".join(study.all_notes()))
+        return Cell(row, "worst", "lower", None, text="; ".join(study.findings.all_notes()))
     pair = [lower.witness.x, lower.witness.x2]
     return Cell(row, "worst", "lower", lower.value, str(lower.standing), lower.method, pair=pair)
 
 
 def _proved(row: str, study: Campaign) -> Cell:
-    return _bounded(row, "proved", study, study.question.length)
+    return _bounded(row, "proved", study, study.findings.question.length)
 
 
 def _proved_any(row: str, study: Campaign) -> Cell:
@@ -160,13 +162,14 @@ def _proved_any(row: str, study: Campaign) -> Cell:
 
 def _bounded(row: str, engine: str, study: Campaign, length: Any) -> Cell:
     """The bound of the proof for this length alone, whatever else is known by now."""
-    proofs, evidence, notes = len(study.proofs), len(study.evidence), set(study.all_notes())
-    study.prove((length,))
-    found = [e for e in study.evidence[evidence:] if e.side == "upper"]
+    known = study.findings
+    proofs, evidence, notes = len(known.proofs), len(known.evidence), set(known.all_notes())
+    study.prover.prove(length)
+    found = [e for e in known.evidence[evidence:] if e.side == "upper"]
     if not found:
         return Cell(row, engine, "upper", None, text=_new(study, notes))
     upper = min(found, key=lambda e: e.value)
-    proof = study.proofs[proofs]
+    proof = known.proofs[proofs]
     if not isinstance(length, int) and isinstance(proof.length, int):
         reason = f"only for n = {proof.length}"  # the engine fell back to the domain's length
         return Cell(row, engine, "upper", None, text=reason)
@@ -175,7 +178,7 @@ def _bounded(row: str, engine: str, study: Campaign, length: Any) -> Cell:
 
 
 def _new(study: Campaign, known: set[str]) -> str:
-    return "; ".join(note for note in study.all_notes() if note not in known)
+    return "; ".join(note for note in study.findings.all_notes() if note not in known)
 
 
 _EXACT: dict[str, Callable[[str, Campaign], Cell]] = {
@@ -188,26 +191,30 @@ _EXACT: dict[str, Callable[[str, Campaign], Cell]] = {
 
 def _attacked(row: str, mechanism: Mechanism, engine: str, settings: Settings) -> Cell:
     from dpest.attacks.budget import Budget
-    from dpest.campaign import Campaign
+    from dpest.campaign.attacking import attack
+    from dpest.campaign.findings import Findings
+    from dpest.campaign.settings import Settings as AuditSettings
 
     question = resolve(mechanism)
     if mechanism.about.get("floating_point") and engine == "sniper":
         return _from_evidence(row, engine, _bit_level(question, settings))
     runs = settings.third_party_runs if mechanism.black_box else settings.runs
     budget = Budget(runs=runs, seconds=settings.seconds)
-    campaign = Campaign(question, alpha=ALPHA, budget=budget, seed=settings.seed)
+    given = AuditSettings(alpha=ALPHA, budget=budget, seed=settings.seed)
     options: dict[str, Any] = {}
     if engine == "sequential":
         options["stop_when_refuted"] = False
-    return _from_evidence(row, engine, campaign.attack(engine, **options))
+    return _from_evidence(row, engine, attack(Findings(question, given), engine, **options))
 
 
 def _bit_level(question: Any, settings: Settings) -> Evidence:
-    from dpest.attacking import floating_point
-    from dpest.campaign import Campaign
+    from dpest.campaign.doubles import floating_point
+    from dpest.campaign.findings import Findings
+    from dpest.campaign.scouting import Scout
+    from dpest.campaign.settings import Settings as AuditSettings
 
-    found = floating_point(Campaign(question, alpha=ALPHA, seed=settings.seed))
-    return found[0]
+    findings = Findings(question, AuditSettings(alpha=ALPHA, seed=settings.seed))
+    return floating_point(findings, Scout(findings))[0]
 
 
 def _from_evidence(row: str, engine: str, evidence: Evidence) -> Cell:

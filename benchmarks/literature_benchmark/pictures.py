@@ -45,10 +45,11 @@ def _shown(value: float) -> float | str:
 
 def _at_length(mechanism: Mechanism, n: int, settings: Settings) -> list[Any]:
     """[n, lower, upper]"""
-    from dpest.campaign import Campaign
+    from dpest.campaign.campaign import Campaign
+    from dpest.campaign.settings import Settings as AuditSettings
 
-    question = resolve(mechanism, length=n)
-    verdict = Campaign(question, seed=settings.seed, engines=("proof", "exact")).run()
+    given = AuditSettings(seed=settings.seed, engines=("proof", "exact"))
+    verdict = Campaign(resolve(mechanism, length=n), given).run()
     low = verdict.lower.value if verdict.lower is not None else 0.0
     high = verdict.upper.value if verdict.upper is not None else math.inf
     return [n, _shown(low), _shown(high)]
@@ -56,14 +57,16 @@ def _at_length(mechanism: Mechanism, n: int, settings: Settings) -> list[Any]:
 
 def _at_runs(mechanism: Mechanism, runs: int, settings: Settings) -> list[Any]:
     """[runs, sequential, sniper]"""
-    from dpest.campaign import Campaign
+    from dpest.campaign.attacking import attack
+    from dpest.campaign.findings import Findings
+    from dpest.campaign.settings import Settings as AuditSettings
     from literature_benchmark.cells import ALPHA
 
     found: list[Any] = [runs]
     for method in ("sequential", "sniper"):
-        campaign = Campaign(resolve(mechanism), alpha=ALPHA, budget=runs, seed=settings.seed)
+        given = AuditSettings(alpha=ALPHA, budget=runs, seed=settings.seed)
         options = {"stop_when_refuted": False} if method == "sequential" else {}
-        found.append(campaign.attack(method, **options).value)
+        found.append(attack(Findings(resolve(mechanism), given), method, **options).value)
     return found
 
 

@@ -18,7 +18,10 @@ from dpest.ask.domains import ANY, Domain
 from dpest.ask.input_form import as_taken
 from dpest.ask.questions import resolve
 from dpest.attacks.budget import Budget, Report
-from dpest.campaign import Campaign
+from dpest.campaign import attacking
+from dpest.campaign.findings import Findings
+from dpest.campaign.sampling import runs_to_catch
+from dpest.campaign.settings import Settings
 from dpest.errors import DpestError, InputError, TargetError, described
 from dpest.evidence import Evidence, Measure
 from dpest.notebooks import showing_progress
@@ -26,6 +29,7 @@ from dpest.notions.claims import Claim
 from dpest.verdict import Verdict
 
 if TYPE_CHECKING:
+    from dpest.campaign.campaign import Campaign
     from dpest.exact.losses.loss import ExactLoss
     from dpest.exact.outputs.output import OutputDistribution
     from dpest.exact.transforms import TransformedDistribution
@@ -84,6 +88,8 @@ def audit(
         from dpest.execution.own_process import in_own_process
 
         return in_own_process(lambda: _bare(audit(target, **{**given, "isolate": False})))
+    from dpest.campaign.campaign import Campaign  # all engines: more than an attack loads
+
     lengths: list[int | None] = (
         list(length) if isinstance(length, Sequence) else [None if length is None else int(length)]
     )
@@ -99,12 +105,11 @@ def audit(
             length=n,
             params=params,
         )
-        return Campaign(
-            question,
+        settings = Settings(
             alpha=alpha,
             budget=budget,
             seed=seed,
-            engines=engines,
+            engines=tuple(engines),
             floating_point=floating_point,
             progress=report,
             runner=runner,
@@ -112,6 +117,7 @@ def audit(
             patience=patience,
             coq=coq,
         )
+        return Campaign(question, settings)
 
     with (
         showing_progress(progress) as report,
@@ -285,8 +291,7 @@ def attack(
         _neighbours(question.mechanism, x, x2, question.adjacency)
         x, x2 = as_taken(question.mechanism, x, x2)
     with _running(workers, cluster, state, state_repair) as runner, _not_leaving(target):
-        campaign = Campaign(
-            question,
+        settings = Settings(
             alpha=alpha,
             budget=budget,
             seed=seed,
@@ -294,7 +299,7 @@ def attack(
             runner=runner,
             device=device,
         )
-        return campaign.attack(method, x, x2, **options)
+        return attacking.attack(Findings(question, settings), method, x, x2, **options)
 
 
 def _attack_samples(
@@ -406,8 +411,6 @@ def _enough(
     question: Mapping[str, Any],
 ) -> Budget:
     """The budget that catches such a leak; an error if a smaller one was given."""
-    from dpest.attacking import runs_to_catch
-
     stated = ("epsilon", "delta", "claim", "params")
     asked = resolve(target, find_form=False, **{k: question[k] for k in stated if k in question})
     if asked.limit is None or asked.measure != Measure():

@@ -11,7 +11,8 @@ import numpy as np
 
 from dpest.ask.declaration import Mechanism
 from dpest.ask.questions import Question, resolve
-from dpest.campaign import Campaign
+from dpest.campaign.campaign import Campaign
+from dpest.campaign.settings import Settings
 from dpest.errors import DpestError, InputError, RefusedError
 from dpest.evidence import Evidence
 from dpest.running.samples import Samples
@@ -82,14 +83,15 @@ def calibrate(
 
 def upper_bound(question: Question, seed: int) -> Evidence | None:
     """A proved bound, or an exact one over a finite domain; no runs."""
-    campaign = Campaign(question, seed=seed, engines=("proof",))
+    campaign = Campaign(question, Settings(seed=seed, engines=("proof",)))
     if question.measure.delta:
-        campaign.prove_by_contributions()
-        if campaign.verdict().upper is not None:
-            return campaign.verdict().upper
+        campaign.prover.prove_by_contributions()
+        proved = campaign.findings.verdict().upper
+        if proved is not None:
+            return proved
     verdict = campaign.run()
     if verdict.upper is None and question.domain.size is not None:
-        campaign = Campaign(question, seed=seed, engines=("exact",))
+        campaign = Campaign(question, Settings(seed=seed, engines=("exact",)))
         verdict = campaign.run()
     return verdict.upper
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from dpest.ask.domains import ANY
-from dpest.campaign import Campaign
+from dpest.campaign.campaign import Campaign
+from dpest.campaign.findings import Findings
 from dpest.report.text import number
 from dpest.verdict import Verdict
 
@@ -22,7 +23,7 @@ def growth(campaigns: Sequence[Campaign]) -> Verdict:
         last = campaign.run()
         rows.append(
             {
-                "length": campaign.question.length,
+                "length": campaign.findings.question.length,
                 "lower": last.lower.value if last.lower is not None else 0.0,
                 "upper": last.upper.value if last.upper is not None else math.inf,
                 "status": last.status,
@@ -32,15 +33,15 @@ def growth(campaigns: Sequence[Campaign]) -> Verdict:
         if interrupted:
             break
     assert last is not None
-    table = {"rows": rows, "summary": summary(rows, campaigns[len(rows) - 1])}
+    table = {"rows": rows, "summary": summary(rows, campaigns[len(rows) - 1].findings)}
     return replace(last, details={**last.details, "growth": table})
 
 
-def summary(rows: Sequence[dict[str, Any]], campaign: Campaign) -> str:
+def summary(rows: Sequence[dict[str, Any]], findings: Findings) -> str:
     """Bounded by a proof, infinite, or the trend of the lower bounds, each said as what it is."""
-    for proof in campaign.proofs:
+    for proof in findings.proofs:
         if proof.length is ANY and proof.epsilon is not None:
-            value = float(proof.epsilon) * campaign.unit_value()
+            value = float(proof.epsilon) * findings.unit_value()
             return f"bounded: at most {number(value)} for every n (proved)"
     infinite = [row for row in rows if math.isinf(row["lower"])]
     if infinite:

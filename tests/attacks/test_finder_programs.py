@@ -11,12 +11,12 @@ import dpest
 from dpest import zoo
 from dpest.ask.adjacency import linf
 from dpest.ask.domains import reals
-from dpest.attacking import event_ratio
 from dpest.attacks.finder.event import PatternEvent
 from dpest.attacks.finder.frozen import freeze
 from dpest.attacks.finder.neighbourhood import neighbourhoods
 from dpest.attacks.finder.objective import ProgramSide, Side, SmoothObjective
 from dpest.attacks.finder.program import ProgramReading
+from dpest.campaign.attacking import event_ratio
 from dpest.geometry.linear import Symbol
 from dpest.reading.trace import trace
 

@@ -8,7 +8,8 @@ import random
 import pytest
 
 import dpest
-from dpest import campaign, zoo
+from dpest import zoo
+from dpest.campaign import rays
 from dpest.errors import DomainError, InputError
 from dpest.reading.trace import trace
 from dpest.running.watchdog import Deadline, TimeUp, watched
@@ -173,7 +174,7 @@ def test_the_replay_lines_run(capsys):
 
 def test_a_proof_speaks_from_below_where_pairs_take_too_long(monkeypatch):
     """No pair is computed in no time: the ray argument's supremum is the lower bound then."""
-    monkeypatch.setattr(campaign, "RAY_SECONDS", 1e-9)
+    monkeypatch.setattr(rays, "RAY_SECONDS", 1e-9)
     mechanism = zoo.get("SVT4")
     verdict = dpest.audit(mechanism, length=4)
     assert verdict.status == "violated"
@@ -185,7 +186,7 @@ def test_a_proof_speaks_from_below_where_pairs_take_too_long(monkeypatch):
 
 def test_a_bounded_domain_ends_before_the_ray(monkeypatch):
     """The supremum over all reals is no lower bound for inputs between 0 and 1."""
-    monkeypatch.setattr(campaign, "RAY_SECONDS", 1e-9)
+    monkeypatch.setattr(rays, "RAY_SECONDS", 1e-9)
     verdict = dpest.audit(zoo.get("SVT4"), domain=dpest.reals(4, 0, 1))
     assert verdict.lower is None or "ray argument" not in verdict.lower.method
     assert verdict.upper.value == pytest.approx(0.175)
@@ -209,7 +210,7 @@ def test_patience_is_a_positive_number(patience):
 
 
 def test_an_upper_bound_below_an_exact_value_is_withdrawn():
-    from dpest.campaign import contradictions
+    from dpest.campaign.contradictions import contradictions
     from dpest.evidence import EXACT, PROVED, Evidence
 
     lower = Evidence("lower", 1.0, EXACT, "exact: one below")

@@ -42,8 +42,12 @@ def test_repr_can_be_read_back():
         assert eval(repr(claim)) == claim
 
 
+def test_a_number_alone_is_a_pure_claim():
+    assert parse_claim("0.1") == PureDP(0.1)
+
+
 @pytest.mark.parametrize(
-    "text", ["", "0.1", "pure", "pure:", "pure:1,2", "renyi:2", "zdp:1", "pure:nan", "gdp:-1"]
+    "text", ["", "pure", "pure:", "pure:1,2", "renyi:2", "zdp:1", "pure:nan", "nan", "-1", "gdp:-1"]
 )
 def test_short_forms_that_are_wrong(text):
     with pytest.raises(DomainError):

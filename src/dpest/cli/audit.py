@@ -116,7 +116,7 @@ def audit(
     asked = Provenance(as_typed(), author)
     view = View(wanted, quiet, verbose, require, earlier, several, asked)
     if several and limits is not None:
-        importlib.import_module("dpest.auditing")  # once, for all copies of this process
+        importlib.import_module("dpest.campaign.campaign")  # once, for all copies of this process
     statuses, parts = [], []
     for target in targets:
         work = functools.partial(view.audit, target, question)

@@ -82,9 +82,10 @@ def prove_goal(
 ) -> Proof:
     """The same for a question that was resolved (`goal_of`)."""
     started = time.perf_counter()
-    proof = _by_contributions(question, first=True) if by_contributions else None
+    differs: list[ReplayError] = []
+    proof = _by_contributions(question, True, differs) if by_contributions else None
     if proof is None and question.mechanism.black_box:
-        proof = _by_contributions(question, first=False) if by_contributions else None
+        proof = _by_contributions(question, False, differs) if by_contributions else None
         if proof is None:
             raise RefusedError(
                 f"{question.mechanism.name} has no parameter `rng`: a function that draws its "
@@ -93,7 +94,9 @@ def prove_goal(
     if proof is None:
         proof = prove_question(question, fallback_length)
         if by_contributions and _wanting(question, proof):
-            proof = _by_contributions(question, first=False) or proof
+            proof = _by_contributions(question, False, differs) or proof
+    if proof.status == "unknown" and proof.bound is None and differs:
+        proof = replace(proof, reason=str(differs[0]))  # it was read, and is not what was read
     if proof.bound is not None and (where := _overflows(question)) is not None:
         proof = unknown(question, f"it overflows on the input {where}, which the domain admits")
     return replace(proof, seconds=time.perf_counter() - started)
@@ -132,11 +135,11 @@ def _wanting(question: ProofGoal, proof: Proof) -> bool:
     return not proof.proved or (question.length is ANY and proof.length is not ANY)
 
 
-def _by_contributions(question: ProofGoal, first: bool) -> Proof | None:
+def _by_contributions(question: ProofGoal, first: bool, differs: list[ReplayError]) -> Proof | None:
     """By what one record adds: last for claims of pure ε and of ρ, first for all others.
 
     Those have proofs for every value of the unit, which say more than one for its value alone; so
-    have numbers that move.
+    have numbers that move. A function that runs otherwise than it was read is told in `differs`.
     """
     try:
         claim = question.claim
@@ -150,6 +153,9 @@ def _by_contributions(question: ProofGoal, first: bool) -> Proof | None:
     tried = [measure] if limit is not None else [measure, Measure("gdp"), Measure(delta=_DELTA)]
     try:
         found = contributions(question)
+    except ReplayError as reason:
+        differs.append(reason)
+        return None
     except DpestError:
         return None
     for one in tried:

@@ -29,6 +29,7 @@ from dpest.report.text import (
     number,
     show_input,
     symbol,
+    way,
     witness_lines,
 )
 
@@ -97,7 +98,7 @@ def part_of(verdict: Verdict, provenance: Provenance | None = None) -> Part:
         sentence=sentence(verdict),
         interval=_markup(interval_chart(verdict)),
         interval_text=f"{symbol(question.measure)} {interval(verdict)}",
-        advice=advice(verdict),
+        advice=advice(verdict, shown="The script below shows it"),
         demonstration=verdict.demonstration,
         show_input=show_input,
         lower=card(verdict.lower),
@@ -177,7 +178,7 @@ def card(evidence: Evidence | None) -> dict[str, Any] | None:
         "value": number(evidence.value),
         "standing": str(evidence.standing),
         "meaning": STANDINGS[evidence.standing.name],
-        "method": evidence.method,
+        "method": way(evidence),
         "cost": cost(evidence),
         "seed": evidence.seed,
         "lines": witness_lines(evidence) if evidence.side == "lower" else [],

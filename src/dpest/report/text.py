@@ -85,7 +85,7 @@ def _answer(verdict: Verdict) -> str:
         sign = "=" if math.isinf(lower.value) else "≥"
         return (
             f"VIOLATED: {name} claims {question.claim}, but {letter} {sign} {number(lower.value)} "
-            f"({obtained(lower)})"
+            f"({lower.standing})"
         )
     both = f"{letter} {interval(verdict)}"
     if verdict.status == "exact":
@@ -166,9 +166,13 @@ def _show_rows(frame: Any) -> str:
 
 
 def obtained(evidence: Evidence) -> str:
-    """The standing and the method; a method that begins with its standing says both."""
-    standing, method = str(evidence.standing), evidence.method
-    return method if method.startswith(f"{standing}:") else f"{standing}, {method}"
+    """The standing and the method."""
+    return f"{evidence.standing}, {way(evidence)}"
+
+
+def way(evidence: Evidence) -> str:
+    """The method alone: some are named after the standing of what they give."""
+    return evidence.method.removeprefix(f"{evidence.standing}: ")
 
 
 def cost(evidence: Evidence) -> str:
@@ -177,11 +181,14 @@ def cost(evidence: Evidence) -> str:
     return ", ".join(spent)
 
 
-def advice(verdict: Verdict) -> str:
-    """What a person should do next, for this verdict."""
+REPLAY = "--replay FILE writes a script that shows it"
+
+
+def advice(verdict: Verdict, shown: str = REPLAY) -> str:
+    """What a person should do next, for this verdict; `shown` says where its script is."""
     claim, lower, upper = verdict.question.claim, verdict.lower, verdict.upper
     if verdict.violated:
-        return _mend(verdict)
+        return _mend(verdict, shown)
     if verdict.floating_point_violated:
         return _machine_advice(verdict)
     if verdict.status in ("exact", "proved"):
@@ -213,12 +220,9 @@ def advice(verdict: Verdict) -> str:
     return "Give a larger --budget to close the gap, or look at the notes for what was not done."
 
 
-def _mend(verdict: Verdict) -> str:
-    shown = (
-        "--replay FILE writes a script that shows it"
-        if verdict.demonstration is not None
-        else "The witness shows it"
-    )
+def _mend(verdict: Verdict, shown: str) -> str:
+    if verdict.demonstration is None:
+        shown = "The witness shows it"
     upper = verdict.upper
     state = "no larger claim is proved either"
     if upper is not None and math.isfinite(upper.value):

@@ -216,7 +216,7 @@ def _one(
                 if seen.setdefault((place, path), kind) != kind:
                     raise _Different(
                         f"the type of what it gives is {kind} here, and {seen[place, path]} on "
-                        "other data: a receiver sees that"
+                        "other data: a receiver sees that, and float(…) around it makes them alike"
                     )
         except _Different as reason:
             raise ReplayError(

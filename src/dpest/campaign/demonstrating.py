@@ -1,0 +1,49 @@
+"""The demonstration of a violation: the pair and the event that take the fewest runs."""
+
+from __future__ import annotations
+
+import functools
+
+from dpest.attacks.demonstration.choosing import demonstrate
+from dpest.campaign.findings import Findings
+from dpest.campaign.samplers import run_all_of
+from dpest.campaign.scouting import Scout
+from dpest.errors import DpestError
+from dpest.evidence import Demonstration
+from dpest.running.watchdog import Deadline, TimeUp, watched
+
+# Seconds of computing, and pairs that are tried.
+SECONDS, PAIRS = 25.0, 24
+
+
+class Demonstrator:
+    """Looks for the demonstration when somebody asks for it, once."""
+
+    def __init__(self, findings: Findings, scout: Scout) -> None:
+        self.findings, self.scout = findings, scout
+
+    def __call__(self) -> Demonstration | None:
+        return self.demonstration
+
+    @functools.cached_property
+    def demonstration(self) -> Demonstration | None:
+        """Which pair and event refute the claim with the fewest runs."""
+        findings, question = self.findings, self.findings.question
+        if question.limit is None or question.measure.kind != "epsilon":
+            return None
+        lower = findings.verdict().lower
+        witness = [] if lower is None else [(lower.witness.x, lower.witness.x2)]
+        found: Demonstration | None = None
+        try:
+            with watched(Deadline(SECONDS)):
+                found = demonstrate(
+                    question.mechanism,
+                    [*(p for p in witness if p[0] is not None), *self.scout.pairs()[:PAIRS]],
+                    question.limit,
+                    question.measure.delta,
+                    seed=findings.settings.seed,
+                    run_all=run_all_of(findings),
+                )
+        except (DpestError, TimeUp):
+            pass  # the bounds stand without it; the time may be up as soon as it was found
+        return found

@@ -1,0 +1,92 @@
+"""A few plain runs before anything else: what fails, keeps state, or must be run as it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dpest.ask.declaration import data_first
+from dpest.ask.entries import short
+from dpest.ask.input_form import check_call
+from dpest.ask.patterns import patterns
+from dpest.campaign.findings import Findings
+from dpest.errors import DpestError, InputError
+from dpest.reading import guard
+from dpest.running.first_look import inputs_of, look
+
+
+def look_first(findings: Findings) -> None:
+    """A few plain runs: nothing is audited that doesn't run, or that remembers the last run.
+
+    Raises InputError (or OpaqueError) where there is nothing to audit.
+    """
+    question = findings.question
+    check_call(question.mechanism, question.unit)
+    try:
+        known = patterns(question.adjacency, question.domain, question.length)
+    except DpestError:
+        return
+    found = look(question.mechanism, inputs_of([(x, x2) for _, x, x2 in known]))
+    name = question.mechanism.name
+    if found.always_raises:
+        raise InputError(
+            f"{name} raises {found.error} on every input that was tried: say with a domain "
+            f"and a length what it takes (now: {question.domain.describe()})"
+        )
+    if found.opaque is not None:
+        raise found.opaque
+    if found.raises_on:
+        findings.details["raises"] = [
+            f"{error} on {short(x)}" for error, x in found.raises_on.items()
+        ]
+    if found.state:
+        _stop_at_state(findings, found.state)
+    else:
+        _suspect_state(findings)
+    _look_at_types(findings, found.types)
+
+
+def _stop_at_state(findings: Findings, state: tuple[str, ...]) -> None:
+    """Runs depend on each other: no engine has a question to answer."""
+    kept = ", ".join(state[:3])
+    findings.notes.append(
+        f"{findings.question.mechanism.name} keeps state between calls ({kept}): what one call "
+        "does depends on those before, so that nothing is read or sampled. Hand in what it needs, "
+        "and return what it changes"
+    )
+    findings.details["state"] = list(state)
+    findings.engines = ()
+
+
+def _suspect_state(findings: Findings) -> None:
+    """Code that changes what outlives a call, though no call so far did."""
+    if findings.question.mechanism.black_box:
+        return
+    suspect = guard.keeps_state(findings.question.mechanism)
+    if suspect is not None:
+        findings.notes.append(
+            f"{suspect.where}: {suspect.operation}; no call that was tried did so, and runs "
+            "are taken to be independent of each other"
+        )
+
+
+def _look_at_types(findings: Findings, types: tuple[str, str] | None) -> None:
+    """Whether runs must be made one by one, as plain calls."""
+    mechanism, why = findings.question.mechanism, ""
+    if types is not None:
+        findings.notes.append(
+            f"outputs differ in their types alone ({types[0]} against {types[1]}), which "
+            "whoever gets them sees: no exact answer, only runs, and proofs that look at types"
+        )
+        findings.by_records_alone = "proof" in findings.engines
+        findings.engines = tuple(e for e in findings.engines if e == "attack")
+        why = "returns numbers of several types"
+    elif not data_first(mechanism.function):
+        why = "takes rng before its data"
+    elif not mechanism.black_box:
+        form = guard.form_of(findings.question.domain.as_input([0.0]))
+        finding = guard.refused(mechanism, form=form, symbols=("noise",))
+        why = finding.operation if finding is not None else ""
+    if why:
+        about = {**mechanism.about, "plain": why}
+        plain = replace(mechanism, about=about)
+        findings.question = replace(findings.question, mechanism=plain)

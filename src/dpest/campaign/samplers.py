@@ -1,0 +1,64 @@
+"""Where runs of the audited code come from, and how many of them a budget buys."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpest.attacks.budget import Budget
+from dpest.attacks.sampler import MechanismSampler, Sampler
+from dpest.campaign.findings import Findings
+from dpest.evidence import Evidence
+
+if TYPE_CHECKING:
+    from dpest.running.samples import Samples
+
+_TRIAL = 64
+_LEAST = 400
+
+
+def sampler_of(findings: Findings) -> MechanismSampler:
+    """Runs of the question's mechanism, wherever the audit was told to run them."""
+    runner = findings.settings.runner
+    return MechanismSampler(
+        findings.question.mechanism,
+        device=findings.settings.device,
+        run_all=run_all_of(findings),
+        map_blocks=None if runner is None else runner.map_blocks,
+    )
+
+
+def run_all_of(findings: Findings) -> Callable[..., list[Samples]] | None:
+    """How the audit's workers draw, if it has some."""
+    runner = findings.settings.runner
+    return runner.batches if runner is not None else None
+
+
+def in_runs(sampler: Sampler, x: Any, budget: Budget, share: float = 1.0) -> Budget:
+    """A share of the budget; seconds become runs by the speed of a short trial."""
+    if budget.seconds is None:
+        return replace(budget, runs=None if budget.runs is None else int(share * budget.runs))
+    started = time.monotonic()
+    size = _TRIAL
+    sampler.draw(x, size, 0)
+    spent = time.monotonic() - started
+    # Long enough that what each path costs, however few its runs, does not count.
+    while spent < min(0.02 * budget.seconds, 0.25) and size < 1 << 18:
+        size *= 8
+        started = time.monotonic()
+        sampler.draw(x, size, 0)
+        spent = time.monotonic() - started
+    # Learning and counting cost about as much as drawing.
+    fits = int(0.4 * share * budget.seconds * size / max(spent, 1e-9))
+    if budget.runs is not None:
+        fits = min(fits, int(share * budget.runs))
+    return Budget(runs=max(fits, _LEAST), seconds=budget.seconds * share)
+
+
+def left(budget: Budget, spent: Evidence) -> Budget:
+    return Budget(
+        runs=None if budget.runs is None else max(budget.runs - spent.runs, _LEAST),
+        seconds=None if budget.seconds is None else max(budget.seconds - spent.seconds, 0.1),
+    )
