@@ -375,6 +375,9 @@ class Recording(Arithmetic):
     rows_each: int = 1
     """How many rows a person has at most."""
 
+    by_cases: bool = False
+    """For a graph of sums: every decision is a way of its own, and order statistics are symbols."""
+
     public_length: Any = None
     """The number of records where that is public: a number, or a form."""
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 _ROUNDS = 8
 _MANY = 64  # values of a field that are looked at one by one
+_MOST = 255  # the same for a graph of sums, which does so in any case
 _CONTAINERS = (Seq, Map, Array, Cell, Instance, PlainIterator)
 _Place = tuple[Any, ...]
 
@@ -509,7 +510,12 @@ class Loops(Recording):
             return value
         (symbol,) = symbols
         low, high, whole = self.fields[self.terms.nodes[symbol][2]]
-        if not whole or low is None or high is None or high - low > _MANY:
+        if (
+            not whole
+            or low is None
+            or high is None
+            or high - low > (_MOST if self.by_cases else _MANY)
+        ):
             return value
         for k in range(int(low), int(high)):
             if self.decide(Truth("==", form_of({symbol: Fraction(1)}, Fraction(-k)))):
@@ -526,7 +532,12 @@ class Loops(Recording):
             return None, None
         (symbol,) = symbols
         low, high, whole = self.fields[self.terms.nodes[symbol][2]]
-        if not whole or low is None or high is None or high - low > _MANY:
+        if (
+            not whole
+            or low is None
+            or high is None
+            or high - low > (_MOST if self.by_cases else _MANY)
+        ):
             return None, None
         values = [self._whole_at(value, symbol, k) for k in range(int(low), int(high) + 1)]
         return min(values), max(values)

@@ -145,7 +145,6 @@ class Machine(Publics):
     def __init__(self, script: Script, replace: bool, races: bool = True) -> None:
         super().__init__()
         self.races = races
-        self.by_cases = False  # every decision is a way of its own; order statistics are symbols
         self.outside: dict[int, tuple[Any, Any]] = {}
         self.namespaces: dict[int, dict[str, Any]] = {}
         self.joining = 0

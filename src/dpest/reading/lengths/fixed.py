@@ -26,7 +26,7 @@ from dpest.reading.merged_states import MergedEdge, MergedNode, Model, all_disjo
 from dpest.reading.paths_of_code import GENERATOR, arguments, lifted
 from dpest.reading.table.registry import load
 from dpest.reading.tracing.unit import Unit
-from dpest.running.skeleton import Skeleton
+from dpest.running.skeleton import Leaf, Skeleton
 
 _INSTRUCTIONS = 200_000
 _MOST_WAYS = 128
@@ -110,6 +110,8 @@ class _Reading:
                     continue
             if len(self.ways) >= _MOST_WAYS:
                 raise Refused(f"more than {_MOST_WAYS} ways")
+            # What was decided before is among the conditions: a release asks for what is left.
+            state.pending = ()
             machine.state, machine.taken = state, 0
             machine.changes_before = state.heap.changes
             try:
@@ -131,12 +133,24 @@ class _Reading:
         release = released(machine, state)
         if release.raised:
             raise Refused("an exception")
-        for leaf in release.leaves:
-            if isinstance(leaf, Form):
-                for bit in sorted(leaf.symbols("indicator")):
-                    machine.holds(machine.definition(bit))
-                    raise Refused("a truth that is not decided")
-        return machine.log_of(state).blocks, machine.drawn(state), release.skeleton, release.leaves
+        kinds = _kinds(release.skeleton)
+        leaves = tuple(
+            self._decided(leaf, kind) if isinstance(leaf, Form) else leaf
+            for leaf, kind in zip(release.leaves, kinds, strict=True)
+        )
+        return machine.log_of(state).blocks, machine.drawn(state), release.skeleton, leaves
+
+    def _decided(self, leaf: Form, kind: str) -> Any:
+        """A released number with every truth in it decided, by forks."""
+        machine = self.machine
+        bits = sorted(leaf.symbols("indicator"))
+        if not bits:
+            return leaf
+        known = {s: Form.number(int(machine.holds(machine.definition(s)))) for s in bits}
+        form = leaf.substitute(known)
+        if form.terms:
+            return form
+        return {"bool": bool, "int": int}.get(kind, float)(form.constant)
 
     def _leaves(self, root: MergedNode, merged: bool) -> list[MergedNode]:
         found: dict[Any, MergedNode] = {}
@@ -150,3 +164,10 @@ class _Reading:
         for node in found.values():
             settle(node, {0: root}, self.world)
         return list(found.values())
+
+
+def _kinds(skeleton: Skeleton) -> list[str]:
+    """What the leaves of a release are, in order."""
+    if isinstance(skeleton, Leaf):
+        return [skeleton.kind]
+    return [kind for part in skeleton.parts for kind in _kinds(part)]
