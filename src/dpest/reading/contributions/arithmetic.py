@@ -151,6 +151,11 @@ class Arithmetic(Choices):
 
     terms: Terms
     record: Any
+    by_cases: bool = False
+    """For a graph of sums: every decision is a way of its own, and order statistics are symbols."""
+
+    public_length: Any = None
+    """The number of records where that is public: a number, or a form."""
 
     # Levels --------------------------------------------------------------------------------------
 
@@ -558,9 +563,17 @@ class Arithmetic(Choices):
             return natively(pick, *values) if len(values) > 1 else values[0]
         if any(map(is_nan, values)):
             return math.nan  # as NumPy has it; for Python see the table
+        if op == "max" and self.by_cases and self._is_length_or_less(values):
+            return self.public_length
         forms = [self.local(self.form(v)) for v in values]
         pick = self.terms.least if op == "min" else self.terms.greatest
         return self.tidy(pick(forms))
+
+    def _is_length_or_less(self, values: Sequence[Any]) -> bool:
+        """Whether the greatest is the public number of records, of which there is at least one."""
+        length = self.public_length
+        others = [v for v in values if v != length]
+        return len(others) < len(values) and all(is_number(v) and v <= 1 for v in others)
 
     def clip(self, x: Any, low: Any, high: Any) -> Any:
         if low is not None:

@@ -375,12 +375,6 @@ class Recording(Arithmetic):
     rows_each: int = 1
     """How many rows a person has at most."""
 
-    by_cases: bool = False
-    """For a graph of sums: every decision is a way of its own, and order statistics are symbols."""
-
-    public_length: Any = None
-    """The number of records where that is public: a number, or a form."""
-
     def order_statistic(self, rows: Rows, statistic: Statistic) -> Form:
         """An order statistic of one number per record: a symbol like that of a sum."""
         rows = self.per_record(self._numbers, rows)

@@ -126,10 +126,9 @@ def _place(m: Machine, index: Any) -> tuple[str, Callable[[int], Any]]:
     """A place that both runs know: a number, or one that is computed from how many there are."""
     if is_number(index):
         return str(int(index)), lambda _: int(index)
-    if isinstance(index, Form) and index == m.public_length:
-        return "n", lambda n: n
-    if isinstance(index, Form) and not index.terms:
-        return str(index.constant), lambda _: index.constant
+    if isinstance(index, Form) and (not index.terms or _of_length(m, index)):
+        slope = index.terms[0][1] if index.terms else Fraction(0)
+        return f"{slope}·n + {index.constant}", lambda n: slope * n + index.constant
     recipe = index.recipe if isinstance(index, PublicValue) else None
     if isinstance(index, Form) and len(index.terms) == 1 and not index.constant:
         ((symbol, c),) = index.terms
@@ -143,6 +142,11 @@ def _place(m: Machine, index: Any) -> tuple[str, Callable[[int], Any]]:
         name = f"{recipe.function.__name__}({', '.join(text for text, _ in parts)})"
         return name, lambda n: recipe.function(*(at(n) for _, at in parts))
     raise Unread("this part of the sorted records: take one at a public place")
+
+
+def _of_length(m: Machine, form: Form) -> bool:
+    """Whether it is an affine function of the public number of records."""
+    return isinstance(m.public_length, Form) and form.symbols == m.public_length.symbols
 
 
 _PUBLIC = (operator.floordiv, operator.truediv, operator.mul, operator.add, operator.sub, int)
