@@ -196,3 +196,29 @@ def test_bounds_are_multiples_of_eps() -> None:
     exact = dpest.exact(bands, x, x2, adjacency="add_remove_one", params={"eps": 0.3}).epsilon
     assert exact <= 0.3 * float(proof.epsilon) + 1e-9
     assert math.isclose(float(proof.epsilon), 0.75)
+
+
+def one_list_for_all(x: Any, rng: Any, *, eps: float = 1.0) -> Any:
+    kept: Any = dict.fromkeys(("a", "b"), [])
+    for v in x:
+        if v > 0:
+            kept["a"].append(v)
+    return len(kept["b"]) + rng.laplace(scale=1 / eps)
+
+
+def remainders(x: Any, rng: Any, *, eps: float = 1.0) -> Any:
+    counts = [0, 0]
+    for v in x:
+        counts[v % 2] += 1
+    return [c + rng.laplace(scale=2 / eps) for c in counts]
+
+
+def test_one_list_under_two_names_is_not_two_lists() -> None:
+    """`dict.fromkeys(keys, [])` holds one list: a count of "b" is one of "a"."""
+    proof = dpest.prove(one_list_for_all, adjacency="add_remove_one", domain=REALS)
+    assert proof.bound is None or proof.bound >= 1
+
+
+def test_a_remainder_is_a_whole_number() -> None:
+    proof = dpest.prove(remainders, adjacency="add_remove_one", domain=DIGITS)
+    assert (proof.length, proof.epsilon) == (ANY, Fraction(1, 2))

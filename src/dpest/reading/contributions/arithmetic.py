@@ -85,8 +85,8 @@ def from_native(value: Any) -> Any:
         return Seq([from_native(v) for v in value])
     if isinstance(value, tuple):
         return tuple(map(from_native, value))
-    if type(value) is dict and all(map(is_plain, value)):
-        return Map({k: from_native(v) for k, v in value.items()})
+    if type(value) is dict and all(map(is_plain, (*value, *value.values()))):
+        return Map(dict(value))  # nothing in it can be changed by another name
     if isinstance(value, Fraction):
         return as_number(value)
     if is_plain(value):
@@ -265,7 +265,7 @@ class Arithmetic(Choices):
             x, y = self.local(x), self.local(y)
             known = self.pinned(x)
             if is_number(known) and not y.terms and self.in_pass:
-                return natively(BINARY[op], known, self.tidy(y))
+                return natively(BINARY[op], known, b if is_number(b) else self.tidy(y))
             if self.terms.kind(x) or self.terms.kind(y):
                 raise Unread(f"`{op}` of private values")
             return self.publicly(BINARY[op], x, y)

@@ -87,7 +87,7 @@ class _Reading:
 
     def model(self) -> Model:
         self._explore()
-        dead = [(0, blocks) for _, _, blocks, _ in self.machine.dead]
+        dead = list(dict.fromkeys((0, blocks) for _, _, blocks, _ in self.machine.dead))
         for merged in (True, False):
             root = MergedNode(0, {}, ())
             leaves = self._leaves(root, merged)
