@@ -388,7 +388,7 @@ def _split(cell: OutputCell, noises: Noises) -> CellPair:
     return CellPair(cell, noises, (constants[0], constants[1]), factors)
 
 
-def _of_one_side(cell: Cell, noises: Noises, side: int) -> CellPair:
+def _of_one_side(cell: OutputCell, noises: Noises, side: int) -> CellPair:
     """One side alone has the cell, in one piece: its independent blocks, with equal densities.
 
     That the other side has nothing is in its constant, once for all blocks.
