@@ -61,7 +61,8 @@ class Root:
         if not isinstance(other, (Unit, numbers.Real)):
             return False
         if isinstance(self.square, Unit) or isinstance(other, Unit):
-            return bool(other > 0 and self.square == other * other)
+            factor = other if isinstance(other, Unit) else rational(other)
+            return bool(factor > 0 and self.square == factor * factor)
         return float(self) == other
 
     def __hash__(self) -> int:
