@@ -37,7 +37,7 @@ from dpest.reading.contributions.values import (
     Seq,
     Truth,
 )
-from dpest.reading.scripted import Stage, on_stage
+from dpest.reading.scripted import ScriptStage, on_stage
 from dpest.running.landmarks import places
 
 TRIALS = 30
@@ -58,7 +58,7 @@ def replay(
     lengths = [data.length] if data.length is not None else _lengths(constants)
     namespaces = {id(n): n for way in ways for n in way.namespaces}
     function = mechanism.function
-    stage = Stage()
+    stage = ScriptStage()
     owner = getattr(function, "__self__", function)
     with on_stage(stage, list(namespaces.values()), owner) as rng:
         for trial in range(max(TRIALS, len(lengths))):
@@ -204,7 +204,7 @@ def _one(
     fitting, other = 0, None
     for place, way in enumerate(ways):
         try:
-            run = _Run(way, data, records, rng)
+            run = _SymbolValues(way, data, records, rng)
         except _Different as reason:
             other = reason  # a way with other draws; this run's own must fit
             continue
@@ -243,7 +243,7 @@ class _Different(Exception):
     pass
 
 
-class _Run:
+class _SymbolValues:
     """The values of all symbols in one run."""
 
     def __init__(
