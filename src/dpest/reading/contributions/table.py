@@ -230,9 +230,10 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 def _cut_off(m: Machine, form: Form) -> int:
     """int() of a record's number that lies within narrow bounds, by cases."""
     low, high = ends_of(m, form)
-    narrow = low is not None and high is not None and high - low <= MOST_VALUES
-    if m.record is None or m.terms.kind(form) != RECORD or low is None or not narrow:
+    if m.record is None or m.terms.kind(form) != RECORD or low is None or high is None:
         raise Unread("int of a private value")
+    if high - low > MOST_VALUES:
+        raise Unread("int of a private value that may be one of very many")
     for k in range(int(low), int(high)):
         # int(v) <= k: below k + 1, or, as it goes towards 0, not above a negative k.
         below = Truth(">", number(k + 1) - form) if k >= 0 else Truth(">=", number(k) - form)
