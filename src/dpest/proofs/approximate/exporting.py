@@ -144,8 +144,8 @@ def columns(listed: Iterable[Column], ways: Iterable[Way] = ()) -> list[Mapping[
     statistics: dict[str, dict[str, Any]] = {}
     for way in ways:
         for name, statistic in way.ledger.statistics.items():
-            low, high = str(statistic.low), str(statistic.high)
-            moved: dict[str, Any] = {"low": low, "high": high, "whole": statistic.whole}
+            moved: dict[str, Any] = {"low": str(statistic.low), "high": str(statistic.high)}
+            moved["whole"] = statistic.whole
             if statistics.setdefault(name, moved) != moved:
                 raise RefusedError("numbers of all records that are others on other ways")
     found += [{"name": name, **moved, "of_all": True} for name, moved in statistics.items()]
