@@ -8,8 +8,9 @@ from fractions import Fraction
 import pytest
 
 from dpest.geometry.linear import Form, Symbol
-from dpest.reading.loops.merging import build, disjoint
+from dpest.reading.loops.merging import build
 from dpest.reading.loops.piece_runs import PrivateBranchError, World
+from dpest.reading.merged_states import disjoint
 from dpest.reading.tracing.symbolic import Real
 
 

@@ -37,10 +37,15 @@ class Mechanism:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not data_first(self.function):
+        if len(args) == 1 and not self._data_first:
             kwargs[data_parameter(self.function)] = args[0]
             args = ()
         return self.function(*args, **{**self.params, **kwargs})
+
+    @functools.cached_property
+    def _data_first(self) -> bool:
+        """Looked up once: a signature takes longer to make than most functions to run."""
+        return data_first(self.function)
 
     @property
     def black_box(self) -> bool:

@@ -18,10 +18,10 @@ from dpest.proofs.alignments.alignment import AffineShift, Alignment, Draw
 from dpest.proofs.alignments.regions_of_release import ReleaseRegion
 from dpest.proofs.alignments.selection import ArgmaxPlan
 from dpest.proofs.loops.potentials import BudgetState, Potential
+from dpest.reading.cases.records import ReadCases
 from dpest.reading.loops.loops import Graph
-from dpest.reading.loops.merging import Model
 from dpest.reading.loops.piece_runs import Block, World
-from dpest.reading.records.record_cases import ReadCases
+from dpest.reading.merged_states import Model
 from dpest.running.places import source_of, undeclared
 
 

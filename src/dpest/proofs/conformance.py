@@ -23,10 +23,11 @@ from dpest.noise.gumbel import Gumbel
 from dpest.reading.fixed import FixedRun
 from dpest.reading.loops.any_length import ELEMENT
 from dpest.reading.loops.loops import END, Graph, LoopEdge
-from dpest.reading.loops.merging import MergedEdge, Model
 from dpest.reading.loops.piece_runs import Coin, World
+from dpest.reading.merged_states import MergedEdge, Model
 from dpest.reading.rewrites.readings import SCALED, Plan, scale_of, value_of
 from dpest.reading.tracing.generator import SymbolicGenerator
+from dpest.reading.tracing.roots import Root
 from dpest.reading.tracing.unit import Unit
 from dpest.running.landmarks import places
 from dpest.running.places import code_of
@@ -371,7 +372,8 @@ class _Walk:
             return True
         first = len(self.noises) - len(self.rest) + at
         model, eps = self.graph.noises[symbol], self.graph.world.eps
-        return all(same_noise(model, n, eps) for n in self.noises[first : first + count])
+        factor = float(len(self.x)) ** self.graph.world.sized.get(symbol, 0)
+        return all(same_noise(model, n, eps, factor) for n in self.noises[first : first + count])
 
     def _take(self, edge: LoopEdge, values: dict[Symbol, Fraction], used: int) -> int:
         at = 0
@@ -446,8 +448,11 @@ class _Walk:
             raise mismatch(self.where, f"it released {output!r}, the model {expected!r}")
 
 
-def same_noise(model: Noise, drawn: Noise, eps: Any) -> bool:
-    """Whether a draw of a run is one of the model's, whose scales may be multiples of eps."""
+def same_noise(model: Noise, drawn: Noise, eps: Any, factor: float = 1.0) -> bool:
+    """Whether a draw of a run is one of the model's, whose scales may be multiples of eps.
+
+    `factor`: what the function multiplies the scale by, and the model the noise.
+    """
     if isinstance(model, Coin):
         chances = [[p for _, p in n.outcomes or ()] for n in (model.noise, drawn)]
         return len(chances[0]) == len(chances[1]) and all(map(_same, *chances))
@@ -457,7 +462,9 @@ def same_noise(model: Noise, drawn: Noise, eps: Any) -> bool:
         expected, actual = getattr(model, part.name), getattr(drawn, part.name)
         if isinstance(expected, Unit):
             expected = value_of(expected, eps)
-        if not _same(float(expected), float(actual)):
+        elif isinstance(expected, Root) and isinstance(expected.square, Unit):
+            expected = math.sqrt(value_of(expected.square, eps))
+        if not _same(float(expected) * factor, float(actual)):
             return False
     return True
 

@@ -41,9 +41,9 @@ from dpest.proofs.question import (
     place_of_error,
     with_claim,
 )
+from dpest.reading.cases.records import RecordError
 from dpest.reading.loops.any_length import ELEMENT
 from dpest.reading.loops.loops import Graph
-from dpest.reading.records.record_cases import RecordError
 from dpest.reading.rewrites.races import ChanceError
 from dpest.reading.tracing.unit import Unit
 from dpest.running.landmarks import landmarks
@@ -67,7 +67,6 @@ _RULES = {
         "of an argmax with Gumbel noise",
     ),
 }
-_SAY = "Say what the data are: domain=dpest.integers(dpest.ANY, low, high), or reals"
 
 
 def every_length(question: ProofGoal, lengths: tuple[int, ...] = (2, 3)) -> Proof:
@@ -132,38 +131,14 @@ def tells(error: DpestError) -> bool:
 def _graph_of(question: ProofGoal, by_cases: bool) -> Graph:
     try:
         return graph_of(question, by_cases=by_cases)
-    except UntraceableError as error:
-        if not by_cases:
-            raise
-        text = str(error).replace("a noisy value", "a noisy or private value")
-        if "division" in text and question.adjacency.changes_length:
-            text = text.split(". ")[0] + (
-                ". Where records come and go the number of records is private: release a noisy sum "
-                "and a noisy count, and divide afterwards"
-            )
-        raise RefusedError(text) from None  # sums over the records are private, too
     except DpestError:
         raise
-    except NameError as error:
-        if not by_cases:
-            raise _not_here("a vector of any length", "Give a length", error, question) from error
-        raise RecordError(
-            f"{place_of_error(error) or question.mechanism.name}: {error.name} is set in a loop "
-            "over the records and used after it: it holds what the last record was. A sensitivity "
-            "is proved for sums over all records"
-        ) from None
     except Exception as error:  # the function's own, on a vector without a length
-        if by_cases:
-            raise _not_here("a record of these data", _SAY, error, question) from error
-        raise _not_here("a vector of any length", "Give a length", error, question) from error
-
-
-def _not_here(what: str, advice: str, error: Exception, question: ProofGoal) -> UntraceableError:
-    return UntraceableError(
-        f"{what} can't be used here ({type(error).__name__}: {error})",
-        advice,
-        place_of_error(error) or place_of(question.mechanism.function),
-    )
+        raise UntraceableError(
+            f"a vector of any length can't be used here ({type(error).__name__}: {error})",
+            "Give a length",
+            place_of_error(error) or place_of(question.mechanism.function),
+        ) from error
 
 
 def _proof_of(question: ProofGoal, found: Graph, lengths: tuple[int, ...] = (2, 3)) -> Proof:

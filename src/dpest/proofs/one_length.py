@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from types import FunctionType
 
 from dpest.errors import (
     DpestError,
@@ -37,8 +38,11 @@ from dpest.proofs.question import (
     rays_hold,
     with_claim,
 )
-from dpest.reading.loops.merging import Model, build
+from dpest.reading.lengths.fixed import read_model
+from dpest.reading.loops.merging import build
 from dpest.reading.loops.vector_functions import LISTS
+from dpest.reading.machine.signals import Refused
+from dpest.reading.merged_states import Model
 from dpest.running.landmarks import landmarks
 
 _MOST_REGIONS = 150
@@ -231,7 +235,15 @@ def _model(question: ProofGoal, length: int, width: float = math.inf) -> Model:
     from dpest.reading.tracing.symbolic_arrays import symbolic_array
 
     variables = question.variables()
-    variables[question.argument] = question.given(question.symbols(length), symbolic_array)
+    data = question.given(question.symbols(length), symbolic_array)
+    if isinstance(question.mechanism.function, FunctionType):
+        try:
+            return read_model(question.mechanism, variables, data, question.world)
+        except Refused as refusal:
+            if refusal.final:
+                advice = refusal.advice or "write it in another way"
+                raise UntraceableError(refusal.reason, advice, refusal.where) from None
+    variables[question.argument] = data
     return build(
         question.mechanism.function,
         variables,

@@ -25,9 +25,9 @@ from dpest.proofs.alignments.alignment import Draw
 from dpest.proofs.alignments.regions_of_release import Rates, rates
 from dpest.proofs.conformance import call
 from dpest.proofs.proof import Proof
+from dpest.reading.cases.records import Entry
 from dpest.reading.loops.any_length import ELEMENT, fields_of
 from dpest.reading.loops.piece_runs import World
-from dpest.reading.records.record_cases import Entry
 from dpest.reading.tracing.symbolic import Real
 from dpest.reading.tracing.unit import Unit
 

@@ -7,6 +7,7 @@ here or in dp-accounting.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,15 +38,16 @@ class GridLoss:
     infinite: float
     pessimistic: bool
 
-    @property
+    @functools.cached_property
     def losses(self) -> Floats:
+        """In rising order."""
         return self.step * (self.first + np.arange(len(self.masses), dtype=np.float64))
 
     def delta(self, epsilon: float) -> float:
         """δ(ε) of this distribution: ∫ (1 - e^(ε - loss))₊."""
-        above = self.losses > epsilon
-        gained = -np.expm1(epsilon - self.losses[above])
-        return float(min(1.0, self.infinite + np.dot(self.masses[above], gained)))
+        above = int(np.searchsorted(self.losses, epsilon, side="right"))
+        gained = -np.expm1(epsilon - self.losses[above:])
+        return float(min(1.0, self.infinite + np.dot(self.masses[above:], gained)))
 
     @property
     def total(self) -> float:

@@ -260,8 +260,7 @@ class _Product:
         self.kinds = leaf_kinds(path.skeleton)
         self.weight = _weight(path)
         self._component: dict[Symbol, Symbol] = {}
-        if indicators:
-            self._connect()
+        self._connected = False
 
     def _find(self, s: Symbol) -> Symbol:
         while self._component[s] != s:
@@ -288,6 +287,10 @@ class _Product:
         return found
 
     def _connect(self) -> None:
+        """Which noises belong together; only what is cut into parts needs it."""
+        if self._connected:
+            return
+        self._connected = True
         for condition in self.path.conditions:
             self._tie(condition.form.terms)
         for leaf in self.path.leaves:
@@ -296,6 +299,7 @@ class _Product:
 
     def partition(self) -> list[list[int]]:
         """Leaf positions that share noise; constants stand alone."""
+        self._connect()
         classes: dict[Any, list[int]] = {}
         for j, leaf in enumerate(self.path.leaves):
             touched = self._noises_of(leaf) if isinstance(leaf, Form) else set()
@@ -317,8 +321,9 @@ class _Product:
     def _written_out(self, positions: Sequence[int], weighted: bool) -> list[PathRegion]:
         path = self.path
         leaves = tuple(path.leaves[j] for j in positions)
-        if not self.indicators:
+        if not self.indicators and len(positions) == len(path.leaves):
             return [PathRegion(path.conditions, leaves, self.weight, path, kept=True)]
+        self._connect()
         roots = {
             self._find(s)
             for leaf in leaves

@@ -11,7 +11,7 @@ from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
 from dpest.proofs.alignments.alignment import Change, Draw, Problem
-from dpest.reading.loops.merging import MergedNode, Model
+from dpest.reading.merged_states import MergedNode, Model
 from dpest.reading.tracing.roots import Complement
 from dpest.reading.tracing.unit import Unit
 from dpest.running.skeleton import unflatten

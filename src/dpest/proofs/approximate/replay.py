@@ -22,7 +22,7 @@ from dpest.reading.contributions.control.public import chosen
 from dpest.reading.contributions.forms import Form, Raised
 from dpest.reading.contributions.functions.flips import CANDIDATE
 from dpest.reading.contributions.groups import Labelled
-from dpest.reading.contributions.ledger import ONCE, Gate, Statistic
+from dpest.reading.contributions.ledger import ONCE, Gate, MovedStatistic
 from dpest.reading.contributions.machine import PICK
 from dpest.reading.contributions.reading import Data, Way
 from dpest.reading.contributions.sheets import Sheet
@@ -416,7 +416,7 @@ class _SymbolValues:
             self.fitting[key] = all(self.holds(t, record, place) for t in conditions)
         return self.fitting[key]
 
-    def _statistic(self, cases: Any) -> Statistic | None:
+    def _statistic(self, cases: Any) -> MovedStatistic | None:
         """The number of all records that a pass stands for."""
         if len(cases) != 1 or len(cases[0][1]) != 1 or len(cases[0][1][0].terms) != 1:
             return None

@@ -36,11 +36,14 @@ from dpest.proofs.question import (
     notes_of,
     rays_hold,
 )
+from dpest.reading.cases.graphs import read_cases
+from dpest.reading.cases.records import RecordError
+from dpest.reading.contributions.forms import Unread
+from dpest.reading.contributions.reading import Column, Data, bounds
 from dpest.reading.lengths.reading import read_graph
 from dpest.reading.loops.any_length import ELEMENT
 from dpest.reading.loops.loops import Graph, graph
 from dpest.reading.machine.signals import Refused
-from dpest.reading.records.record_cases import RecordError
 from dpest.running.landmarks import landmarks
 
 _SMALL = (1, 2, 3, 5)
@@ -52,9 +55,11 @@ def graph_of(question: ProofGoal, length: int | None = None, by_cases: bool = Fa
 
     The machine is asked first; the reader that came before it, where the machine has no rule.
     """
+    if by_cases:
+        return _cases_of(question)
     # What has no source of its own (a partial, an object) has no certificate.
     plain = isinstance(question.mechanism.function, types.FunctionType)
-    if plain and not by_cases and not question.fields and question.reader != "before":
+    if plain and not question.fields and question.reader != "before":
         try:
             return read_graph(
                 question.mechanism, question.variables(), question.world, question.form, length
@@ -72,8 +77,29 @@ def graph_of(question: ProofGoal, length: int | None = None, by_cases: bool = Fa
         question.world,
         length,
         question.element,
-        question.record if by_cases else None,
     )
+
+
+def _cases_of(question: ProofGoal) -> Graph:
+    """The graph of a function of sums over records, of each of which the cases are known."""
+    entry = question.record
+    columns = tuple(
+        Column(name, *bounds(*ends), entry.integers)
+        for name, ends in zip(question.fields or (None,), entry.ranges, strict=True)
+    )
+    data = Data(columns, question.form, not question.adjacency.changes_length)
+    try:
+        return read_cases(
+            question.mechanism.function, question.variables(), data, entry, question.world()
+        )
+    except Unread as refusal:
+        advice = ""
+        if refusal.of_record and entry.values is None:
+            advice = (
+                ". If the records are whole numbers within bounds, say so, and each of them is "
+                "looked at: domain=dpest.integers(dpest.ANY, low, high)"
+            )
+        raise RecordError(f"{refusal}{advice}") from None
 
 
 def potentials_of(question: ProofGoal, found: Graph, rated: Rates, length: Any) -> Proof:

@@ -17,9 +17,9 @@ from dpest.geometry.linear import Form, Symbol
 from dpest.geometry.polyhedra import feasible
 from dpest.proofs.alignments.alignment import Draw
 from dpest.proofs.proof import AttainingPair, Lower
+from dpest.reading.cases.records import Entry, ReadCases, RecordError
 from dpest.reading.loops.loop_graph import END, Graph
 from dpest.reading.loops.piece_runs import Block
-from dpest.reading.records.record_cases import Entry, ReadCases, RecordError
 
 Point = tuple[tuple[Symbol, Fraction], ...]
 _MANY_MOVES = 100

@@ -27,7 +27,7 @@ _ZERO = Fraction(0)
 def record_potential(
     graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase]
 ) -> Potential:
-    """The same as `potential`, for the graph of a function of sums (`records.record_sums`)."""
+    """The same as `potential`, for the graph of a function of sums (`reading.cases.graphs`)."""
     moves = [p for p in phases if p.move >= 0]
     start, states, steps = steps_of(graph, [p for p in phases if p.before == p.after == 0])
     budgets: dict[BudgetState, Fraction] = dict.fromkeys(states, _ZERO)

@@ -8,6 +8,7 @@ a file that has changed since it was loaded is not what runs.
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import linecache
 import types
@@ -64,6 +65,21 @@ def _source_file(name: str) -> SourceFile:
     return _file(name, "".join(lines))
 
 
+_MADE: dict[types.CodeType, ast.FunctionDef] = {}
+
+
+def remember(code: types.CodeType, outer: ast.Module) -> None:
+    """What a function was compiled from that was made at run time, inside of another one.
+
+    `outer` must be the very tree that was compiled: nothing else says what the code is.
+    """
+    shell = renamed(copy.deepcopy(outer)).body[0]
+    assert isinstance(shell, ast.FunctionDef)
+    (definition,) = shell.body
+    assert isinstance(definition, ast.FunctionDef)
+    _MADE[code] = definition
+
+
 @functools.lru_cache(maxsize=4096)
 def lowered(code: types.CodeType) -> Code:
     """The code of a function that has a source; NotLowered where there is none.
@@ -71,6 +87,10 @@ def lowered(code: types.CodeType) -> Code:
     Decorators that replace the function are read where they are called: this is the code of the
     function object at hand, whatever it says about itself.
     """
+    made = _MADE.get(code)
+    if made is not None:
+        free = frozenset(code.co_freevars)
+        return lower(made, code.co_name, code.co_filename, free, None, code.co_qualname)
     source = _source_file(code.co_filename)
     same = source.compiled.get((code.co_name, code.co_firstlineno), [])
     if not any(_same_code(code, other) for other in same):

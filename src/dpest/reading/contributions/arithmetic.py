@@ -13,6 +13,7 @@ import numpy as np
 
 from dpest.reading.contributions.choices import Choices
 from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Terms, Unread, number
+from dpest.reading.contributions.units import UNITS, arithmetic, as_number, function_of, has_unit
 from dpest.reading.contributions.values import (
     Array,
     Case,
@@ -21,8 +22,10 @@ from dpest.reading.contributions.values import (
     Map,
     Object,
     Option,
+    Place,
     Rows,
     Seq,
+    Stepped,
     Truth,
     Uniforms,
 )
@@ -56,7 +59,7 @@ def is_plain(value: Any) -> bool:
         return all(map(is_plain, value))
     if isinstance(value, Array):
         return all(map(is_number, value.cells))
-    return value is None or isinstance(value, (str, bytes, slice, range, *_NUMBERS))
+    return value is None or isinstance(value, (str, bytes, slice, range, *_NUMBERS, *UNITS))
 
 
 def to_native(value: Any) -> Any:
@@ -82,6 +85,10 @@ def from_native(value: Any) -> Any:
         return Seq([from_native(v) for v in value])
     if isinstance(value, tuple):
         return tuple(map(from_native, value))
+    if type(value) is dict and all(map(is_plain, (*value, *value.values()))):
+        return Map(dict(value))  # nothing in it can be changed by another name
+    if isinstance(value, Fraction):
+        return as_number(value)
     if is_plain(value):
         return value
     raise Unread(f"a value of type {type(value).__name__}")
@@ -144,6 +151,11 @@ class Arithmetic(Choices):
 
     terms: Terms
     record: Any
+    by_cases: bool = False
+    """For a graph of sums: every decision is a way of its own, and order statistics are symbols."""
+
+    public_length: Any = None
+    """The number of records where that is public: a number, or a form."""
 
     # Levels --------------------------------------------------------------------------------------
 
@@ -161,6 +173,10 @@ class Arithmetic(Choices):
                     "result so. Replace it first (fillna, np.nan_to_num, a test with math.isnan)"
                 )
             return number(plain)
+        if isinstance(value, (Place, Stepped)):
+            raise Unread(
+                "what is done with a record depends on its place: on how many came before it"
+            )
         raise Unread(f"arithmetic with {type(value).__name__}")
 
     def local(self, form: Form) -> Form:
@@ -198,6 +214,9 @@ class Arithmetic(Choices):
     def visible(self, form: Form) -> Form:
         raise NotImplementedError
 
+    def pinned(self, value: Any) -> Any:
+        raise NotImplementedError
+
     def reveal(self, form: Form) -> Form:
         raise NotImplementedError
 
@@ -223,6 +242,8 @@ class Arithmetic(Choices):
             return self.joined(op == "&", a, b)
         if (is_nan(a) or is_nan(b)) and op in ("+", "-", "*", "/"):
             return math.nan
+        if has_unit(a) or has_unit(b):
+            return arithmetic(self, op, a, b)
         x, y = self.form(a), self.form(b)
         if op == "+":
             return self.tidy(x + y)
@@ -242,6 +263,9 @@ class Arithmetic(Choices):
             return self.power(x, y)
         if op in ("//", "%"):
             x, y = self.local(x), self.local(y)
+            known = self.pinned(x)
+            if is_number(known) and not y.terms and self.in_pass:
+                return natively(BINARY[op], known, b if is_number(b) else self.tidy(y))
             if self.terms.kind(x) or self.terms.kind(y):
                 raise Unread(f"`{op}` of private values")
             return self.publicly(BINARY[op], x, y)
@@ -539,9 +563,17 @@ class Arithmetic(Choices):
             return natively(pick, *values) if len(values) > 1 else values[0]
         if any(map(is_nan, values)):
             return math.nan  # as NumPy has it; for Python see the table
+        if op == "max" and self.by_cases and self._is_length_or_less(values):
+            return self.public_length
         forms = [self.local(self.form(v)) for v in values]
         pick = self.terms.least if op == "min" else self.terms.greatest
         return self.tidy(pick(forms))
+
+    def _is_length_or_less(self, values: Sequence[Any]) -> bool:
+        """Whether the greatest is the public number of records, of which there is at least one."""
+        length = self.public_length
+        others = [v for v in values if v != length]
+        return len(others) < len(values) and all(is_number(v) and v <= 1 for v in others)
 
     def clip(self, x: Any, low: Any, high: Any) -> Any:
         if low is not None:
@@ -558,6 +590,8 @@ class Arithmetic(Choices):
         """exp, tanh, …: a symbol; of a plain number, the number."""
         if is_number(x):
             return natively(native, x)
+        if has_unit(x):
+            return function_of(op, x)
         form = self.local(self.form(x))
         if op == "sqrt":
             return self.terms.sqrt(form)

@@ -17,7 +17,13 @@ Node = tuple[Any, ...]
 
 
 class Unread(RefusedError):
-    """The program is not read in this way; the message says what stands in it."""
+    """The program is not read in this way; the message says what stands in it.
+
+    `placed`: it names the line. `of_record`: it is about what is done with one record.
+    """
+
+    placed = False
+    of_record = False
 
 
 class Raised(Exception):

@@ -38,15 +38,25 @@ class Derived:
 
 
 @dataclass(frozen=True)
+class OrderStatistic:
+    """An order statistic (max, median, …): `at` computes it from all values."""
+
+    name: str
+    at: Callable[[list[Fraction]], Fraction]
+
+
+@dataclass(frozen=True)
 class Pass:
     """Sums over the records: in each case, what a record adds to each of them.
 
     `made`: how many rows were visible before. `times`: how often one person may be among them.
+    `statistic`: it is no sum but an order statistic of these numbers (`reading.cases`).
     """
 
     cases: tuple[tuple[tuple[Truth, ...], tuple[Form, ...]], ...]
     made: int
     times: int = 1
+    statistic: OrderStatistic | None = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,8 @@ class Noise:
     """
 
     family: str
-    scale: Fraction
+    scale: Any
+    """A rational; in a proof for every eps also a multiple of a power of it (`units`)."""
     most: Fraction | None = None
     parts: tuple[int, int] | None = None
     coins: bool = False
@@ -93,7 +104,7 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class Statistic:
+class MovedStatistic:
     """A number of all records together; one of them moves it by no more than `low` to `high`.
 
     (Where one is replaced: by the difference of two such numbers.) `function`, of what the records
@@ -114,7 +125,7 @@ class Ledger:
     noises: list[Noise] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     gates: list[Gate] = field(default_factory=list)
-    statistics: dict[str, Statistic] = field(default_factory=dict)
+    statistics: dict[str, MovedStatistic] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
 
@@ -401,6 +412,20 @@ class Recording(Arithmetic):
     public_length: Any = None
     """The number of records where that is public: a number, or a form."""
 
+    def order_statistic(self, rows: Rows, statistic: OrderStatistic) -> Form:
+        """An order statistic of one number per record: a symbol like that of a sum."""
+        rows = self.per_record(self._numbers, rows)
+        clean = tuple((c.conditions, (self.form(c.element),)) for c in rows.cases)
+        if any(self.terms.kind(f) & ~RECORD for _, (f,) in clean):
+            raise Unread("what a record adds depends on other private values")
+        key = (clean, statistic.name)
+        if key not in self.pass_memo:
+            self.settled_ways()
+            place = len(self.ledger.passes)
+            self.ledger.passes.append(Pass(clean, self._made(clean), statistic=statistic))
+            self.pass_memo[key] = (self.terms.of("sum", place, 0),)
+        return self.pass_memo[key][0]
+
     # Cases of a record ---------------------------------------------------------------------------
 
     def per_record(self, function: Any, *values: Any) -> Rows:
@@ -468,7 +493,7 @@ class Recording(Arithmetic):
         if self.joining:
             raise Unread("a draw, a sum or a release inside of a decision")
 
-    def noise(self, family: str, scale: Fraction, over: Form | None = None) -> Form:
+    def noise(self, family: str, scale: Any, over: Form | None = None) -> Form:
         self.settled_ways()
         self.ledger.noises.append(Noise(family, scale, over=over))
         return self.terms.of("noise", len(self.ledger.noises) - 1)

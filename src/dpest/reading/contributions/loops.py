@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -42,8 +42,18 @@ if TYPE_CHECKING:
 
 _ROUNDS = 8
 _MOST_LISTS = 64
+_MANY = 64  # values of a field that are looked at one by one
+_MOST = 255  # the same for a graph of sums, which does so in any case
 _CONTAINERS = (Seq, Map, Array, Cell, Instance, PlainIterator)
 _Place = tuple[Any, ...]
+
+KEYS = (
+    "which values occur in the data is private, however noisy their counts are. Ask for the values "
+    "that can occur: [c[v] for v in range(k)]"
+)
+_WHOLE: dict[str, Callable[..., int]] = {
+    "min": lambda *v: min(v), "max": lambda *v: max(v), "abs": abs, "mul": lambda a, b: a * b
+}  # fmt: skip
 
 
 class Absent:
@@ -535,22 +545,71 @@ class Loops(Recording):
 
     def pinned(self, value: Any) -> Any:
         """A whole number of the record, as a plain one, by cases."""
-        if self.record is None or not isinstance(value, Form) or len(value.terms) != 1:
+        if self.record is None or not isinstance(value, Form) or not value.terms:
             return value
-        ((symbol, slope),) = value.terms
-        node = self.terms.nodes[symbol]
-        if node[0] != "field" or slope != 1 or value.constant.denominator != 1:
+        symbols = self._fields_in(value)
+        if symbols is None or len(symbols) != 1:
             return value
-        low, high, whole = self.fields[node[2]]
-        if not whole or low is None or high is None or high - low > 64:
+        (symbol,) = symbols
+        low, high, whole = self.fields[self.terms.nodes[symbol][2]]
+        if (
+            not whole
+            or low is None
+            or high is None
+            or high - low > (_MOST if self.by_cases else _MANY)
+        ):
             return value
         for k in range(int(low), int(high)):
             if self.decide(Truth("==", form_of({symbol: Fraction(1)}, Fraction(-k)))):
-                return int(k + value.constant)
+                return self._whole_at(value, symbol, k)
         last = Truth("==", form_of({symbol: Fraction(1)}, -high))
         if last not in self.record.taken:
             self.record.taken.append(last)  # there is no other: it follows, and it tells more
-        return int(high + value.constant)
+        return self._whole_at(value, symbol, int(high))
+
+    def whole_range(self, value: Any) -> tuple[Any, Any]:
+        """Between which numbers a whole number of the record lies; None: of no known bounds."""
+        symbols = self._fields_in(value) if isinstance(value, Form) else None
+        if symbols is None or len(symbols) != 1:
+            return None, None
+        (symbol,) = symbols
+        low, high, whole = self.fields[self.terms.nodes[symbol][2]]
+        if (
+            not whole
+            or low is None
+            or high is None
+            or high - low > (_MOST if self.by_cases else _MANY)
+        ):
+            return None, None
+        values = [self._whole_at(value, symbol, k) for k in range(int(low), int(high) + 1)]
+        return min(values), max(values)
+
+    def _fields_in(self, value: Form) -> set[int] | None:
+        """The fields that a whole number is computed of; None: by other than whole numbers."""
+        if value.constant.denominator != 1:
+            return None
+        found: set[int] = set()
+        for symbol, c in value.terms:
+            op, *given = self.terms.nodes[symbol]
+            if c.denominator != 1 or op not in ("field", *_WHOLE):
+                return None
+            inside = [{symbol}] if op == "field" else [self._fields_in(a) for a in given]
+            for one in inside:
+                if one is None:
+                    return None
+                found |= one
+        return found
+
+    def _whole_at(self, value: Form, field: int, number: int) -> int:
+        """A whole number where the field that it is computed of has a value."""
+        total = value.constant
+        for symbol, c in value.terms:
+            op, *given = self.terms.nodes[symbol]
+            if symbol == field:
+                total += c * number
+            else:
+                total += c * _WHOLE[op](*(self._whole_at(a, field, number) for a in given))
+        return int(total)
 
     # Drawing again -------------------------------------------------------------------------------
 

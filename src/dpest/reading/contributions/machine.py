@@ -47,6 +47,7 @@ from dpest.reading.contributions.control.stack import (
     holds_data,
 )
 from dpest.reading.contributions.forms import NOISE, RECORD, Form, Raised, Terms, Unread
+from dpest.reading.contributions.functions import order_statistics as order_statistics
 from dpest.reading.contributions.functions.flips import (
     CANDIDATE,
     Flip,
@@ -66,7 +67,7 @@ from dpest.reading.contributions.functions.python_functions import FUNCTIONS, ME
 from dpest.reading.contributions.functions.selections import against_weights
 from dpest.reading.contributions.functions.sources import draw
 from dpest.reading.contributions.functions.statistics import distinct, quantified
-from dpest.reading.contributions.loops import NeedsKey
+from dpest.reading.contributions.loops import KEYS, NeedsKey
 from dpest.reading.contributions.made_noise import with_made_noise
 from dpest.reading.contributions.pandas_functions import pandas_entry
 from dpest.reading.contributions.persons import PERSON, by_person, of_people
@@ -199,10 +200,10 @@ class Machine(Publics):
             except NeedsKey:
                 raise
             except Unread as reason:
-                if not getattr(reason, "placed", False):
+                if not reason.placed:
                     where = f"{frame.code.file}:{instruction.place.line}"
                     placed = Unread(f"{where}: {reason}")
-                    placed.placed = True  # type: ignore[attr-defined]
+                    placed.placed, placed.of_record = True, self.in_pass
                     raise placed from None
                 raise
 
@@ -288,7 +289,7 @@ class Machine(Publics):
             return
         if isinstance(value, Truth) and by_coins(self, frame, value):
             return
-        if not plain and self.record is None and joined(self, frame, value):
+        if not plain and self.record is None and not self.by_cases and joined(self, frame, value):
             return
         taken = self.branch(frame, value)
         frame.pc = instruction.jumps[0 if taken else 1]
@@ -805,7 +806,7 @@ class Machine(Publics):
             if value.partial:
                 return self.counts_of(value)
             if value.open:
-                raise Unread("a loop over a mapping whose keys are those of the data")
+                raise Unread(f"a loop over a mapping whose keys are those of the data: {KEYS}")
             return PlainIterator.over(value.items)
         if isinstance(value, Array) and value.shape:
             return PlainIterator.over(value.rows())
@@ -880,7 +881,8 @@ class Machine(Publics):
         if isinstance(value, Form):
             return self.visible(value)
         if isinstance(value, (Truth, Combined)):
-            return self.shown(value) if self.is_public(value) else self.decide(value)
+            seen = self.is_public(value) and not self.by_cases
+            return self.shown(value) if seen else self.decide(value)
         if isinstance(value, Instance):
             return Instance(
                 value.kind,

@@ -132,14 +132,23 @@ class Way:
     """The globals of all functions that were read."""
 
 
-def read(function: Any, parameters: dict[str, Any], data: Data, races: bool = True) -> list[Way]:
+def read(
+    function: Any,
+    parameters: dict[str, Any],
+    data: Data,
+    races: bool = True,
+    by_cases: bool = False,
+) -> list[Way]:
     """All ways; refuses what it does not understand.
 
-    `races`: which of several noisy values is the largest is looked at as one step.
+    `races`: which of several noisy values is the largest is looked at as one step. `by_cases`: for
+    a graph of sums, in which every decision about noisy values is a way of its own, and order
+    statistics may stand beside sums.
     """
 
     def one(script: Script) -> Way:
-        machine = Machine(script, data.replace, races)
+        machine = Machine(script, data.replace, races and not by_cases)
+        machine.by_cases = by_cases
         machine.rows_each = data.rows_each
         machine.least_records = (data.length or 0) - (not data.replace)
         machine.fields = {k: v for c in data.columns for k, v in c.ranges().items()}

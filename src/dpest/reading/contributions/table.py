@@ -36,6 +36,7 @@ from dpest.reading.contributions.persons import (
     once,
 )
 from dpest.reading.contributions.shapes import structured
+from dpest.reading.contributions.units import PRIVATE_SCALE, Divided, has_unit, is_positive
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -439,7 +440,7 @@ def count_of(m: Machine, counts: KeyCounts, key: Any) -> Any:
 
 def _of_one(op: str, *functions: Any) -> None:
     def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
-        if _plain(arguments, named):
+        if _plain(arguments, named) and not any(map(has_unit, arguments)):
             return NotImplemented
         (value,) = given(arguments, named, "x")
         native = functions[0]
@@ -757,19 +758,14 @@ def _bincount(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 def _check_bins(m: Machine, element: Any, least: int) -> None:
-    if is_number(element):
-        low = high = element
-    else:
-        node = (
-            m.terms.nodes[element.terms[0][0]]
-            if isinstance(element, Form) and element.terms
-            else ("",)
-        )
-        if node[0] != "field" or element != m.terms.of(*node) or not m.fields[node[2]][2]:
-            raise Unread("bincount of values that are not whole numbers of the data")
-        low, high, _ = m.fields[node[2]]
+    low, high = (element, element) if is_number(element) else m.whole_range(element)
     if low is None or high is None or low < 0 or high >= least:
-        raise Unread("bincount whose number of bins depends on the data: give minlength")
+        raise Unread(
+            f"np.bincount of data that may lie outside of 0..{least - 1}: its result gets longer "
+            "with them, and a negative number is an error. Say what the data are "
+            f"(domain=dpest.integers(dpest.ANY, 0, {max(least - 1, 1)})) and minlength; or np.clip "
+            "them first"
+        )
 
 
 @entry(np.count_nonzero)
@@ -865,14 +861,20 @@ def _cumsum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 # Draws -------------------------------------------------------------------------------------------
 
 
+NOISE_FOR_EACH = (
+    "noise is drawn for each record. A sensitivity is proved for sums over the records, to which "
+    "noise is added afterwards"
+)
+
+
 def noise_like(m: Machine, family: str, loc: Any, scale: Any, size: Any) -> Any:
     if m.record is not None and m.key is None:
-        raise Unread("noise for every record")
+        raise Unread(NOISE_FOR_EACH)
     loc, scale = _array(m, loc), _array(m, m.pinned_public(scale))
-    if not m.is_public(scale):
-        raise Unread("a scale of noise that is not known")
+    if not has_unit(scale) and not m.is_public(scale):
+        raise Unread(PRIVATE_SCALE)
     if isinstance(loc, Rows) or m.is_length(size):
-        raise Unread("noise for every record")
+        raise Unread(NOISE_FOR_EACH)
     shape = _shape(size)
     for value in (loc, scale):
         if isinstance(value, Array):
@@ -894,6 +896,8 @@ def _zero(value: Any) -> bool:
 
 
 def _one(m: Machine, family: str, scale: Any) -> Any:
+    if has_unit(scale):
+        return _in_units(m, family, scale)
     if isinstance(scale, Form) and scale.terms:
         return _divided(m, family, scale)
     if not is_number(scale) and not isinstance(scale, Form):
@@ -906,6 +910,18 @@ def _one(m: Machine, family: str, scale: Any) -> Any:
     if size < 0:
         raise Unread("a negative scale")
     return m.noise(family, size) if size else 0.0
+
+
+def _in_units(m: Machine, family: str, scale: Any) -> Any:
+    """Noise whose scale is a multiple of a power of eps, perhaps divided by a public number."""
+    unit = scale.unit if isinstance(scale, Divided) else scale
+    if family == "geometric" or not is_positive(unit):
+        raise Unread("a scale of noise that is not known")
+    if not isinstance(scale, Divided):
+        return m.noise(family, unit)
+    if scale.power != -1:
+        raise Unread("a scale of noise that is not known")
+    return m.terms.of("over", m.noise(family, unit, scale.number), scale.number)
 
 
 def _divided(m: Machine, family: str, scale: Form) -> Any:

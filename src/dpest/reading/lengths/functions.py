@@ -13,6 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpest.noise import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Geometric,
+    TwoSidedGeometric,
+    discrete_gaussian,
+    discrete_laplace,
+    two_sided_geometric,
+)
+from dpest.noise.family import Noise
 from dpest.noise.parameters import is_number
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.lengths.values import (
@@ -34,6 +44,8 @@ from dpest.reading.machine import prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.values import BoundMethod, Method
+from dpest.reading.tracing.roots import sqrt
+from dpest.reading.tracing.unit import Unit
 
 if TYPE_CHECKING:
     from dpest.reading.lengths.machine import LengthMachine
@@ -204,9 +216,39 @@ def float_(m: LengthMachine, value: Any) -> Any:
 
 @entry(builtins.abs)
 def abs_(m: LengthMachine, value: Any) -> Any:
-    if isinstance(value, Scale):
+    if isinstance(value, Scale) and isinstance(value.unit, Unit):
         return Scale(abs(value.unit))
     raise Refused("abs(…) of each of the data")
+
+
+def _root(m: LengthMachine, value: Any) -> Any:
+    return m.in_units(lambda: sqrt(value.unit))
+
+
+def _exponential(m: LengthMachine, value: Any) -> Any:
+    return m.in_units(lambda: value.unit.exp())
+
+
+def _drawn(family: Callable[[Any], Noise]) -> Callable[..., Any]:
+    """One draw of whole-numbered noise whose parameter is made of eps."""
+
+    def draw(m: LengthMachine, rng: Any, parameter: Any, size: Any = None) -> Any:
+        if not isinstance(parameter, Scale) or size is not None:
+            raise Refused("several draws whose parameter is made of eps, which has no value here")
+        return m.draw(family(parameter.unit), (int,))
+
+    return draw
+
+
+IN_UNITS: dict[Any, Callable[..., Any]] = {
+    **dict.fromkeys((math.sqrt, np.sqrt), _root),
+    **dict.fromkeys((math.exp, np.exp), _exponential),
+    discrete_laplace: _drawn(DiscreteLaplace),
+    discrete_gaussian: _drawn(DiscreteGaussian),
+    two_sided_geometric: _drawn(TwoSidedGeometric),
+    Method("generator", "geometric"): _drawn(Geometric),
+}
+"""Functions of eps that proofs for every eps know."""
 
 
 def _clip_scalar(m: LengthMachine, value: Any, low: Any = None, high: Any = None) -> Any:

@@ -8,7 +8,7 @@ slots of its node, and the element that it read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -56,6 +56,7 @@ from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.signals import Fork, Refused, Thrown
 from dpest.reading.machine.state import Draw, Frame, State
 from dpest.reading.machine.values import Lazy, Ref, is_plain
+from dpest.reading.tracing.roots import Complement, Root, UnitExponential
 from dpest.reading.tracing.unit import Unit
 
 _PRIVATE = (
@@ -646,13 +647,23 @@ class LengthMachine(Machine):
             if clipped is not None:
                 return clipped
         if any(isinstance(v, Lazy) for v in values):
-            entry = functions.EVERY_LENGTH.get(f)
+            of_eps = (
+                functions.IN_UNITS.get(f) if any(isinstance(v, Scale) for v in values) else None
+            )
+            entry = of_eps or functions.EVERY_LENGTH.get(f)
             if entry is not None:
                 try:
                     return entry(self, *args, **(kwargs or {}))
                 except TypeError as error:
                     raise Refused(f"data of any length in a call: {error}") from None
         return super().call_table(f, args, kwargs)
+
+    def in_units(self, compute: Callable[[], Any]) -> Any:
+        """What is computed from a power of eps: exact, or refused."""
+        try:
+            return as_scale(compute())
+        except (DpestError, AttributeError) as error:
+            raise Refused(f"eps, which has no value here: {error}") from None
 
     def is_data(self, *values: Any) -> bool:
         """Whether one of some numbers is made of private data alone, and the others are public."""
@@ -704,7 +715,7 @@ def _in_units(op: str, *values: Any) -> Any:
 
 
 def as_scale(found: Any) -> Any:
-    if isinstance(found, Unit):
+    if isinstance(found, (Unit, Root, UnitExponential, Complement)):
         return Scale(found)
     if isinstance(found, Fraction):
         if found.denominator == 1 and abs(found) < 2**53:

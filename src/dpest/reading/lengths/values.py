@@ -15,6 +15,7 @@ from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.machine.heap import HeapObject, ListObject
 from dpest.reading.machine.values import Lazy
+from dpest.reading.tracing.roots import Complement, Root, UnitExponential
 from dpest.reading.tracing.unit import Unit
 
 ELEMENT = Symbol("input", "q")
@@ -86,9 +87,9 @@ class Kept(Lazy):
 
 @dataclass(frozen=True)
 class Scale(Lazy):
-    """A multiple of a power of eps, for every eps > 0 (see `tracing.unit`)."""
+    """A multiple of a power of eps, or a root of one, for every eps > 0 (see `tracing.unit`)."""
 
-    unit: Unit
+    unit: Unit | Root | UnitExponential | Complement
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ so, and names a length as the way out.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,7 +18,6 @@ import numpy as np
 from dpest.geometry.linear import Form, Symbol
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.uniform import Uniform
-from dpest.reading.loops.entrywise import Entrywise
 from dpest.reading.loops.lengths import LengthCount, Position, unsupported
 from dpest.reading.loops.passes import EACH, IN_ORDER, TURN, Items, LoopPass, RandomPlace, look_at
 from dpest.reading.rewrites.named_values import Share, named_values
@@ -36,8 +36,11 @@ def fields_of(name: str, count: int) -> list[Symbol]:
     return [Symbol("input", f"{name}_{k}" if k else name) for k in range(max(count, 1))]
 
 
-class Vector(Entrywise):
+class Vector:
     """A vector of any length whose elements are all the same expression."""
+
+    __array_priority__ = 3000
+    __array_ufunc__ = None
 
     def __init__(self, element: Any, own: frozenset[Symbol] = frozenset()) -> None:
         self.element = element
@@ -50,6 +53,33 @@ class Vector(Entrywise):
         if isinstance(other, (np.ndarray, list, tuple)) and np.ndim(other) > 0:
             unsupported("arithmetic with a vector of known length")
         return Vector(how(self.element, other), self.own)
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, operator.add)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b + a)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, operator.sub)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b - a)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with(other, operator.truediv)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._with(other, operator.lt)
+
+    def __le__(self, other: Any) -> Any:
+        return self._with(other, operator.le)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._with(other, operator.gt)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._with(other, operator.ge)
 
     def __mul__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: b * a)

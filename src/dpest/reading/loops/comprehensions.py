@@ -24,8 +24,6 @@ from dpest.reading.loops.lengths import LengthCount, unsupported
 from dpest.reading.loops.passes import Items, LoopPass, RandomPlace, at_each
 from dpest.reading.loops.piece_runs import conditions_of
 from dpest.reading.loops.vector_functions import ANY_LENGTH, HeapForVectors, NumpyForVectors
-from dpest.reading.records.record_library import MODULES, REPLACED, Module
-from dpest.reading.records.records import RecordValues
 from dpest.reading.rewrites.labels import entry
 from dpest.reading.rewrites.order_statistics import Ranked
 from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
@@ -40,7 +38,6 @@ _SYMBOLIC = (
     Vector,
     LoopPass,
     LengthCount,
-    RecordValues,
     Items,
     RandomPlace,
     Ranked,
@@ -124,8 +121,6 @@ def mapped(
     as_list: bool,
 ) -> Any:
     """What a comprehension gives: a vector of any length, where it runs over one."""
-    if isinstance(values, RecordValues):
-        return values.mapped(function, condition, single, now=as_list)
     over = pass_over(values)
     if over is None:
         items = ((item,) if single else item for item in values)
@@ -181,10 +176,6 @@ def _knowing(value: Any) -> Any:
         return SpecialFunctions(value)
     if value is heapq:
         return HeapForVectors()
-    if any(value is module for module in MODULES):
-        return Module(value)
-    if isinstance(value, (FunctionType, type)) and value in REPLACED:
-        return REPLACED[value]
     if isinstance(value, FunctionType) and is_user_file(value.__code__.co_filename):
         return _helper(value)
     return value

@@ -19,8 +19,6 @@ from dpest.reading.loops.loop_values import PLACED, leaves_of, substituted
 from dpest.reading.loops.passes import Chosen, Index, RandomPlace
 from dpest.reading.loops.piece_runs import conditions_of
 from dpest.reading.loops.pieces import FunctionCut
-from dpest.reading.records.public_sizes import Sized
-from dpest.reading.records.record_containers import PrivateSize
 from dpest.reading.rewrites.labels import LabelOfPlace
 from dpest.reading.rewrites.named_values import NamedValues
 from dpest.reading.rewrites.order_statistics import Ranked
@@ -111,10 +109,6 @@ class Abstraction:
             return fresh
         if type(value) is tuple:
             return tuple(self.of(v, f"{path}.{i}") for i, v in enumerate(value))
-        if isinstance(value, PrivateSize):
-            return PrivateSize(self.of(value.value, path), value.whole)
-        if isinstance(value, Sized):
-            return Sized(Real(self._slot(value.value.form, path)), value.power)
         if type(value) is dict or (isinstance(value, np.ndarray) and value.dtype == object):
             if id(value) not in self.memo:
                 self.memo[id(value)] = self._parts(value, path)

@@ -13,9 +13,6 @@ from dpest.reading.loops.lengths import Counter, LengthCount, Position
 from dpest.reading.loops.merging import decided
 from dpest.reading.loops.passes import Chosen, Index, Items, PlacesLeft, RandomPlace
 from dpest.reading.loops.vector_generator import OneDraw, OneHot
-from dpest.reading.records.public_sizes import Public, Sized
-from dpest.reading.records.record_containers import PrivateSize, SortedRecords, Tally
-from dpest.reading.records.records import RecordValues
 from dpest.reading.rewrites.labels import LabelOfPlace
 from dpest.reading.rewrites.order_statistics import (
     Extreme,
@@ -83,11 +80,6 @@ WHOLE = (
     ScaledScore,
     Weight,
     Chance,
-    Public,
-    Sized,
-    RecordValues,
-    SortedRecords,
-    Tally,
 )
 
 
@@ -102,8 +94,6 @@ def as_released(released: Any) -> Any:
 
 def leaves_of(value: Any) -> list[Any]:
     """What an observer sees: forms of noise and data, or plain values."""
-    if isinstance(value, PrivateSize):
-        value = value.value
     if isinstance(value, WHOLE):
         return [value]
     if type(value) in (list, tuple):

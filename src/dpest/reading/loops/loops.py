@@ -8,7 +8,7 @@ to a list that it only fills counts as released at that moment.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,10 +43,6 @@ from dpest.reading.loops.piece_runs import PieceOutcome, PieceRun, World, kept, 
 from dpest.reading.loops.pieces import ITEM, FunctionCut, Piece, cut, scope
 from dpest.reading.loops.vector_functions import ANY_LENGTH
 from dpest.reading.loops.vector_generator import VectorGenerator
-from dpest.reading.records.public_sizes import Public, RecordPlaces, Sized
-from dpest.reading.records.record_cases import Entry, RecordError
-from dpest.reading.records.record_containers import SortedRecords, Tally
-from dpest.reading.records.records import RecordValues
 from dpest.reading.rewrites.labels import LabelOfPlace, entry
 from dpest.reading.rewrites.named_values import NamedValues
 from dpest.reading.rewrites.order_statistics import (
@@ -78,16 +74,11 @@ def graph(
     world: Callable[[], World],
     length: int | None = None,
     element: Any = None,
-    entry: Entry | None = None,
 ) -> Graph:
     """The graph for every length (or, unrolled, for one length) of the named argument.
 
-    `element` is what the argument holds many of: by default the number `q`. With an `entry` it is
-    a graph of sums of what each record adds, case by case: see `records.record_sums`.
+    `element` is what the argument holds many of: by default the number `q`.
     """
-    if entry is not None:
-        parts = cut(function, change=Mapped(), lists_as_loops=False)
-        return _built(parts, argument, variables, world, length, element, entry)
     try:
         parts = cut(function, change=Mapped())
         return _built(parts, argument, variables, world, length, element)
@@ -107,7 +98,6 @@ def _built(
     world: Callable[[], World],
     length: int | None,
     element: Any,
-    entry: Entry | None = None,
 ) -> Graph:
     exact, modulus = 0, 1
     kept_lists: set[str] = set()
@@ -115,12 +105,7 @@ def _built(
     plan: Plan = {}
     before: Graph | None = None
     while True:
-        make: type[LoopBuilder] = LoopBuilder
-        if entry is not None:
-            from dpest.reading.records.record_sums import SumsBuilder  # it knows this builder
-
-            make = SumsBuilder
-        builder = make(parts, argument, world(), exact, modulus, kept_lists, length, entry)
+        builder = LoopBuilder(parts, argument, world(), exact, modulus, kept_lists, length)
         builder.counters = counters
         builder.world.plan = plan
         builder.world.notes.update(dict.fromkeys(words(plan)))
@@ -180,8 +165,6 @@ class _LoopRun(PieceRun):
         self.totals = ElementTotals()
         self.vector_draws: set[Symbol] = set()
         self.given_draws: frozenset[Symbol] = frozenset()
-        self.sums: Any = None
-        """The sums over records that the function asks for, where it is read case by case."""
         self.values: NamedValues | None = None
         self.looked: set[str] = set()
         """At which places of the data this run has looked (see `passes.look_at`)."""
@@ -228,7 +211,6 @@ class LoopBuilder:
         modulus: int,
         kept_lists: set[str],
         length: int | None,
-        entry: Entry | None = None,
     ) -> None:
         pieces = tuple(replace(p, names=with_vectors(p.names)) for p in parts.pieces)
         self.parts = replace(parts, pieces=pieces)
@@ -320,10 +302,6 @@ class LoopBuilder:
         """What stands for the private argument."""
         return Vector(Real(Form.of(ELEMENT)) if element is None else element)
 
-    def kept_slots(self) -> Iterable[Symbol]:
-        """Slots that every node has, and that are added when the graph is ready."""
-        return ()
-
     def new_run(self, *args: Any) -> _LoopRun:
         return _LoopRun(*args)
 
@@ -391,16 +369,10 @@ class LoopBuilder:
             self._block(state, piece)
             return
         over = self._iterable(state, piece)
-        if isinstance(over, (RecordValues, RecordPlaces)):
-            self.turns(state, piece, over)
-        elif isinstance(over, LoopPass):
+        if isinstance(over, LoopPass):
             self._pass(state, piece, over)
         else:
             self._plain_loop(state, piece, over)
-
-    def turns(self, state: LoopState, piece: Piece, over: RecordValues | RecordPlaces) -> None:
-        """A loop over records that are looked at case by case."""
-        raise NotImplementedError
 
     def _iterable(self, state: LoopState, piece: Piece) -> Any:
         if piece.iterable is None:
@@ -412,8 +384,6 @@ class LoopBuilder:
                 nothing = NoDraws(f"{self.parts.file}:{piece.line}")
                 names.setdefault(piece.rng, VectorGenerator(nothing, run.own))
             found = eval(piece.iterable, names)
-            if isinstance(found, (RecordValues, RecordPlaces)):
-                return found
             over = pass_over(found)
             return over if over is not None else list(found)
 
@@ -618,8 +588,6 @@ class LoopBuilder:
     ) -> None:
         run = outcome.run
         forms = [*(c.form for b in run.blocks for c in b), *updates.values()]
-        sized = {i: v.power for i, v in enumerate(released) if isinstance(v, Sized)}
-        released = [v.value.form if isinstance(v, Sized) else v for v in released]
         forms += [v for v in released if isinstance(v, Form)]
         looked: set[str] = getattr(run, "looked", set())
         places = [v for v in released if isinstance(v, (RandomPlace, Chosen))]
@@ -627,7 +595,7 @@ class LoopBuilder:
             self.by_chance = True  # all edges together say what it is
         hidden: set[Symbol] = getattr(run, "vector_draws", set())
         draws = tuple(s for s in run.draws if s not in hidden)
-        known = {*draws, *source.slots, *self.kept_slots(), *self.named.meanings}
+        known = {*draws, *source.slots, *self.named.meanings}
         self._refuse_unknown(forms, known)
         if any(isinstance(v, Counter) for v in released):
             raise self._unknown_place()
@@ -644,7 +612,7 @@ class LoopBuilder:
                 tuple(map(as_released, released)),
                 order,
                 dict(self.places) if target != END else {},
-                sized,
+                {},
                 next(iter(looked - {IN_ORDER}), ""),
                 bool(looked & getattr(run, "removed", set())),
             )
@@ -685,18 +653,13 @@ class LoopBuilder:
                 if self.by_chance:
                     plain.append(("kept place",))
                 continue
-            if isinstance(leaf, (LengthCount, Public)):
+            if isinstance(leaf, LengthCount):
                 plain.append(self.first)  # as public as a position
                 continue
             if isinstance(leaf, (Items, Index, PlacesLeft, ScaledScore, Weight, Chance)):
                 raise RefusedError(
                     f"{self.parts.name} releases an order of the elements, or a weight that is "
                     "computed from the data"
-                )
-            if isinstance(leaf, (RecordValues, SortedRecords, Tally)):
-                raise RecordError(
-                    f"{self.parts.name} releases the records, or which of them there are, without "
-                    "noise: release noisy sums or counts of them"
                 )
             if isinstance(leaf, PrefixSums):
                 self.prefix_sums = True

@@ -9,72 +9,25 @@ the plain paths are taken instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from dpest.errors import DpestError, PathLimitError, UntraceableError
-from dpest.geometry.linear import Condition, Form, Symbol, distinct
-from dpest.geometry.polyhedra import Premises, feasible
-from dpest.geometry.regions import Point
-from dpest.noise.family import Noise
+from dpest.geometry.linear import Form
 from dpest.reading.loops.piece_runs import Block, PieceOutcome, PieceRun, World, kept, outcomes
 from dpest.reading.loops.pieces import GIVEN, ITEM, FunctionCut, cut, scope
+from dpest.reading.merged_states import MergedEdge, MergedNode, Model, all_disjoint, settle
 from dpest.reading.rewrites.readings import Plan, RereadError, words
 from dpest.reading.rewrites.signs import signs_among
 from dpest.reading.tracing.running import in_run, remembered
 from dpest.reading.tracing.states import copied, signature
 from dpest.reading.tracing.symbolic import Real, Truth, settled
-from dpest.running.skeleton import Skeleton
 from dpest.running.watchdog import Deadline
 
 _MOST_NODES = 20_000
 _MOST_PATHS = 20_000
-
-
-@dataclass(frozen=True)
-class MergedEdge:
-    """A way from one node to another: decisions in order, and the noises drawn on it."""
-
-    source: int
-    blocks: tuple[Block, ...]
-    draws: tuple[Symbol, ...]
-
-    @property
-    def conditions(self) -> tuple[Condition, ...]:
-        return tuple(c for block in self.blocks for c in block)
-
-
-@dataclass
-class MergedNode:
-    """A state. `known` holds on every way to it; `plain` means that there is just one way."""
-
-    index: int
-    variables: Mapping[str, Any]
-    given: tuple[Any, ...]
-    incoming: list[MergedEdge] = field(default_factory=list)
-    known: tuple[Condition, ...] = ()
-    point: Point = field(default_factory=dict)
-    plain: bool = True
-    drawn: frozenset[Symbol] = frozenset()
-    release: tuple[Skeleton, tuple[Any, ...]] | None = None
-
-
-@dataclass
-class Model:
-    """The graph. Nodes stand in topological order; `leaves` are those that release something."""
-
-    nodes: list[MergedNode]
-    leaves: list[MergedNode]
-    dead: list[tuple[int, tuple[Block, ...]]]
-    world: World
-    merged: bool
-
-    @property
-    def noises(self) -> dict[Symbol, Noise]:
-        return self.world.noises
 
 
 class _OverlappingError(Exception):
@@ -184,7 +137,8 @@ class _MergedBuilder:
         for node in layer:
             self._finish(node, PieceOutcome(self._still(node), "next", None), False)
         leaves = self._settle(self.leaves)
-        self._check_disjoint(leaves)
+        if not all_disjoint(leaves):
+            raise _OverlappingError
         return Model(self.order, leaves, list(self.dead), self.world, self.merge)
 
     def _loop(self, number: int, layer: list[MergedNode], after: dict[Any, MergedNode]) -> None:
@@ -336,32 +290,9 @@ class _MergedBuilder:
         """What holds at each node, now that all ways to it are known."""
         by_index = {node.index: node for node in self.nodes}
         for node in table.values():
-            ways = []
-            for edge in node.incoming:
-                source = by_index[edge.source]
-                support = self.world.supports.conditions(edge.draws)
-                ways.append(distinct((*source.known, *support, *edge.conditions)))
-                node.drawn |= source.drawn | frozenset(edge.draws)
-                node.plain = node.plain and source.plain
-            if len(ways) == 1:
-                node.known = ways[0]
-            else:
-                node.plain = False
-                node.known = _shared(ways)
-            node.point = feasible(self._tight(node.known)) or {}
+            settle(node, by_index, self.world)
             self.order.append(node)
         return list(table.values())
-
-    def _tight(self, conditions: Sequence[Condition]) -> list[Condition]:
-        return [self.world.supports.tightened(c) for c in conditions]
-
-    def _check_disjoint(self, leaves: Sequence[MergedNode]) -> None:
-        for i, first in enumerate(leaves):
-            for second in leaves[i + 1 :]:
-                if first.plain and second.plain:
-                    continue
-                if not disjoint(first.known, second.known):
-                    raise _OverlappingError
 
 
 def decided(value: Any) -> Any:
@@ -387,38 +318,4 @@ def decided(value: Any) -> Any:
     return value
 
 
-def _shared(ways: Sequence[tuple[Condition, ...]]) -> tuple[Condition, ...]:
-    """The conditions of the ways that all of them imply."""
-    premises = [p for p in map(_Way, ways) if p.consistent]
-    found = distinct(c for p in premises for c in p.conditions)
-    return tuple(c for c in found if all(p.implies(c) for p in premises))
-
-
-class _Way(Premises):
-    """Premises that first look whether a goal is one of them, or the sum of two."""
-
-    def __init__(self, conditions: Sequence[Condition]) -> None:
-        super().__init__(conditions)
-        self._held = {c.form: c.strict for c in conditions if c.relation in (">", ">=")}
-
-    def implies(self, goal: Condition) -> bool:
-        held = self._held.get(goal.form)
-        if held is not None and (held or not goal.strict):
-            return True
-        for form, strict in self._held.items():
-            if form.terms.keys() & goal.form.terms.keys():
-                rest = self._held.get(goal.form.plus(form, -1))
-                if rest is not None and (strict or rest or not goal.strict):
-                    return True
-        return self.entails(goal)
-
-
-def disjoint(first: Sequence[Condition], second: Sequence[Condition]) -> bool:
-    """Whether no point satisfies both; opposite conditions are looked for first."""
-    held = set(second)
-    if any(c.negated() in held for c in first):
-        return True
-    return feasible([*first, *second]) is None
-
-
-__all__ = ["GIVEN", "MergedEdge", "MergedNode", "Model", "build", "disjoint"]
+__all__ = ["GIVEN", "build", "decided"]

@@ -85,7 +85,7 @@ class World:
         self.chosen: set[Symbol] = set()
         """Gumbel noises that stand for one choice with probabilities (see `rewrites.softmax`)."""
         self.cases: Any = None
-        """What one record adds to all sums, case by case (see `records.record_cases`)."""
+        """What one record adds to all sums, case by case (see `reading.cases`)."""
         self.sized: dict[Symbol, int] = {}
         """Noises that the function multiplies by this power of the public length."""
         self.plan: Plan = {}

@@ -178,34 +178,17 @@ def _sum(values: Any, start: Any = 0) -> Any:
     return builtins.sum(values, start)
 
 
-def _asking(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The builtin; a value that knows better (`records.records`) answers itself."""
-
-    def call(*args: Any, **options: Any) -> Any:
-        for value in (*args, *options.values()):
-            own = getattr(type(value), "dpest_builtin", None)
-            if own is not None:
-                return own(value, name, args, options)
-        return function(*args, **options)
-
-    return call
-
-
 ANY_LENGTH: dict[str, Any] = {
-    name: _asking(name, function)
-    for name, function in {
-        **LISTS,
-        "len": _len,
-        "enumerate": _enumerate,
-        "range": _range,
-        "zip": _zip,
-        "list": _list,
-        "tuple": _tuple,
-        "sum": _sum,
-        "int": _int,
-        "sorted": _sorted,
-        **{name: getattr(builtins, name) for name in ("map", "filter", "any", "all", "round")},
-    }.items()
+    **LISTS,
+    "len": _len,
+    "enumerate": _enumerate,
+    "range": _range,
+    "zip": _zip,
+    "list": _list,
+    "tuple": _tuple,
+    "sum": _sum,
+    "int": _int,
+    "sorted": _sorted,
 }
 
 
@@ -312,10 +295,6 @@ class NumpyForVectors:
 
         def call(*args: Any, **options: Any) -> Any:
             every = (*args, *options.values())
-            for value in every:
-                asked = getattr(type(value), "dpest_numpy", None)
-                if asked is not None:
-                    return asked(value, name, args, options)
             if name in ("zeros", "empty", "ones", "full") and any(is_size(v) for v in every):
                 return _filled(*args)
             if name == "exp" and len(every) == 1 and isinstance(args[0], (Real, ScaledScore)):

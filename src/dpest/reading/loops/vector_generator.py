@@ -20,7 +20,6 @@ from dpest.reading.loops.passes import (
     every_place,
     taken,
 )
-from dpest.reading.records.public_sizes import Size, Sized, sized_draw
 from dpest.reading.rewrites.labels import LabelOfPlace, entry
 from dpest.reading.rewrites.named_values import named_values
 from dpest.reading.rewrites.softmax import Chance, Weight, WeightSum
@@ -49,8 +48,6 @@ class VectorGenerator:
         return draw
 
     def _drawn(self, name: str, method: Any, args: tuple[Any, ...], options: Any) -> Any:
-        if any(isinstance(v, (Size, Sized)) for v in (*args, *options.values())):
-            return sized_draw(name, method, args, options)
         sizes = [v for v in (*args, *options.values()) if is_size(v)]
         vectors = [v for v in (*args, *options.values()) if isinstance(v, Vector)]
         if not sizes and not vectors:

@@ -10,6 +10,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
+from dpest.reading.code.sources import remember
 from dpest.running.places import source_of
 
 
@@ -89,15 +90,17 @@ def rebuilt(
     shell = outer.body[0]
     assert isinstance(shell, ast.FunctionDef)
     shell.body = [inner]
-    tree: ast.Module | str = ast.fix_missing_locations(outer)
+    tree = ast.fix_missing_locations(outer)
     if file is not None:
-        tree = ast.unparse(outer)
-        linecache.cache[file] = (len(tree), None, tree.splitlines(keepends=True), file)
-    code = compile(tree, file or function.__code__.co_filename, "exec")
+        text = ast.unparse(outer)
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        tree = ast.parse(text)
+    code = compile(tree, file or function.__code__.co_filename, "exec", dont_inherit=True)
     for name in ("outer", definition.name):
         code = next(
             c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name
         )
+    remember(code, tree)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     built = types.FunctionType(
         code,

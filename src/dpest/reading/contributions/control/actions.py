@@ -10,7 +10,7 @@ from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_plain, natively, unshared
 from dpest.reading.contributions.control.objects import Method, Own, Super, set_attribute
 from dpest.reading.contributions.control.stack import Frame, Managed
-from dpest.reading.contributions.forms import Raised, Unread
+from dpest.reading.contributions.forms import Form, Raised, Unread
 from dpest.reading.contributions.functions.purity import POST
 from dpest.reading.contributions.persons import PERSON
 from dpest.reading.contributions.table import PURE_MODULES
@@ -177,6 +177,9 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
             return (a in b) == (op == "in")
         if isinstance(b, Seq) and b.rows is None and is_plain(a) and all(map(is_plain, b.items)):
             return (a in b.items) == (op == "in")
+        known = b.items if isinstance(b, Seq) and b.rows is None and not b.bag else b
+        if m.in_pass and isinstance(a, Form) and isinstance(known, (list, tuple, range)):
+            return any(m.decide(m.compare("==", a, one)) for one in known) == (op == "in")
         if not isinstance(b, (Map, Seq)) or not (getattr(b, "open", False)):
             inside = (lambda x, y: x in y) if op == "in" else (lambda x, y: x not in y)
             return m.publicly(inside, a, b)

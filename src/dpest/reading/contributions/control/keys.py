@@ -12,7 +12,7 @@ from dpest.reading.contributions.arithmetic import is_plain
 from dpest.reading.contributions.choices import Script, ways
 from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Form, Raised, Unread
 from dpest.reading.contributions.ledger import Gate
-from dpest.reading.contributions.loops import Left, Loops, Snapshot
+from dpest.reading.contributions.loops import KEYS, Left, Loops, Snapshot
 from dpest.reading.contributions.values import (
     Case,
     Drained,
@@ -172,7 +172,9 @@ class Keys(Loops):
     ) -> None:
         """A dict of noisy counts, of which nothing is seen yet: a threshold comes later."""
         if len(found) != 1:
-            raise Unread("a loop over the keys of the data that decides more than a threshold")
+            raise Unread(
+                f"a loop over the keys of the data that decides more than a threshold: {KEYS}"
+            )
         _, (changed, appended, puts) = found[0]
         self._leave(start, changed)
         if len(appended) + len(puts) != 1:
@@ -208,7 +210,9 @@ class Keys(Loops):
 
     def _gate(self, start: Snapshot, found: list[Any], first: int, counts: KeyCounts) -> None:
         if len(found) != 2:
-            raise Unread("a loop over the keys of the data that decides more than a threshold")
+            raise Unread(
+                f"a loop over the keys of the data that decides more than a threshold: {KEYS}"
+            )
         ((noisy, shown),) = self.key_rows
         noise = self.terms.symbol(("noise", first))
         if noisy.terms != tuple(
@@ -218,7 +222,9 @@ class Keys(Loops):
         threshold = None
         for script, (_, appended, puts) in found:
             if len(script.taken) != 1:
-                raise Unread("a loop over the keys of the data that decides more than a threshold")
+                raise Unread(
+                    f"a loop over the keys of the data that decides more than a threshold: {KEYS}"
+                )
             above = _threshold(script.taken[0], shown)
             if above is not None:
                 threshold = above

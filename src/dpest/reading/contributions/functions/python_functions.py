@@ -21,6 +21,7 @@ from dpest.reading.contributions.arithmetic import is_number, is_plain, natively
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.objects import Partial
 from dpest.reading.contributions.control.public import method_of
+from dpest.reading.contributions.control.stack import Suspended
 from dpest.reading.contributions.forms import NOISE, Form, Unread
 from dpest.reading.contributions.functions.flips import drawn_from
 from dpest.reading.contributions.functions.selections import largest, of_record
@@ -75,12 +76,14 @@ def _next(m: Machine, arguments: _Arguments, named: _Named) -> Any:
         if iterator.place < len(iterator.values):
             iterator.place += 1
             return iterator.values[iterator.place - 1]
-    elif not isinstance(iterator, RowsIterator):
+        elif default:
+            return default[0]
+    elif isinstance(iterator, Suspended):
         more, value = m.advance(iterator)
         if more:
             return value
-    if default and not isinstance(iterator, RowsIterator):
-        return default[0]
+        if default:
+            return default[0]
     raise Unread("the next value of an iterator that may have none")
 
 

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpest.noise import discrete_laplace, two_sided_geometric
+from dpest.noise import discrete_gaussian, discrete_laplace, two_sided_geometric
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import Form, Unread
 from dpest.reading.contributions.functions.flips import Permuted
 from dpest.reading.contributions.functions.selections import choose, choose_weighted
 from dpest.reading.contributions.table import FUNCTIONS, entry, noise_like, uniform_draw
+from dpest.reading.contributions.units import has_unit, is_positive
 from dpest.reading.contributions.values import Generator, Rows, Seq
+from dpest.reading.tracing.roots import Complement
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import Machine
@@ -271,13 +273,25 @@ def _two_sided(family: str) -> Callable[[Machine, _Arguments, _Named], Any]:
         if len(arguments) + len(named) != 2 or "size" in named:
             raise Unread("several draws of discrete noise at once")
         (parameter,) = (*arguments[1:], *named.values())
+        if has_unit(parameter):
+            known = isinstance(parameter, Complement) or is_positive(parameter)
+            if not known or isinstance(parameter, Complement) != (family == "two_sided_geometric"):
+                raise Unread("discrete noise whose scale is not known")
+            return m.noise(family, parameter)
         if not is_number(parameter) or parameter <= 0:
             raise Unread("discrete noise whose scale is not known")
         size = Fraction(parameter)
-        return m.noise(family, size if family == "discrete_laplace" else 1 - size)
+        return m.noise(family, 1 - size if family == "two_sided_geometric" else size)
 
     return handler
 
 
 FUNCTIONS[discrete_laplace] = _two_sided("discrete_laplace")
 FUNCTIONS[two_sided_geometric] = _two_sided("two_sided_geometric")
+
+
+@entry(discrete_gaussian)
+def _discrete_gaussian(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    if not m.by_cases:
+        raise Unread("discrete Gaussian noise")
+    return _two_sided("discrete_gaussian")(m, arguments, named)

@@ -18,7 +18,7 @@ import numpy as np
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import Form, Unread, form_of
-from dpest.reading.contributions.ledger import Pass, Statistic
+from dpest.reading.contributions.ledger import MovedStatistic, Pass
 from dpest.reading.contributions.persons import ends_of, is_user
 from dpest.reading.contributions.table import FUNCTIONS, entry, rows_of
 from dpest.reading.contributions.values import KeyCounts, Object, Option, Rows, RowsIterator
@@ -34,7 +34,7 @@ def distinct(m: Any, rows: Rows) -> Form:
         if case.present and not known:
             raise Unread("how many different values there are, of other than plain ones")
     return _total(
-        m, Statistic("distinct", rows, lambda v: len(set(v)), Fraction(0), Fraction(1), True)
+        m, MovedStatistic("distinct", rows, lambda v: len(set(v)), Fraction(0), Fraction(1), True)
     )
 
 
@@ -47,15 +47,18 @@ def quantified(m: Any, rows: Rows, conjunction: bool) -> Form:
     told = m.per_record(true, rows)
     if conjunction:
         found = _total(
-            m, Statistic("all", told, lambda v: float(all(v)) - 1, Fraction(-1), Fraction(0), True)
+            m,
+            MovedStatistic(
+                "all", told, lambda v: float(all(v)) - 1, Fraction(-1), Fraction(0), True
+            ),
         )
         return found + form_of({}, ONE)
     return _total(
-        m, Statistic("any", told, lambda v: float(any(v)), Fraction(0), Fraction(1), True)
+        m, MovedStatistic("any", told, lambda v: float(any(v)), Fraction(0), Fraction(1), True)
     )
 
 
-def _total(m: Any, statistic: Statistic) -> Form:
+def _total(m: Any, statistic: MovedStatistic) -> Form:
     """A sum to which the record that differs adds what it moves the number by, and no other."""
     if m.in_pass or m.key is not None or m.rows_each != 1:
         raise Unread("a number of all records inside of a loop over them, or of people")
@@ -89,7 +92,7 @@ def order_statistic(m: Any, what: str, rows: Rows, function: Values, count: int 
     from_low = float(count * low)
     if count > 1 and m.public_length is None:
         raise Unread(f"the {what} of data whose number is private")
-    moved = _total(m, Statistic(what, rows, lambda v: function(v) - from_low, least, width))
+    moved = _total(m, MovedStatistic(what, rows, lambda v: function(v) - from_low, least, width))
     return moved + form_of({}, count * low)
 
 

@@ -1,0 +1,173 @@
+"""A function on symbolic data of one length, read by the machine: the model of its releases.
+
+Nothing is cut into turns: each way from the call to the end is one edge. Ways to the same release
+are one leaf where what they share tells it apart from all others (`merged_states`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dpest.ask.declaration import Mechanism
+from dpest.geometry.linear import Form, Symbol
+from dpest.reading.lengths.machine import LengthMachine
+from dpest.reading.lengths.values import PassLog, Plan, Restart, Scale
+from dpest.reading.loops.piece_runs import Block, World
+from dpest.reading.machine import prelude
+from dpest.reading.machine.adopting import adopt
+from dpest.reading.machine.execute import begun
+from dpest.reading.machine.exploring.releasing import released
+from dpest.reading.machine.heap import GeneratorObject, Heap
+from dpest.reading.machine.signals import Dead, Fork, Refused
+from dpest.reading.machine.state import State
+from dpest.reading.machine.values import Ref
+from dpest.reading.merged_states import MergedEdge, MergedNode, Model, all_disjoint, settle
+from dpest.reading.paths_of_code import GENERATOR, arguments, lifted
+from dpest.reading.table.registry import load
+from dpest.reading.tracing.unit import Unit
+from dpest.running.skeleton import Leaf, Skeleton
+
+_INSTRUCTIONS = 200_000
+_MOST_WAYS = 128
+_MOST_FORKS = 64
+
+Way = tuple[tuple[Block, ...], tuple[Symbol, ...], Skeleton, tuple[Any, ...]]
+
+
+def read_model(
+    target: Mechanism, parameters: Mapping[str, Any], data: Any, world: Callable[[], World]
+) -> Model:
+    """The model of a mechanism on data with symbols in it; Refused where the machine has no rule.
+
+    `parameters` may hold a `Unit` for eps: the model is then one for every eps > 0.
+    """
+    load()
+    try:
+        return _Reading(target, parameters, data, world()).model()
+    except Restart:
+        raise Refused("a list that is filled without being looked at") from None
+    except Refused:
+        raise
+    except Exception as error:
+        # A rule that does not know what it was given must not go on.
+        raise Refused(f"data of one length: {type(error).__name__}: {error}") from error
+
+
+class _Machine(LengthMachine):
+    """All data are at hand, all the time."""
+
+    def need_at_hand(self, symbols: set[Symbol]) -> None:
+        return
+
+
+class _Reading:
+    def __init__(
+        self, target: Mechanism, parameters: Mapping[str, Any], data: Any, world: World
+    ) -> None:
+        self.world = world
+        self.machine = _Machine(world, Plan(), _INSTRUCTIONS)
+        self.ways: list[Way] = []
+        machine = self.machine
+        state = State([], Heap())
+        machine.state = state
+        machine.log_ref = state.heap.new(PassLog())
+        params = {
+            k: Scale(v) if isinstance(v, Unit) else adopt(state, v, outside=True)
+            for k, v in parameters.items()
+        }
+        called = adopt(state, target.function, outside=True)
+        args, kwargs = arguments(target, lifted(state, data), params, GENERATOR)
+        begun(machine, state, called, args, kwargs)
+        found = None if state.outcome is None else state.outcome.value
+        if isinstance(found, Ref) and isinstance(state.heap.read(found), GeneratorObject):
+            state.outcome = None  # all that it yields, as a list
+            begun(machine, state, prelude.list_, (found,), {})
+        self.first = state
+
+    def model(self) -> Model:
+        self._explore()
+        dead = list(dict.fromkeys((0, blocks) for _, _, blocks, _ in self.machine.dead))
+        for merged in (True, False):
+            root = MergedNode(0, {}, ())
+            leaves = self._leaves(root, merged)
+            if all_disjoint(leaves):
+                break
+        return Model([root, *leaves], leaves, dead, self.world, merged)
+
+    def _explore(self) -> None:
+        """All ways to the end, in order."""
+        machine = self.machine
+        pending = [(self.first, False)]
+        while pending:
+            state, ended = pending.pop()
+            if not ended and state.outcome is None:
+                after = machine.advance(state)
+                if after is not None:
+                    for one in after:
+                        self._count_fork(one)
+                    pending += [(one, False) for one in reversed(after)]
+                    continue
+            if len(self.ways) >= _MOST_WAYS:
+                raise Refused(f"more than {_MOST_WAYS} ways")
+            # What was decided before is among the conditions: a release asks for what is left.
+            state.pending = ()
+            machine.state, machine.taken = state, 0
+            machine.changes_before = state.heap.changes
+            try:
+                self.ways.append(self._way(state))
+            except Fork as fork:  # a truth that is released is decided
+                pending += [(one, True) for one in reversed(machine.forked(state, fork))]
+            except Dead:
+                continue
+
+    def _count_fork(self, state: State) -> None:
+        frame = state.frames[-1]
+        place = (id(frame.code), frame.pc)
+        count = state.forks[place] = state.forks.get(place, 0) + 1
+        if count > _MOST_FORKS:
+            raise self.machine.placed(Refused("a loop that may go on without a bound"))
+
+    def _way(self, state: State) -> Way:
+        machine = self.machine
+        release = released(machine, state)
+        if release.raised:
+            raise Refused("an exception")
+        kinds = _kinds(release.skeleton)
+        leaves = tuple(
+            self._decided(leaf, kind) if isinstance(leaf, Form) else leaf
+            for leaf, kind in zip(release.leaves, kinds, strict=True)
+        )
+        return machine.log_of(state).blocks, machine.drawn(state), release.skeleton, leaves
+
+    def _decided(self, leaf: Form, kind: str) -> Any:
+        """A released number with every truth in it decided, by forks."""
+        machine = self.machine
+        bits = sorted(leaf.symbols("indicator"))
+        if not bits:
+            return leaf
+        known = {s: Form.number(int(machine.holds(machine.definition(s)))) for s in bits}
+        form = leaf.substitute(known)
+        if form.terms:
+            return form
+        return {"bool": bool, "int": int}.get(kind, float)(form.constant)
+
+    def _leaves(self, root: MergedNode, merged: bool) -> list[MergedNode]:
+        found: dict[Any, MergedNode] = {}
+        for number, (blocks, draws, skeleton, leaves) in enumerate(self.ways):
+            key: Any = (skeleton, leaves, tuple(map(type, leaves))) if merged else number
+            node = found.get(key)
+            if node is None:
+                node = found[key] = MergedNode(len(found) + 1, {}, ())
+                node.release = skeleton, leaves
+            node.incoming.append(MergedEdge(0, blocks, draws))
+        for node in found.values():
+            settle(node, {0: root}, self.world)
+        return list(found.values())
+
+
+def _kinds(skeleton: Skeleton) -> list[str]:
+    """What the leaves of a release are, in order."""
+    if isinstance(skeleton, Leaf):
+        return [skeleton.kind]
+    return [kind for part in skeleton.parts for kind in _kinds(part)]

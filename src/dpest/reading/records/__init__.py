@@ -1,1 +1,0 @@
-"""Sums over records: what one record adds, case by case."""
