@@ -659,12 +659,13 @@ def _summed(m: Machine, value: Any, axis: Any, keep: Any = False) -> Any:
             total: Any = 0
             for cell in value.cells:
                 total = m.mixed("+", total, cell)
-            return _kept(total, keep)
+            return Array((1,) * len(value.shape), [total]) if keep else total
         places = np.arange(len(value.cells)).reshape(value.shape)
         moved = np.moveaxis(places, axis, -1)
         flat = moved.reshape(-1, moved.shape[-1])
         parts = [Array((len(r),), [value.cells[i] for i in r]) for r in flat.tolist()]
-        return Array(moved.shape[:-1], [_summed(m, p, None) for p in parts])
+        shape = places.sum(axis=axis, keepdims=True).shape if keep else moved.shape[:-1]
+        return Array(shape, [_summed(m, p, None) for p in parts])
     return value
 
 
