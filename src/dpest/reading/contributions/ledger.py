@@ -375,6 +375,16 @@ class Recording(Arithmetic):
     rows_each: int = 1
     """How many rows a person has at most."""
 
+    def winner(self, forms: Sequence[Form]) -> int:
+        """The place of the first greatest of several numbers: a way of its own for each of them."""
+        *others, last = range(len(forms))
+        for place in others:
+            if self.script.decide(Truth("wins", None, (tuple(forms), Fraction(place)))):
+                return place
+        self.script.taken.append(Truth("wins", None, (tuple(forms), Fraction(last))))
+        self.decided = len(self.ledger.rows)
+        return last
+
     def order_statistic(self, rows: Rows, statistic: Statistic) -> Form:
         """An order statistic of one number per record: a symbol like that of a sum."""
         rows = self.per_record(self._numbers, rows)

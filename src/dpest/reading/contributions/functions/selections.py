@@ -297,6 +297,10 @@ def race(m: Machine, values: Sequence[Any]) -> bool:
 def largest(m: Machine, values: Sequence[Any], items: Any, op: str = "max") -> Any:
     """The item whose value is the largest (or least)."""
     forms = [m.form(v) for v in values]
+    if m.by_cases and len(forms) > 1 and any(f.terms for f in forms):
+        if m.in_pass:
+            raise Unread("what is the largest of several numbers of a record")
+        return items[m.winner(forms if op == "max" else [-f for f in forms])]
     if m.races and race(m, forms if op == "max" else [-f for f in forms]):
         found = m.publicly_followed(lambda v, i: i[_place(v, op)], tuple(forms), items)
     else:
