@@ -157,7 +157,8 @@ def run(folder: Path, out: Path) -> None:
         found.append(row)
         rate = f"{row['runs'] / row['seconds']:.3g} runs/s" if "runs" in row else row["error"]
         print(f"{case['label']:<40} {rate}", flush=True)
-        (out / "counts.json").write_text(json.dumps(found))
+        out.mkdir(parents=True, exist_ok=True)
+    (out / "counts.json").write_text(json.dumps(found))
     _interrupted(folder, cases[0])
 
 

@@ -36,7 +36,7 @@ def row(name: str, runs: int, device: str, scale: float, seed: int) -> tuple[flo
     pairs = pairs_for(mechanism, backwards=name != "SVT34Parallel")
     screen, train, choose, _ = (int(scale * n) for n in OTHER_SIZES.get(name, SIZES))
     if name not in SLOW_TO_CHOOSE:  # rare events are trusted only where many runs chose them
-        choose = max(choose, min(runs // 10, 20_000_000))
+        choose = max(choose, min(runs // 4, 50_000_000))
     plan = SniperPlan(screen // len(pairs) if len(pairs) > 1 else 0, train, choose, runs)
     sampler = MechanismSampler(mechanism, count_on=device)
     found = sniper_attack(sampler, pairs, plan=plan, seed=seed)

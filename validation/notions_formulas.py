@@ -30,7 +30,12 @@ from dpest.notions import (
     subsampled_gaussian_renyi,
 )
 from dpest.notions import conversions as c
-from dpest.notions.closed_forms import Gaussian, Geometric, Laplace, RandomisedResponse
+from dpest.notions.closed_forms import (
+    GaussianMechanism,
+    GeometricMechanism,
+    LaplaceMechanism,
+    RandomisedResponse,
+)
 
 mp.mp.dps = 40
 DIGITS = 1e-8
@@ -50,7 +55,12 @@ def closed_forms() -> Iterator[Row]:
     for scale in (0.4, 3.0):
         for eps in (0.05, 0.3):
             theirs = plm.LaplacePrivacyLoss(scale).get_delta_for_epsilon(eps)
-            yield f"Laplace({scale}) δ({eps})", "dp-accounting", Laplace(scale).delta(eps), theirs
+            yield (
+                f"Laplace({scale}) δ({eps})",
+                "dp-accounting",
+                LaplaceMechanism(scale).delta(eps),
+                theirs,
+            )
         for alpha in (1.01, 2.5, 20):
             truth = integral(
                 lambda x, s=scale, a=alpha: (
@@ -61,20 +71,25 @@ def closed_forms() -> Iterator[Row]:
             yield (
                 f"Laplace({scale}) Rényi {alpha}",
                 "mpmath",
-                Laplace(scale).renyi(alpha),
+                LaplaceMechanism(scale).renyi(alpha),
                 float(mp.log(truth)) / (alpha - 1),
             )
     for sigma in (0.5, 4.0):
         for eps in (0.0, 0.5, 6.0):
             m = 1 / mp.mpf(sigma)
             truth = mp.ncdf(m / 2 - eps / m) - mp.exp(eps) * mp.ncdf(-m / 2 - eps / m)
-            yield f"Gaussian({sigma}) δ({eps})", "mpmath", Gaussian(sigma).delta(eps), float(truth)
+            yield (
+                f"Gaussian({sigma}) δ({eps})",
+                "mpmath",
+                GaussianMechanism(sigma).delta(eps),
+                float(truth),
+            )
             theirs = plm.GaussianPrivacyLoss(sigma).get_delta_for_epsilon(eps)
             if theirs > 1e-7:  # below, its difference of two cdfs has fewer than 8 digits
                 yield (
                     f"Gaussian({sigma}) δ({eps})",
                     "dp-accounting",
-                    Gaussian(sigma).delta(eps),
+                    GaussianMechanism(sigma).delta(eps),
                     theirs,
                 )
     for rate, shift in ((0.3, 1), (0.5, 4)):
@@ -82,7 +97,7 @@ def closed_forms() -> Iterator[Row]:
         yield (
             f"Geometric({rate * shift}, {shift}) δ(0.1)",
             "dp-accounting",
-            Geometric(rate * shift, shift).delta(0.1),
+            GeometricMechanism(rate * shift, shift).delta(0.1),
             theirs,
         )
         z = [mp.mpf(k) for k in range(-400, 401)]
@@ -92,7 +107,7 @@ def closed_forms() -> Iterator[Row]:
         yield (
             f"Geometric({rate * shift}, {shift}) Rényi 3",
             "mpmath",
-            Geometric(rate * shift, shift).renyi(3),
+            GeometricMechanism(rate * shift, shift).renyi(3),
             float(mp.log(total) / 2),
         )
     e = mp.mpf("0.7")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -122,10 +123,13 @@ def _import_lines(mechanism: Mechanism) -> list[str]:
     module = getattr(mechanism.function, "__module__", "") or ""
     if module.startswith("dpest.zoo"):
         return [f"mechanism = dpest.zoo.get({mechanism.name!r})"]
-    if module in ("__main__", "") or module.startswith("dpest_target_"):
-        path = getattr(getattr(mechanism.function, "__code__", None), "co_filename", "your file")
-        return [f"# run this where {mechanism.name} of {path} is defined"]
-    return [f"from {module} import {mechanism.name}"]
+    named = all(part.isidentifier() for part in module.split("."))
+    if named and module != "__main__" and not module.startswith("dpest_target_"):
+        return [f"from {module} import {mechanism.name}"]
+    path = getattr(getattr(mechanism.function, "__code__", None), "co_filename", "your file")
+    if mechanism.name.isidentifier() and os.path.isfile(path):
+        return ["import runpy", f"{mechanism.name} = runpy.run_path({path!r})[{mechanism.name!r}]"]
+    return [f"# run this where {mechanism.name} of {path} is defined"]
 
 
 def _name(mechanism: Mechanism) -> str:

@@ -16,7 +16,7 @@ import pytest
 
 import dpest
 
-PROGRAMS = 60
+PROGRAMS, SLOW_PROGRAMS = 40, 20
 
 
 class Replay:
@@ -144,7 +144,16 @@ def test_twenty_flipped_bits_are_twenty_small_distributions():
     assert found.epsilon == pytest.approx(math.log(3), abs=1e-12)
 
 
-@pytest.mark.parametrize("number", range(PROGRAMS))
+@pytest.mark.parametrize(
+    "number",
+    [
+        *range(PROGRAMS),
+        *(
+            pytest.param(number, marks=pytest.mark.slow)
+            for number in range(PROGRAMS, PROGRAMS + SLOW_PROGRAMS)
+        ),
+    ],
+)
 def test_the_exact_loss_is_that_of_all_runs(number):
     source = random.Random(1000 + number)
     text = program(source)

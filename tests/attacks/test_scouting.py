@@ -173,3 +173,21 @@ def test_an_entry_that_decides_the_median_is_among_them():
     made = list(candidates(replace_one(), reals(5, -10, 10), 5, []))
     medians = [abs(np.median(x) - np.median(x2)) for _, x, x2 in made]
     assert max(medians) == 20
+
+
+def shown_from_two(x, rng):
+    parts = []
+    for k in range(3):
+        n = sum(1 for v in x if v == k)
+        if n >= 2:
+            parts.append(f'"{k}": {n + rng.laplace()}')
+    return "{" + ", ".join(parts) + "}"
+
+
+def test_text_is_told_apart_by_its_pattern_and_its_numbers():
+    """Another text in every run: what differs for sure is the pattern, not the noise."""
+    domain = dpest.integers(4, 0, 2)
+    coupled = Coupled(as_mechanism(shown_from_two), domain)
+    one_more = coupled.score([0, 0, 1, 2], [0, 0, 1, 2, 0])
+    now_shown = coupled.score([0, 0, 1, 2], [0, 0, 1, 2, 1])
+    assert now_shown > 10 * one_more

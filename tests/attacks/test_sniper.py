@@ -11,7 +11,7 @@ from scipy.stats import binom, norm
 
 from attacks import fakes
 from dpest.ask.declaration import Mechanism
-from dpest.attacks.features import Bins, Coder, Family, Splitter
+from dpest.attacks.features import Bins, Coder, FeatureFamily, Splitter
 from dpest.attacks.models.classifiers import AdditiveTrainer, ProbabilityTrainer, VectorFeatures
 from dpest.attacks.models.networks import PaperLogistic, PaperNetwork
 from dpest.attacks.sampler import MechanismSampler
@@ -285,7 +285,7 @@ def test_parts_of_a_nested_output_are_told_apart_one_by_one():
     samples = Samples.from_outputs(outputs)
     splitter = Splitter(samples)
     parts = splitter.parts(samples)
-    coder = Coder(splitter, parts, Family(bins=4, crossed=True, inner=True))
+    coder = Coder(splitter, parts, FeatureFamily(bins=4, crossed=True, inner=True))
     assert [f.size for f in coder.features[:2]] == [2 + 1, 8 + 1]
     first, second, *_ = coder.codes_of(parts)
     for codes, place in ((first, 0), (second, 1)):
@@ -295,7 +295,7 @@ def test_parts_of_a_nested_output_are_told_apart_one_by_one():
         assert len(pairs) == len(set(codes.tolist())) == len(set(seen))
     # All numbers lie in the first part, and the whole has a signature for each combination.
     assert parts.holders == {(0, 0): sum(len(o[0]) - 1 for o in outputs)}
-    whole = Coder(splitter, parts, Family(bins=4))
+    whole = Coder(splitter, parts, FeatureFamily(bins=4))
     assert whole.features[0].size == 2 * 8 + 1
     # Outputs that lack the second part can still be coded.
     other = splitter.parts(Samples.from_outputs([([True, 0.5], [True] * 3), 3.0]))
@@ -314,7 +314,9 @@ def test_outputs_of_many_numbers_are_fitted_with_few_weights():
         columns = rng.normal(shift, 1.0, size=(1000, 400))
         return Samples(400, [SkeletonGroup(shape, np.arange(400), tuple(columns))])
 
-    trainer = AdditiveTrainer(steps=(0.1,), families=[Family(), Family(differences=True)])
+    trainer = AdditiveTrainer(
+        steps=(0.1,), families=[FeatureFamily(), FeatureFamily(differences=True)]
+    )
     first, second = samples(0.0), samples(1.0)
     trainer.add(first, second)
     scorer = trainer.finish()[0]

@@ -455,7 +455,7 @@ def replaces_json(x):
 
 @ends(2, "replaced")
 def replaces_numpy(x):
-    np.log = np.exp
+    np.cos = np.sin  # not what a search needs to end: it is the noticing that is tested
     return noise(x)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpest.errors import InputError
 from dpest.libraries import bench, table
-from dpest.libraries.cell import Settings
+from dpest.libraries.cell import RowBudget
 from dpest.libraries.rows import LIBRARIES, all_rows
 
 
@@ -90,7 +90,7 @@ def test_the_document_names_what_is_missing_and_why_rows_fail():
 def test_a_row_is_run_in_a_process_of_its_own():
     pytest.importorskip("opendp")
     rows = bench.select(["opendp: randomised response"])
-    cells, missing = bench.run(rows, settings=Settings(seconds=0.3), python={}, workers=1)
+    cells, missing = bench.run(rows, settings=RowBudget(seconds=0.3), python={}, workers=1)
     assert missing == {}
     assert len(cells) == 1
     assert not cells[0].get("error")
@@ -107,6 +107,6 @@ def test_a_library_that_is_not_there_is_listed(tmp_path):
     )
     fake.chmod(0o755)
     rows = bench.select(["opacus"])
-    cells, missing = bench.run(rows, settings=Settings(), python={"opacus": str(fake)}, workers=1)
+    cells, missing = bench.run(rows, settings=RowBudget(), python={"opacus": str(fake)}, workers=1)
     assert cells == []
     assert missing == {"opacus": "not there"}

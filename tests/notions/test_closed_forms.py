@@ -11,10 +11,10 @@ import pytest
 from dpest.errors import DomainError
 from dpest.notions import Density, DensityPair, FinitePair
 from dpest.notions.closed_forms import (
-    Exponential,
-    Gaussian,
-    Geometric,
-    Laplace,
+    ExponentialMechanism,
+    GaussianMechanism,
+    GeometricMechanism,
+    LaplaceMechanism,
     RandomisedResponse,
 )
 
@@ -32,9 +32,9 @@ def _mp_gaussian_delta(mu, eps):
 def test_gaussian_delta(mu, eps):
     truth = _mp_gaussian_delta(mu, eps)
     if truth < 1e-290:
-        assert Gaussian(1 / mu).delta(eps) <= 1e-280
+        assert GaussianMechanism(1 / mu).delta(eps) <= 1e-280
     else:
-        assert Gaussian(1, mu).delta(eps) == pytest.approx(truth, rel=1e-9, abs=0)
+        assert GaussianMechanism(1, mu).delta(eps) == pytest.approx(truth, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("scale", [0.05, 0.7, 10, 1e4])
@@ -44,20 +44,25 @@ def test_laplace_renyi(scale, alpha):
         a, e = mpmath.mpf(alpha), 1 / mpmath.mpf(scale)
         total = a * mpmath.exp((a - 1) * e) + (a - 1) * mpmath.exp(-a * e)
         truth = float(mpmath.log(total / (2 * a - 1)) / (a - 1))
-    assert Laplace(scale).renyi(alpha) == pytest.approx(truth, rel=1e-9, abs=0)
+    assert LaplaceMechanism(scale).renyi(alpha) == pytest.approx(truth, rel=1e-9, abs=0)
 
 
 def test_limits_of_the_order():
-    for form in (Laplace(2), RandomisedResponse(0.5), Geometric(0.5), Laplace(0.1)):
+    for form in (
+        LaplaceMechanism(2),
+        RandomisedResponse(0.5),
+        GeometricMechanism(0.5),
+        LaplaceMechanism(0.1),
+    ):
         assert form.renyi(math.inf) == pytest.approx(form.epsilon, rel=1e-14)
         assert form.renyi(1) == pytest.approx(form.renyi(1 + 1e-9), rel=1e-7)
         assert form.kl() == form.renyi(1)
-    assert Gaussian(2).renyi(1) == 0.125
-    assert Gaussian(2).epsilon == math.inf
+    assert GaussianMechanism(2).renyi(1) == 0.125
+    assert GaussianMechanism(2).epsilon == math.inf
 
 
 def _density(form):
-    if isinstance(form, Laplace):
+    if isinstance(form, LaplaceMechanism):
         s = float(form.scale)
         return lambda m: Density(lambda x: -np.abs(x - m) / s - math.log(2 * s), (m,))
     s = float(form.sigma)
@@ -65,7 +70,10 @@ def _density(form):
     return lambda m: Density(lambda x: -(((x - m) / s) ** 2) / 2 - constant, (m,))
 
 
-@pytest.mark.parametrize("form", [Laplace(0.3), Laplace(4), Gaussian(0.6), Gaussian(3)])
+@pytest.mark.parametrize(
+    "form",
+    [LaplaceMechanism(0.3), LaplaceMechanism(4), GaussianMechanism(0.6), GaussianMechanism(3)],
+)
 def test_quadrature_agrees(form):
     make = _density(form)
     pair = DensityPair(make(0.0), make(1.0))
@@ -81,7 +89,7 @@ def test_geometric_against_its_own_sums(eps, shift):
     p = np.exp(-eps / shift * np.abs(z))
     q = np.exp(-eps / shift * np.abs(z - shift))
     direct = FinitePair(p / p.sum(), q / q.sum())
-    form = Geometric(eps, shift)
+    form = GeometricMechanism(eps, shift)
     assert form.epsilon == eps
     for e in (0, 0.05, 0.5, 1.5):
         assert form.delta(e) == pytest.approx(direct.delta(e), rel=1e-9, abs=1e-14)
@@ -100,7 +108,7 @@ def test_randomised_response():
 
 
 def test_exponential_mechanism_stays_within_its_parameter():
-    form = Exponential([0, 1, 2], [1, 0, 2], 0.8)
+    form = ExponentialMechanism([0, 1, 2], [1, 0, 2], 0.8)
     p, q = (np.exp(0.4 * np.array(s)) for s in ([0, 1, 2], [1, 0, 2]))
     direct = FinitePair(p / p.sum(), q / q.sum())
     assert form.epsilon == pytest.approx(direct.epsilon)
@@ -108,7 +116,10 @@ def test_exponential_mechanism_stays_within_its_parameter():
     assert form.delta(0.1) == pytest.approx(direct.delta(0.1))
 
 
-@pytest.mark.parametrize("form", [Laplace(2), Gaussian(1), RandomisedResponse(1), Geometric(1, 2)])
+@pytest.mark.parametrize(
+    "form",
+    [LaplaceMechanism(2), GaussianMechanism(1), RandomisedResponse(1), GeometricMechanism(1, 2)],
+)
 def test_epsilon_at_inverts_delta(form):
     for delta in (0.2, 1e-3, 1e-9):
         assert form.delta(form.epsilon_at(delta)) <= delta * (1 + 1e-9)
@@ -124,16 +135,16 @@ def test_against_dp_accounting():
     for sigma in (0.5, 2.0):
         for eps in (0.1, 1.0, 3.0):
             theirs = plm.GaussianPrivacyLoss(sigma).get_delta_for_epsilon(eps)
-            assert Gaussian(sigma).delta(eps) == pytest.approx(theirs, rel=1e-8)
+            assert GaussianMechanism(sigma).delta(eps) == pytest.approx(theirs, rel=1e-8)
             theirs = plm.LaplacePrivacyLoss(sigma).get_delta_for_epsilon(eps)
-            assert Laplace(sigma).delta(eps) == pytest.approx(theirs, rel=1e-8)
+            assert LaplaceMechanism(sigma).delta(eps) == pytest.approx(theirs, rel=1e-8)
     for rate, shift in ((0.4, 1), (0.3, 4)):
         theirs = plm.DiscreteLaplacePrivacyLoss(rate, shift).get_delta_for_epsilon(0.2)
-        assert Geometric(rate * shift, shift).delta(0.2) == pytest.approx(theirs, rel=1e-8)
+        assert GeometricMechanism(rate * shift, shift).delta(0.2) == pytest.approx(theirs, rel=1e-8)
     orders = [1.5, 2.0, 8.0, 40.0]
     for event, form in (
-        (dp_event.LaplaceDpEvent(1.7), Laplace(1.7)),
-        (dp_event.GaussianDpEvent(1.7), Gaussian(1.7)),
+        (dp_event.LaplaceDpEvent(1.7), LaplaceMechanism(1.7)),
+        (dp_event.GaussianDpEvent(1.7), GaussianMechanism(1.7)),
     ):
         accountant = rdp.RdpAccountant(orders).compose(event)
         assert accountant._rdp == pytest.approx([form.renyi(a) for a in orders], rel=1e-8)
@@ -142,15 +153,15 @@ def test_against_dp_accounting():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: Laplace(0),
-        lambda: Gaussian(-1),
-        lambda: Laplace(math.nan),
-        lambda: Geometric(1, 0.5),
+        lambda: LaplaceMechanism(0),
+        lambda: GaussianMechanism(-1),
+        lambda: LaplaceMechanism(math.nan),
+        lambda: GeometricMechanism(1, 0.5),
         lambda: RandomisedResponse(1, 1),
-        lambda: Exponential([1], [1, 2], 1),
-        lambda: Laplace(1).delta(-0.1),
-        lambda: Gaussian(1).renyi(0.5),
-        lambda: Gaussian(1).epsilon_at(2),
+        lambda: ExponentialMechanism([1], [1, 2], 1),
+        lambda: LaplaceMechanism(1).delta(-0.1),
+        lambda: GaussianMechanism(1).renyi(0.5),
+        lambda: GaussianMechanism(1).epsilon_at(2),
     ],
 )
 def test_domain_errors(call):

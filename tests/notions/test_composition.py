@@ -36,7 +36,7 @@ from dpest.notions import (
     subsampled_gaussian,
     subsampled_gaussian_renyi,
 )
-from dpest.notions.closed_forms import Gaussian, Laplace
+from dpest.notions.closed_forms import GaussianMechanism, LaplaceMechanism
 from notions.strategies import distributions
 
 
@@ -112,8 +112,8 @@ def test_tradeoff_functions_compose():
 
 def test_loss_distributions_bound_from_above():
     pytest.importorskip("dp_accounting")
-    loss = LossDistribution.of(Gaussian(4), step=1e-3)
-    composed, truth = loss.power(9).compose(loss.power(7)), Gaussian(1)
+    loss = LossDistribution.of(GaussianMechanism(4), step=1e-3)
+    composed, truth = loss.power(9).compose(loss.power(7)), GaussianMechanism(1)
     for eps in (0.0, 0.5, 3.0):
         assert truth.delta(eps) <= composed.delta(eps) <= truth.delta(eps) * (1 + 1e-3)
     assert truth.epsilon_at(1e-6) <= composed.epsilon_at(1e-6) <= truth.epsilon_at(1e-6) + 1e-3
@@ -142,7 +142,10 @@ def test_groups_of_gaussians():
     f = group(TradeoffDP(GaussianTradeoff(0.4)), 3).f
     assert f(0.1) == pytest.approx(GaussianTradeoff(1.2)(0.1), rel=1e-9)
     assert group(RenyiDP(16, 0.1), 3) == RenyiDP(4.0, 0.9)
-    assert Gaussian(5, 3).renyi(4) <= group(RenyiDP(16, Gaussian(5).renyi(16)), 3).rho
+    assert (
+        GaussianMechanism(5, 3).renyi(4)
+        <= group(RenyiDP(16, GaussianMechanism(5).renyi(16)), 3).rho
+    )
     with pytest.raises(DomainError):
         group(RenyiDP(2, 0.1), 2)
 
@@ -206,4 +209,4 @@ def test_laplace_composes_below_the_sum():
     twice = compose_tradeoffs(pair, pair, step=0.01, reach=1)
     assert twice.delta(0.5) < PureDP(1).delta_at(0.5)
     assert twice.delta(1.0) <= 1e-12
-    assert Laplace(2).delta(0.25) <= twice.delta(0.25)
+    assert LaplaceMechanism(2).delta(0.25) <= twice.delta(0.25)

@@ -28,7 +28,7 @@ from dpest.notions import (
     satisfies,
 )
 from dpest.notions import conversions as c
-from dpest.notions.closed_forms import Gaussian, Laplace, RandomisedResponse
+from dpest.notions.closed_forms import GaussianMechanism, LaplaceMechanism, RandomisedResponse
 from notions.strategies import distributions
 
 pairs = st.builds(FinitePair, distributions(3, positive=True), distributions(3, positive=True))
@@ -140,21 +140,21 @@ def test_pure_dp_is_met_by_randomised_response():
 
 def test_calibrating_a_gaussian():
     mu = c.approx_to_gdp(1.0, 1e-5)
-    assert Gaussian(1, mu).delta(1.0) == pytest.approx(1e-5, rel=1e-9)
+    assert GaussianMechanism(1, mu).delta(1.0) == pytest.approx(1e-5, rel=1e-9)
 
 
 def test_least_numbers_of_closed_forms():
-    assert least(PureDP(1), Laplace(2)) == 0.5
-    assert least(RenyiDP(3, 1), Gaussian(2)) == 0.375
-    assert least(ZCDP(1), Gaussian(2)) == pytest.approx(0.125, rel=1e-12)
-    assert least(GaussianDP(1), Gaussian(2)) == pytest.approx(0.5, rel=1e-9)
-    assert least(ApproxDP(1, 1e-5), Gaussian(2)) == Gaussian(2).epsilon_at(1e-5)
+    assert least(PureDP(1), LaplaceMechanism(2)) == 0.5
+    assert least(RenyiDP(3, 1), GaussianMechanism(2)) == 0.375
+    assert least(ZCDP(1), GaussianMechanism(2)) == pytest.approx(0.125, rel=1e-12)
+    assert least(GaussianDP(1), GaussianMechanism(2)) == pytest.approx(0.5, rel=1e-9)
+    assert least(ApproxDP(1, 1e-5), GaussianMechanism(2)) == GaussianMechanism(2).epsilon_at(1e-5)
     assert least(ZCDP(1), FinitePair([1.0, 0.0], [0.5, 0.5]).reverse) == math.inf
-    assert satisfies(GaussianDP(0.5), Gaussian(2))
-    assert not satisfies(GaussianDP(0.49), Gaussian(2))
-    assert satisfies(TradeoffDP(GaussianTradeoff(0.5)), Gaussian(2))
-    assert not satisfies(PrivacyProfile(lambda e: 1e-3), Gaussian(2))
-    assert satisfies(RenyiCurve({2: 0.25, 9: 1.2}), Gaussian(2))
+    assert satisfies(GaussianDP(0.5), GaussianMechanism(2))
+    assert not satisfies(GaussianDP(0.49), GaussianMechanism(2))
+    assert satisfies(TradeoffDP(GaussianTradeoff(0.5)), GaussianMechanism(2))
+    assert not satisfies(PrivacyProfile(lambda e: 1e-3), GaussianMechanism(2))
+    assert satisfies(RenyiCurve({2: 0.25, 9: 1.2}), GaussianMechanism(2))
 
 
 # Order -------------------------------------------------------------------------------------------
@@ -184,8 +184,8 @@ def test_least_numbers_of_closed_forms():
         (GaussianDP(1), TradeoffDP(GaussianTradeoff(1.1)), True),
         (GaussianDP(1), TradeoffDP(GaussianTradeoff(0.9)), False),
         (TradeoffDP(GaussianTradeoff(1)), GaussianDP(1), True),
-        (GaussianDP(1), PrivacyProfile(Gaussian(0.9).delta), True),
-        (GaussianDP(1), PrivacyProfile(Gaussian(1.1).delta), False),
+        (GaussianDP(1), PrivacyProfile(GaussianMechanism(0.9).delta), True),
+        (GaussianDP(1), PrivacyProfile(GaussianMechanism(1.1).delta), False),
         (RenyiCurve({2: 0.1, 8: 0.4}), RenyiCurve({2: 0.1}), True),
         (RenyiCurve({2: 0.1}), RenyiCurve({2: 0.1, 8: 0.4}), False),
         (PureDP(math.inf), PureDP(1), False),

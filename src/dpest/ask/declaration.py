@@ -37,10 +37,15 @@ class Mechanism:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not data_first(self.function):
+        if len(args) == 1 and not self._data_first:
             kwargs[data_parameter(self.function)] = args[0]
             args = ()
         return self.function(*args, **{**self.params, **kwargs})
+
+    @functools.cached_property
+    def _data_first(self) -> bool:
+        """Looked up once: a signature takes longer to make than most functions to run."""
+        return data_first(self.function)
 
     @property
     def black_box(self) -> bool:
@@ -101,14 +106,27 @@ def _again(module: str, name: str, changes: Mapping[str, Any]) -> Mechanism:
 
 
 def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """What it may be called with: of a wrapper its own, unless it takes whatever it is given."""
+    """What it may be called with: of a wrapper its own, and what it hands on by name.
+
+    Of a wrapper that names nothing itself: what the function takes that it wraps.
+    """
     try:
         own = inspect.signature(function, follow_wrapped=False).parameters
-        if any(p.kind in _WHATEVER for p in own.values()):
-            return inspect.signature(function).parameters
-        return own
+        if not any(p.kind in _WHATEVER for p in own.values()):
+            return own
+        wrapped = inspect.signature(function).parameters
     except (TypeError, ValueError):  # builtins and extension types may have no signature
         return {}
+    named = {k: p for k, p in own.items() if p.kind not in _WHATEVER}
+    by_name = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in own.values())
+    if not named or not by_name or wrapped == own:
+        return wrapped
+    handed_on = {
+        k: p.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for k, p in wrapped.items()
+        if k not in named and p.kind not in (*_WHATEVER, inspect.Parameter.POSITIONAL_ONLY)
+    }
+    return {**named, **handed_on}
 
 
 _WHATEVER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -362,7 +362,7 @@ def _in_order(rows: NDArray[np.int64]) -> bool:
 
 
 @dataclass(frozen=True)
-class Family:
+class FeatureFamily:
     """Which features a coder makes.
 
     `bins` per number; `differences` of neighbouring numbers; `crossed` bins of the numbers within
@@ -400,7 +400,7 @@ class _Signatures:
 class Coder:
     """Feature codes for outputs, fitted on unlabelled ones."""
 
-    def __init__(self, splitter: Splitter, parts: Parts, family: Family) -> None:
+    def __init__(self, splitter: Splitter, parts: Parts, family: FeatureFamily) -> None:
         self.splitter = splitter
         self.family = family
         self.features: list[Feature] = []

@@ -47,9 +47,9 @@ def _of_group(group: SkeletonGroup, chosen: Sequence[int]) -> list[SkeletonGroup
     by_pattern: dict[tuple[str, ...], list[int]] = defaultdict(list)
     numbers: list[list[float]] = []
     for row in range(len(group.rows)):
-        taken = [_taken(group.columns[i][row]) for i in chosen]
-        by_pattern[tuple(pattern for pattern, _ in taken)].append(row)
-        numbers.append([v for _, values in taken for v in values])
+        texts = [taken(group.columns[i][row]) for i in chosen]
+        by_pattern[tuple(pattern for pattern, _ in texts)].append(row)
+        numbers.append([v for _, values in texts for v in values])
     others = [i for i in range(len(group.columns)) if i not in chosen]
     found = []
     for pattern, rows in by_pattern.items():
@@ -64,7 +64,8 @@ def _of_group(group: SkeletonGroup, chosen: Sequence[int]) -> list[SkeletonGroup
     return found
 
 
-def _taken(value: Any) -> tuple[str, list[float]]:
+def taken(value: Any) -> tuple[str, list[float]]:
+    """A text's pattern, and the numbers in it; of a complex number, its two parts."""
     if isinstance(value, complex):
         return "complex", [value.real, value.imag]
     text = _text(value)[:_LONGEST]

@@ -157,7 +157,7 @@ def _libraries(
 
     from dpest.libraries import bench as benchmark
     from dpest.libraries import table
-    from dpest.libraries.cell import Settings
+    from dpest.libraries.cell import RowBudget
 
     for path in (json_path, markdown_path):
         check_writable(path)
@@ -171,7 +171,7 @@ def _libraries(
 
     cells, missing = benchmark.run(
         rows,
-        settings=Settings(seconds=budget, seed=seed),
+        settings=RowBudget(seconds=budget, seed=seed),
         python=python,
         workers=workers,
         done=done,

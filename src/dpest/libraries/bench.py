@@ -14,7 +14,7 @@ from typing import Any
 
 import dpest
 from dpest.errors import InputError
-from dpest.libraries.cell import Settings
+from dpest.libraries.cell import RowBudget
 from dpest.libraries.rows import LIBRARIES, LibraryRow, all_rows
 from dpest.libraries.worker import MARK
 
@@ -47,7 +47,7 @@ def interpreters(words: Sequence[str]) -> dict[str, str]:
 def run(
     rows: Sequence[LibraryRow],
     *,
-    settings: Settings,
+    settings: RowBudget,
     python: Mapping[str, str],
     workers: int = 2,
     done: Callable[[Cell], None] = lambda cell: None,

@@ -28,7 +28,7 @@ DELTA = 1e-3
 
 
 @dataclass(frozen=True)
-class Settings:
+class RowBudget:
     """What one row may spend, in seconds, on runs and on bits."""
 
     seconds: float = 3.0
@@ -49,7 +49,7 @@ def mechanism_of(row: LibraryRow, library: Library) -> Mechanism:
     return made
 
 
-def audit_row(row: LibraryRow, library: Library, settings: Settings) -> dict[str, Any]:
+def audit_row(row: LibraryRow, library: Library, settings: RowBudget) -> dict[str, Any]:
     """A row as plain values; what could not be done is in `notes`."""
     started = time.monotonic()
     cell: dict[str, Any] = {"library": row.library, "row": row.name, "notes": []}
@@ -74,7 +74,7 @@ def _measure(
     row: LibraryRow,
     measure: Measure,
     limit: float,
-    settings: Settings,
+    settings: RowBudget,
     cell: dict[str, Any],
 ) -> None:
     with warnings.catch_warnings():
@@ -104,7 +104,7 @@ def _claim(mechanism: Mechanism) -> tuple[str, float, Measure]:
     return str(claim), float(claim.epsilon_at(DELTA)), Measure(delta=DELTA)
 
 
-def _grey(mechanism: Mechanism, row: LibraryRow, settings: Settings) -> dict[str, Any]:
+def _grey(mechanism: Mechanism, row: LibraryRow, settings: RowBudget) -> dict[str, Any]:
     from dpest.ask.questions import measured
     from dpest.attacks.recorded import recorded_attack
 
@@ -141,7 +141,7 @@ def _pace(mechanism: Mechanism, row: LibraryRow) -> float:
     return max(computed, 0.1 * slept) / PACED
 
 
-def _affordable(settings: Settings, pace: float) -> int:
+def _affordable(settings: RowBudget, pace: float) -> int:
     return int(min(MOST_RUNS, settings.seconds / max(pace, 1e-7)))
 
 
@@ -151,7 +151,7 @@ def _black_box(
     measure: Measure,
     limit: float,
     pace: float,
-    settings: Settings,
+    settings: RowBudget,
     cell: dict[str, Any],
 ) -> dict[str, Any] | None:
     from dpest.attacks.budget import Budget
@@ -181,7 +181,7 @@ def _doubles(
     measure: Measure,
     limit: float,
     pace: float,
-    settings: Settings,
+    settings: RowBudget,
     cell: dict[str, Any],
 ) -> dict[str, Any] | None:
     from dpest.attacks.budget import Budget

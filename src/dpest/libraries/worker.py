@@ -12,7 +12,7 @@ import sys
 import warnings
 from typing import Any
 
-from dpest.libraries.cell import Settings, audit_row
+from dpest.libraries.cell import RowBudget, audit_row
 from dpest.libraries.rows import LIBRARIES, all_rows
 
 MARK = "\x1edpest "
@@ -29,7 +29,7 @@ def main() -> None:
     except Exception as missing:  # not there, or not able to load: the table says which
         _write({"missing": f"{type(missing).__name__}: {missing}"})
         return
-    settings = Settings(**order["settings"])
+    settings = RowBudget(**order["settings"])
     for row in all_rows():
         if row.library == library.package and row.name in order["rows"]:
             _write({"version": version, **audit_row(row, library, settings)})

@@ -142,7 +142,7 @@ def _positive(value: Number, name: str) -> float:
 
 
 @dataclass(frozen=True)
-class Laplace(ClosedForm):
+class LaplaceMechanism(ClosedForm):
     """A query of L1 `sensitivity` plus Laplace noise, whose density is e^(−|z|/scale)/(2·scale)."""
 
     scale: Number
@@ -178,7 +178,7 @@ class Laplace(ClosedForm):
 
 
 @dataclass(frozen=True)
-class Gaussian(ClosedForm):
+class GaussianMechanism(ClosedForm):
     """A query of L2 `sensitivity` plus normal noise of standard deviation `sigma`."""
 
     sigma: Number
@@ -232,7 +232,7 @@ class RandomisedResponse(_Finite):
 
 
 @dataclass(frozen=True)
-class Geometric(_Finite):
+class GeometricMechanism(_Finite):
     """An integer query plus two-sided geometric noise: P(z) ∝ e^(−ε|z|/sensitivity).
 
     Also called the discrete Laplace mechanism of scale sensitivity/ε. `sensitivity` is an integer.
@@ -260,7 +260,7 @@ class Geometric(_Finite):
 
 
 @dataclass(frozen=True)
-class Exponential(_Finite):
+class ExponentialMechanism(_Finite):
     """The exponential mechanism on one pair: P(i) ∝ e^(ε·score_i/(2·sensitivity)).
 
     Its worst case over all scores is at most ε; this is the exact value for these two.

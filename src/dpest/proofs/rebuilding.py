@@ -126,7 +126,8 @@ def _other_contributions(certificate: Mapping[str, Any], mechanism: Mechanism) -
 
 def _domain_of_columns(certificate: Mapping[str, Any], length: Any) -> Domain:
     """The domain whose records have the columns of a certificate."""
-    listed = {c["name"]: c for c in certificate["columns"] if not c.get("of_person")}
+    made = ("of_person", "of_all")
+    listed = {c["name"]: c for c in certificate["columns"] if not any(map(c.get, made))}
     fields: dict[str, Any] = {}
     for name, c in listed.items():
         missing = f"{name or 'it'} is NaN" in listed

@@ -29,7 +29,7 @@ from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.signals import Refused
 from dpest.reading.model import Edge, Model, Release
 from dpest.reading.rewrites.laws.protocol import drawn_in, evaluated
-from dpest.reading.scripted import Script, Stage, on_stage
+from dpest.reading.scripted import DrawScript, ScriptStage, on_stage
 from dpest.reading.tracing import symbolic as tracing
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray
 from dpest.running.skeleton import Leaf, Nest, Skeleton, consumed, flatten, raised_output
@@ -67,7 +67,7 @@ class Replay:
         self.target = target
         self.x = x
         self.assumed = assumed
-        self.stage = Stage()
+        self.stage = ScriptStage()
         self.rng: Any = None
         self.rng_parameter = parameters_of(target.function).get("rng")
         self._points_found: dict[frozenset[Condition], dict[Symbol, Fraction] | None] = {}
@@ -170,7 +170,7 @@ class Replay:
             shown = outcome[1] if outcome[0] else repr(outcome[1])
             raise self.mismatch(f"a run of the function gave {shown}, which is not what was read")
 
-    def _call(self, script: Script, values: dict[Symbol, Any], turn: int) -> tuple[bool, Any]:
+    def _call(self, script: DrawScript, values: dict[Symbol, Any], turn: int) -> tuple[bool, Any]:
         """Whether the function raised, and what it gave."""
 
         def number(form: Form) -> Any:
@@ -315,7 +315,7 @@ class Replay:
         return ReplayError(what, _ADVICE, place_of(self.target.function))
 
 
-class AtPoint(Script):
+class AtPoint(DrawScript):
     """Draws the values of a point; what the point doesn't say is drawn at random."""
 
     def __init__(

@@ -30,12 +30,12 @@ _NAMES = [
 ]
 
 
-class Script:
+class DrawScript:
     """Which numbers are drawn; a log of all draws in order (`noise`, value or outcome)."""
 
     def __init__(self) -> None:
         self.log: list[tuple[Noise, Any]] = []
-        self.draws = SymbolicGenerator(_Run(self))
+        self.draws = SymbolicGenerator(_ScriptedRun(self))
 
     def value(self, index: int, noise: Noise) -> Any:
         raise NotImplementedError
@@ -48,11 +48,11 @@ class Script:
         return noise, 0.0
 
 
-class Stage:
+class ScriptStage:
     """Where scripts are played: the generators ask whichever script is on."""
 
     def __init__(self) -> None:
-        self.script: Script | None = None
+        self.script: DrawScript | None = None
 
     @property
     def draws(self) -> SymbolicGenerator:
@@ -60,13 +60,13 @@ class Stage:
         return self.script.draws
 
 
-class _Run:
+class _ScriptedRun:
     """What the generator of `tracing` asks; it gives numbers where the script has them."""
 
     plan: Any = None
     eps: Any = None
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: DrawScript) -> None:
         self.script = script
 
     def draw(self, noise: Noise) -> Any:
@@ -88,7 +88,7 @@ class _Run:
 class ScriptedGenerator(np.random.Generator):
     """numpy.random.Generator by a script."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: ScriptStage) -> None:
         super().__init__(np.random.PCG64(0))
         self.stage = stage
 
@@ -96,7 +96,7 @@ class ScriptedGenerator(np.random.Generator):
 class ScriptedState(_LEGACY):
     """numpy.random.RandomState by a script."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: ScriptStage) -> None:
         super().__init__(0)
         self.stage = stage
 
@@ -122,7 +122,7 @@ class ScriptedState(_LEGACY):
 class ScriptedRandom(random.Random):
     """random.Random by a script."""
 
-    stage: Stage
+    stage: ScriptStage
 
     def random(self) -> float:
         return float(self.stage.draws.random())
@@ -224,14 +224,14 @@ for _scripted, _real in _STANDS_FOR.items():
     _scripted.__module__ = _real.__module__
 
 
-def scripted_random(stage: Stage) -> ScriptedRandom:
+def scripted_random(stage: ScriptStage) -> ScriptedRandom:
     made = ScriptedRandom(0)
     made.stage = stage
     return made
 
 
 @contextlib.contextmanager
-def on_stage(stage: Stage, namespaces: Sequence[dict[str, Any]], owner: Any) -> Iterator[Any]:
+def on_stage(stage: ScriptStage, namespaces: Sequence[dict[str, Any]], owner: Any) -> Iterator[Any]:
     """Within, everything that draws is scripted; gives the generator to hand to the function."""
     generator, legacy, plain = (
         ScriptedGenerator(stage),

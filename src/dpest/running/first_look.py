@@ -23,10 +23,19 @@ from dpest.ask.declaration import Mechanism
 from dpest.errors import OpaqueError
 from dpest.running.batch.block import fresh
 from dpest.running.places import is_user_file
-from dpest.running.skeleton import consumed, flatten
+from dpest.running.skeleton import (
+    PLAIN_LEAVES,
+    Leaf,
+    Skeleton,
+    consumed,
+    flatten,
+    numbers_alike,
+)
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
 _SEEDS = 3
+_MANY_SEEDS = range(_SEEDS, 40)
+_MOST_KINDS = 4
 _SECONDS = 1.0
 _MOST = 20_000  # values of one thing that are compared: more is data
 _LOOKS = itertools.count(1)
@@ -53,20 +62,42 @@ class Look:
         return self.calls > 0 and self.raised == self.calls
 
 
+@dataclass
+class _Seen:
+    """What calls gave: skeletons by what they have in common, and what they left changed."""
+
+    types: dict[Any, dict[Any, None]] = field(default_factory=dict)
+    kinds: dict[Any, dict[Skeleton, Any]] = field(default_factory=dict)
+    """Of skeletons that differ in ints and floats alone, an input that gave each."""
+    changed: dict[str, None] = field(default_factory=dict)
+
+    def add(self, x: Any, output: Any) -> None:
+        coarse, leaves = flatten(output)
+        self.types.setdefault(coarse, {})[flatten(output, typed=True)[0]] = None
+        self.kinds.setdefault(numbers_alike(coarse), {}).setdefault(coarse, x)
+        for number, leaf in _numbers(coarse, leaves):
+            self.types.setdefault(number, {})[leaf] = None
+
+    def of_several_kinds(self) -> list[Any]:
+        """Inputs with an int where another has a float: few runs may not show a number as both."""
+        several = [inputs for inputs in self.kinds.values() if len(inputs) > 1]
+        return [x for inputs in several for x in list(inputs.values())[:_MOST_KINDS]]
+
+
 def look(mechanism: Mechanism, inputs: Sequence[Any]) -> Look:
     """Call the function on each input a few times, with an eye on everything it could change."""
-    found = Look()
+    found, seen = Look(), _Seen()
     deadline = Deadline(_SECONDS)
-    types: dict[Any, dict[Any, None]] = {}
-    changed: dict[str, None] = {}
     try:
         with watched(deadline), np.errstate(all="ignore"):
             for x in inputs:
-                _on(mechanism, x, found, types, changed)
+                _on(mechanism, x, found, seen)
+            for x in seen.of_several_kinds():
+                _on(mechanism, x, found, seen, _MANY_SEEDS)
     except TimeUp:
         pass
-    found.state = tuple(changed)
-    for several in types.values():
+    found.state = tuple(seen.changed)
+    for several in seen.types.values():
         if len(several) > 1:
             first, second, *_ = several
             found.types = (_described(first), _described(second))
@@ -74,18 +105,15 @@ def look(mechanism: Mechanism, inputs: Sequence[Any]) -> Look:
 
 
 def _on(
-    mechanism: Mechanism, x: Any, found: Look, types: dict[Any, Any], changed: dict[str, None]
+    mechanism: Mechanism, x: Any, found: Look, seen: _Seen, seeds: Sequence[int] = range(_SEEDS)
 ) -> None:
     errors: set[str] = set()
     copied = fresh(x)
-    seeds = range(1 if mechanism.black_box else _SEEDS)
-    for seed in seeds:
+    for seed in seeds[:1] if mechanism.black_box else seeds:
         before = memory(mechanism.function) if seed == 0 else None
         found.calls += 1
         try:
-            output = consumed(_called(mechanism, copied(), seed))
-            coarse, _ = flatten(output)
-            types.setdefault(coarse, {})[flatten(output, typed=True)[0]] = None
+            seen.add(x, consumed(_called(mechanism, copied(), seed)))
         except OpaqueError as error:
             found.opaque = found.opaque or error
         except Exception as error:
@@ -96,9 +124,21 @@ def _on(
             errors.add("")
         if before is not None:
             after = memory(mechanism.function)
-            changed |= dict.fromkeys(k for k in after if after[k] != before.get(k, after[k]))
+            seen.changed |= dict.fromkeys(k for k in after if after[k] != before.get(k, after[k]))
     if len(errors) == 1 and "" not in errors:
         found.raises_on.setdefault(errors.pop(), x)
+
+
+def _numbers(skeleton: Skeleton, leaves: list[Any]) -> Iterator[tuple[Any, Leaf]]:
+    """Each number at its place, and whether it came as an int or as a float.
+
+    A place that has 0 as an int and other numbers as floats tells nothing by that. One number that
+    comes as both does.
+    """
+    alike = numbers_alike(skeleton)
+    for place, leaf in enumerate(leaves):
+        if type(leaf) in (int, float) and abs(leaf) < 1e15:
+            yield (alike, place, float(leaf)), PLAIN_LEAVES[type(leaf)]
 
 
 def _called(mechanism: Mechanism, x: Any, seed: int) -> Any:

@@ -98,6 +98,14 @@ def _without_addresses(text: str) -> str:
     return re.sub(r"\bat 0x[0-9a-fA-F]+", "at 0x…", text) if " at 0x" in text else text
 
 
+def numbers_alike(skeleton: Skeleton) -> Any:
+    """The skeleton with all numbers alike: 1 and 1.0 are one number."""
+    if isinstance(skeleton, Leaf):
+        return "number" if skeleton.kind in ("int", "float", "real") else skeleton.kind
+    parts = tuple(numbers_alike(p) for p in skeleton.parts)
+    return (skeleton.container, skeleton.keys, skeleton.label, parts)
+
+
 def leaf_kind(value: Any) -> LeafKind:
     if value is None:
         return "none"

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Protocol
 
 from dpest.errors import TimeLimitError, user_line
@@ -192,8 +192,25 @@ _dog = _Dog()
 
 
 def _leaving(frame: FrameType | None) -> bool:
-    """Is a thread entering or leaving a block under watch? It must not be disturbed there."""
-    return frame is not None and frame.f_code.co_filename in (__file__, contextlib.__file__)
+    """Is a thread entering or leaving a block under watch, or importing? It is not disturbed there.
+
+    Libraries import in the middle of their C++, where an exception ends the process.
+    """
+    if frame is not None and frame.f_code.co_filename in (__file__, contextlib.__file__):
+        return True
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib") or frame.f_code in _importers:
+            return True
+        frame = frame.f_back
+    return False
+
+
+_importers: set[CodeType] = set()
+
+
+def imports(code: CodeType) -> None:
+    """This is the code of a stand-in for `__import__`: nothing under it is disturbed."""
+    _importers.add(code)
 
 
 def _hush() -> None:

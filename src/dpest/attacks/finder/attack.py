@@ -28,7 +28,8 @@ from dpest.attacks.finder.neighbourhood import Neighbourhood, neighbourhoods
 from dpest.attacks.finder.objective import ProgramSide
 from dpest.attacks.finder.program import ProgramReading
 from dpest.attacks.finder.search import Candidate, SearchCost, Searcher, Side
-from dpest.attacks.finder.smooth import DEFAULT_STEEPNESS, LinearInput, NotSmoothError
+from dpest.attacks.finder.smooth import LinearInput, NotSmoothError
+from dpest.attacks.finder.tape import DEFAULT_STEEPNESS
 from dpest.attacks.statdp.attack import spread, statdp_detection
 from dpest.attacks.statdp.detection import SELECTION_RUNS, TEST_RUNS
 from dpest.attacks.statdp.laboratory import InputCase, named_seed

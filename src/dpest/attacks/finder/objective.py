@@ -14,7 +14,8 @@ from dpest.attacks.finder.event import PatternEvent
 from dpest.attacks.finder.frozen import FrozenNoise, draw
 from dpest.attacks.finder.neighbourhood import Neighbourhood
 from dpest.attacks.finder.program import ProgramCheck, ProgramReading
-from dpest.attacks.finder.smooth import DEFAULT_STEEPNESS, EventShape, LinearInput, SmoothCheck
+from dpest.attacks.finder.smooth import EventShape, LinearInput, SmoothCheck
+from dpest.attacks.finder.tape import DEFAULT_STEEPNESS, SmoothTape
 from dpest.attacks.statdp.events import Range
 from dpest.geometry.linear import Symbol
 from dpest.noise.family import Noise
@@ -51,7 +52,7 @@ class Side:
         symbols: Sequence[Symbol],
         noises: Mapping[Symbol, Noise],
         steepness: float,
-    ) -> SmoothCheck | ProgramCheck:
+    ) -> SmoothTape:
         """The smooth probability of an event on this side."""
         return SmoothCheck(self.trace, shape, inputs, symbols, noises, steepness)
 
@@ -92,7 +93,7 @@ class ProgramSide(Side):
         symbols: Sequence[Symbol],
         noises: Mapping[Symbol, Noise],
         steepness: float,
-    ) -> SmoothCheck | ProgramCheck:
+    ) -> SmoothTape:
         return ProgramCheck(self.reading, shape, inputs, symbols, steepness)
 
     @property
@@ -156,7 +157,7 @@ class SmoothObjective:
     @property
     def work(self) -> float:
         """What one evaluation takes: operations on arrays, times their lengths."""
-        return float(sum(check.size * len(check._weights) for check in self.checks))
+        return float(sum(check.size * check.samples for check in self.checks))
 
     def with_steepness(self, steepness: float) -> None:
         for check in self.checks:
@@ -209,13 +210,7 @@ class SmoothObjective:
 
         def check(n: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
             noise = draw(self.noises, self.symbols, n, rng)
-            kept = [(c._frozen, c._weights) for c in self.checks]
-            try:
-                first.freeze(noise)
-                second.freeze(noise)
+            with first.frozen_at(noise), second.frozen_at(noise):
                 return first.hard(variables).copy(), second.hard(variables).copy()
-            finally:
-                for c, (frozen, weights) in zip(self.checks, kept, strict=True):
-                    c._frozen, c._weights = frozen, weights
 
         return check

@@ -15,17 +15,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
 
 from dpest.ask.declaration import Mechanism
 from dpest.attacks.finder.smooth import (
-    DEFAULT_STEEPNESS,
     EventShape,
     LinearInput,
     NotSmoothError,
-    spread,
 )
+from dpest.attacks.finder.tape import DEFAULT_STEEPNESS, Floats, SmoothTape
 from dpest.attacks.statdp.discrete import NUMBER
 from dpest.errors import ReadingError
 from dpest.geometry.linear import Condition, Form, Symbol
@@ -41,7 +38,6 @@ from dpest.reading.programs.translation import ProgramCode, translated
 from dpest.reading.programs.values import BOOL, INT, NUMPY_INT, Product
 from dpest.running.skeleton import Leaf
 
-Floats = NDArray[np.float64]
 _MOST_EVENT_PATHS = 512
 
 
@@ -319,11 +315,8 @@ def _true(test: Assertion, memory: Mapping[str, float]) -> bool:
     return value > 0 or (value == 0 and not test.strict)
 
 
-class ProgramCheck:
-    """P(output in the event) on one input, smooth in the variables: a tape of array operations.
-
-    As `SmoothCheck`, on a program in the place of paths.
-    """
+class ProgramCheck(SmoothTape):
+    """P(output in the event) on one input, from a program in the place of paths."""
 
     def __init__(
         self,
@@ -333,43 +326,20 @@ class ProgramCheck:
         symbols: Sequence[Symbol],
         steepness: float = DEFAULT_STEEPNESS,
     ) -> None:
+        size = len(next(iter(inputs.values())).coefficients) if inputs else 0
+        super().__init__(len(symbols), size, steepness)
         self._reading = reading
         self._columns = {symbol: i for i, symbol in enumerate(symbols)}
-        self._size = len(next(iter(inputs.values())).coefficients) if inputs else 0
-        self.steepness = steepness
-        self._rows: list[tuple[Floats, Floats, float]] = []
-        self._tape: list[tuple[str, Any]] = []
-        self._known: dict[Any, int] = {}
         memory: dict[str, int] = {}
         for name, at in zip(reading.code.inputs, inputs.values(), strict=True):
-            memory[name] = self._row(np.zeros(len(symbols)), at.coefficients, at.constant)
-        self._root = self._check(reading.code.program, memory, shape)
-        self._live = self._needed()
+            memory[name] = self._value_node(np.zeros(len(symbols)), at.coefficients, at.constant)
+        root = self._check(reading.code.program, memory, shape)
+        self._finish(root, self._needed(root))
         self._chances = self._own_noises(list(symbols))
-        self.possible = True
-        count = len(self._rows)
-        self._from_noise = np.array([r[0] for r in self._rows]).reshape(count, len(symbols))
-        self._from_variables = np.array([r[1] for r in self._rows]).reshape(count, self._size)
-        self._constants = np.array([r[2] for r in self._rows])
-        self._frozen: Floats = np.zeros((count, 0))
-        self._own: dict[int, Floats] = {}
-        self._weights: Floats = np.zeros(0)
 
-    @property
-    def size(self) -> int:
-        return len(self._live)
-
-    @property
-    def sharp(self) -> bool:
-        """Whether every comparison is integrated over a noise of its own: nothing is blurred."""
-        truths = [i for i in self._live if self._tape[i][0] in ("above", "bump")]
-        return bool(truths) and all(i in self._chances for i in truths)
-
-    # --- building -----------------------------------------------------------------------------
-
-    def _needed(self) -> list[int]:
+    def _needed(self, root: int) -> list[int]:
         """The part of the tape that the event depends on, in order."""
-        found, pending = set(), [self._root]
+        found, pending = set(), [root]
         while pending:
             node = pending.pop()
             if node in found:
@@ -380,7 +350,7 @@ class ProgramCheck:
 
     def _inner(self, node: int) -> list[int]:
         kind, content = self._tape[node]
-        if kind == "linear":
+        if kind in ("linear", "value"):
             return [n for n, _ in content[1]]
         if kind == "product":
             return list(content)
@@ -396,7 +366,7 @@ class ProgramCheck:
         for node in self._live:
             for inner in self._inner(node):
                 users.setdefault(inner, []).append(node)
-        rows = {i: self._tape[i][1] for i in self._live if self._tape[i][0] == "row"}
+        rows = {i: self._tape[i][1][0] for i in self._live if self._tape[i][0] == "value"}
         used = np.zeros(len(symbols), dtype=int)
         for row in rows.values():
             used += self._rows[row][0] != 0
@@ -411,18 +381,6 @@ class ProgramCheck:
             found[above[0]] = (k, noise, float(self._rows[row][0][k]))
         return found
 
-    def _node(self, kind: str, content: Any) -> int:
-        key = (kind, content)
-        if key not in self._known:
-            self._known[key] = len(self._tape)
-            self._tape.append((kind, content))
-        return self._known[key]
-
-    def _row(self, noise: Floats, variables: Floats, constant: float) -> int:
-        self._rows.append((noise, variables, constant))
-        self._tape.append(("row", len(self._rows) - 1))
-        return len(self._tape) - 1
-
     def _constant(self, value: float) -> int:
         return self._node("constant", float(value))
 
@@ -432,8 +390,8 @@ class ProgramCheck:
 
     def _sum(self, constant: float, parts: Sequence[tuple[int, float]]) -> int:
         """Sums of rows are rows, constants are folded: the tape stays short."""
-        rows = [(self._tape[n][1], c) for n, c in parts if self._tape[n][0] == "row"]
-        rest = [(n, c) for n, c in parts if self._tape[n][0] not in ("row", "constant")]
+        rows = [(self._tape[n][1][0], c) for n, c in parts if self._tape[n][0] == "value"]
+        rest = [(n, c) for n, c in parts if self._tape[n][0] not in ("value", "constant")]
         constant += sum(c * self._tape[n][1] for n, c in parts if self._tape[n][0] == "constant")
         if not rows and not rest:
             return self._constant(constant)
@@ -441,9 +399,11 @@ class ProgramCheck:
             key = ("rows", constant, tuple(sorted(rows)))
             if key not in self._known:
                 noise = sum((c * self._rows[r][0] for r, c in rows), np.zeros(len(self._columns)))
-                variables = sum((c * self._rows[r][1] for r, c in rows), np.zeros(self._size))
+                variables = sum(
+                    (c * self._rows[r][1] for r, c in rows), np.zeros(self._variable_count)
+                )
                 total = constant + sum(c * self._rows[r][2] for r, c in rows)
-                self._known[key] = self._row(noise, variables, total)
+                self._known[key] = self._value_node(noise, variables, total)
             row = self._known[key]
             if not rest:
                 return row
@@ -466,10 +426,10 @@ class ProgramCheck:
 
     def _scale(self, node: int) -> float:
         kind, content = self._tape[node]
-        if kind == "row":
+        if kind == "value":
             total = 0.0
             for symbol, column in self._columns.items():
-                c = self._rows[content][0][column]
+                c = self._rows[content[0]][0][column]
                 total += c * c * float(self._reading.noises[symbol].variance) if c else 0.0
             return math.sqrt(total) if 0 < total < math.inf else 1.0
         inner = [n for n, _ in content[1]] if kind == "linear" else []
@@ -524,7 +484,7 @@ class ProgramCheck:
         elif isinstance(statement, DrawStatement):
             noise = np.zeros(len(self._columns))
             noise[self._columns[self._reading.draws[id(statement)]]] = 1.0
-            drawn = self._row(noise, np.zeros(self._size), 0.0)
+            drawn = self._value_node(noise, np.zeros(self._variable_count), 0.0)
             centre = self._linear(statement.centre, memory)
             memory[statement.name] = self._sum(0.0, [(centre, 1.0), (drawn, 1.0)])
         else:
@@ -556,7 +516,7 @@ class ProgramCheck:
                 for end, sign in ((low, 1.0), (high, -1.0)):
                     if end is not None:
                         zero = np.zeros(len(self._columns))
-                        at = self._row(zero, end.coefficients, end.constant)
+                        at = self._value_node(zero, end.coefficients, end.constant)
                         gap = self._sum(0.0, [(node, sign), (at, -sign)])
                         factors.append(self._above(gap, sign < 0))
                 continue
@@ -574,109 +534,9 @@ class ProgramCheck:
             return self._sum(-other / span, [(node, 1.0 / span)])
         return self._node("bump", (self._sum(-wanted, [(node, 1.0)]), 0.25))
 
-    # --- evaluating ---------------------------------------------------------------------------
-
-    def freeze(self, noise: Floats, weights: Floats | None = None) -> None:
-        """Fix the noise: the same rows for every later call."""
-        self._frozen = self._from_noise @ noise.T
-        self._own = {i: factor * noise[:, k] for i, (k, _, factor) in self._chances.items()}
-        self._weights = np.full(len(noise), 1 / len(noise)) if weights is None else weights
-
-    def _forward(self, variables: Floats, hard: bool) -> list[Any]:
-        rows = self._frozen + (self._from_variables @ variables + self._constants)[:, None]
-        values: list[Any] = [None] * len(self._tape)
-        for i in self._live:
-            kind, content = self._tape[i]
-            if kind == "row":
-                value: Any = rows[content]
-            elif kind == "constant":
-                value = content
-            elif kind == "linear":
-                value = content[0]
-                for node, factor in content[1]:
-                    value = value + factor * values[node]
-            elif kind == "product":
-                value = values[content[0]]
-                for node in content[1:]:
-                    value = value * values[node]
-            elif i in self._chances and not hard:
-                _, noise, factor = self._chances[i]
-                at = (self._own[i] - values[content[0]]) / factor
-                value = noise.sf(at) if factor > 0 else noise.cdf(at)
-            else:
-                value = self._truth(kind, content, values, hard)
-            values[i] = value
-        return values
-
-    def _truth(self, kind: str, content: Any, values: Sequence[Any], hard: bool) -> Any:
-        inner, scale = values[content[0]], content[1]
-        if kind == "above":
-            if hard:
-                return np.asarray(inner > 0 if content[2] else inner >= 0, dtype=np.float64)
-            return expit(self.steepness / scale * inner)
-        if hard:
-            return np.asarray(np.abs(inner) < 1e-9 * scale, dtype=np.float64)
-        return np.exp(-self.steepness * (inner / scale) ** 2)
-
-    def hard(self, variables: Floats) -> NDArray[np.bool_]:
-        """The true indicator on every frozen sample."""
-        found = self._forward(variables, hard=True)[self._root]
-        return np.broadcast_to(np.asarray(found) > 0.5, len(self._weights))
-
-    def value(self, variables: Floats) -> float:
-        found = self._forward(variables, hard=False)[self._root]
-        return float(np.dot(self._weights, np.broadcast_to(found, len(self._weights))))
-
-    def hard_value(self, variables: Floats) -> float:
-        """The chance of the event on the frozen noise, as exactly as that gives it."""
-        if self.sharp:
-            return self.value(variables)
-        return float(np.dot(self._weights, self.hard(variables)))
-
-    def value_and_gradient(self, variables: Floats) -> tuple[float, Floats]:
-        """The smooth probability and its derivative in every variable, backwards on the tape."""
-        values = self._forward(variables, hard=False)
-        size = len(self._weights)
-        total = float(np.dot(self._weights, np.broadcast_to(values[self._root], size)))
-        slopes: list[Any] = [None] * len(values)
-        slopes[self._root] = self._weights
-        row_slopes = np.zeros(len(self._rows))
-        for i in reversed(self._live):
-            if slopes[i] is not None:
-                self._backward(i, values, slopes, row_slopes)
-        return total, row_slopes @ self._from_variables
-
-    def _backward(
-        self, i: int, values: Sequence[Any], slopes: list[Any], row_slopes: Floats
-    ) -> None:
-        kind, content = self._tape[i]
-        slope = slopes[i]
-        if kind == "row":
-            row_slopes[content] += float(np.sum(slope))
-        elif kind == "linear":
-            for node, factor in content[1]:
-                _add(slopes, node, factor * slope)
-        elif kind == "product":
-            spread(slopes, slope, content, values)
-        elif i in self._chances:
-            _, noise, factor = self._chances[i]
-            at = (self._own[i] - values[content[0]]) / factor
-            _add(slopes, content[0], slope * noise.density(at) / abs(factor))
-        elif kind == "above":
-            node, scale, _ = content
-            _add(slopes, node, slope * values[i] * (1 - values[i]) * (self.steepness / scale))
-        elif kind == "bump":
-            node, scale = content
-            inner = values[node] / scale
-            _add(slopes, node, slope * values[i] * (-2 * self.steepness / scale) * inner)
-
 
 def _equation(test: All) -> bool:
     one, two = test.parts
     if not isinstance(one, Test) or not isinstance(two, Test) or one.strict or two.strict:
         return False
     return one.constant == -two.constant and dict(one.terms) == {k: -v for k, v in two.terms}
-
-
-def _add(slopes: list[Any], node: int, slope: Any) -> None:
-    slopes[node] = slope if slopes[node] is None else slopes[node] + slope

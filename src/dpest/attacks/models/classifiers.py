@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpest.attacks.features import Coder, Family, Parts, Splitter, as_numbers
+from dpest.attacks.features import Coder, FeatureFamily, Parts, Splitter, as_numbers
 from dpest.attacks.models import additive
 from dpest.running.samples import Samples
 
@@ -28,7 +28,7 @@ _MOST_CELLS = 400_000_000  # codes held for training, two bytes each
 
 
 #: Enough to compare pairs of inputs with.
-QUICK = Family(bins=16, differences=True, inner=True)
+QUICK = FeatureFamily(bins=16, differences=True, inner=True)
 
 
 class Scorer(Protocol):
@@ -78,7 +78,7 @@ class AdditiveTrainer:
     def __init__(
         self,
         steps: Sequence[float] = (0.5, 0.1, 0.02, 0.004),
-        families: Sequence[Family] | None = None,
+        families: Sequence[FeatureFamily] | None = None,
         keep: int = 3,
         seconds: float | None = None,
     ) -> None:
@@ -164,22 +164,25 @@ class AdditiveTrainer:
         return [trial[1:] for trial in trials[: self._keep]]
 
 
-def _families(look: Parts) -> list[Family]:
+def _families(look: Parts) -> list[FeatureFamily]:
     """Feature families that can make a difference for outputs like these."""
     numbers = len(look.numbers)
     if numbers == 0:
-        return [Family(), Family(inner=True)] if look.inner else [Family()]
+        return [FeatureFamily(), FeatureFamily(inner=True)] if look.inner else [FeatureFamily()]
     if look.inner:
         # Parts made on their own add up; the whole is looked at in case they were not.
-        families = [Family(bins=16, inner=True), Family(bins=16, crossed=True, inner=True)]
+        families = [
+            FeatureFamily(bins=16, inner=True),
+            FeatureFamily(bins=16, crossed=True, inner=True),
+        ]
         if numbers >= 2:
-            families.append(Family(bins=16, differences=True, inner=True))
-        return [*families, Family(bins=16)]
-    families = [Family(bins=16), Family(bins=64 if numbers == 1 else 4)]
+            families.append(FeatureFamily(bins=16, differences=True, inner=True))
+        return [*families, FeatureFamily(bins=16)]
+    families = [FeatureFamily(bins=16), FeatureFamily(bins=64 if numbers == 1 else 4)]
     if numbers >= 2:
-        families.append(Family(bins=16, differences=True))
+        families.append(FeatureFamily(bins=16, differences=True))
     if len(np.unique(look.signatures[:20_000])) > 1:
-        families.append(Family(bins=16, crossed=True))
+        families.append(FeatureFamily(bins=16, crossed=True))
     return families
 
 

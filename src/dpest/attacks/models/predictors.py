@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln
 
-from dpest.attacks.features import Coder, Family, Parts, Splitter, quantile_edges
+from dpest.attacks.features import Coder, FeatureFamily, Parts, Splitter, quantile_edges
 from dpest.attacks.models import additive
 from dpest.running.samples import Samples
 from dpest.stats.betting import tails_log_wealth, tree_log_wealth
@@ -260,7 +260,7 @@ class Score:
         self.counted = np.ones(parts.size, dtype=bool)
         self._model: additive.AdditiveModel | None = None
         if self.trained and parts.size >= 64:
-            family = Family(bins=8, differences=len(parts.numbers) > 1, tails=False)
+            family = FeatureFamily(bins=8, differences=len(parts.numbers) > 1, tails=False)
             self._coder = Coder(self.splitter, parts, family)
             if self._coder.features:
                 codes = self._coder.codes_of(parts)

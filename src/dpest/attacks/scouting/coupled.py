@@ -17,6 +17,7 @@ import numpy as np
 from dpest.ask.declaration import Mechanism
 from dpest.ask.domains import Domain
 from dpest.attacks.scouting.candidates import Candidate
+from dpest.attacks.text import taken
 from dpest.reading.calls import caller
 from dpest.running.black_box import global_randomness
 from dpest.running.skeleton import flatten
@@ -120,7 +121,19 @@ class Coupled:
                     value = caller(target)(given, np.random.default_rng(seed))
             except Exception as error:  # an error is an output, too
                 value = f"raises {type(error).__name__}"
-        return flatten(value)
+        return _read(value)
+
+
+def _read(value: Any) -> Output:
+    """An output's skeleton and leaves; of texts, their patterns and the numbers in them."""
+    shape, leaves = flatten(value)
+    texts = [i for i, leaf in enumerate(leaves) if isinstance(leaf, (str, bytes, complex))]
+    apart = [taken(leaves[i]) for i in texts]
+    if not any(numbers for _, numbers in apart):
+        return shape, leaves
+    others = [leaf for i, leaf in enumerate(leaves) if i not in texts]
+    patterns = tuple(pattern for pattern, _ in apart)
+    return (shape, patterns), [*others, *(n for _, numbers in apart for n in numbers)]
 
 
 def _is_real(value: Any) -> bool:

@@ -104,7 +104,7 @@ class LossMeasure:
         """The same from below, where losses were laid on a grid and convolved."""
         if self._simple is not None:
             return self.delta(epsilon, side)
-        return max(0.0, self.bracket(epsilon, side)[0] - _TRANSFORM)
+        return max(0.0, self._loss(side, False).delta(epsilon) - _TRANSFORM)
 
     def bracket(self, epsilon: float, side: int) -> tuple[float, float]:
         """δ(ε) from below and from above."""

@@ -73,7 +73,7 @@ class _Interval:
 
 
 @dataclass(frozen=True)
-class _Way:
+class _NumberPath:
     """One path: conditions on t alone, intervals of its draws, and what is released.
 
     `drawn`: the draw that the released number is made of, with its factor and what is added.
@@ -113,7 +113,7 @@ def _holds(value: Fraction, relation: str) -> bool:
     return {">": value > 0, ">=": value >= 0, "==": value == 0, "!=": value != 0}[relation]
 
 
-_Ways = dict[Any, list[_Way]]
+_Ways = dict[Any, list[_NumberPath]]
 
 
 def worst_of_one_number(mechanism: Mechanism, low: float, high: float) -> float | None:
@@ -177,7 +177,7 @@ def _filled(leaf: Any, symbol: Symbol, value: Fraction) -> Any:
     return Form(rest, leaf.constant + leaf.terms[symbol] * value)
 
 
-def _way(path: Path, trace: Trace) -> _Way | None:
+def _way(path: Path, trace: Trace) -> _NumberPath | None:
     chance = _ONE
     for choice in path.choices:
         if not isinstance(choice.probability, (int, Fraction)) or choice.rounded:
@@ -208,7 +208,7 @@ def _way(path: Path, trace: Trace) -> _Way | None:
     moving = [s for s, i in intervals.items() if i.moves]
     if len(moving) > 1 or (drawn is not None and moving not in ([], [drawn[0]])):
         raise _OtherShape
-    return _Way(chance, tuple(about_t), intervals, drawn)
+    return _NumberPath(chance, tuple(about_t), intervals, drawn)
 
 
 def _apart(form: Form) -> tuple[Symbol | None, Fraction, _Line]:
@@ -258,13 +258,13 @@ def _between(places: Iterable[Fraction], low: Fraction, high: Fraction) -> list[
     return sorted({low, high, *(p for p in places if low < p < high)})
 
 
-def _own_places(group: Sequence[_Way]) -> list[Fraction]:
+def _own_places(group: Sequence[_NumberPath]) -> list[Fraction]:
     """Where conditions on t alone change."""
     return [-x.constant / x.slope for way in group for x, _ in way.about_t if x.slope]
 
 
 def _of_chance(
-    group: Sequence[_Way], low: Fraction, high: Fraction
+    group: Sequence[_NumberPath], low: Fraction, high: Fraction
 ) -> tuple[Fraction, Fraction, list[Fraction]]:
     places = _own_places(group)
     for way in group:
@@ -283,7 +283,7 @@ def _of_chance(
 
 
 def _of_density(
-    group: Sequence[_Way], low: Fraction, high: Fraction
+    group: Sequence[_NumberPath], low: Fraction, high: Fraction
 ) -> tuple[Fraction, Fraction, list[Fraction]]:
     """1 and the largest ratio of densities at one y; 0 and 1 where one of them is 0."""
     lines = list(dict.fromkeys(line for way in group for line in way.lines()))
@@ -324,7 +324,7 @@ def _check(mechanism: Mechanism, ways: _Ways, places: Sequence[Fraction]) -> Non
                 raise _OtherShape
 
 
-def _alike(ours: Sequence[_Way], theirs: Sequence[_Way], t: Fraction) -> bool:
+def _alike(ours: Sequence[_NumberPath], theirs: Sequence[_NumberPath], t: Fraction) -> bool:
     drawn = [way for way in (*ours, *theirs) if way.drawn is not None]
     if not drawn:
         sums = [sum((w.weight(t) for w in ways), _ZERO) for ways in (ours, theirs)]

@@ -19,8 +19,8 @@ from dpest.exact.losses.pair_factors import Factor, Values
 from dpest.exact.losses.ratio import NOTHING, Supremum
 from dpest.exact.outputs import support
 from dpest.exact.outputs.cells import (
-    Cell,
     Coordinate,
+    OutputCell,
     blocks_of,
     build_cells,
     settle_cells,
@@ -45,7 +45,7 @@ _LEARNT = 3  # searches after which their gains tell which cells can still win
 class CellPair:
     """A cell under both inputs: constant log-masses and independent factors."""
 
-    cell: Cell
+    cell: OutputCell
     noises: Noises
     log_constant: tuple[float, float]
     factors: list[Factor]
@@ -290,12 +290,14 @@ def latents_of(trace: Trace) -> Latents:
     return found
 
 
-def cell_pair(cell: Cell, noises: Noises) -> CellPair:
+def cell_pair(cell: OutputCell, noises: Noises) -> CellPair:
     if not cell.coordinates:
         logs = tuple(
             float(cell.log_density(side, {})) if cell.pieces[side] else -math.inf for side in (0, 1)
         )
         return CellPair(cell, noises, (logs[0], logs[1]), [])
+    if len(cell.pieces[0]) + len(cell.pieces[1]) == 1:
+        return _of_one_side(cell, noises, 0 if cell.pieces[0] else 1)
     if not cell.pieces[0] or not cell.pieces[1]:
         return CellPair(
             cell,
@@ -308,7 +310,7 @@ def cell_pair(cell: Cell, noises: Noises) -> CellPair:
     return CellPair(cell, noises, (0.0, 0.0), [_whole(cell, noises)])
 
 
-def _widest(cell: Cell, noises: Noises) -> float:
+def _widest(cell: OutputCell, noises: Noises) -> float:
     longest = 1e-12
     for side in (0, 1):
         forms = {
@@ -329,7 +331,7 @@ def _length(noise: Noise) -> float:
 
 
 def _factor(
-    cell: Cell,
+    cell: OutputCell,
     coordinates: Sequence[Coordinate],
     functions: tuple[Callable[[Values], Floats], Callable[[Values], Floats]],
     terms: Sequence[Term],
@@ -345,7 +347,7 @@ def _factor(
     return Factor(tuple(coordinates), functions, lines, scale, widest, sides, costly, moving)
 
 
-def _whole(cell: Cell, noises: Noises) -> Factor:
+def _whole(cell: OutputCell, noises: Noises) -> Factor:
     terms = [t for pieces in cell.pieces for piece in pieces for t in piece.terms]
     return _factor(
         cell,
@@ -356,7 +358,7 @@ def _whole(cell: Cell, noises: Noises) -> Factor:
     )
 
 
-def _split(cell: Cell, noises: Noises) -> CellPair:
+def _split(cell: OutputCell, noises: Noises) -> CellPair:
     """One piece on each side: the terms fall into independent blocks of coordinates."""
     (first,), (second,) = cell.pieces
     constants = [first.constant, second.constant]
@@ -384,6 +386,19 @@ def _split(cell: Cell, noises: Noises) -> CellPair:
             )
         )
     return CellPair(cell, noises, (constants[0], constants[1]), factors)
+
+
+def _of_one_side(cell: OutputCell, noises: Noises, side: int) -> CellPair:
+    """One side alone has the cell, in one piece: its independent blocks, with equal densities.
+
+    That the other side has nothing is in its constant, once for all blocks.
+    """
+    (piece,) = cell.pieces[side]
+    alike = replace(cell, pieces=([piece], [piece]))
+    found = _split(alike, noises)
+    constants = [-math.inf, -math.inf]
+    constants[side] = found.log_constant[side]
+    return CellPair(cell, noises, (constants[0], constants[1]), found.factors)
 
 
 def _product(terms: Sequence[Term]) -> Callable[[Values], Floats]:

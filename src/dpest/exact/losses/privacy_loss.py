@@ -7,6 +7,7 @@ here or in dp-accounting.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,15 +38,20 @@ class GridLoss:
     infinite: float
     pessimistic: bool
 
-    @property
+    @functools.cached_property
     def losses(self) -> Floats:
+        """In rising order."""
         return self.step * (self.first + np.arange(len(self.masses), dtype=np.float64))
 
     def delta(self, epsilon: float) -> float:
         """δ(ε) of this distribution: ∫ (1 - e^(ε - loss))₊."""
-        above = self.losses > epsilon
-        gained = -np.expm1(epsilon - self.losses[above])
-        return float(min(1.0, self.infinite + np.dot(self.masses[above], gained)))
+        above = int(np.searchsorted(self.losses, epsilon, side="right"))
+        gained = -np.expm1(epsilon - self.losses[above:])
+        return float(min(1.0, self.infinite + np.dot(self.masses[above:], gained)))
+
+    @property
+    def total(self) -> float:
+        return float(self.masses.sum()) + self.infinite
 
     def composed(self, other: GridLoss) -> GridLoss:
         """The loss of two independent releases."""
@@ -57,7 +63,9 @@ class GridLoss:
         # FFT leaves rounding of about 1e-17 of either sign; keep it on the safe side.
         floor = 1e-17 if self.pessimistic else 0.0
         masses = np.maximum(masses, floor)
-        infinite = self.infinite + other.infinite - self.infinite * other.infinite
+        # Of parts of a distribution, too, whose masses don't add up to 1.
+        mine, theirs = self.infinite, other.infinite
+        infinite = mine * other.total + self.total * theirs - mine * theirs
         return GridLoss(self.step, self.first + other.first, masses, infinite, self.pessimistic)
 
     def _trimmed(self, mass: float = 1e-16) -> GridLoss:

@@ -21,6 +21,9 @@ from dpest.exact.integration.quadrature import Floats, graded
 
 LogPair = Callable[[Floats], tuple[Floats, Floats]]
 _OFFSETS = np.array([0.06, 0.28, 0.5, 0.72, 0.94])
+# Far points at distances that no lattice has: on one, kinks that are not listed lie on each other.
+OFF_LATTICES = (math.sqrt(5) - 1) / 2
+_SPIKES = 8
 ONE_SIDED = 24  # outputs that are tried before a difference of supports is given up
 
 
@@ -71,7 +74,7 @@ def scan(
     middle = np.sqrt(close * near)
     beside = np.concatenate([d * side for d in (close, middle, near) for side in (-1.0, 1.0)])
     beside = np.tile(spots, 6) + beside
-    outward = widest * np.exp2(np.arange(4, 11))
+    outward = OFF_LATTICES * widest * np.exp2(np.arange(5, 12))
     points = np.concatenate(
         [
             spots[0] - outward[::-1],
@@ -89,7 +92,8 @@ def scan(
     found = [NOTHING, NOTHING]
     for side in sides:
         sign = 1.0 if side == 0 else -1.0
-        outside = _Outside(pair, (float(spots[0]), float(spots[-1])), widest)
+        edges = (float(spots[0]), float(spots[-1]))
+        outside = _Outside(pair, edges, 2 * OFF_LATTICES * widest)
         found[side] = _sup(pair, points, sign * ratio, doubt, sign, len(outward), scale, outside)
         pole = poles[side]
         if pole is not None and found[side].how != "support":
@@ -215,6 +219,15 @@ def _sup(
     if y[top] == math.inf:
         return _one_sided(pair, x[y == math.inf], sign)
     best = _peak(pair, x, y, doubt[alive], sign, scale)
+    for _ in range(_SPIKES):
+        if not _is_spike(pair, best, sign, scale):
+            break
+        kept = x != best.at[0]
+        alive[alive] = kept
+        x, y = x[kept], y[kept]
+        best = _peak(pair, x, y, doubt[alive], sign, scale)
+    else:
+        return NOTHING
     return _with_ends(best, _tails(points, here, doubt, tail, sign, outside))
 
 
@@ -272,6 +285,21 @@ def _peak(
     log_p, log_q = pair(np.array([where]))
     value = sign * float(log_p[0] - log_q[0])
     return Supremum(value, (where,), "at", float(log_p[0]), float(log_q[0]), unsure)
+
+
+def _is_spike(pair: LogPair, best: Supremum, sign: float, scale: float) -> bool:
+    """Whether a value is that of a single point, far above those on both of its sides.
+
+    Where closed pieces of a density meet, both count at their common end: a set of measure 0, on
+    which a density may have any value.
+    """
+    if not best.at or not math.isfinite(best.value) or not math.isfinite(best.at[0]):
+        return False
+    beside = 1e-9 * max(abs(best.at[0]), scale)
+    around = np.array([best.at[0] - beside, best.at[0] + beside])
+    values = sign * _ratio(*pair(around))
+    most = np.max(np.where(np.isnan(values), -np.inf, values))
+    return bool(most < best.value - best.doubt - 1e-6 * max(1.0, abs(best.value)))
 
 
 def _promising(x: Floats, y: Floats, best: float) -> NDArray[np.intp]:

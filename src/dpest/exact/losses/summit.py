@@ -17,6 +17,7 @@ import numpy as np
 from dpest.exact.integration.quadrature import Floats
 from dpest.exact.losses.ratio import (
     NOTHING,
+    OFF_LATTICES,
     ONE_SIDED,
     Supremum,
     lattice_points,
@@ -190,9 +191,9 @@ def _grid(
         ordered = [ordered[i] for i in np.linspace(0, len(ordered) - 1, 8).astype(int)]
     low, high = ordered[0], ordered[-1]
     axis = [
-        *(low - f * widest for f in (_FAR, 5, 1)),
+        *(low - f * widest * OFF_LATTICES for f in (2 * _FAR, 8, 2)),
         *(s + 1e-9 * widest for s in ordered),
-        *(high + f * widest for f in (1, 5, _FAR)),
+        *(high + f * widest * OFF_LATTICES for f in (2, 8, 2 * _FAR)),
     ]
     per_axis = max(3, round(most ** (1 / len(symbols))))
     if len(axis) > per_axis:

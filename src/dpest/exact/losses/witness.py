@@ -10,12 +10,12 @@ import numpy as np
 
 from dpest.evidence import Witness
 from dpest.exact.losses.pairs import CellExtreme, GroupPair
-from dpest.exact.outputs.cells import Cell
+from dpest.exact.outputs.cells import OutputCell
 from dpest.geometry.linear import Form
 from dpest.running.skeleton import leaf_kinds, unflatten
 
 
-def real_leaves(cell: Cell, point: Sequence[float]) -> list[float]:
+def real_leaves(cell: OutputCell, point: Sequence[float]) -> list[float]:
     """The cell's real leaves from its coordinates; an infinite coordinate stays infinite."""
     size = len(cell.shape.free)
     free = [0.0] * size
@@ -127,7 +127,7 @@ def _impossible(extreme: CellExtreme, forward: bool) -> str:
     return f"impossible for {names[other]}: the conditions of its paths exclude it"
 
 
-def _relation(cell: Cell, index: int) -> str:
+def _relation(cell: OutputCell, index: int) -> str:
     row, value = cell.shape.relations[index]
     from dpest.geometry.linear import Symbol
 

@@ -113,7 +113,7 @@ class CellPiece:
 
 
 @dataclass
-class Cell:
+class OutputCell:
     """Everything with one discrete output and one shape, under both inputs (or one)."""
 
     leaves: tuple[Any, ...]  # constants; None where a real is released
@@ -146,14 +146,14 @@ def build_cells(
     sides: Sequence[Sequence[PathRegion]],
     noises: Sequence[Mapping[Symbol, Noise]],
     latents: Sequence[Latents] | None = None,
-) -> list[Cell]:
+) -> list[OutputCell]:
     """The cells of one or two lists of regions (same skeleton).
 
     Their masses are computed on first use; `settle_cells` does many at once.
     """
     latents = latents or [Latents(n) for n in noises]
     flagged = _lattice_positions(sides, noises)
-    cells: dict[Any, Cell] = {}
+    cells: dict[Any, OutputCell] = {}
     for side, regions in enumerate(sides):
         for region in regions:
             for part in _without_equalities(region, noises[side]):
@@ -170,7 +170,7 @@ def build_cells(
 
 
 def _pieces(
-    cell: Cell, side: int, noises: Mapping[Symbol, Noise], latents: Latents
+    cell: OutputCell, side: int, noises: Mapping[Symbol, Noise], latents: Latents
 ) -> list[CellPiece]:
     """The pieces of one side; those of kept regions are remembered with the latents."""
     regions = cell.regions[side]
@@ -187,7 +187,7 @@ def _pieces(
     return found
 
 
-def settle_cells(cells: Iterable[Cell]) -> None:
+def settle_cells(cells: Iterable[OutputCell]) -> None:
     """Compute all masses of the cells in one batch, so that cells alike share their nodes."""
     settle(
         [
@@ -296,18 +296,18 @@ def _locate(
         shape,
     )
 
-    def make() -> Cell:
+    def make() -> OutputCell:
         plain = tuple(leaf.constant if isinstance(leaf, Form) else leaf for leaf in constants)
-        return Cell(plain, real, shape)
+        return OutputCell(plain, real, shape)
 
     return key, make
 
 
-def _free_forms(cell: Cell, region: PathRegion) -> list[Form]:
+def _free_forms(cell: OutputCell, region: PathRegion) -> list[Form]:
     return [_as_form(region.leaves[cell.real[j]]) for j in cell.shape.free]
 
 
-def _coordinate(cell: Cell, noises: Sequence[Mapping[Symbol, Noise]]) -> None:
+def _coordinate(cell: OutputCell, noises: Sequence[Mapping[Symbol, Noise]]) -> None:
     """Choose the cell's coordinates by its first region's map."""
     size = len(cell.shape.free)
     if not size:
@@ -335,7 +335,7 @@ def _coordinate(cell: Cell, noises: Sequence[Mapping[Symbol, Noise]]) -> None:
     cell.log_jacobian = log_determinant(rows) if smooth else 0.0
 
 
-def _lattice_coordinate(symbol: Symbol, row: Row, cell: Cell) -> Coordinate:
+def _lattice_coordinate(symbol: Symbol, row: Row, cell: OutputCell) -> Coordinate:
     denominator = 1
     offsets: dict[Fraction, None] = {}
     for regions in cell.regions:
@@ -358,7 +358,7 @@ def _combine(row: Row, forms: Sequence[Form]) -> Form:
 
 
 def _piece(
-    cell: Cell, region: PathRegion, noises: Mapping[Symbol, Noise], latents: Latents
+    cell: OutputCell, region: PathRegion, noises: Mapping[Symbol, Noise], latents: Latents
 ) -> CellPiece:
     weight = region.weight
     constant = 0.0 if weight == 1 else log_rational(Fraction(weight))
@@ -420,7 +420,7 @@ def _piece(
 
 
 def _sum_of_two(
-    cell: Cell, side: int, noises: Mapping[Symbol, Noise], latents: Latents
+    cell: OutputCell, side: int, noises: Mapping[Symbol, Noise], latents: Latents
 ) -> CellPiece | None:
     """All regions in one piece, if the output is a sum of two independent results."""
     regions = cell.regions[side]
@@ -435,7 +435,7 @@ def _sum_of_two(
     if found is None:
         return None
     single = Coordinate(coordinate.symbol, (Fraction(1),), False)
-    alone = Cell((None,), (0,), OutputShape((), (), (0,)), (single,))
+    alone = OutputCell((None,), (0,), OutputShape((), (), (0,)), (single,))
     mixtures = []
     for parts in found:
         pieces = [

@@ -19,7 +19,7 @@ from dpest.errors import RefusedError
 from dpest.exact.outputs.cells import PathRegion, constant_key
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.paths import Path, Trace
-from dpest.running.skeleton import Leaf, Skeleton, leaf_kinds
+from dpest.running.skeleton import Skeleton, leaf_kinds, numbers_alike
 
 _MOST_REGIONS = 20_000
 _ONE = Fraction(1)
@@ -133,7 +133,7 @@ def _plain_groups(traces: Sequence[Trace]) -> list[FactorGroup]:
         for path in trace.paths:
             key = keys.get(path.skeleton)
             if key is None:
-                key = keys[path.skeleton] = skeleton_key(path.skeleton)
+                key = keys[path.skeleton] = numbers_alike(path.skeleton)
             entry = split.get(key)
             if entry is None:
                 entry = split[key] = ([[] for _ in traces], path.skeleton)
@@ -165,7 +165,7 @@ def _merged(groups: list[FactorGroup]) -> list[FactorGroup]:
     result = []
     for group in groups:
         if len(group.blocks) == 1:
-            merged.setdefault(skeleton_key(group.skeleton), []).append(group)
+            merged.setdefault(numbers_alike(group.skeleton), []).append(group)
         else:
             result.append(group)
     for same in merged.values():
@@ -210,18 +210,6 @@ def _factored(sides: Sequence[Sequence[_Product]], skeleton: Skeleton) -> Factor
     return FactorGroup(skeleton, tuple(blocks))
 
 
-def _kind(kind: str) -> str:
-    return "number" if kind in ("int", "float", "real") else kind
-
-
-def skeleton_key(skeleton: Skeleton) -> Any:
-    """The skeleton with all numbers alike: 1 and 1.0 are one output."""
-    if isinstance(skeleton, Leaf):
-        return _kind(skeleton.kind)
-    parts = tuple(skeleton_key(p) for p in skeleton.parts)
-    return (skeleton.container, skeleton.keys, skeleton.label, parts)
-
-
 _VARIES = "varies"
 _MOST_PATTERNS = 40  # of varying places, up to which they are compared with each other
 
@@ -231,7 +219,7 @@ def _group_key(path: Path) -> Any:
         _VARIES if isinstance(leaf, Form) and leaf.terms else constant_key(leaf)
         for leaf in path.leaves
     )
-    return skeleton_key(path.skeleton), constants
+    return numbers_alike(path.skeleton), constants
 
 
 def _meeting(keys: Iterable[Any]) -> set[Any]:
@@ -272,8 +260,7 @@ class _Product:
         self.kinds = leaf_kinds(path.skeleton)
         self.weight = _weight(path)
         self._component: dict[Symbol, Symbol] = {}
-        if indicators:
-            self._connect()
+        self._connected = False
 
     def _find(self, s: Symbol) -> Symbol:
         while self._component[s] != s:
@@ -300,6 +287,10 @@ class _Product:
         return found
 
     def _connect(self) -> None:
+        """Which noises belong together; only what is cut into parts needs it."""
+        if self._connected:
+            return
+        self._connected = True
         for condition in self.path.conditions:
             self._tie(condition.form.terms)
         for leaf in self.path.leaves:
@@ -308,6 +299,7 @@ class _Product:
 
     def partition(self) -> list[list[int]]:
         """Leaf positions that share noise; constants stand alone."""
+        self._connect()
         classes: dict[Any, list[int]] = {}
         for j, leaf in enumerate(self.path.leaves):
             touched = self._noises_of(leaf) if isinstance(leaf, Form) else set()
@@ -329,8 +321,9 @@ class _Product:
     def _written_out(self, positions: Sequence[int], weighted: bool) -> list[PathRegion]:
         path = self.path
         leaves = tuple(path.leaves[j] for j in positions)
-        if not self.indicators:
+        if not self.indicators and len(positions) == len(path.leaves):
             return [PathRegion(path.conditions, leaves, self.weight, path, kept=True)]
+        self._connect()
         roots = {
             self._find(s)
             for leaf in leaves

@@ -14,12 +14,12 @@ import numpy as np
 from dpest.errors import InputError, MissingExtraError, RefusedError
 from dpest.exact.integration.latents import Latents
 from dpest.exact.integration.quadrature import Floats
-from dpest.exact.outputs.cells import Cell, build_cells, constant_key, settle_cells
-from dpest.exact.outputs.factors import FactorGroup, LeafBlock, groups_of, skeleton_key
+from dpest.exact.outputs.cells import OutputCell, build_cells, constant_key, settle_cells
+from dpest.exact.outputs.factors import FactorGroup, LeafBlock, groups_of
 from dpest.geometry.linear import Condition, Form, rational
 from dpest.notebooks import as_html
 from dpest.reading.paths import Path, Trace
-from dpest.running.skeleton import flatten, unflatten
+from dpest.running.skeleton import flatten, numbers_alike, unflatten
 
 _MOST_OUTCOMES = 100_000
 _REJECTED = object()
@@ -83,7 +83,7 @@ class OutputDistribution:
                     log_p += _cell_mass(cell)
                     for j, leaf in zip(block.positions, cell.leaves, strict=True):
                         leaves[j] = leaf
-                key = (skeleton_key(group.skeleton), tuple(map(constant_key, leaves)))
+                key = (numbers_alike(group.skeleton), tuple(map(constant_key, leaves)))
                 output, known = found.get(key, (unflatten(group.skeleton, leaves), 0.0))
                 found[key] = (output, known + math.exp(log_p))
         listed = [ObservedOutcome(output, p) for output, p in found.values() if p > 0]
@@ -98,7 +98,7 @@ class OutputDistribution:
         )
 
     @functools.cached_property
-    def _masses(self) -> list[tuple[FactorGroup, list[list[Cell]]]]:
+    def _masses(self) -> list[tuple[FactorGroup, list[list[OutputCell]]]]:
         """Groups and their blocks' cells with the reals unobserved."""
         hidden = replace(self.trace, paths=tuple(_hidden(p) for p in self.trace.paths))
         latents = [Latents(self.trace.noises)]
@@ -112,7 +112,7 @@ class OutputDistribution:
     # Densities
 
     @functools.cached_property
-    def _cells(self) -> list[tuple[FactorGroup, list[tuple[LeafBlock, list[Cell]]]]]:
+    def _cells(self) -> list[tuple[FactorGroup, list[tuple[LeafBlock, list[OutputCell]]]]]:
         return [
             (g, [(b, build_cells(b.regions, [self.trace.noises])) for b in g.blocks])
             for g in groups_of([self.trace])
@@ -127,7 +127,7 @@ class OutputDistribution:
         skeleton, leaves = flatten(output)
         found = []
         for group, blocks in self._cells:
-            if skeleton_key(group.skeleton) != skeleton_key(skeleton):
+            if numbers_alike(group.skeleton) != numbers_alike(skeleton):
                 continue
             parts = [_log_density(c, [leaves[j] for j in b.positions]) for b, c in blocks]
             found.append((sum(p[0] for p in parts), math.fsum(p[1] for p in parts)))
@@ -283,7 +283,7 @@ def _hidden(path: Path, keep: int | None = None) -> Path:
     return replace(path, leaves=leaves)
 
 
-def _cell_mass(cell: Cell) -> float:
+def _cell_mass(cell: OutputCell) -> float:
     return float(cell.log_density(0, {})) if cell.pieces[0] else -math.inf
 
 
@@ -296,7 +296,7 @@ def _weightiest(found: Sequence[tuple[int, float]]) -> tuple[int, float]:
     return least, float(np.logaddexp.reduce([v for d, v in alive if d == least]))
 
 
-def _log_density(cells: Sequence[Cell], leaves: Sequence[Any]) -> tuple[int, float]:
+def _log_density(cells: Sequence[OutputCell], leaves: Sequence[Any]) -> tuple[int, float]:
     """The number of reals among the coordinates, and the log density with respect to them."""
     found = []
     for cell in cells:
@@ -324,7 +324,7 @@ def _log_density(cells: Sequence[Cell], leaves: Sequence[Any]) -> tuple[int, flo
     return _weightiest(found)
 
 
-def _on_relations(cell: Cell, reals: Sequence[Any]) -> bool:
+def _on_relations(cell: OutputCell, reals: Sequence[Any]) -> bool:
     exact = [rational(float(v)) for v in reals]
     return all(
         sum((c * v for c, v in zip(row, exact, strict=True)), start=type(value)(0)) == value
@@ -332,7 +332,7 @@ def _on_relations(cell: Cell, reals: Sequence[Any]) -> bool:
     )
 
 
-def _window(cells: Sequence[Cell], trace: Trace) -> Floats:
+def _window(cells: Sequence[OutputCell], trace: Trace) -> Floats:
     spots: list[float] = []
     longest = max((math.sqrt(n.variance) for n in trace.noises.values()), default=1.0)
     scale = 0.0

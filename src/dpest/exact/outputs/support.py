@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from dpest.exact.outputs.cells import Cell, Coordinate, PathRegion
+from dpest.exact.outputs.cells import Coordinate, OutputCell, PathRegion
 from dpest.geometry.linear import Condition, Form, Relation, Symbol, rational
 from dpest.geometry.polyhedra import feasible
 from dpest.noise.discrete_uniform import DiscreteUniform
@@ -52,7 +52,7 @@ def _opened(condition: Condition, noises: Mapping[Symbol, Noise]) -> Condition:
 
 
 def possible_at(
-    cell: Cell,
+    cell: OutputCell,
     region: PathRegion,
     noises: Mapping[Symbol, Noise],
     point: Mapping[Symbol, Fraction],
@@ -87,7 +87,7 @@ def possible_at(
 
 
 def only_one_side(
-    cell: Cell,
+    cell: OutputCell,
     noises: tuple[Mapping[Symbol, Noise], Mapping[Symbol, Noise]],
     point: Mapping[Symbol, float],
     side: int,
@@ -102,7 +102,7 @@ def only_one_side(
 
 
 def only_one_side_of_lattice(
-    cell: Cell,
+    cell: OutputCell,
     noises: tuple[Mapping[Symbol, Noise], Mapping[Symbol, Noise]],
     point: Mapping[Symbol, float],
     side: int,
@@ -136,7 +136,10 @@ def _snapped(coordinate: Coordinate, value: float) -> Fraction:
 
 
 def _on_lattice(
-    cell: Cell, region: PathRegion, noises: Mapping[Symbol, Noise], point: Mapping[Symbol, Fraction]
+    cell: OutputCell,
+    region: PathRegion,
+    noises: Mapping[Symbol, Noise],
+    point: Mapping[Symbol, Fraction],
 ) -> bool:
     """Whether whole values of the noise can reach the point, one coordinate at a time."""
     for coordinate in cell.coordinates:

@@ -44,7 +44,7 @@ from fractions import Fraction
 from ..invalid import Invalid
 from .accountant import ONE, ZERO, Ledger, StageLoss, merged
 from .choices import choice_cost
-from .enclosures import exp_range, log_range, rounded, sqrt_range
+from .enclosures import exp_range, log_range, normal_cdf_range, rounded, sqrt_range
 from .terms import (
     Range,
     RecordCondition,
@@ -669,7 +669,7 @@ def steps_of(way: StageWay) -> list[StageLoss]:
             q = coin[1]
         found += [(stage.first, step) for step in _stage_steps(way, stage, q)]
     for gate in way.gates:
-        found.append((gate.made, _gate_step(way, gate)))
+        found += [(gate.made, step) for step in _gate_steps(way, gate)]
     found.sort(key=lambda s: s[0])
     return [step for _, step in found]
 
@@ -830,19 +830,27 @@ def _steps_of_people(
     return steps
 
 
-def _gate_step(way: StageWay, gate: StageGate) -> StageLoss:
+def _gate_steps(way: StageWay, gate: StageGate) -> list[StageLoss]:
     """Keys of the data: a record touches one (or two, if it is replaced).
 
-    A key that others have too: its count moves by 1, at the cost 1/b. One that nobody else has:
-    nothing is seen of it unless 1 + noise reaches the threshold, with chance p.
+    A key that others have too: its count moves by 1, at the cost of its noise. One that nobody else
+    has: nothing is seen of it unless 1 + noise reaches the threshold, with chance p. The keys have
+    independent noises, so that the costs of two compose; each is one or the other, so that both
+    costs together are an upper bound.
     """
     noise = way.noises[gate.noise]
-    if noise.family != "laplace" or noise.most is not None:
-        raise Invalid("keys of the data need Laplace noise")
-    b, t = noise.scale, gate.threshold - 1
-    p = exp_range(-t / b)[1] / 2 if t >= 0 else 1 - exp_range(t / b)[0] / 2
     keys = 2 if way.replace else 1
-    return StageLoss("bad", keys / b, delta=min(ONE, rounded(1 - (1 - p) ** keys, True, 160)))
+    if noise.family not in ("laplace", "normal") or noise.most is not None or noise.scale <= 0:
+        raise Invalid("keys of the data need Laplace or Gaussian noise")
+    b, t = noise.scale, gate.threshold - 1
+    if noise.family == "normal":
+        p = normal_cdf_range(-t / b)[1]
+    else:
+        p = exp_range(-t / b)[1] / 2 if t >= 0 else 1 - exp_range(t / b)[0] / 2
+    delta = min(ONE, rounded(1 - (1 - min(p, ONE)) ** keys, True, 160))
+    if noise.family == "normal":
+        return [StageLoss("gauss", keys / b**2), StageLoss("bad", ZERO, delta=delta)]
+    return [StageLoss("bad", keys / b, delta=delta)]
 
 
 # Ways together -----------------------------------------------------------------------------------

@@ -90,6 +90,8 @@ class RecordColumn(NamedTuple):
     high: End
     whole: bool
     values: tuple[str, ...] = ()
+    of_all: bool = False
+    """Not a field: what one record moves a number of all records by."""
 
 
 def low_of(a: End, b: End) -> End:

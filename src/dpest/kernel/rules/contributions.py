@@ -18,6 +18,12 @@ it were absent: up to the event that a key of one record alone reaches the thres
 People. Where a record of the statement is a person with up to k rows (`rows_each`), a pass is over
 people, each once, or over all rows (`times` = k): then what one row moves counts k times.
 
+Numbers of all records. A number s of the whole data (how many different values there are, a median)
+that one record, when it comes, moves by an amount in [a, b], whatever the others are, is a sum in
+which only that record adds, by a column `of_all` with this range; removing it moves s back. Where a
+record is replaced, s moves by a difference of two numbers in [a, b]. Nothing else may look at such
+a column: it is of one pair of data sets, not of one record.
+
 The certificate has the symbols, the passes over the records, the noises and the rows of each way
 through the program. All ranges, lengths, shifts and costs are computed here.
 """
@@ -189,6 +195,8 @@ def _need_times(ways: Sequence[StageWay], each: int) -> None:
     """A person is in a pass once, or with each of its rows."""
     for way in ways:
         need(all(p.times in (1, each) for p in way.passes), "times: neither once nor each row")
+        whole = any(column.of_all for column in way.terms.fields.values())
+        need(each == 1 or not whole, "columns.of_all: for one row of each person alone")
         need(each == 1 or not way.gates, "gates: for one row of each person alone")
 
 
@@ -206,12 +214,15 @@ def _columns(fields: Fields) -> Columns:
         values = column.texts("values") if listed_values else ()
         if column.has("of_person"):  # a number that all rows of a person decide
             need(column.truth("of_person"), "columns.of_person: it is, or it is not said")
+        of_all = column.has("of_all")
+        if of_all:
+            need(column.truth("of_all"), "columns.of_all: it is, or it is not said")
         column.done()
         need(name not in found and low <= high, f"columns: {name[:40]!r}")
         if listed_values:  # its number is the place among them
             places = is_whole and (low, high) == (0, len(values) - 1)
             need(places, f"columns: {name[:40]!r}: not the places of its values")
-        found[name] = RecordColumn(_end(low), _end(high), is_whole, values)
+        found[name] = RecordColumn(_end(low), _end(high), is_whole, values, of_all)
     need(bool(found), "columns: none")
     return found
 
@@ -222,14 +233,12 @@ def _end(value: Extended) -> End:
 
 def _inputs(columns: Columns, each: int) -> Inputs:
     inf = float("inf")
+    fields = [c for c in columns.values() if not c.of_all]
     ranges = tuple(
-        (-inf if c.low is None else c.low, inf if c.high is None else c.high)
-        for c in columns.values()
+        (-inf if c.low is None else c.low, inf if c.high is None else c.high) for c in fields
     )
-    kind: Literal["integers", "reals"] = (
-        "integers" if all(c.whole for c in columns.values()) else "reals"
-    )
-    return Inputs(kind, ranges, names=tuple(c.values for c in columns.values()), rows=each)
+    kind: Literal["integers", "reals"] = "integers" if all(c.whole for c in fields) else "reals"
+    return Inputs(kind, ranges, names=tuple(c.values for c in fields), rows=each)
 
 
 def _plan(fields: Fields) -> LossGrid | None:
@@ -272,8 +281,27 @@ def _way(fields: Fields, setting: Setting) -> StageWay:
         setting.length,
     )
     need(not (passes and setting.apart), "apart: there are no sums over records")
+    _need_alone(way)
     _need_references(way)
     return way
+
+
+def _need_alone(way: StageWay) -> None:
+    """A column `of_all` is all that a pass of its own adds; nothing else has it."""
+    named = {s: way.terms.fields[x.name] for s, x in enumerate(way.terms.symbols) if x.name}
+    of_all = {s for s, column in named.items() if column.of_all}
+    if not of_all:
+        return
+    need(not way.moved and not way.apart, "columns.of_all: records come, go or are replaced")
+    for one in way.passes:
+        forms = [f for case in one.cases for f in case.adds]
+        forms += [c.form for case in one.cases for c in case.conditions if c.form is not None]
+        if not of_all & _inside(way, {s for f in forms for s, _ in f.terms}):
+            continue
+        alone = len(one.cases) == 1 and not one.cases[0].conditions and len(forms) == 1
+        plain = [(f.constant, [c for _, c in f.terms]) for f in forms] == [(0, [1])]
+        need(alone and plain, "columns.of_all: beside something else in a pass")
+        need(of_all >= {s for s, _ in forms[0].terms}, "columns.of_all: inside of a function")
 
 
 def _row(value: object, size: int) -> RecordForm | StageChoice:

@@ -132,6 +132,7 @@ def columns(listed: Iterable[Column], ways: Iterable[Way] = ()) -> list[Mapping[
             elif name == column.flag:
                 one["values"] = ["a number", "NaN"]
             found.append(one)
+    ways = list(ways)
     derived = {name: one for way in ways for name, one in way.derived.items()}
     for name, number_of in derived.items():
         low, high = number_of.low, number_of.high
@@ -140,6 +141,13 @@ def columns(listed: Iterable[Column], ways: Iterable[Way] = ()) -> list[Mapping[
             "high": "inf" if high is None else str(high),
         }
         found.append({"name": name, **ends, "whole": False, "of_person": True})
+    statistics: dict[str, dict[str, Any]] = {}
+    for way in ways:
+        for name, one in way.ledger.statistics.items():
+            ends = {"low": str(one.low), "high": str(one.high), "whole": one.whole}
+            if statistics.setdefault(name, ends) != ends:
+                raise RefusedError("numbers of all records that are others on other ways")
+    found += [{"name": name, **ends, "of_all": True} for name, ends in statistics.items()]
     return found
 
 

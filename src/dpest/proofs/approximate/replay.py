@@ -22,7 +22,7 @@ from dpest.reading.contributions.control.public import chosen
 from dpest.reading.contributions.forms import Form, Raised
 from dpest.reading.contributions.functions.flips import CANDIDATE
 from dpest.reading.contributions.groups import Labelled
-from dpest.reading.contributions.ledger import ONCE
+from dpest.reading.contributions.ledger import ONCE, Gate, MovedStatistic
 from dpest.reading.contributions.machine import PICK
 from dpest.reading.contributions.reading import Data, Way
 from dpest.reading.contributions.sheets import Sheet
@@ -31,11 +31,13 @@ from dpest.reading.contributions.values import (
     Combined,
     Instance,
     Map,
+    Option,
     PublicValue,
+    Rows,
     Seq,
     Truth,
 )
-from dpest.reading.scripted import Stage, on_stage
+from dpest.reading.scripted import ScriptStage, on_stage
 from dpest.running.landmarks import places
 
 TRIALS = 30
@@ -56,7 +58,7 @@ def replay(
     lengths = [data.length] if data.length is not None else _lengths(constants)
     namespaces = {id(n): n for way in ways for n in way.namespaces}
     function = mechanism.function
-    stage = Stage()
+    stage = ScriptStage()
     owner = getattr(function, "__self__", function)
     with on_stage(stage, list(namespaces.values()), owner) as rng:
         for trial in range(max(TRIALS, len(lengths))):
@@ -202,7 +204,7 @@ def _one(
     fitting, other = 0, None
     for place, way in enumerate(ways):
         try:
-            run = _Run(way, data, records, rng)
+            run = _SymbolValues(way, data, records, rng)
         except _Different as reason:
             other = reason  # a way with other draws; this run's own must fit
             continue
@@ -241,7 +243,7 @@ class _Different(Exception):
     pass
 
 
-class _Run:
+class _SymbolValues:
     """The values of all symbols in one run."""
 
     def __init__(
@@ -257,6 +259,9 @@ class _Run:
         self.rows: dict[int, float] = {}
         self.sums: dict[int, list[float]] = {}
         self.coins: dict[Any, float] = {}
+        self.fitting: dict[tuple[int, int], bool] = {}
+        self.forms: list[Form] = []
+        self.slopes: dict[int, list[tuple[int, float]]] = {}
         self.left = list(rng.noises)
         self.vectors = list(rng.vectors)
         self.uniforms = list(rng.uniforms)
@@ -296,7 +301,7 @@ class _Run:
         gates = {g.noise: g for g in self.way.ledger.gates}
         for k, noise in enumerate(self.way.ledger.noises):
             if k in gates:
-                for key, count in Counter(r[None] for r in self.raw).items():
+                for key, count in self._counts(gates[k]):
                     value = count + self._take(noise.family, noise.scale)
                     if value >= gates[k].threshold:
                         self.shown[key] = value
@@ -321,6 +326,38 @@ class _Run:
             while noise.most is not None and abs(value) > noise.most:
                 value = self._take(noise.family, noise.scale)
             self.noise_values.append(value)
+
+    def _counts(self, gate: Gate) -> list[tuple[Any, int]]:
+        """How often each key occurs, in the order in which their noises are drawn."""
+        keys = self._elements(gate.rows)
+        found = Counter(keys)
+        if gate.order == "set":
+            return [(key, found[key]) for key in set(keys)]
+        if gate.order == "count":
+            return found.most_common()
+        if gate.order == "value_counts":
+            import pandas as pd
+
+            return list(pd.Series(keys, dtype=None if keys else object).value_counts().items())
+        return sorted(found.items()) if gate.order == "sorted" else list(found.items())
+
+    def _elements(self, rows: Rows | None) -> list[Any]:
+        """What the records are, those that are there."""
+        if rows is None:
+            return [raw[None] for raw in self.raw]
+        found = []
+        for i, record in enumerate(self.records):
+            fits = [c for c in rows.cases if self._fits(c.conditions, record, i)]
+            if len(fits) != 1:
+                raise _Different(f"{len(fits)} cases fit a record")
+            if fits[0].present:
+                found.append(self._key(fits[0].element, record))
+        return found
+
+    def _key(self, element: Any, record: Any) -> Any:
+        if isinstance(element, Option):
+            element = element.values[round(self.value(element.place, record))]
+        return self.value(element, record) if isinstance(element, Form) else element
 
     def _coins_below(self, chance: Fraction) -> float:
         """How many uniform numbers come before one that is not below a chance."""
@@ -357,15 +394,34 @@ class _Run:
 
     def _sum(self, p: int) -> None:
         cases = self.way.ledger.passes[p].cases
+        statistic = self._statistic(cases)
+        if statistic is not None:
+            elements = self._elements(statistic.rows)
+            self.sums[p] = [statistic.function(elements) if elements else 0.0]
+            return
         totals = [0.0] * len(cases[0][1])
         once = all(ONCE in conditions for conditions, _ in cases)
         for i, record in enumerate(self.people if once else self.records):
-            fits = [adds for c, adds in cases if all(self.holds(t, record, i) for t in c)]
+            fits = [adds for c, adds in cases if self._fits(c, record, i)]
             if len(fits) != 1:
                 raise _Different(f"{len(fits)} cases fit a record")
             for j, form in enumerate(fits[0]):
                 totals[j] += self.value(form, record)
         self.sums[p] = totals
+
+    def _fits(self, conditions: tuple[Truth, ...], record: Any, place: int) -> bool:
+        """Whether conditions hold of a record; several passes have the same ones."""
+        key = (id(conditions), id(record))
+        if key not in self.fitting:
+            self.fitting[key] = all(self.holds(t, record, place) for t in conditions)
+        return self.fitting[key]
+
+    def _statistic(self, cases: Any) -> MovedStatistic | None:
+        """The number of all records that a pass stands for."""
+        if len(cases) != 1 or len(cases[0][1]) != 1 or len(cases[0][1][0].terms) != 1:
+            return None
+        node = self.way.terms.nodes[cases[0][1][0].terms[0][0]]
+        return self.way.ledger.statistics.get(node[2]) if node[0] == "field" else None
 
     def holds(self, truth: Truth, record: Any = None, place: int = -1) -> bool:
         if truth.coin is not None:
@@ -394,9 +450,11 @@ class _Run:
         return self.coins[name, place]
 
     def value(self, form: Form, record: Any = None) -> float:
-        return float(form.constant) + math.fsum(
-            float(c) * self._symbol(s, record) for s, c in form.terms
-        )
+        slopes = self.slopes.get(id(form))
+        if slopes is None:
+            slopes = self.slopes[id(form)] = [(s, float(c)) for s, c in form.terms]
+            self.forms.append(form)  # while it is held, no other has its id
+        return float(form.constant) + math.fsum(c * self._symbol(s, record) for s, c in slopes)
 
     def _symbol(self, symbol: int, record: Any) -> float:
         node = self.way.terms.nodes[symbol]
@@ -673,6 +731,14 @@ def alike(expected: Any, actual: Any) -> bool:
             return False
         pairs = zip(_NUMBER.findall(expected), _NUMBER.findall(actual), strict=True)
         return all(_close(float(a), float(b)) for a, b in pairs)
+    if isinstance(expected, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(expected)
+        if not isinstance(actual, np.ma.MaskedArray) or hidden.shape != actual.shape:
+            return False
+        same = bool(np.all(hidden == np.ma.getmaskarray(actual)))
+        return same and alike(np.asarray(expected.data), np.asarray(actual.data))
+    if isinstance(expected, np.ndarray) and not expected.ndim:
+        return np.ndim(actual) == 0 and alike(expected.item(), actual)
     if isinstance(expected, (list, tuple, np.ndarray)):
         if isinstance(actual, (str, dict)) or not hasattr(actual, "__len__"):
             return False

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpest.errors import RefusedError
 from dpest.proofs.coq.terms import (
-    Names,
+    SymbolNumbers,
     either,
     is_integral,
     listed,
@@ -50,7 +50,7 @@ def cells(certificate: Mapping[str, Any]) -> str:
     return lines + theorem(certificate, near, parts)
 
 
-def plan(given: Mapping[str, Any], leaf: int, names: Names) -> str:
+def plan(given: Mapping[str, Any], leaf: int, names: SymbolNumbers) -> str:
     return (
         f"Plan {leaf} {given['component']} {names.box(given['face'])}"
         f" {names.shifts(given['shift'])} {names.shifts(given['bound'])}"
@@ -96,14 +96,14 @@ def _one_or_either(tactics: Sequence[str], lemma: str) -> str:
     return f"apply {lemma}. " + " ".join(f"{{ {text} }}" for text in tactics)
 
 
-def _names(certificate: Mapping[str, Any], data: Sequence[str]) -> Names:
-    return Names(
+def _names(certificate: Mapping[str, Any], data: Sequence[str]) -> SymbolNumbers:
+    return SymbolNumbers(
         data={symbol: place for place, symbol in enumerate(data)},
         noises={name: place for place, name in enumerate(certificate["noises"])},
     )
 
 
-def _cells(certificate: Mapping[str, Any], names: Names, components: str) -> str:
+def _cells(certificate: Mapping[str, Any], names: SymbolNumbers, components: str) -> str:
     plans = (plan(a, a["leaf"], names) for a in certificate["alignments"])
     return (
         f"Cells {noise_table(certificate)} {listed(map(str, range(len(names.noises))))}\n"
@@ -112,7 +112,7 @@ def _cells(certificate: Mapping[str, Any], names: Names, components: str) -> str
     )
 
 
-def _branches(certificate: Mapping[str, Any], names: Names) -> list[str]:
+def _branches(certificate: Mapping[str, Any], names: SymbolNumbers) -> list[str]:
     """The leaves of the decision tree with the answers that are known there."""
     known = {node: way.known for node, way in _walk(certificate).items()}
     found = []
@@ -214,7 +214,7 @@ def _view(symbol: str, derived: Mapping[str, Any]) -> str:
     return f"Clip {form} {ends}"
 
 
-def _fine(certificate: Mapping[str, Any], names: Names) -> str:
+def _fine(certificate: Mapping[str, Any], names: SymbolNumbers) -> str:
     walk = _walk(certificate)
     return listed(
         (

@@ -12,7 +12,7 @@ from dpest.kernel.fields import Fields
 from dpest.kernel.header import read_header
 from dpest.kernel.rules.loop import moves_of, read
 from dpest.proofs.coq.terms import (
-    Names,
+    SymbolNumbers,
     boolean,
     either,
     is_integral,
@@ -78,7 +78,7 @@ def _graph(
     nodes = sorted(node["id"] for node in certificate["nodes"])
     if nodes != list(range(len(nodes))):
         raise RefusedError("the nodes of the graph are not numbered in order")
-    names = Names(
+    names = SymbolNumbers(
         data={name: i for i, name in enumerate(data)},
         noises={name: i for i, name in enumerate(certificate["noises"])},
         slots={
@@ -144,7 +144,7 @@ def neighbours(certificate: Mapping[str, Any]) -> tuple[str, list[tuple[list[Fra
     return either(n + " a b" for n in near), groups
 
 
-def _program(certificate: Mapping[str, Any], names: Names, count: int) -> str:
+def _program(certificate: Mapping[str, Any], names: SymbolNumbers, count: int) -> str:
     """The nodes in order, then the end (which the certificate calls -1)."""
 
     def group(node: int, reads: bool) -> str:
@@ -167,7 +167,7 @@ def _program(certificate: Mapping[str, Any], names: Names, count: int) -> str:
     return listed([*nodes, "Halt"], ";\n  ")
 
 
-def _leaf(number: int, edge: Mapping[str, Any], names: Names, count: int) -> str:
+def _leaf(number: int, edge: Mapping[str, Any], names: SymbolNumbers, count: int) -> str:
     reals = iter(edge["real"])
     outs = [
         f"SNum {names.form(0, next(reals))}" if token is None else f"STok {names.token(token)}"
@@ -202,7 +202,7 @@ def _ranks(certificate: Mapping[str, Any], count: int) -> tuple[list[int], bool]
 
 def _loop_certificate(
     certificate: Mapping[str, Any],
-    names: Names,
+    names: SymbolNumbers,
     number: int,
     part: Mapping[str, Any],
     moves: Sequence[Mapping[str, Fraction]],

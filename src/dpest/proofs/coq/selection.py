@@ -10,7 +10,7 @@ from dpest.errors import RefusedError
 from dpest.proofs.coq.fixed import plan
 from dpest.proofs.coq.terms import (
     FAMILIES,
-    Names,
+    SymbolNumbers,
     is_integral,
     listed,
     noise_table,
@@ -34,7 +34,7 @@ def selection(certificate: Mapping[str, Any]) -> str:
     gap = certificate["gap"] is True
     if gap and family != "laplace":
         raise RefusedError(f"the formalisation has no theorem for a released gap of {family} noise")
-    names = Names(data={"q": 0, "m": 1}, noises={noises[0]: 0})
+    names = SymbolNumbers(data={"q": 0, "m": 1}, noises={noises[0]: 0})
     low, high = sorted((-slope * r, slope * r))
     face = f"both {rational(-r)} {rational(r)} {rational(low)} {rational(high)}"
     plans = listed(plan(a, 0, names) for a in certificate["alignments"])

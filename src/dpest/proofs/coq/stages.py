@@ -188,6 +188,8 @@ def _shown(way: Mapping[str, Any], gate: Mapping[str, Any], keys: int, delta: Fr
     """Keys that are shown above a threshold."""
     scale = Fraction(way["noises"][gate["noise"]]["scale"])
     threshold = Fraction(gate["threshold"])
+    if way["noises"][gate["noise"]]["family"] != "laplace":
+        raise RefusedError("the formalisation has no theorem for keys with Gaussian noise yet")
     if threshold < 1:
         raise RefusedError("the formalisation has thresholds of at least 1")
     epsilon = keys / scale

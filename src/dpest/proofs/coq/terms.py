@@ -39,7 +39,7 @@ def boolean(value: bool) -> str:
 
 
 @dataclass
-class Names:
+class SymbolNumbers:
     """The symbols of a certificate as numbers: fields of the data, noises, slots, tokens."""
 
     data: dict[str, int]

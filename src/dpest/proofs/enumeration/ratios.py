@@ -11,7 +11,7 @@ from typing import Any
 
 from dpest.geometry.linear import rational
 from dpest.reading.tracing.running import refuse
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.tracing.unit import Unit, not_looked_up
 
 Poly = tuple[int, ...]
 """Coefficients of 1, a, a², …; no zeros at the end."""
@@ -119,26 +119,30 @@ class Ratio:
 
     def __eq__(self, other: object) -> Any:
         found = Ratio.of(other)
-        if found is NotImplemented:
-            return False
-        return times(self.top, found.bottom) == times(found.top, self.bottom)
+        return found is not NotImplemented and self._sign(found) == 0
 
     def __hash__(self) -> int:
+        if len(self.top) > 1 or len(self.bottom) > 1:
+            not_looked_up()
         return hash((self.top, self.bottom))
 
-    def _order(self, other: Any, sign: int) -> bool:
-        """Decided where it is the same for every a in (0, 1)."""
-        if Ratio.of(other) is NotImplemented:
-            return NotImplemented  # a draw, or an array of them, that compares itself
+    def _sign(self, other: Ratio) -> int:
+        """Of self - other, where it is the same for every a in (0, 1); otherwise refused."""
         gap = self - other
         if not gap.top:
-            return False
+            return 0
         product = times(gap.top, gap.bottom)
-        if non_negative(product):
-            return sign > 0
-        if non_negative(tuple(-v for v in product)):
-            return sign < 0
+        if positive(product):
+            return 1
+        if positive(tuple(-v for v in product)):
+            return -1
         refuse("a comparison of probabilities that depends on eps", "give eps a value")
+
+    def _order(self, other: Any, sign: int) -> bool:
+        found = Ratio.of(other)
+        if found is NotImplemented:
+            return NotImplemented  # a draw, or an array of them, that compares itself
+        return self._sign(found) == sign
 
     def __gt__(self, other: Any) -> bool:
         return self._order(other, 1)
@@ -147,10 +151,12 @@ class Ratio:
         return self._order(other, -1)
 
     def __ge__(self, other: Any) -> bool:
-        return self == other or self._order(other, 1)
+        less = self._order(other, -1)
+        return less if less is NotImplemented else not less
 
     def __le__(self, other: Any) -> bool:
-        return self == other or self._order(other, -1)
+        more = self._order(other, 1)
+        return more if more is NotImplemented else not more
 
     def __float__(self) -> float:
         if len(self.top) <= 1 and len(self.bottom) == 1:
@@ -193,7 +199,16 @@ def non_negative(poly: Poly, depth: int = 12) -> bool:
     return _bernstein([Fraction(v, math.comb(n, i)) for i, v in enumerate(scaled)], depth)
 
 
-def _bernstein(values: list[Fraction], depth: int) -> bool:
+def positive(poly: Poly) -> bool:
+    """Whether poly > 0 on (0, 1) is shown so. Where it isn't 0, coefficients ≥ 0 are enough."""
+    n = len(poly) - 1
+    scaled = [sum(math.comb(n - j, i - j) * poly[j] for j in range(i + 1)) for i in range(n + 1)]
+    values = [Fraction(v, math.comb(n, i)) for i, v in enumerate(scaled)]
+    return any(values) and _bernstein(values, 12, strict=True)
+
+
+def _bernstein(values: list[Fraction], depth: int, *, strict: bool = False) -> bool:
+    """`strict`: and not 0 where one part meets the next."""
     if all(v >= 0 for v in values):
         return True
     if values[0] < 0 or values[-1] < 0 or depth == 0:
@@ -204,4 +219,8 @@ def _bernstein(values: list[Fraction], depth: int) -> bool:
         row = [(x + y) / 2 for x, y in itertools.pairwise(row)]
         left.append(row[0])
         right.append(row[-1])
-    return _bernstein(left, depth - 1) and _bernstein(right[::-1], depth - 1)
+    if strict and not row[0]:
+        return False
+    return _bernstein(left, depth - 1, strict=strict) and _bernstein(
+        right[::-1], depth - 1, strict=strict
+    )

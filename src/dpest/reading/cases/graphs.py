@@ -28,7 +28,7 @@ from dpest.reading.cases.tree import OneRecord, RecordBranches, explored, meant
 from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.forms import Form as ReadForm
 from dpest.reading.contributions.forms import Raised
-from dpest.reading.contributions.ledger import Statistic
+from dpest.reading.contributions.ledger import OrderStatistic
 from dpest.reading.contributions.reading import Data, Way, read
 from dpest.reading.contributions.values import Array, Instance, Map, Seq, Truth
 from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
@@ -161,7 +161,7 @@ class _Builder:
         self.world = world
         self.names = [c.name for c in data.columns]
         self.slots: dict[Symbol, Symbol] = {}  # from what a record adds to the slot of its sum
-        self.statistics: dict[Symbol, Statistic] = {}
+        self.statistics: dict[Symbol, OrderStatistic] = {}
 
     def graph(self) -> Graph:
         cases = self._cases()

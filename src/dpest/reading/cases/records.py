@@ -16,7 +16,7 @@ from typing import Any
 
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
-from dpest.reading.contributions.ledger import Statistic
+from dpest.reading.contributions.ledger import OrderStatistic
 
 _MOST_VALUES = 256
 Block = tuple[Condition, ...]
@@ -86,7 +86,7 @@ class ReadCases:
     leaves: tuple[tuple[tuple[Block, ...], Mapping[Symbol, Form]], ...]
     dead: tuple[tuple[Block, ...], ...]
     entry: Entry
-    statistics: Mapping[Symbol, Statistic]
+    statistics: Mapping[Symbol, OrderStatistic]
     slots: Mapping[Symbol, Symbol]
     """From what a record adds to the slot of its sum."""
     two_steps: bool = False

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from typing import Any
+
+import numpy as np
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain, natively
 from dpest.reading.contributions.calling import given, on_record
@@ -32,6 +34,7 @@ from dpest.reading.contributions.values import (
     Bound,
     Case,
     Combined,
+    KeyCounts,
     Map,
     Object,
     Place,
@@ -254,7 +257,7 @@ def _isin(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any
 def _map(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     (function,) = given(arguments, named, "arg")
     if isinstance(function, Map):
-        if function.open or function.frozen:
+        if function.frozen or not function.known:
             raise Unread("a mapping that is not known")
         known = dict(function.items)
 
@@ -352,15 +355,31 @@ def _value_counts(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]
     ones = m.per_record(lambda _: 1, s.held)
     totals = counted(m, s.held, ones, "count", s.name)
     if s.categories is None:
-        return totals
+        return replace(totals, order="value_counts" if ordered is not False else "first")
     return totals.of_categories(s.categories, by_count=ordered is not False)
 
 
 def _nunique(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     given(arguments, named, "dropna", dropna=True)
-    if not is_user(s.held):
-        raise Unread("how many different values the data have")
-    return m.length_of(once(s.held))
+    if is_user(s.held):
+        return m.length_of(once(s.held))
+    return m.distinct(_unique(s, m, [], {}))
+
+
+def _unique(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    given(arguments, named)
+    if any(may_be_absent(c.element) for c in s.held.cases) or is_user(s.held):
+        raise Unread("the different values of a column that may be absent")
+    return KeyCounts(s.held, counted=False)
+
+
+def _order_statistic(function: Any) -> Any:
+    def handler(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if any(may_be_absent(c.element) for c in s.held.cases):
+            raise Unread("an order statistic of a column that may be absent")
+        return m.call(function, [s.held, *arguments], named)
+
+    return handler
 
 
 def _copy(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
@@ -375,7 +394,9 @@ _SERIES: dict[str, _Method] = {
     "abs": _abs, "isna": _isna, "isnull": _isna, "notna": _notna, "notnull": _notna,
     "dropna": _dropna, "where": _where, "mask": _mask, "to_numpy": _to_numpy,
     "tolist": _to_list, "to_list": _to_list, "value_counts": _value_counts, "copy": _copy,
-    "nunique": _nunique,
+    "nunique": _nunique, "unique": _unique, "median": _order_statistic(np.median),
+    "quantile": _order_statistic(np.quantile), "max": _order_statistic(np.max),
+    "min": _order_statistic(np.min),
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain
@@ -109,13 +109,15 @@ class Totals(Object):
     index: Any
     words = "a Series by groups of the data, whose labels are private: reindex it by public ones"
 
+    order: str = "sorted"
+    """In which order the groups come: see `KeyCounts`."""
     categories: tuple[Any, ...] | None = None
     """All labels, where pandas lists those of absent groups, too; in the order of their counts."""
 
     def of_categories(self, labels: tuple[Any, ...], by_count: bool) -> Totals | Labelled:
         cells = [self.total(k) for k in labels]
         if by_count:
-            return Totals(labels, cells, self.name, self.index, labels)
+            return Totals(labels, cells, self.name, self.index, categories=labels)
         return Labelled(labels, cells, self.name, self.index)
 
     def total(self, label: Any) -> Any:
@@ -141,6 +143,9 @@ class Totals(Object):
             if not is_plain(label) or not is_number(otherwise) or otherwise != 0:
                 raise Unread("a group that is absent and not 0")
             return self.total(label)
+        if name == "items" and not arguments and not named and self.categories is None:
+            held = Map(dict(zip(self.labels, self.held, strict=True)), partial=set(self.labels))
+            return replace(m.counts_of(held), gives="items", order=self.order)
         if name == "to_dict" and not arguments and not named:
             return self
         if name == "sort_index" and not arguments and not named:

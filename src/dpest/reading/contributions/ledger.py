@@ -38,7 +38,7 @@ class Derived:
 
 
 @dataclass(frozen=True)
-class Statistic:
+class OrderStatistic:
     """An order statistic (max, median, …): `at` computes it from all values."""
 
     name: str
@@ -56,7 +56,7 @@ class Pass:
     cases: tuple[tuple[tuple[Truth, ...], tuple[Form, ...]], ...]
     made: int
     times: int = 1
-    statistic: Statistic | None = None
+    statistic: OrderStatistic | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,26 @@ class Gate:
     noise: int
     threshold: Fraction
     made: int
+    rows: Rows | None = None
+    """The key of each record, for replays."""
+    order: str = "first"
+    """In which order the noises are drawn: see `KeyCounts`."""
+
+
+@dataclass(frozen=True)
+class MovedStatistic:
+    """A number of all records together; one of them moves it by no more than `low` to `high`.
+
+    (Where one is replaced: by the difference of two such numbers.) `function`, of what the records
+    are, gives it to a replay.
+    """
+
+    what: str
+    rows: Rows
+    function: Callable[[list[Any]], float]
+    low: Fraction
+    high: Fraction
+    whole: bool = False
 
 
 @dataclass
@@ -105,6 +125,7 @@ class Ledger:
     noises: list[Noise] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     gates: list[Gate] = field(default_factory=list)
+    statistics: dict[str, MovedStatistic] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
 
@@ -322,9 +343,16 @@ class Recording(Arithmetic):
             if node[0] != "sum" or c.denominator != 1:
                 return False
             adds = [forms[node[2]] for _, forms in self.ledger.passes[node[1]].cases]
-            if any(f.terms or f.constant.denominator != 1 for f in adds):
+            if not all(map(self._is_whole, adds)):
                 return False
         return True
+
+    def _is_whole(self, added: Form) -> bool:
+        """Whether what a record adds is made of whole numbers."""
+        nodes = [self.terms.nodes[s] for s, _ in added.terms]
+        fields = all(n[0] == "field" and self.fields[n[2]][2] for n in nodes)
+        whole = all(c.denominator == 1 for c in (added.constant, *(c for _, c in added.terms)))
+        return fields and whole
 
     def sum_rows(self, rows: Rows) -> Any:
         """rows.sum(axis=0): a number, or an array of numbers."""
@@ -372,8 +400,14 @@ class Recording(Arithmetic):
             return bool(value == self.public_length)
         return value == self.sums([((), [1])])[0]
 
+    fields: dict[Any, tuple[Any, Any, bool]]
+    """Between which numbers a field is, and whether it is whole."""
+
     rows_each: int = 1
     """How many rows a person has at most."""
+
+    least_records: int = 0
+    """How many records there are at least."""
 
     def winner(self, forms: Sequence[Form]) -> int:
         """The place of the first greatest of several numbers: a way of its own for each of them."""
@@ -385,7 +419,7 @@ class Recording(Arithmetic):
         self.decided = len(self.ledger.rows)
         return last
 
-    def order_statistic(self, rows: Rows, statistic: Statistic) -> Form:
+    def order_statistic(self, rows: Rows, statistic: OrderStatistic) -> Form:
         """An order statistic of one number per record: a symbol like that of a sum."""
         rows = self.per_record(self._numbers, rows)
         clean = tuple((c.conditions, (self.form(c.element),)) for c in rows.cases)

@@ -1,4 +1,4 @@
-"""Loops over the records, over the keys of the data, and loops that draw again."""
+"""Loops over the records, and loops that draw again."""
 
 from __future__ import annotations
 
@@ -10,18 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.reading.code.instructions import Code, Instruction, successors
 from dpest.reading.contributions.arithmetic import is_number, is_plain, share, unshared
-from dpest.reading.contributions.choices import Script, ways
 from dpest.reading.contributions.forms import (
-    NOISE,
-    RECORD,
-    SUM,
     TOTAL,
     Form,
-    Raised,
     Unread,
     form_of,
 )
-from dpest.reading.contributions.ledger import Gate, Recording
+from dpest.reading.contributions.ledger import Recording
 from dpest.reading.contributions.persons import PERSON, person_totals
 from dpest.reading.contributions.values import (
     Array,
@@ -32,8 +27,6 @@ from dpest.reading.contributions.values import (
     Draw,
     Held,
     Instance,
-    Key,
-    KeyCounts,
     Map,
     Object,
     PlainIterator,
@@ -48,6 +41,7 @@ if TYPE_CHECKING:
     from dpest.reading.contributions.machine import Frame
 
 _ROUNDS = 8
+_MOST_LISTS = 64
 _MANY = 64  # values of a field that are looked at one by one
 _MOST = 255  # the same for a graph of sums, which does so in any case
 _CONTAINERS = (Seq, Map, Array, Cell, Instance, PlainIterator)
@@ -68,6 +62,14 @@ class Absent:
 
 class Left:
     """What a loop over the records left in a variable: it depends on the last one."""
+
+
+class NeedsKey(Unread):
+    """A record puts something into a list that a dict has by default, and does not have yet."""
+
+    def __init__(self, owner: Map, key: Any) -> None:
+        super().__init__("a list for each key of the data, outside of a loop over the records")
+        self.owner, self.key = owner, key
 
 
 class Snapshot:
@@ -226,16 +228,16 @@ class Loops(Recording):
     """The loops whose number of turns is private, or not known."""
 
     frames: list[Any]
+    key: Form | None = None  # the count of the key at hand, in a loop over keys of the data
 
     def __init__(self) -> None:
         super().__init__()
         self.loop_count = 0
         self.coin_count = 0
         self.appended: dict[int, tuple[Seq, list[Any]]] | None = None
-        self.puts: dict[int, tuple[Map, list[Any]]] | None = None
+        self.looked_for: set[int] = set()  # dicts of which a record asked whether they have a key
+        self.touched: dict[int, set[Any]] = {}  # keys that it uses of dicts that grow
         self.outer: set[int] = set()  # containers that were there before the record
-        self.key: Form | None = None
-        self.key_rows: list[tuple[Form, Form]] = []
         self.confined: tuple[Any, frozenset[int]] | None = None
         self.fields: dict[Any, tuple[Any, Any, bool]] = {}
 
@@ -251,14 +253,31 @@ class Loops(Recording):
         self.loop_count += 1
         outside = Snapshot(self.frames)
         moving: dict[_Place, Any] = {}
-        for _ in range(_ROUNDS):
-            found = self._round(frame, instruction, iterator, outside, moving)
+        rounds = 0
+        while rounds < _ROUNDS:
+            rounds += 1
+            try:
+                found = self._round(frame, instruction, iterator, outside, moving)
+            except NeedsKey as needed:
+                outside = self._with_list(frame, outside, needed)
+                rounds, moving = 0, {}
+                continue
             if found is not None:
                 self._need_alike(frame, instruction, iterator, outside, moving, found[0])
                 self._settle(outside, moving, *found)
                 frame.pc = instruction.jumps[0]
                 return
         raise Unread("a loop whose variables keep changing")
+
+    def _with_list(self, frame: Frame, outside: Snapshot, needed: NeedsKey) -> Snapshot:
+        """As if the list had been there: an empty one is as good as none, but for the keys."""
+        outside.restore()
+        self.record, self.appended = None, None
+        if id(needed.owner) not in outside.kept or len(needed.owner.items) > _MOST_LISTS:
+            raise Unread("a dict of very many lists, or of one record")
+        needed.owner.items[needed.key] = Seq()
+        needed.owner.partial.add(needed.key)
+        return Snapshot(self.frames)
 
     def _round(
         self,
@@ -326,13 +345,36 @@ class Loops(Recording):
             outside.kept[place[1]][0].growing = False
         if found is None or [c for c, _, _ in found[0]] != [c for c, _, _ in cases]:
             raise Unread("a dict that grows with the data, by decisions of its own")
+        zero = {self._total(Absent, name).symbols[0] for name in names.values()}
         for (_, now, grown), (_, first, grown_first) in zip(cases, found[0], strict=True):
-            if list(now) != list(first) or grown or grown_first:
+            if grown or grown_first:
                 raise Unread("a dict that grows with the data, beside other changes")
-            zero = {self._total(Absent, name).symbols[0] for name in names.values()}
-            for place, value in now.items():
-                if not self._alike_at_zero(value, first[place], zero, place[0] == "register"):
+            # Of what nobody can use in a later turn, or after the loop, nothing is asked.
+            used = [p for p in {**now, **first} if moving[p] is not Left]
+            for place in used:
+                if place not in now or place not in first:
+                    raise Unread("a dict that grows with the data, beside other changes")
+                left = place[0] == "register"
+                if not self._alike_at_zero(now[place], first[place], zero, left):
                     raise Unread("a key that the data bring starts with something else than 0")
+
+    def has_key(self, mapping: Map, key: Any) -> bool:
+        """Whether a dict that the records bring keys to has one, when a record comes.
+
+        Both answers are looked at, with all of these keys there and with none of them. That is
+        enough where a record uses this key alone (`touch`): others don't matter then.
+        """
+        self.looked_for.add(id(mapping))
+        self.touch(mapping, key)
+        return key in mapping.items
+
+    def touch(self, mapping: Map, key: Any) -> None:
+        """A key of a growing dict is used by the record at hand."""
+        if mapping.growing and self.record is not None:
+            keys = self.touched.setdefault(id(mapping), set())
+            keys.add(key)
+            if len(keys) > 1 and id(mapping) in self.looked_for:
+                raise Unread("a record that looks for one key of the data, and uses another")
 
     def _alike_at_zero(self, a: Any, b: Any, zero: set[int], left: bool) -> bool:
         """Whether `a` with 0 for some totals is `b`; `left`: it is of no use after the loop."""
@@ -371,7 +413,7 @@ class Loops(Recording):
         share(element)  # what is changed in one record's turn would be seen in another's
         if instruction.dst is not None:
             frame.registers[instruction.dst] = element
-        self.appended = {}
+        self.appended, self.looked_for, self.touched = {}, set(), {}
         self.coin_count = 0
         before = self.confined
         self.confined = (frame, body_of(frame.code, back))
@@ -569,123 +611,6 @@ class Loops(Recording):
                 total += c * _WHOLE[op](*(self._whole_at(a, field, number) for a in given))
         return int(total)
 
-    # Over the keys of the data -------------------------------------------------------------------
-
-    def pass_over_keys(self, frame: Frame, instruction: Instruction, counts: KeyCounts) -> None:
-        """Each key has noise of its own; nothing of it is seen below a threshold."""
-        if self.record is not None or self.key is not None:
-            raise Unread("a loop over the keys of the data inside of another")
-        start = Snapshot(self.frames)
-        self.loop_count += 1
-        self.key = self.terms.of("sum", "key", self.loop_count)
-        element: Any = (Key(), self.key) if counts.items else Key()
-        first_noise = len(self.ledger.noises)
-
-        def one(script: Script) -> Any:
-            start.restore()
-            del self.ledger.noises[first_noise:]
-            self.key_rows, self.puts = [], {}
-            self.record = script
-            try:
-                changed = self._body(frame, instruction, element, start)
-            except Raised:
-                raise Unread("an exception for some of the keys of the data") from None
-            # Of every way: what it made visible and drew, not of the last one alone.
-            if len(self.ledger.noises) != first_noise + 1 or len(self.key_rows) != 1:
-                raise Unread("a loop over the keys of the data that shows more than a noisy count")
-            seen.append(self.key_rows[0])
-            return changed, dict(self.appended or {}), dict(self.puts)
-
-        seen: list[tuple[Form, Form]] = []
-        try:
-            found = list(ways(one))
-        finally:
-            self.record, self.key, self.appended = None, None, None
-            start.restore()
-        if any(row != seen[0] for row in seen):
-            raise Unread("a loop over the keys of the data that shows one count or another")
-        self._gate(frame, start, found, first_noise)
-        self.puts = None
-        frame.pc = instruction.jumps[0]
-
-    def _gate(self, frame: Frame, start: Snapshot, found: list[Any], first: int) -> None:
-        if len(found) != 2:
-            raise Unread(
-                f"a loop over the keys of the data that decides more than a threshold: {KEYS}"
-            )
-        ((noisy, shown),) = self.key_rows
-        noise = self.terms.symbol(("noise", first))
-        if noisy.terms != tuple(
-            sorted(((noise, Fraction(1)), (noisy_key(noisy, noise), Fraction(1))))
-        ):
-            raise Unread("a count with more than its own noise")
-        threshold = None
-        for script, (_, appended, puts) in found:
-            if len(script.taken) != 1:
-                raise Unread(
-                    f"a loop over the keys of the data that decides more than a threshold: {KEYS}"
-                )
-            above = _threshold(script.taken[0], shown)
-            if above is not None:
-                threshold = above
-                continue
-            if appended or puts:
-                raise Unread("whether a key is absent or below its threshold is seen")
-        if threshold is None:
-            raise Unread("a loop over the keys of the data without a threshold")
-        for _, (changed, appended, puts) in found:
-            for place, _, _ in changed:
-                if place[0] != "register":
-                    raise Unread("a variable that counts the keys of the data")
-                start.put(place, Left())
-            for seq, values in appended.values():
-                self._shown(values)
-                if seq.items or len(values) != 1:
-                    raise Unread("a list of the keys of the data with other entries")
-                seq.bag = True
-            for mapping, values in puts.values():
-                self._shown(values)
-                if mapping.items or len(values) != 1:
-                    raise Unread("a dict of the keys of the data with other entries")
-                mapping.open = True
-        self.watched.add(noise)
-        self.ledger.gates.append(Gate(first, threshold, len(self.ledger.rows)))
-
-    def _shown(self, values: list[Any]) -> None:
-        for value in values:
-            if isinstance(value, tuple):
-                self._shown(list(value))
-            elif isinstance(value, Form):
-                if self.terms.kind(value):
-                    raise Unread("a count is shown without noise")
-            elif not isinstance(value, Key) and not is_plain(value):
-                raise Unread("a value that is not public is kept for a key of the data")
-
-    def put(self, mapping: Map, key: Any, value: Any) -> None:
-        """mapping[key] = value, for a key of the data."""
-        if not isinstance(key, Key) or self.puts is None:
-            raise Unread("a key that is not plain")
-        if isinstance(value, Form):
-            value = self.visible(value)
-        self.puts.setdefault(id(mapping), (mapping, []))[1].append(value)
-
-    def visible(self, form: Form) -> Form:
-        if self.key is not None:
-            symbol = self.key.terms[0][0]
-            if symbol in form.symbols:
-                private = {s for s in form.symbols if self.terms.kinds[s] & (SUM | NOISE | RECORD)}
-                part = form.part(private)
-                scaled = part.times(1 / dict(part.terms)[symbol])
-                for known, shown in self.key_rows:
-                    if known == scaled:
-                        return (form - part) + shown.times(dict(part.terms)[symbol])
-                shown = self.terms.of("pub", ("key", len(self.key_rows)), len(self.ledger.rows))
-                self.key_rows.append((scaled, shown))
-                return (form - part) + shown.times(dict(part.terms)[symbol])
-            if any(self.terms.kinds[s] & (SUM | NOISE) for s in form.symbols):
-                raise Unread("other private values in a loop over the keys of the data")
-        return super().visible(form)
-
     # Drawing again -------------------------------------------------------------------------------
 
     def rejected(self, frame: Frame, truth: Truth) -> bool:
@@ -803,23 +728,3 @@ class Loops(Recording):
 
     def step(self, frame: Any, instruction: Instruction) -> None:
         raise NotImplementedError
-
-
-def noisy_key(form: Form, noise: int) -> int:
-    """The other symbol of a noisy count."""
-    others = [s for s in form.symbols if s != noise]
-    if len(others) != 1:
-        raise Unread("a count with more than its own noise")
-    return others[0]
-
-
-def _threshold(truth: Truth, shown: Form) -> Fraction | None:
-    """τ where the truth says that the shown count is at least τ; None where it is below."""
-    if truth.form is None or truth.relation not in (">", ">="):
-        raise Unread("a decision about a key of the data that is no threshold")
-    symbol = shown.terms[0][0]
-    terms = dict(truth.form.terms)
-    if set(terms) != {symbol}:
-        raise Unread("a threshold that is not plain")
-    slope = terms[symbol]
-    return -truth.form.constant / slope if slope > 0 else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ from dpest.reading.contributions.control.stack import (
     goes_over_rows,
     holds_data,
 )
-from dpest.reading.contributions.forms import NOISE, Form, Raised, Terms, Unread
+from dpest.reading.contributions.forms import NOISE, RECORD, Form, Raised, Terms, Unread
 from dpest.reading.contributions.functions import order_statistics as order_statistics
 from dpest.reading.contributions.functions.flips import (
     CANDIDATE,
@@ -65,7 +66,8 @@ from dpest.reading.contributions.functions.purity import (
 from dpest.reading.contributions.functions.python_functions import FUNCTIONS, METHODS
 from dpest.reading.contributions.functions.selections import against_weights
 from dpest.reading.contributions.functions.sources import draw
-from dpest.reading.contributions.loops import KEYS
+from dpest.reading.contributions.functions.statistics import distinct, quantified
+from dpest.reading.contributions.loops import KEYS, NeedsKey
 from dpest.reading.contributions.made_noise import with_made_noise
 from dpest.reading.contributions.pandas_functions import pandas_entry
 from dpest.reading.contributions.persons import PERSON, by_person, of_people
@@ -80,6 +82,7 @@ from dpest.reading.contributions.values import (
     Draw,
     Generator,
     Instance,
+    Key,
     KeyCounts,
     Map,
     Object,
@@ -96,6 +99,7 @@ from dpest.reading.contributions.values import (
 
 MOST_STEPS = 400_000
 DEEPEST = 40
+_OF_WHOLE_NUMBERS = ("%", "//", "&", "|", "^", "<<", ">>")
 _MAY_RAISE = ("/", "//", "%", "**")
 
 
@@ -193,6 +197,8 @@ class Machine(Publics):
                 return False, None
             try:
                 self.step(frame, instruction)
+            except NeedsKey:
+                raise
             except Unread as reason:
                 if not reason.placed:
                     where = f"{frame.code.file}:{instruction.place.line}"
@@ -252,6 +258,9 @@ class Machine(Publics):
         finally:
             self.trying -= instruction.handler is not None
         if all(map(is_plain, uses)) or not _may_raise(instruction, uses):
+            return value
+        if instruction.op == "item" and isinstance(uses[0], Map) and self.record is not None:
+            self.looked_for.add(id(uses[0]))  # it was there: without it, KeyError
             return value
         call: tuple[Any, ...] = (BINARY.get(instruction.extra), *uses)
         if instruction.op == "item":
@@ -578,6 +587,11 @@ class Machine(Publics):
             if isinstance(a, Transposed) and any(isinstance(c.element, Array) for c in b.cases):
                 return self.sum_rows(self.per_record(self._outer, first, b))
             return self.sum_rows(super().binary("*", first, b))
+        if op in _OF_WHOLE_NUMBERS:
+            a, b = self.pinned(a), self.pinned(b)
+            divided = isinstance(a, Form) and is_number(b) and b > 0
+            if op == "//" and divided and self.terms.kind(a) == RECORD:
+                return self.terms.of("floor", a.times(1 / Fraction(b)))
         return super().binary(op, a, b)
 
     def _outer(self, a: Any, b: Any) -> Array:
@@ -602,15 +616,24 @@ class Machine(Publics):
             if field_names(owner.kind):
                 return self._of_list(tuple(owner.attributes.values()), index)
             return special(self, owner, "__getitem__", index)
+        if isinstance(index, Key):
+            return self.count_at(owner, index)
         if isinstance(owner, PublicValue) or not is_plain(index):
             return self.item_at(owner, index)
         if isinstance(owner, Map):
             if owner.open or not is_plain(index):
                 raise Unread("a look-up in a mapping that is not known")
+            self.touch(owner, index)
             if index not in owner.items and owner.default is not None:
                 unshared(owner)
-                owner.items[index] = owner.default
+                if owner.default is list and self.record is not None:
+                    raise NeedsKey(owner, index)
+                owner.items[index] = Seq() if owner.default is list else owner.default
                 owner.partial.add(index)
+            if index not in owner.items and self.record is not None and self.trying:
+                self.looked_for.add(id(owner))
+                self.touch(owner, index)
+                raise Raised(KeyError(index))
             if index not in owner.items or (index in owner.partial and owner.default is None):
                 raise Unread(f"no key {index!r}, or only if a record has it")
             return owner.items[index]
@@ -641,7 +664,7 @@ class Machine(Publics):
         if not isinstance(owner, Map) or self.record is None or by_person(owner) is not None:
             raise Unread("a look-up by person")
         if PERSON not in owner.items:
-            if otherwise is None and owner.default is None:
+            if owner.default is list or (otherwise is None and owner.default is None):
                 raise Unread("an entry for each person that may be absent: use a defaultdict")
             return owner.default if otherwise is None else otherwise
         return owner.items[PERSON]
@@ -722,6 +745,7 @@ class Machine(Publics):
             if not is_plain(index):
                 self.put(owner, index, value)
                 return
+            self.touch(owner, index)
             owner.items[index] = value
         elif isinstance(owner, Seq) and owner.rows is None and not owner.bag and is_plain(index):
             try:
@@ -766,6 +790,9 @@ class Machine(Publics):
         if isinstance(value, KeyCounts):
             return value
         if isinstance(value, Seq):
+            if value.noisy is not None and len(value.items) == 1:
+                noisy = value.noisy
+                return KeyCounts(noisy.rows, "items", value, noisy.order)
             if value.drained:
                 raise Unread("a loop over what is left of candidates")
             if value.rows is not None:
@@ -776,7 +803,9 @@ class Machine(Publics):
         if (people := by_person(value)) is not None:
             return self.iterate(of_people(self, people, "keys"))
         if isinstance(value, Map):
-            if value.open or value.partial:
+            if value.partial:
+                return self.counts_of(value)
+            if value.open:
                 raise Unread(f"a loop over a mapping whose keys are those of the data: {KEYS}")
             return PlainIterator.over(value.items)
         if isinstance(value, Array) and value.shape:
@@ -837,6 +866,16 @@ class Machine(Publics):
 
     # What is released ----------------------------------------------------------------------------
 
+    def quantified(self, rows: Rows, conjunction: bool) -> Any:
+        """any() or all() of the records."""
+        return quantified(self, rows, conjunction)
+
+    def distinct(self, counts: KeyCounts) -> Any:
+        """How many keys there are."""
+        if counts.rows is None:
+            raise Unread("how many keys the data have")
+        return distinct(self, counts.rows)
+
     def release(self, value: Any) -> Any:
         """All that a receiver sees, made visible; its structure is that of one run."""
         if isinstance(value, Form):
@@ -860,6 +899,8 @@ class Machine(Publics):
         if isinstance(value, Seq):
             if value.rows is not None:
                 raise Unread("a list with an entry for each record is released")
+            if value.bag and value.sorted:
+                return PublicValue()
             if value.bag:
                 raise Unread(
                     "a list is released whose order is that of the private data: sort it first"

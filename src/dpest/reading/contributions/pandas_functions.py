@@ -44,7 +44,7 @@ def _frame(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     names = None if columns is None else m.listed(columns)
     if isinstance(data, Frame):
         return Frame(dict(data.columns), data.labels)
-    if isinstance(data, Map) and not data.open:
+    if isinstance(data, Map) and data.known:
         if names is not None:
             raise Unread("a DataFrame of some columns of a dict")
         if data.items and all(_rows_of(v) is None for v in data.items.values()):
@@ -150,7 +150,7 @@ def _series(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
         if isinstance(data, Series):
             return data
         return Series(Rows(rows.cases, True), Labels(), name)
-    if isinstance(data, Map) and not data.open and not data.frozen and index is None:
+    if isinstance(data, Map) and data.known and not data.frozen and index is None:
         return Labelled(tuple(data.items), list(data.items.values()), name)
     if index is None:
         raise Unread("a Series without labels that are public")

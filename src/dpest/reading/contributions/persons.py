@@ -6,6 +6,7 @@ is marked `ONCE` is for each person: the first of its rows, or a number derived 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -87,7 +88,7 @@ def _range(m: Any, what: str, forms: list[Form]) -> tuple[_End, _End]:
     """Between which numbers it is, for a person with 1 to `rows_each` rows."""
     if what == "count":
         return Fraction(1), Fraction(m.rows_each)
-    ends = [_ends(m, form) for form in forms]
+    ends = [ends_of(m, form) for form in forms]
     low = None if any(a is None for a, _ in ends) else min(a for a, _ in ends if a is not None)
     high = None if any(b is None for _, b in ends) else max(b for _, b in ends if b is not None)
     if what == "sum":
@@ -96,7 +97,7 @@ def _range(m: Any, what: str, forms: list[Form]) -> tuple[_End, _End]:
     return low, high
 
 
-def _ends(m: Any, form: Form) -> tuple[_End, _End]:
+def ends_of(m: Any, form: Form) -> tuple[_End, _End]:
     """Between which numbers a form of one row is."""
     low: _End = form.constant
     high: _End = form.constant
@@ -114,13 +115,20 @@ def _symbol_ends(m: Any, node: tuple[Any, ...]) -> tuple[_End, _End]:
         low, high, _ = m.fields[node[2]]
         return low, high
     if node[0] in ("min", "max"):
-        ends = [_ends(m, part) for part in node[1:]]
+        ends = [ends_of(m, part) for part in node[1:]]
         pick: Any = min if node[0] == "min" else max
         lows, highs = ([e[i] for e in ends if e[i] is not None] for i in (0, 1))
         all_lows, all_highs = len(lows) == len(ends), len(highs) == len(ends)
         if node[0] == "min":
             return pick(lows) if all_lows else None, pick(highs) if highs else None
         return pick(lows) if lows else None, pick(highs) if all_highs else None
+    if node[0] in ("floor", "ceil", "rint"):
+        turn: Any = {"floor": math.floor, "ceil": math.ceil, "rint": round}[node[0]]
+        low, high = ends_of(m, node[1])
+        return (
+            None if low is None else Fraction(turn(low)),
+            None if high is None else Fraction(turn(high)),
+        )
     return (Fraction(0), None) if node[0] in ("abs", "norm") else (None, None)
 
 

@@ -150,6 +150,7 @@ def read(
         machine = Machine(script, data.replace, races and not by_cases)
         machine.by_cases = by_cases
         machine.rows_each = data.rows_each
+        machine.least_records = (data.length or 0) - (not data.replace)
         machine.fields = {k: v for c in data.columns for k, v in c.ranges().items()}
         if data.replace:
             machine.public_length = (

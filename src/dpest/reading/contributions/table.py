@@ -6,6 +6,7 @@ import builtins
 import collections
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +23,18 @@ from dpest.reading.contributions.arithmetic import (
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.objects import special
 from dpest.reading.contributions.control.public import method_of, ordered
-from dpest.reading.contributions.forms import Form, Unread, number
+from dpest.reading.contributions.forms import RECORD, Form, Unread, number
 from dpest.reading.contributions.functions.selections import largest
-from dpest.reading.contributions.persons import PERSON, by_person, derived, is_user, of_people, once
+from dpest.reading.contributions.ledger import ONCE
+from dpest.reading.contributions.persons import (
+    PERSON,
+    by_person,
+    derived,
+    ends_of,
+    is_user,
+    of_people,
+    once,
+)
 from dpest.reading.contributions.shapes import structured
 from dpest.reading.contributions.units import PRIVATE_SCALE, Divided, has_unit, is_positive
 from dpest.reading.contributions.values import (
@@ -45,6 +55,7 @@ from dpest.reading.contributions.values import (
     RowsIterator,
     RowsLength,
     Seq,
+    SetOfData,
     Stepped,
     Transposed,
     Truth,
@@ -98,6 +109,10 @@ def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value = rows_of(m, *arguments)
     if isinstance(value, Rows):
         return m.length_of(value)
+    if isinstance(value, Map) and value.partial and not value.growing and value.noisy is None:
+        value = m.counts_of(value)
+    if isinstance(value, KeyCounts):
+        return m.distinct(value)
     if isinstance(value, Seq):
         if value.drained and not m.flipping:
             raise Unread("how many candidates are left")
@@ -198,6 +213,8 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "x")
     if isinstance(value, PublicValue):
         return m.publicly(int, value)
+    if isinstance(value, Key) and getattr(value.source, "order", "") == "sorted":
+        return value  # in an order of their own, keys that become one tell nothing more
     if isinstance(value, (Truth, Combined)):
         return int(m.form(value).constant)
     if m.is_whole_sum(value):
@@ -207,8 +224,22 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         node = m.terms.nodes[found.terms[0][0]]
         if node[0] == "field" and m.fields[node[2]][2] and found == m.terms.of(*node):
             return found  # it is whole already
-        raise Unread("int of a private value")
+        return _cut_off(m, found)
     return m.publicly(int, found)
+
+
+def _cut_off(m: Machine, form: Form) -> int:
+    """int() of a record's number that lies within narrow bounds, by cases."""
+    low, high = ends_of(m, form)
+    narrow = low is not None and high is not None and high - low <= MOST_VALUES
+    if m.record is None or m.terms.kind(form) != RECORD or low is None or not narrow:
+        raise Unread("int of a private value")
+    for k in range(int(low), int(high)):
+        # int(v) <= k: below k + 1, or, as it goes towards 0, not above a negative k.
+        below = Truth(">", number(k + 1) - form) if k >= 0 else Truth(">=", number(k) - form)
+        if m.decide(below):
+            return k
+    return int(high)
 
 
 def _rounding(function: Any) -> Handler:
@@ -272,6 +303,10 @@ def _zip(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if set(named) - {"strict"}:
         raise Unread("zip with unknown arguments")
     iterators = [m.iterate(v) for v in arguments]
+    if [getattr(i, "gives", None) for i in iterators] == ["keys", "values"]:
+        keys, counts = iterators
+        if keys.source is not None and keys.source is counts.source and keys.order == counts.order:
+            return replace(counts, gives="items")
     if all(isinstance(i, PlainIterator) for i in iterators):
         return PlainIterator.over(zip(*(i.items for i in iterators), strict=False))
     if not all(isinstance(i, RowsIterator) and i.rows.whole for i in iterators):
@@ -299,6 +334,14 @@ def _list(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 @entry(builtins.sorted)
 def _sorted(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, key, reverse = given(arguments, named, "x", "key", "reverse", key=None, reverse=False)
+    if isinstance(value, Map) and value.partial and by_person(value) is None:
+        value = m.counts_of(value)
+    if isinstance(value, SetOfData):
+        value = value.iterate(m)
+    if isinstance(value, KeyCounts):
+        if key is not None or reverse or value.gives == "values":
+            raise Unread("keys of the data in an order of their own")
+        return replace(value, source=value.source or value, order="sorted")
     if isinstance(value, (Seq, Map)) and (
         getattr(value, "bag", False) or getattr(value, "open", False)
     ):
@@ -319,6 +362,8 @@ def _sorted(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 @entry(builtins.set, builtins.frozenset)
 def _set(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if not arguments and not named:
+        return SetOfData()
     (value,) = given(arguments, named, "x")
     if isinstance(value, (Seq, Map)) and (
         getattr(value, "bag", False) or getattr(value, "open", False)
@@ -327,6 +372,8 @@ def _set(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     rows = value.rows if isinstance(value, RowsIterator) else rows_of(m, value)
     if isinstance(rows, Rows) and is_user(rows):
         return Seq(rows=once(rows))  # good for counting, and for one turn for each
+    if isinstance(rows, Rows) and not any(ONCE in c.conditions for c in rows.cases):
+        return KeyCounts(rows, counted=False, order="set")
     return m.publicly(builtins.set, value)
 
 
@@ -335,7 +382,7 @@ def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments:
         return Map(dict(named))
     (value,) = arguments
-    if isinstance(value, Map) and not value.frozen and not value.growing:
+    if isinstance(value, Map) and not (value.frozen or value.growing or value.noisy):
         return Map({**value.items, **named}, value.open, partial=set(value.partial))
     if isinstance(value, PublicValue):
         return m.publicly(builtins.dict, value, **named)
@@ -351,6 +398,8 @@ def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 @entry(collections.defaultdict)
 def _defaultdict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (factory,) = given(arguments, named, "default_factory")
+    if factory is list:
+        return Map(default=list)
     if factory not in (int, float):
         raise Unread("a defaultdict of other values than numbers")
     return Map(default=factory())
@@ -379,7 +428,8 @@ def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 def count_of(m: Machine, counts: KeyCounts, key: Any) -> Any:
     """counts[key], for a key that is public: how many records are that."""
-    if counts.rows is None or counts.items or not is_plain(key):
+    known = counts.rows is not None and counts.gives == "keys" and counts.counted
+    if not known or not is_plain(key):
         raise Unread("a look-up in the counts of the data")
     return m.sum_rows(m.per_record(lambda e: int(m.decide(m.compare("==", e, key))), counts.rows))
 
@@ -917,6 +967,9 @@ def uniform_draw(m: Machine, size: Any) -> Any:
 # Methods -----------------------------------------------------------------------------------------
 
 
+MOST_VALUES = 64  # of a record's number, looked at one by one
+
+
 class _Methods:
     """Attributes and methods of values that are not plain."""
 
@@ -960,16 +1013,20 @@ class _Methods:
         if isinstance(rows_of(m, owner), Rows) and name == "count" and len(arguments) == 1:
             if isinstance(owner, Rows) and owner.array:
                 raise Unread("the method `count` of an array")
-            return count_of(m, KeyCounts(rows=rows_of(m, owner)), arguments[0])
+            if isinstance(arguments[0], Key):
+                return m.count_at(rows_of(m, owner), arguments[0])
+            return count_of(m, KeyCounts(rows_of(m, owner)), arguments[0])
         if isinstance(owner, (Rows, Array)):
             return self._of_array(m, owner, name, arguments, named)
         if isinstance(owner, Seq):
             return self._of_list(m, owner, name, arguments, named)
         if isinstance(owner, Map):
             return self._of_dict(m, owner, name, arguments, named)
-        if isinstance(owner, KeyCounts) and name == "items" and not arguments:
-            return KeyCounts(True, owner.rows)
-        if isinstance(owner, KeyCounts) and name == "get" and not named:
+        if isinstance(owner, KeyCounts) and name in _VIEWS and not arguments and not named:
+            return replace(owner, gives=name, source=owner)
+        if isinstance(owner, KeyCounts) and name == "most_common" and not arguments and not named:
+            return replace(owner, gives="items", source=owner, order="count")
+        if isinstance(owner, KeyCounts) and owner.counted and name == "get" and not named:
             key, otherwise = given(arguments, named, "key", "default", default=None)
             if otherwise != 0:
                 raise Unread("a look-up in the counts of the data that is not 0 for an absent key")
@@ -982,6 +1039,8 @@ class _Methods:
             return natively(
                 lambda o, *a, **k: getattr(o, name)(*a, **k), owner, *arguments, **named
             )
+        if isinstance(owner, str) and name == "join" and len(arguments) == 1:
+            arguments = [Seq(m.listed(arguments[0]))]
         if isinstance(owner, (str, Form)) or is_number(owner):
             return m.publicly(method_of(name), owner, *arguments, **named)
         raise Unread(f"the method `{name}` of {type(owner).__name__}")
@@ -1041,7 +1100,11 @@ class _Methods:
     def _of_dict(
         self, m: Machine, owner: Map, name: str, arguments: list[Any], named: dict[str, Any]
     ) -> Any:
-        if owner.open:
+        if m.record is not None and name in ("get", "setdefault") and arguments:
+            arguments = [m.pinned(arguments[0]), *arguments[1:]]
+            if is_plain(arguments[0]):
+                m.touch(owner, arguments[0])
+        if owner.open or (owner.noisy is not None and name not in _VIEWS):
             raise Unread(f"`{name}` of a mapping whose keys are those of the data")
         if name == "get" and arguments and arguments[0] is PERSON and not named:
             return m.of_person(owner, *arguments[1:])
@@ -1060,6 +1123,8 @@ class _Methods:
             return m.item(owner, key)
         if name == "update" and owner.counter and len(arguments) == 1 and m.record is None:
             return _count_more(m, owner, arguments[0])
+        if owner.partial and not owner.growing and name in _VIEWS and not arguments and not named:
+            return replace(m.counts_of(owner), gives=name)
         if (owner.partial or owner.growing) and name != "get":
             raise Unread(f"`{name}` of a mapping whose keys are those of the data")
         if name == "items" and not arguments:
@@ -1089,6 +1154,7 @@ def _count_more(m: Machine, counts: Map, values: Any) -> None:
         counts.items[key] = m.binary("+", counts.items.get(key, 0), found)
 
 
+_VIEWS = ("keys", "items", "values")
 METHODS = _Methods()
 METHODS.further = {}
 

@@ -173,15 +173,26 @@ class RowsLength(int):
 
 @dataclass(frozen=True, eq=False)
 class KeyCounts:
-    """Counter(data): how often each key occurs; which keys there are is private."""
+    """Counter(data): how often each key occurs; which keys there are is private.
 
-    items: bool = False
+    `gives`: what a loop over it is handed, "keys", "items" or "values". `source`: the counts that
+    it goes over. `order`: that of the records in which a key comes "first", "sorted" by keys, that
+    of a "set", by "count", or that of pandas' "value_counts". `counted`: whether it has the
+    counts, or just the keys.
+    """
+
     rows: Rows | None = None
+    gives: str = "keys"
+    source: Any = None
+    order: str = "first"
+    counted: bool = True
 
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """A key of such a counter."""
+    """A key of such a counter, `source`."""
+
+    source: Any = None
 
 
 class Drained:
@@ -190,16 +201,62 @@ class Drained:
 
 @dataclass(eq=False)
 class Seq:
-    """A list. `rows`: one value per record; `bag`: public values in a private order."""
+    """A list. `rows`: one value per record; `bag`: public values in a private order.
+
+    `sorted`: such a list, in the order of the keys of the data.
+    """
 
     items: list[Any] = field(default_factory=list)
     rows: Rows | None = None
     bag: bool = False
+    sorted: bool = False
+    noisy: Any = None  # a key and a count with noise for each key of the data, see `keys`
     shared: bool = False  # held by every record's turn of a loop: not to be changed
 
     @property
     def drained(self) -> bool:
         return any(isinstance(v, Drained) for v in self.items)
+
+
+class SetOfData(Object):
+    """A set that a loop fills: with values of the records, or with public ones."""
+
+    words = "a set"
+
+    def __init__(self) -> None:
+        self.values = Seq()
+
+    def state(self) -> dict[str, Any]:
+        return {"values": self.values}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.values = state["values"]
+
+    def call(self, m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if name != "add" or len(arguments) != 1 or named:
+            raise self.refused(f"the method `{name}`")
+        m.append(self.values, arguments[0])
+
+    def iterate(self, m: Any) -> Any:
+        if self.values.rows is None:
+            return m.iterate(self._public(m))
+        return KeyCounts(self.values.rows, counted=False, order="set")
+
+    def length(self, m: Any) -> Any:
+        if self.values.rows is None:
+            return m.publicly(len, self._public(m))
+        return m.distinct(self.iterate(m))
+
+    def release(self, m: Any) -> Any:
+        return self._public(m)
+
+    def _public(self, m: Any) -> Any:
+        """The set, where no record's own values are in it: its order is not looked at."""
+        if self.values.rows is not None or self.values.drained:
+            raise self.refused("a release")
+        if self.values.bag:
+            return PublicValue()
+        return m.publicly(set, tuple(self.values.items))
 
 
 @dataclass(eq=False)
@@ -218,6 +275,12 @@ class Map:
     default: Any = None
     growing: bool = False  # in a loop over the records that brings it keys
     counter: bool = False  # a Counter: `update` counts
+    noisy: Any = None  # a count with noise for each key of the data, see `keys`
+
+    @property
+    def known(self) -> bool:
+        """Whether its keys are known here, and public."""
+        return not (self.open or self.partial or self.growing)
 
 
 @dataclass(eq=False)

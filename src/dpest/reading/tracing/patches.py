@@ -37,6 +37,7 @@ from dpest.reading.tracing.symbolic_arrays import (
 )
 from dpest.running.batch.scipy_noise import scipy_replacement
 from dpest.running.reach import containers, conversions
+from dpest.running.watchdog import imports
 
 _MISSING = object()
 _known = symbolic_functions.FUNCTIONS  # its keys are the originals
@@ -172,6 +173,7 @@ def _import(original: Callable[..., Any]) -> Callable[..., Any]:
             return found if new is None else new
         return found
 
+    imports(apply.__code__)
     return apply
 
 

@@ -9,7 +9,8 @@ from types import ModuleType
 from typing import Any
 
 from dpest.geometry.linear import rational
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.tracing.running import refuse
+from dpest.reading.tracing.unit import Unit, not_looked_up
 
 
 class Root:
@@ -55,9 +56,18 @@ class Root:
         return self.square if exponent == 2 else NotImplemented
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Root) and bool(self.square == other.square)
+        if isinstance(other, Root):
+            return bool(self.square == other.square)
+        if not isinstance(other, (Unit, numbers.Real)):
+            return False
+        if isinstance(self.square, Unit) or isinstance(other, Unit):
+            factor = other if isinstance(other, Unit) else rational(other)
+            return bool(factor > 0 and self.square == factor * factor)
+        return float(self) == other
 
     def __hash__(self) -> int:
+        if isinstance(self.square, Unit):
+            not_looked_up()
         return hash(("root", self.square))
 
     def __float__(self) -> float:
@@ -79,6 +89,15 @@ class UnitExponential:
     def __rsub__(self, other: Any) -> Any:
         return Complement(self.exponent) if other == 1 else NotImplemented
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, UnitExponential):
+            return self.exponent == other.exponent
+        return _not_a_number(other)
+
+    def __hash__(self) -> int:
+        not_looked_up()
+        return hash(("exponential", self.exponent))
+
     def __repr__(self) -> str:
         return f"e^({self.exponent!r})"
 
@@ -93,13 +112,23 @@ class Complement:
         self.exponent = exponent
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Complement) and self.exponent == other.exponent
+        if isinstance(other, Complement):
+            return self.exponent == other.exponent
+        return _not_a_number(other)
 
     def __hash__(self) -> int:
+        not_looked_up()
         return hash(("complement", self.exponent))
 
     def __repr__(self) -> str:
         return f"1 − e^({self.exponent!r})"
+
+
+def _not_a_number(other: object) -> bool:
+    """False: nothing else is equal to e^eps. Whether a number is, depends on eps: refused."""
+    if isinstance(other, (Unit, Root, UnitExponential, Complement, numbers.Number)):
+        refuse(f"e^eps is compared with {other!r}", "the answer depends on eps; give eps a value")
+    return False
 
 
 def sqrt(value: Any) -> Any:

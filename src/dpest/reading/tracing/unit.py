@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -12,6 +13,8 @@ from dpest.geometry.linear import rational
 from dpest.reading.tracing.running import refuse
 
 NO_VALUE = "which has no value here"
+# Modules of ours that are a program, or that look up what a program does.
+_THE_PROGRAM = ("dpest.zoo.", "dpest.reading.rewrites.labels")
 
 
 class Unit:
@@ -125,14 +128,13 @@ class Unit:
 
     def __eq__(self, other: object) -> bool:
         found = _unit(other)
-        return (
-            found is not NotImplemented
-            and self.factor == found.factor
-            and self.power == found.power
-        )
+        return found is not NotImplemented and self._gap(found) == 0
 
     def __hash__(self) -> int:
-        return hash(self.factor) if self.power == 0 else hash((self.factor, self.power))
+        if not self.power:
+            return hash(self.factor)
+        not_looked_up()
+        return hash((self.factor, self.power))
 
     def __bool__(self) -> bool:
         return bool(self.factor)
@@ -167,6 +169,16 @@ class Unit:
 
     def __repr__(self) -> str:
         return f"{self.factor}·eps^{self.power}" if self.power != 1 else f"{self.factor}·eps"
+
+
+def not_looked_up() -> None:
+    """Refuse the program's look-ups by eps in a dict or a set; the readers' own are by its form.
+
+    Called by a `__hash__`: who asks for the hash is two frames up.
+    """
+    asking = str(sys._getframe(2).f_globals.get("__name__", ""))
+    if not asking.startswith("dpest.") or asking.startswith(_THE_PROGRAM):
+        refuse(f"a look-up by eps, {NO_VALUE}", "give eps a value")
 
 
 def _scaled(unit: Unit, value: Any) -> Any:

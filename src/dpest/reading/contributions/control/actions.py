@@ -24,6 +24,7 @@ from dpest.reading.contributions.values import (
     PublicValue,
     Rows,
     Seq,
+    SetOfData,
     Silence,
 )
 
@@ -43,7 +44,7 @@ def _build(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
         return tuple(parts)
     if i.extra.kind == "list":
         return Seq(parts)
-    return m.publicly(_set_of, tuple(parts))
+    return m.publicly(_set_of, tuple(parts)) if parts else SetOfData()
 
 
 def _set_of(parts: Any) -> Any:
@@ -55,7 +56,7 @@ def _dict(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     stars = i.extra or [False] * (len(uses) // 2)
     for key, value, star in zip(uses[::2], uses[1::2], stars, strict=False):
         if star:
-            if not isinstance(value, Map) or value.open:
+            if not isinstance(value, Map) or not value.known:
                 raise Unread("a dict that is unpacked into another")
             found.update(value.items)
         elif is_plain(key):
@@ -117,6 +118,8 @@ def _caught(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     kinds = tuple(m.listed(uses[1])) if isinstance(uses[1], (tuple, Seq)) else (uses[1],)
     if not all(isinstance(k, type) for k in kinds):
         raise Unread("exceptions of a kind that is not known")
+    if isinstance(uses[0], KeyError):  # of a record that looked for a key
+        return isinstance(uses[0], kinds)
     return m.publicly(lambda error, *kinds: isinstance(error, kinds), uses[0], *kinds)
 
 
@@ -139,7 +142,7 @@ def _call(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     for name, value in zip(shape.keywords, rest[len(shape.stars) :], strict=True):
         if name is not None:
             named[name] = value
-        elif isinstance(value, Map) and not value.open:
+        elif isinstance(value, Map) and value.known:
             named.update(value.items)
         else:
             raise Unread("keywords that are not plain")
@@ -162,6 +165,10 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     if op in ("in", "not in"):
         if isinstance(b, Object):
             return b.contains(m, a) == (op == "in")
+        if isinstance(b, Map):
+            a = m.pinned(a)
+        if isinstance(b, Map) and b.growing and PERSON not in b.items and is_plain(a):
+            return m.has_key(b, a) == (op == "in")
         if isinstance(b, Map) and (b.growing or b.partial or PERSON in b.items):
             raise Unread("whether the data have a key")
         if isinstance(b, Map) and not b.open and is_plain(a):
@@ -219,7 +226,8 @@ def _unpack(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
 
 
 def _append(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
-    m.append(uses[0], uses[1])
+    owner = uses[0].values if isinstance(uses[0], SetOfData) else uses[0]
+    m.append(owner, uses[1])
 
 
 def _put(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
@@ -296,6 +304,7 @@ ACTIONS: dict[str, Any] = {
     "build": _build,
     "dict": _dict,
     "append": _append,
+    "add": _append,
     "put": _put,
     "unpack": _unpack,
     "part": lambda m, f, i, u: u[0][i.extra],

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.contributions.arithmetic import BINARY, COMPARE, is_plain
+from dpest.reading.contributions.control.keys import Keys
 from dpest.reading.contributions.forms import Form, Unread
-from dpest.reading.contributions.loops import Loops
 from dpest.reading.contributions.values import (
     Array,
     Combined,
@@ -103,7 +103,7 @@ class Native:
     function: Any
 
 
-class Publics(Loops):
+class Publics(Keys):
     """Calls on public values."""
 
     def __init__(self) -> None:
@@ -181,7 +181,7 @@ class Publics(Loops):
                 raise Unread("a function of a list of the data")
             return Seq([self.shown(v) for v in value.items])
         if isinstance(value, Map):
-            if value.open or value.frozen:
+            if value.frozen or not value.known:
                 raise Unread("a function of a mapping that is not known")
             return Map({k: self.shown(v) for k, v in value.items.items()})
         if isinstance(value, slice):

@@ -11,6 +11,7 @@ from dpest.reading.contributions.values import (
     Cell,
     Held,
     Instance,
+    KeyCounts,
     Map,
     Object,
     Rows,
@@ -86,7 +87,7 @@ def holds_data(value: Any) -> bool:
             continue
         seen.add(id(value))
         listed = isinstance(value, Seq) and value.rows is not None
-        if listed or isinstance(value, (Rows, RowsIterator, Object)):
+        if listed or isinstance(value, (Rows, RowsIterator, KeyCounts, Object)):
             return True
         if isinstance(value, Cell):
             pending.append(value.value)

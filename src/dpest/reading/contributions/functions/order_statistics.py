@@ -20,7 +20,7 @@ from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.public import Recipe
 from dpest.reading.contributions.forms import Form, Unread
-from dpest.reading.contributions.ledger import Statistic
+from dpest.reading.contributions.ledger import OrderStatistic
 from dpest.reading.contributions.table import FUNCTIONS, rows_of
 from dpest.reading.contributions.values import Object, PublicValue, Rows
 
@@ -40,7 +40,7 @@ def _statistic(m: Machine, rows: Rows, name: str, at: Callable[[list[Fraction]],
             "the data, and there is none of no records: use replace_one and a bounded domain, or "
             "the exponential mechanism"
         )
-    return m.order_statistic(rows, Statistic(name, at))
+    return m.order_statistic(rows, OrderStatistic(name, at))
 
 
 def _of_rows(native: Any, name: str, at: Callable[[list[Fraction]], Any]) -> None:

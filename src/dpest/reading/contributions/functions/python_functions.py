@@ -5,9 +5,11 @@ from __future__ import annotations
 import bisect
 import builtins
 import contextlib
+import dataclasses
 import functools
 import itertools
 import operator
+import types
 import warnings
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -19,9 +21,11 @@ from dpest.reading.contributions.arithmetic import is_number, is_plain, natively
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.objects import Partial
 from dpest.reading.contributions.control.public import method_of
+from dpest.reading.contributions.control.stack import Suspended
 from dpest.reading.contributions.forms import NOISE, Form, Unread
 from dpest.reading.contributions.functions.flips import drawn_from
-from dpest.reading.contributions.functions.selections import largest
+from dpest.reading.contributions.functions.selections import largest, of_record
+from dpest.reading.contributions.shapes import Record
 from dpest.reading.contributions.table import FUNCTIONS, METHODS, entry
 from dpest.reading.contributions.values import (
     Array,
@@ -72,12 +76,14 @@ def _next(m: Machine, arguments: _Arguments, named: _Named) -> Any:
         if iterator.place < len(iterator.values):
             iterator.place += 1
             return iterator.values[iterator.place - 1]
-    elif not isinstance(iterator, RowsIterator):
+        elif default:
+            return default[0]
+    elif isinstance(iterator, Suspended):
         more, value = m.advance(iterator)
         if more:
             return value
-    if default and not isinstance(iterator, RowsIterator):
-        return default[0]
+        if default:
+            return default[0]
     raise Unread("the next value of an iterator that may have none")
 
 
@@ -130,7 +136,7 @@ def _quantified(conjunction: bool, native: Any) -> Any:
             return m.publicly(native, value)
         iterator = m.iterate(value)
         if isinstance(iterator, RowsIterator):
-            raise Unread(f"`{native.__name__}` over the data, without noise")
+            return m.quantified(iterator.rows, conjunction)
         if isinstance(iterator, PlainIterator):
             values = iterator.items
             if not any(_noisy(m, v) for v in values):
@@ -290,7 +296,10 @@ def _silence(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 def _arg(op: str, native: Any) -> Any:
     def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
         value, axis = given(arguments, named, "a", "axis", axis=None)
-        if isinstance(value, Rows) or _rows(m, value) is not None:
+        rows = value if isinstance(value, Rows) else _rows(m, value)
+        if rows is not None and axis in (1, -1):
+            return m.per_record(lambda e: _place_in(m, e, op), rows)
+        if rows is not None:
             raise Unread("the place of a record")
         if isinstance(value, PublicValue) or (is_plain(value) and not isinstance(value, tuple)):
             return NotImplemented if is_plain(value) else m.publicly(native, value, axis=axis)
@@ -301,6 +310,12 @@ def _arg(op: str, native: Any) -> Any:
         return largest(m, values, tuple(range(len(values))), op)
 
     return handler
+
+
+def _place_in(m: Machine, element: Any, op: str) -> int:
+    if not isinstance(element, Array) or len(element.shape) != 1:
+        raise Unread("the place of the largest of a record that is no row of numbers")
+    return of_record(m, element.cells, op)
 
 
 FUNCTIONS[np.argmax] = _arg("max", np.argmax)
@@ -414,6 +429,9 @@ FUNCTIONS[np.zeros_like], FUNCTIONS[np.ones_like] = _filled(0.0), _filled(1.0)
 
 
 def _list_method(m: Machine, owner: Seq, name: str, arguments: _Arguments, named: _Named) -> Any:
+    listed = owner.rows is None and not owner.bag and all(map(is_plain, owner.items))
+    if name in ("index", "count") and listed and len(arguments) == 1 and is_plain(arguments[0]):
+        return natively(method_of(name), list(owner.items), arguments[0])
     if name == "pop" and len(arguments) == 1 and m.record is None and m.key is None:
         candidate = drawn_from(m, owner, arguments[0])
         if candidate is not None:
@@ -461,7 +479,7 @@ def _dict_method(m: Machine, owner: Map, name: str, arguments: _Arguments, named
     if name == "update" and len(arguments) <= 1:
         unshared(owner)
         for value in arguments:
-            if not isinstance(value, Map) or value.open:
+            if not isinstance(value, Map) or not value.known:
                 raise Unread("an update by values that are not known")
             owner.items.update(value.items)
         owner.items.update(named)
@@ -500,6 +518,59 @@ def _array_method(m: Machine, owner: Array, name: str, arguments: _Arguments, na
     raise Unread(f"the method `{name}` of an array")
 
 
-METHODS.further = {Seq: _list_method, Map: _dict_method, Array: _array_method}
+def _rows_method(m: Machine, owner: Rows, name: str, arguments: _Arguments, named: _Named) -> Any:
+    """Methods of an array with a row for each record."""
+    if name in ("max", "min"):
+        return m.call({"max": np.max, "min": np.min}[name], [owner, *arguments], named)
+    shapes = {c.element.shape if isinstance(c.element, Array) else () for c in owner.cases}
+    if len(shapes) != 1 or not owner.whole:
+        raise Unread(f"the method `{name}` of an array of the data")
+    (shape,) = shapes
+    if name == "reshape" and not named:
+        wanted = arguments[0] if len(arguments) == 1 else tuple(arguments)
+        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+        rows = bool(wanted) and (wanted[0] == -1 or m.is_length(wanted[0]))
+        if rows and wanted[1:] == shape:
+            return owner
+        if rows and wanted[1:] == (1,) and not shape:
+            return m.per_record(lambda e: Array((1,), [e]), owner)
+    if name in ("ravel", "flatten") and not (arguments or named or shape):
+        return owner
+    raise Unread(f"the method `{name}` of an array of the data")
+
+
+@entry(dataclasses.asdict)
+def _asdict(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    (value,) = given(arguments, named, "obj")
+    if not isinstance(value, Instance) or not dataclasses.is_dataclass(value.kind):
+        return NotImplemented
+    if any(isinstance(v, (Seq, Map, Instance, tuple)) for v in value.attributes.values()):
+        raise Unread("a dict of an object that holds others")
+    names = [f.name for f in dataclasses.fields(value.kind)]
+    if any(name not in value.attributes for name in names):
+        raise Unread("a dict of an object without some of its fields")
+    return Map({name: value.attributes[name] for name in names})
+
+
+@entry(types.SimpleNamespace)
+def _namespace(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    """Of a record: an object with these attributes."""
+    if arguments or m.record is None:
+        return NotImplemented
+    return Record(dict(named))
+
+
+@entry(builtins.vars)
+def _vars(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    (value,) = given(arguments, named, "obj")
+    if not isinstance(value, Instance) or "__slots__" in vars(value.kind):
+        return NotImplemented
+    value.shared = True  # the dict is the object's own: neither is to be changed from here on
+    return Map(dict(value.attributes), shared=True)
+
+
+METHODS.further = {
+    Seq: _list_method, Map: _dict_method, Array: _array_method, Rows: _rows_method,
+}  # fmt: skip
 
 __all__ = ["Fraction", "is_number"]

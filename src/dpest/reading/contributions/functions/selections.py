@@ -296,6 +296,8 @@ def race(m: Machine, values: Sequence[Any]) -> bool:
 
 def largest(m: Machine, values: Sequence[Any], items: Any, op: str = "max") -> Any:
     """The item whose value is the largest (or least)."""
+    if m.record is not None:
+        return items[of_record(m, values, op)]
     forms = [m.form(v) for v in values]
     if m.by_cases and len(forms) > 1 and any(f.terms for f in forms):
         if m.in_pass:
@@ -307,6 +309,20 @@ def largest(m: Machine, values: Sequence[Any], items: Any, op: str = "max") -> A
         shown = tuple(m.shown(f) for f in forms)
         found = m.publicly(lambda v, i: i[_place(v, op)], shown, items)
     return with_options(found, items)
+
+
+def of_record(m: Machine, values: Sequence[Any], op: str) -> int:
+    """The place of the largest (or least) of numbers of one record, by cases; the first of equals.
+
+    What they are compared with may be public, as centres are that a record is assigned to.
+    """
+    if not values:
+        raise Unread("the place of the largest of nothing")
+    best = 0
+    for place in range(1, len(values)):
+        if m.decide(m.compare(">" if op == "max" else "<", values[place], values[best])):
+            best = place
+    return best
 
 
 def with_options(value: PublicValue, items: Iterable[Any]) -> PublicValue:

@@ -149,7 +149,7 @@ def live_registers(state: State) -> list[tuple[str, ...]]:
     return [_live_registers(f.code, f.pc, n < last) for n, f in enumerate(state.frames)]
 
 
-class Walk:
+class CanonicalWalk:
     """One walk through a state, from its live registers to all that they lead to."""
 
     def __init__(

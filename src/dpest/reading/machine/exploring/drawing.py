@@ -19,7 +19,7 @@ from dpest.reading.machine.state import Draw, Picked
 _HALF = Fraction(1, 2)
 
 
-class Drawing(Decisions):
+class NoiseDrawing(Decisions):
     """The part of the machine that makes noise."""
 
     def __init__(self) -> None:

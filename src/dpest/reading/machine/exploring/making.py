@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from dpest.geometry.linear import Form, Symbol
 from dpest.noise.family import Noise
-from dpest.reading.machine.exploring.drawing import Drawing
+from dpest.reading.machine.exploring.drawing import NoiseDrawing
 from dpest.reading.machine.signals import Refused
 from dpest.reading.rewrites.laws.protocol import (
     Applied,
@@ -48,7 +48,7 @@ class Made(NamedTuple):
         return (made - float(self.law.constant)) / float(factor)
 
 
-class Making(Drawing):
+class Making(NoiseDrawing):
     """The part of the machine that reads noise made of noise."""
 
     def __init__(self) -> None:

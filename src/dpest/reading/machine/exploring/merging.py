@@ -22,7 +22,12 @@ from typing import Any
 
 from dpest.geometry.linear import Condition, Symbol
 from dpest.reading.machine.executor import Machine
-from dpest.reading.machine.exploring.canonical import Canonical, Contents, Unmergeable, Walk
+from dpest.reading.machine.exploring.canonical import (
+    Canonical,
+    CanonicalWalk,
+    Contents,
+    Unmergeable,
+)
 from dpest.reading.machine.exploring.explorer import Limits, count_fork
 from dpest.reading.machine.exploring.releasing import released, released_items
 from dpest.reading.machine.heap import GeneratorObject, OpenList, OpenListRead
@@ -144,7 +149,7 @@ class _Attempt:
         machine = self.machine
         machine.state = state
         state.heap.freeze()
-        walk = Walk(machine.definitions, self.contents, state, self.own, self.closed)
+        walk = CanonicalWalk(machine.definitions, self.contents, state, self.own, self.closed)
         found = walk.canonical()
         _no_generator_behind(machine, state, found)
         known = _that_matter(machine, state.conditions, found.symbols)

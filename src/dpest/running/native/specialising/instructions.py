@@ -31,7 +31,7 @@ from dpest.running.native.specialising.state import (
     RunGenerator,
     is_instance,
 )
-from dpest.running.native.specialising.walking import Walk, memory_of
+from dpest.running.native.specialising.walking import StateTraversal, memory_of
 from dpest.running.native.values import RunNumber, RunValue, kind_of
 
 _UNARY = {"-": lambda v: -v, "+": lambda v: +v, "~": lambda v: ~v}
@@ -42,7 +42,7 @@ _ARRAY_ATTRIBUTES = ("shape", "size", "ndim", "T")
 class Instructions(RunCalls):
     """The methods `do_X` execute an instruction X; they return where to go on, if not behind it."""
 
-    walk: Walk
+    walk: StateTraversal
 
     def get(self, frame: RunFrame, name: str) -> Any:
         try:

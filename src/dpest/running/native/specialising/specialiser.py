@@ -36,7 +36,7 @@ from dpest.running.native.specialising.state import (
     RunState,
     Segment,
 )
-from dpest.running.native.specialising.walking import Walk
+from dpest.running.native.specialising.walking import StateTraversal
 from dpest.running.native.values import RunChoice, RunNumber, RunValue, kind_of, same
 from dpest.running.skeleton import Generated, flatten, raised_output
 
@@ -148,7 +148,7 @@ class Specialiser(Instructions):
         super().__init__()
         self.outside = outside
         self.lookups = []
-        self.walk = Walk(outside, fixed)
+        self.walk = StateTraversal(outside, fixed)
         self.mechanism = mechanism
         self.x = x
         self.blocks: dict[Any, StateBlock] = {}

@@ -41,7 +41,7 @@ def _names(frame: RunFrame, top: bool) -> tuple[str, ...]:
     return _live(frame.code, frame.pc) if top else _waiting(frame.code, frame.pc)
 
 
-class Walk:
+class StateTraversal:
     """One order of traversal for both: taking a state apart, and copying it with other leaves.
 
     With `fixed_integers` plain integers belong to the shape: states that differ in one are two.
@@ -92,7 +92,7 @@ def _on_top(frames: list[RunFrame], place: int) -> bool:
 
 
 class _Taking:
-    def __init__(self, walk: Walk) -> None:
+    def __init__(self, walk: StateTraversal) -> None:
         self.walk = walk
         self.shape: list[Any] = []
         self.leaves: list[Any] = []
@@ -182,7 +182,7 @@ class _Taking:
 
 
 class _Copying:
-    def __init__(self, walk: Walk, leaves: Iterating[Any] | None) -> None:
+    def __init__(self, walk: StateTraversal, leaves: Iterating[Any] | None) -> None:
         self.walk = walk
         self.leaves = leaves
         self.memo: dict[int, tuple[Any, Any]] = {}

@@ -1,0 +1,226 @@
+"""Numbers of all records together that one record can't move far.
+
+How many different values there are moves by 1 at most. An order statistic of numbers between two
+bounds lies between them, and so moves by no more than their distance.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpest.reading.contributions.arithmetic import is_number, is_plain
+from dpest.reading.contributions.calling import given
+from dpest.reading.contributions.forms import Form, Unread, form_of
+from dpest.reading.contributions.ledger import MovedStatistic, Pass
+from dpest.reading.contributions.persons import ends_of, is_user
+from dpest.reading.contributions.table import FUNCTIONS, entry, rows_of
+from dpest.reading.contributions.values import KeyCounts, Object, Option, Rows, RowsIterator
+
+ZERO, ONE = Fraction(0), Fraction(1)
+Values = Callable[[list[Any]], float]
+
+
+def distinct(m: Any, rows: Rows) -> Form:
+    """How many different values the records have."""
+    for case in rows.cases:
+        known = isinstance(case.element, (Form, Option)) or is_plain(case.element)
+        if case.present and not known:
+            raise Unread("how many different values there are, of other than plain ones")
+    return _total(
+        m, MovedStatistic("distinct", rows, lambda v: len(set(v)), Fraction(0), Fraction(1), True)
+    )
+
+
+def quantified(m: Any, rows: Rows, conjunction: bool) -> Form:
+    """Whether all records (or any) are true, as 1 and 0: one more can make it false (or true)."""
+
+    def true(element: Any) -> int:
+        return int(m.decide(m.settled(element)))
+
+    told = m.per_record(true, rows)
+    if conjunction:
+        found = _total(
+            m,
+            MovedStatistic(
+                "all", told, lambda v: float(all(v)) - 1, Fraction(-1), Fraction(0), True
+            ),
+        )
+        return found + form_of({}, ONE)
+    return _total(
+        m, MovedStatistic("any", told, lambda v: float(any(v)), Fraction(0), Fraction(1), True)
+    )
+
+
+def _total(m: Any, statistic: MovedStatistic) -> Form:
+    """A sum to which the record that differs adds what it moves the number by, and no other."""
+    if m.in_pass or m.key is not None or m.rows_each != 1:
+        raise Unread("a number of all records inside of a loop over them, or of people")
+    if any(c.coin is not None for case in statistic.rows.cases for c in case.conditions):
+        raise Unread("a number of all records of a sample")
+    found = m.ledger.statistics
+    name = f"{statistic.what} {len(found) + 1} of all records"
+    found[name] = statistic
+    m.fields[name] = (statistic.low, statistic.high, statistic.whole)
+    m.settled_ways()
+    adds = (m.terms.of("field", None, name),)
+    m.ledger.passes.append(Pass((((), adds),), len(m.ledger.rows)))
+    total: Form = m.terms.of("sum", len(m.ledger.passes) - 1, 0)
+    return total
+
+
+def order_statistic(m: Any, what: str, rows: Rows, function: Values, count: int = 1) -> Form:
+    """A number between the least and the largest of what the records have.
+
+    Or the sum of `count` places of the sorted records, which moves no more (see `SortedRows`).
+    """
+    if not rows.whole or (m.public_length is None and m.least_records < 1):
+        raise Unread(f"the {what} of data that may be empty")
+    forms = [m.form(c.element) for c in rows.cases]
+    ends = [ends_of(m, f) for f in forms]
+    if any(a is None or b is None for a, b in ends):
+        raise Unread(f"the {what} of numbers without bounds")
+    low, high = min(a for a, _ in ends), max(b for _, b in ends)
+    width = high - low
+    least = -width if m.public_length is None else 0 * width
+    from_low = float(count * low)
+    if count > 1 and m.public_length is None:
+        raise Unread(f"the {what} of data whose number is private")
+    moved = _total(m, MovedStatistic(what, rows, lambda v: function(v) - from_low, least, width))
+    return moved + form_of({}, count * low)
+
+
+def _of_rows(m: Any, value: Any) -> Rows | None:
+    if isinstance(value, RowsIterator):
+        value = value.rows
+    if isinstance(value, Object):
+        value = value.rows() or value
+    found = rows_of(m, value)
+    return found if isinstance(found, Rows) and not is_user(found) else None
+
+
+def _register(what: str, function: Any, *names: str) -> None:
+    before = FUNCTIONS.get(function)
+
+    def handler(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+        rows = _of_rows(m, arguments[0]) if arguments else None
+        if rows is None:
+            return before(m, arguments, named) if before is not None else NotImplemented
+        parts = given(arguments, named, "data", *names)
+        if not all(is_number(p) for p in parts[1:]):
+            raise Unread(f"the {what} at a place that is not plain")
+        places = [float(p) for p in parts[1:]]
+        return order_statistic(m, what, rows, lambda v: float(function(v, *places)))
+
+    FUNCTIONS[function] = handler
+
+
+for _function in (np.median, statistics.median, statistics.median_low, statistics.median_high):
+    _register("median", _function)
+_register("quantile", np.quantile, "q")
+_register("percentile", np.percentile, "q")
+for _function in (max, np.max, np.amax):
+    _register("largest value", _function)
+for _function in (min, np.min, np.amin):
+    _register("least value", _function)
+
+
+def _mean(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    (value,) = given(arguments, named, "data")
+    rows = _of_rows(m, value)
+    if rows is None:
+        return NotImplemented
+    return m.binary("/", m.sum_rows(rows), m.length_of(rows))
+
+
+FUNCTIONS[statistics.mean] = FUNCTIONS[statistics.fmean] = _mean
+
+
+class SortedRows(Object):
+    """sorted(x): a place of it, and the sum of several next to each other.
+
+    Where a record is replaced, |x₍₁₎ − y₍₁₎| + … + |x₍ₙ₎ − y₍ₙ₎| is no more than the two records
+    differ by: so much does each place, and each sum of places, move at most.
+    """
+
+    words = "the sorted data"
+
+    def __init__(self, rows: Rows, part: slice | None = None) -> None:
+        self.sorted, self.part = rows, part
+
+    def length(self, m: Any) -> Any:
+        if self.part is not None:
+            raise self.refused("the length of a part")
+        return m.length_of(self.sorted)
+
+    def item(self, m: Any, index: Any) -> Any:
+        length = m.public_length
+        if not is_number(length) or self.part is not None:
+            raise self.refused("an item of a number of records that is not known")
+        if isinstance(index, slice):
+            return SortedRows(self.sorted, index)
+        if type(index) is not int or not -length <= index < length:
+            raise self.refused("an item")
+        return order_statistic(m, "order statistic", self.sorted, lambda v: sorted(v)[index])
+
+    def summed(self, m: Any) -> Any:
+        part, length = self.part or slice(None), m.public_length
+        if not is_number(length):
+            raise self.refused("a sum of a number of records that is not known")
+        count = len(range(int(length))[part])
+        if part.step not in (None, 1) or not count:
+            raise self.refused("a sum")
+        return order_statistic(
+            m, "sum of a part", self.sorted, lambda v: math.fsum(sorted(v)[part]), count
+        )
+
+
+def _sorted(before: Any) -> Any:
+    def handler(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+        rows = _of_rows(m, arguments[0]) if len(arguments) == 1 and not named else None
+        if rows is None or not rows.whole or m.in_pass:
+            return before(m, arguments, named)
+        return SortedRows(rows)
+
+    return handler
+
+
+def _sum(before: Any) -> Any:
+    def handler(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if len(arguments) == 1 and not named and isinstance(arguments[0], SortedRows):
+            return arguments[0].summed(m)
+        return before(m, arguments, named)
+
+    return handler
+
+
+for _function in (sorted, np.sort):
+    FUNCTIONS[_function] = _sorted(FUNCTIONS.get(_function) or (lambda *_: NotImplemented))
+for _function in (sum, np.sum):
+    FUNCTIONS[_function] = _sum(FUNCTIONS[_function])
+
+
+@entry(np.unique)
+def _unique(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    counts = named.pop("return_counts", False)
+    rows = _of_rows(m, arguments[0]) if len(arguments) == 1 and not named else None
+    if rows is None or not isinstance(counts, bool):
+        raise Unread("numpy.unique of other values than the data")
+    if not counts:
+        return KeyCounts(rows, counted=False, order="sorted")
+    both = KeyCounts(rows, order="sorted")
+    return tuple(replace(both, gives=gives, source=both) for gives in ("keys", "values"))
+
+
+@entry(dict.fromkeys)
+def _fromkeys(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    rows = _of_rows(m, arguments[0]) if len(arguments) == 1 and not named else None
+    if rows is None:
+        return NotImplemented
+    return KeyCounts(rows, counted=False)
