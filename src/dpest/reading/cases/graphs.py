@@ -73,7 +73,7 @@ class _Way:
 
     def __post_init__(self) -> None:
         ledger = self.way.ledger
-        if ledger.gates or ledger.assumptions or self.way.derived:
+        if ledger.gates or ledger.assumptions or ledger.statistics or self.way.derived:
             raise _refused("keys of the data, people, or something that has to be assumed")
         if isinstance(self.way.output, Raised):
             raise _refused("an exception")

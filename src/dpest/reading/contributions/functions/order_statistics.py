@@ -20,6 +20,9 @@ from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.public import Recipe
 from dpest.reading.contributions.forms import Form, Unread
+
+# What stands in the table before: these entries are asked where no graph of sums is made.
+from dpest.reading.contributions.functions import statistics as _moved  # noqa: F401
 from dpest.reading.contributions.ledger import OrderStatistic
 from dpest.reading.contributions.table import FUNCTIONS, rows_of
 from dpest.reading.contributions.values import Object, PublicValue, Rows
