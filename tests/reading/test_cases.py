@@ -199,7 +199,7 @@ def test_bounds_are_multiples_of_eps() -> None:
 
 
 def one_list_for_all(x: Any, rng: Any, *, eps: float = 1.0) -> Any:
-    kept: Any = dict.fromkeys(("a", "b"), [])  # noqa: RUF024 (the mistake that is tested)
+    kept: Any = dict.fromkeys(("a", "b"), [])  # noqa: RUF024 (one list for both is the point)
     for v in x:
         if v > 0:
             kept["a"].append(v)

@@ -20,9 +20,7 @@ from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.public import Recipe
 from dpest.reading.contributions.forms import Form, Unread
-
-# What stands in the table before: these entries are asked where no graph of sums is made.
-from dpest.reading.contributions.functions import statistics as _moved  # noqa: F401
+from dpest.reading.contributions.functions import statistics as bounded_statistics
 from dpest.reading.contributions.ledger import OrderStatistic
 from dpest.reading.contributions.table import FUNCTIONS, rows_of
 from dpest.reading.contributions.values import Object, PublicValue, Rows
@@ -30,6 +28,8 @@ from dpest.reading.contributions.values import Object, PublicValue, Rows
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import Machine
 
+# Their entries come first: they are asked where data are not read by cases.
+assert bounded_statistics is not None
 _Arguments = list[Any]
 _Named = dict[str, Any]
 Handler = Callable[["Machine", _Arguments, _Named], Any]
@@ -104,7 +104,7 @@ _of_place(np.percentile, 100)
 
 
 @dataclass(eq=False)
-class SortedRows(Object):
+class OrderedRecords(Object):
     """sorted(x): one of them, at a place that does not depend on the data, is a statistic."""
 
     each: Rows
@@ -164,7 +164,7 @@ def _sorted(native: Any) -> None:
             if before is None:
                 return m.publicly(native, *arguments, **named)
             return before(m, arguments, named)
-        return SortedRows(rows, bool(named.get("reverse", False)))
+        return OrderedRecords(rows, bool(named.get("reverse", False)))
 
     FUNCTIONS[native] = handler
 
