@@ -13,7 +13,13 @@ import numpy as np
 
 from dpest.reading.contributions.choices import Choices
 from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Terms, Unread, number
-from dpest.reading.contributions.units import UNITS, arithmetic, as_number, function_of, has_unit
+from dpest.reading.contributions.functions.units import (
+    UNITS,
+    arithmetic,
+    as_number,
+    function_of,
+    has_unit,
+)
 from dpest.reading.contributions.values import (
     Array,
     Case,
