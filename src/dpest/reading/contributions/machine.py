@@ -910,7 +910,7 @@ class Machine(Publics):
             if value.frozen:
                 raise Unread("a record is released")
             if value.partial:
-                raise Unread("a dict is released whose keys are those of the data")
+                raise Unread(f"a dict is released whose keys are those of the data: {KEYS}")
             if value.open:
                 self.ledger.notes.append(
                     "the released dict is taken as a mapping: its order is that of the private "

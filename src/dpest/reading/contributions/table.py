@@ -25,6 +25,12 @@ from dpest.reading.contributions.control.objects import special
 from dpest.reading.contributions.control.public import method_of, ordered
 from dpest.reading.contributions.forms import RECORD, Form, Unread, number
 from dpest.reading.contributions.functions.selections import largest
+from dpest.reading.contributions.functions.units import (
+    PRIVATE_SCALE,
+    Divided,
+    has_unit,
+    is_positive,
+)
 from dpest.reading.contributions.ledger import ONCE
 from dpest.reading.contributions.persons import (
     PERSON,
@@ -36,7 +42,6 @@ from dpest.reading.contributions.persons import (
     once,
 )
 from dpest.reading.contributions.shapes import structured
-from dpest.reading.contributions.units import PRIVATE_SCALE, Divided, has_unit, is_positive
 from dpest.reading.contributions.values import (
     Array,
     Bound,
