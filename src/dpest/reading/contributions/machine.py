@@ -55,6 +55,7 @@ from dpest.reading.contributions.functions.flips import (
     flip_of,
     settle,
 )
+from dpest.reading.contributions.functions.pandas_functions import pandas_entry
 from dpest.reading.contributions.functions.purity import (
     is_known,
     is_library,
@@ -69,7 +70,6 @@ from dpest.reading.contributions.functions.sources import draw
 from dpest.reading.contributions.functions.statistics import distinct, quantified
 from dpest.reading.contributions.loops import KEYS, NeedsKey
 from dpest.reading.contributions.made_noise import with_made_noise
-from dpest.reading.contributions.pandas_functions import pandas_entry
 from dpest.reading.contributions.persons import PERSON, by_person, of_people
 from dpest.reading.contributions.shapes import constructed, is_record_class
 from dpest.reading.contributions.table import count_of
