@@ -73,6 +73,7 @@ from dpest.reading.contributions.pandas_functions import pandas_entry
 from dpest.reading.contributions.persons import PERSON, by_person, of_people
 from dpest.reading.contributions.shapes import constructed, is_record_class
 from dpest.reading.contributions.table import count_of
+from dpest.reading.contributions.units import has_unit
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -404,6 +405,8 @@ class Machine(Publics):
             return constructed(self, function, arguments, named)
         if isinstance(function, type) and issubclass(function, Exception):
             return self.publicly(function, *arguments, **named)
+        if any(map(has_unit, (*arguments, *named.values()))):
+            raise Unread("a parameter that has no value here, in a call that is not known")
         if plain and is_pure(function):
             return natively(function, *arguments, **named)
         if plain or is_pure(function):
