@@ -264,3 +264,15 @@ def test_places_of_the_sorted_data_and_their_sums():
             of_one_length(function, "add_remove_one")
     with pytest.raises(DpestError):
         of_one_length(every_second)
+
+
+def shares(points, rng):
+    table = np.zeros((2, 2))
+    for p in points:
+        table[int(p >= 5), int(p >= 8)] += 1
+    noisy = np.maximum(table + rng.laplace(0, 1, size=(2, 2)), 0.5)
+    return noisy / noisy.sum(axis=1, keepdims=True)
+
+
+def test_sums_along_an_axis_keep_it_where_that_is_said():
+    assert bound(shares) == 1

@@ -222,3 +222,30 @@ def test_one_list_under_two_names_is_not_two_lists() -> None:
 def test_a_remainder_is_a_whole_number() -> None:
     proof = dpest.prove(remainders, adjacency="add_remove_one", domain=DIGITS)
     assert (proof.length, proof.epsilon) == (ANY, Fraction(1, 2))
+
+
+def noisiest(x: Any, rng: Any, *, eps: float = 1.0) -> Any:
+    return int(np.argmax(np.bincount(x, minlength=4) + rng.laplace(scale=2 / eps, size=4)))
+
+
+def at_least_nothing(x: Any, rng: Any, *, eps: float = 1.0) -> Any:
+    return max(0, sum(v > 1 for v in x) + rng.laplace(scale=1 / eps))
+
+
+@pytest.mark.parametrize(("function", "ways"), [(noisiest, 4), (at_least_nothing, 2)])
+def test_the_greatest_of_noisy_sums_is_one_decision(function: Any, ways: int) -> None:
+    """As many ways as there are candidates; and the bound is one for every eps."""
+    found = graph_of(goal(function, "replace_one", DIGITS), by_cases=True)
+    assert len([e for e in found.edges if not e.reads and e.source == 1]) == ways
+    proof = dpest.prove(function, adjacency="replace_one", domain=DIGITS)
+    assert (proof.unit, proof.epsilon) == ("eps", 1)
+
+
+class Counting:
+    def __call__(self, x: Any, rng: Any, *, eps: float = 1.0) -> Any:
+        return len(x) + rng.laplace(scale=1 / eps)
+
+
+def test_what_has_no_source_of_its_own_is_refused() -> None:
+    with pytest.raises(RecordError, match="no source"):
+        graph_of(goal(Counting(), "add_remove_one", REALS), by_cases=True)

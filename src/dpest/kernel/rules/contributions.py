@@ -299,7 +299,7 @@ def _need_alone(way: StageWay) -> None:
         if not of_all & _inside(way, {s for f in forms for s, _ in f.terms}):
             continue
         alone = len(one.cases) == 1 and not one.cases[0].conditions and len(forms) == 1
-        plain = [(f.constant, [c for _, c in f.terms]) for f in forms] == [(0, [1])]
+        plain = all(not f.constant and len(f.terms) == 1 and f.terms[0][1] == 1 for f in forms)
         need(alone and plain, "columns.of_all: beside something else in a pass")
         need(of_all >= {s for s, _ in forms[0].terms}, "columns.of_all: inside of a function")
 

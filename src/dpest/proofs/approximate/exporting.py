@@ -143,11 +143,12 @@ def columns(listed: Iterable[Column], ways: Iterable[Way] = ()) -> list[Mapping[
         found.append({"name": name, **ends, "whole": False, "of_person": True})
     statistics: dict[str, dict[str, Any]] = {}
     for way in ways:
-        for name, one in way.ledger.statistics.items():
-            ends = {"low": str(one.low), "high": str(one.high), "whole": one.whole}
-            if statistics.setdefault(name, ends) != ends:
+        for name, statistic in way.ledger.statistics.items():
+            moved: dict[str, Any] = {"low": str(statistic.low), "high": str(statistic.high)}
+            moved["whole"] = statistic.whole
+            if statistics.setdefault(name, moved) != moved:
                 raise RefusedError("numbers of all records that are others on other ways")
-    found += [{"name": name, **ends, "of_all": True} for name, ends in statistics.items()]
+    found += [{"name": name, **moved, "of_all": True} for name, moved in statistics.items()]
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
 import inspect
@@ -15,11 +14,12 @@ from fractions import Fraction
 from typing import Any
 
 from dpest import kernel
+from dpest.ask.declaration import Mechanism
 from dpest.ask.domains import ANY, Integers, Reals, Records
 from dpest.ask.people import People
 from dpest.ask.tables import Column as TableColumn
 from dpest.ask.tables import Table
-from dpest.errors import DpestError, RefusedError
+from dpest.errors import RefusedError
 from dpest.evidence import EPSILON, Measure, at_the_edge, up_to_rounding
 from dpest.kernel.approximate.accountant import Account, LossGrid, mu2_bound, pure_bound, rho_bound
 from dpest.kernel.approximate.stages import MOVED
@@ -30,6 +30,7 @@ from dpest.proofs.certificates import FORMAT, sealed
 from dpest.proofs.proof import Proof
 from dpest.proofs.question import ProofGoal
 from dpest.reading.contributions.reading import Column, Data, Way, bounds, read
+from dpest.running.landmarks import landmarks
 from dpest.running.places import source_of
 
 _MOST_APART = 16
@@ -80,7 +81,7 @@ def contributions(question: ProofGoal) -> ReadContributions:
         except RefusedError as reason:
             first = first or reason
             continue
-        special = replay(question.mechanism, found, data, _constants(question))
+        special = replay(question.mechanism, found, data, _case_edges(question.mechanism))
         supposed = (a for way in found for a in way.ledger.assumptions)
         special = tuple(dict.fromkeys((*special, *supposed)))
         notes = tuple(dict.fromkeys((*(n for w in found for n in w.ledger.notes), *special)))
@@ -155,19 +156,9 @@ def _column(column: TableColumn, nameless: bool) -> Column:
     return Column.of_values(name, column.values)
 
 
-def _constants(question: ProofGoal) -> list[float]:
-    """Numbers that occur in the source: where cases begin."""
-    try:
-        tree = ast.parse(source_of(written(question.mechanism.function)))
-    except (OSError, SyntaxError, TypeError, DpestError):
-        return [0.0, 1.0]
-    found = {
-        float(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
-    }
-    given = [v for v in question.mechanism.all_params.values() if isinstance(v, (int, float))]
-    return sorted({0.0, 1.0, *found, *map(float, given)})[:40]
+def _case_edges(mechanism: Mechanism) -> list[float]:
+    """Numbers at which a case may begin: those of all code that the mechanism reaches."""
+    return sorted({0.0, 1.0, *landmarks(mechanism)})
 
 
 # What follows ------------------------------------------------------------------------------------

@@ -82,6 +82,8 @@ def graph_of(question: ProofGoal, length: int | None = None, by_cases: bool = Fa
 
 def _cases_of(question: ProofGoal) -> Graph:
     """The graph of a function of sums over records, of each of which the cases are known."""
+    if not isinstance(question.mechanism.function, types.FunctionType):
+        raise RecordError("what has no source of its own has no certificate", telling=False)
     entry = question.record
     columns = tuple(
         Column(name, *bounds(*ends), entry.integers)

@@ -73,7 +73,7 @@ class _Way:
 
     def __post_init__(self) -> None:
         ledger = self.way.ledger
-        if ledger.gates or ledger.assumptions or self.way.derived:
+        if ledger.gates or ledger.assumptions or ledger.statistics or self.way.derived:
             raise _refused("keys of the data, people, or something that has to be assumed")
         if isinstance(self.way.output, Raised):
             raise _refused("an exception")
@@ -82,9 +82,10 @@ class _Way:
 
     @property
     def used(self) -> list[tuple[int, int]]:
-        """The sums that rows have, in their order."""
+        """The sums that rows have, and numbers of which the greatest is taken, in their order."""
         nodes = self.way.terms.nodes
         rows = [row.form for row in self.way.ledger.rows]
+        rows += [f for t in self.way.decided if t.relation == "wins" and t.coin for f in t.coin[0]]
         found = [nodes[s][1:] for form in rows for s in form.symbols if nodes[s][0] == "sum"]
         return sorted(dict.fromkeys(found))
 
@@ -261,6 +262,12 @@ class _Builder:
         """The decisions of a way; None where no number of records takes it."""
         found: list[Block] = []
         for truth in way.way.decided:
+            if truth.relation == "loses":
+                continue  # another wins, which says it
+            if truth.relation == "wins":
+                assert truth.coin is not None
+                found.append(self._greatest(way, *truth.coin))
+                continue
             if truth.form is None:
                 raise _refused("a coin")
             of_length = way.holds_of_length(truth)
@@ -278,6 +285,26 @@ class _Builder:
                     raise _refused("noisy values that are equal")
                 found.append((condition,))
         return tuple(found)
+
+    def _greatest(self, way: _Way, forms: Sequence[ReadForm], place: Fraction) -> Block:
+        """The decision that one of several numbers is the first greatest."""
+        values = [way.expanded(f) for f in forms]
+        if len({power for form, power in values if form.terms or form.constant}) > 1:
+            raise _refused("numbers that are divided by the number of records, and others")
+        cells: list[Block] = []
+        for i, (mine, _) in enumerate(values):
+            ahead = [
+                Condition(mine.plus(other, -1), ">" if j < i else ">=")
+                for j, (other, _) in enumerate(values)
+                if j != i
+            ]
+            cells.append(tuple(ahead))
+        if any(c.decided() is not None for cell in cells for c in cell):
+            raise _refused("numbers with the same noise, of which the greatest is taken")
+        if len(cells) > 2:
+            for number, cell in enumerate(cells):
+                self.world.families[cell] = (tuple(cells), number)
+        return cells[int(place)]
 
     def _impossible(self, blocks: tuple[Block, ...]) -> tuple[Block, ...] | None:
         """The first decisions of a way that no noise can take, if there are such."""

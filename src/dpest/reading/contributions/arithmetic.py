@@ -13,7 +13,13 @@ import numpy as np
 
 from dpest.reading.contributions.choices import Choices
 from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Terms, Unread, number
-from dpest.reading.contributions.units import UNITS, arithmetic, as_number, function_of, has_unit
+from dpest.reading.contributions.functions.units import (
+    UNITS,
+    arithmetic,
+    as_number,
+    function_of,
+    has_unit,
+)
 from dpest.reading.contributions.values import (
     Array,
     Case,
@@ -215,6 +221,9 @@ class Arithmetic(Choices):
         raise NotImplementedError
 
     def pinned(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def winner(self, forms: Sequence[Form]) -> int:
         raise NotImplementedError
 
     def reveal(self, form: Form) -> Form:
@@ -565,6 +574,9 @@ class Arithmetic(Choices):
             return math.nan  # as NumPy has it; for Python see the table
         if op == "max" and self.by_cases and self._is_length_or_less(values):
             return self.public_length
+        noisy = [self.form(v) for v in values] if self.by_cases and not self.in_pass else []
+        if any(self.terms.kind(f) & NOISE for f in noisy):
+            return values[self.winner(noisy if op == "max" else [-f for f in noisy])]
         forms = [self.local(self.form(v)) for v in values]
         pick = self.terms.least if op == "min" else self.terms.greatest
         return self.tidy(pick(forms))

@@ -409,8 +409,15 @@ class Recording(Arithmetic):
     least_records: int = 0
     """How many records there are at least."""
 
-    public_length: Any = None
-    """The number of records where that is public: a number, or a form."""
+    def winner(self, forms: Sequence[Form]) -> int:
+        """The place of the first greatest of several numbers: a way of its own for each of them."""
+        *others, last = range(len(forms))
+        for place in others:
+            if self.script.decide(Truth("wins", None, (tuple(forms), Fraction(place)))):
+                return place
+        self.script.taken.append(Truth("wins", None, (tuple(forms), Fraction(last))))
+        self.decided = len(self.ledger.rows)
+        return last
 
     def order_statistic(self, rows: Rows, statistic: OrderStatistic) -> Form:
         """An order statistic of one number per record: a symbol like that of a sum."""

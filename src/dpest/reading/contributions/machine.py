@@ -55,6 +55,7 @@ from dpest.reading.contributions.functions.flips import (
     flip_of,
     settle,
 )
+from dpest.reading.contributions.functions.pandas_functions import pandas_entry
 from dpest.reading.contributions.functions.purity import (
     is_known,
     is_library,
@@ -69,7 +70,6 @@ from dpest.reading.contributions.functions.sources import draw
 from dpest.reading.contributions.functions.statistics import distinct, quantified
 from dpest.reading.contributions.loops import KEYS, NeedsKey
 from dpest.reading.contributions.made_noise import with_made_noise
-from dpest.reading.contributions.pandas_functions import pandas_entry
 from dpest.reading.contributions.persons import PERSON, by_person, of_people
 from dpest.reading.contributions.shapes import constructed, is_record_class
 from dpest.reading.contributions.table import count_of
@@ -913,7 +913,7 @@ class Machine(Publics):
             if value.frozen:
                 raise Unread("a record is released")
             if value.partial:
-                raise Unread("a dict is released whose keys are those of the data")
+                raise Unread(f"a dict is released whose keys are those of the data: {KEYS}")
             if value.open:
                 self.ledger.notes.append(
                     "the released dict is taken as a mapping: its order is that of the private "

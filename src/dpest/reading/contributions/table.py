@@ -25,6 +25,12 @@ from dpest.reading.contributions.control.objects import special
 from dpest.reading.contributions.control.public import method_of, ordered
 from dpest.reading.contributions.forms import RECORD, Form, Unread, number
 from dpest.reading.contributions.functions.selections import largest
+from dpest.reading.contributions.functions.units import (
+    PRIVATE_SCALE,
+    Divided,
+    has_unit,
+    is_positive,
+)
 from dpest.reading.contributions.ledger import ONCE
 from dpest.reading.contributions.persons import (
     PERSON,
@@ -36,7 +42,6 @@ from dpest.reading.contributions.persons import (
     once,
 )
 from dpest.reading.contributions.shapes import structured
-from dpest.reading.contributions.units import PRIVATE_SCALE, Divided, has_unit, is_positive
 from dpest.reading.contributions.values import (
     Array,
     Bound,
@@ -231,9 +236,10 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 def _cut_off(m: Machine, form: Form) -> int:
     """int() of a record's number that lies within narrow bounds, by cases."""
     low, high = ends_of(m, form)
-    narrow = low is not None and high is not None and high - low <= MOST_VALUES
-    if m.record is None or m.terms.kind(form) != RECORD or low is None or not narrow:
+    if m.record is None or m.terms.kind(form) != RECORD or low is None or high is None:
         raise Unread("int of a private value")
+    if high - low > MOST_VALUES:
+        raise Unread("int of a private value that may be one of very many")
     for k in range(int(low), int(high)):
         # int(v) <= k: below k + 1, or, as it goes towards 0, not above a negative k.
         below = Truth(">", number(k + 1) - form) if k >= 0 else Truth(">=", number(k) - form)
@@ -658,12 +664,13 @@ def _summed(m: Machine, value: Any, axis: Any, keep: Any = False) -> Any:
             total: Any = 0
             for cell in value.cells:
                 total = m.mixed("+", total, cell)
-            return _kept(total, keep)
+            return Array((1,) * len(value.shape), [total]) if keep else total
         places = np.arange(len(value.cells)).reshape(value.shape)
         moved = np.moveaxis(places, axis, -1)
         flat = moved.reshape(-1, moved.shape[-1])
         parts = [Array((len(r),), [value.cells[i] for i in r]) for r in flat.tolist()]
-        return Array(moved.shape[:-1], [_summed(m, p, None) for p in parts])
+        shape = places.sum(axis=axis, keepdims=True).shape if keep else moved.shape[:-1]
+        return Array(shape, [_summed(m, p, None) for p in parts])
     return value
 
 

@@ -9,7 +9,9 @@ from typing import Any
 
 from dpest.reading.contributions.forms import Form, Unread
 
-_OPPOSITE = {"heads": "tails", "tails": "heads", "in": "out", "out": "in"}
+_OPPOSITE = {
+    "heads": "tails", "tails": "heads", "in": "out", "out": "in", "wins": "loses", "loses": "wins"
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,8 @@ class Truth:
     """A condition about a record or about public values: `form` against 0.
 
     `relation` is ">", ">=", "==" or "!="; of a coin, which has a name and a chance, "heads" or
-    "tails"; of a subset of the records, "in" or "out".
+    "tails"; of a subset of the records, "in" or "out"; of the first greatest of several numbers,
+    which are its name, "wins" or "loses", with its place.
     """
 
     relation: str

@@ -180,7 +180,8 @@ class Keys(Loops):
         if len(appended) + len(puts) != 1:
             raise Unread("a loop over the keys of the data without a threshold")
         if appended:
-            self._keep_list(*next(iter(appended.values())), key, first, counts)
+            ((seq, pairs),) = appended.values()
+            self._keep_list(seq, pairs, key, first, counts)
             return
         ((mapping, values),) = puts.values()
         if mapping.items or mapping.partial or mapping.default is not None or len(values) != 1:

@@ -299,6 +299,10 @@ def largest(m: Machine, values: Sequence[Any], items: Any, op: str = "max") -> A
     if m.record is not None:
         return items[of_record(m, values, op)]
     forms = [m.form(v) for v in values]
+    if m.by_cases and len(forms) > 1 and any(f.terms for f in forms):
+        if m.in_pass:
+            raise Unread("what is the largest of several numbers of a record")
+        return items[m.winner(forms if op == "max" else [-f for f in forms])]
     if m.races and race(m, forms if op == "max" else [-f for f in forms]):
         found = m.publicly_followed(lambda v, i: i[_place(v, op)], tuple(forms), items)
     else:

@@ -16,8 +16,8 @@ from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import Form, Unread
 from dpest.reading.contributions.functions.flips import Permuted
 from dpest.reading.contributions.functions.selections import choose, choose_weighted
+from dpest.reading.contributions.functions.units import has_unit, is_positive
 from dpest.reading.contributions.table import FUNCTIONS, entry, noise_like, uniform_draw
-from dpest.reading.contributions.units import has_unit, is_positive
 from dpest.reading.contributions.values import Generator, Rows, Seq
 from dpest.reading.tracing.roots import Complement
 

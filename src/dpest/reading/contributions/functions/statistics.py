@@ -83,12 +83,12 @@ def order_statistic(m: Any, what: str, rows: Rows, function: Values, count: int 
     if not rows.whole or (m.public_length is None and m.least_records < 1):
         raise Unread(f"the {what} of data that may be empty")
     forms = [m.form(c.element) for c in rows.cases]
-    ends = [ends_of(m, f) for f in forms]
-    if any(a is None or b is None for a, b in ends):
+    ends = [e for f in forms for e in ends_of(m, f)]
+    known = [e for e in ends if e is not None]
+    if len(known) < len(ends) or not known:
         raise Unread(f"the {what} of numbers without bounds")
-    low, high = min(a for a, _ in ends), max(b for _, b in ends)
-    width = high - low
-    least = -width if m.public_length is None else 0 * width
+    low, width = min(known), max(known) - min(known)
+    least = -width if m.public_length is None else ZERO
     from_low = float(count * low)
     if count > 1 and m.public_length is None:
         raise Unread(f"the {what} of data whose number is private")
@@ -121,6 +121,7 @@ def _register(what: str, function: Any, *names: str) -> None:
     FUNCTIONS[function] = handler
 
 
+_function: Any
 for _function in (np.median, statistics.median, statistics.median_low, statistics.median_high):
     _register("median", _function)
 _register("quantile", np.quantile, "q")
