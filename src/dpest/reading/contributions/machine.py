@@ -68,12 +68,12 @@ from dpest.reading.contributions.functions.python_functions import FUNCTIONS, ME
 from dpest.reading.contributions.functions.selections import against_weights
 from dpest.reading.contributions.functions.sources import draw
 from dpest.reading.contributions.functions.statistics import distinct, quantified
+from dpest.reading.contributions.functions.units import has_unit
 from dpest.reading.contributions.loops import KEYS, NeedsKey
 from dpest.reading.contributions.made_noise import with_made_noise
 from dpest.reading.contributions.persons import PERSON, by_person, of_people
 from dpest.reading.contributions.shapes import constructed, is_record_class
 from dpest.reading.contributions.table import count_of
-from dpest.reading.contributions.units import has_unit
 from dpest.reading.contributions.values import (
     Array,
     Bound,

@@ -12,9 +12,9 @@ from dpest.reading.contributions.control.objects import Method, Own, Super, set_
 from dpest.reading.contributions.control.stack import Frame, Managed
 from dpest.reading.contributions.forms import Form, Raised, Unread
 from dpest.reading.contributions.functions.purity import POST
+from dpest.reading.contributions.functions.units import has_unit
 from dpest.reading.contributions.persons import PERSON
 from dpest.reading.contributions.table import PURE_MODULES
-from dpest.reading.contributions.units import has_unit
 from dpest.reading.contributions.values import (
     Array,
     Cell,

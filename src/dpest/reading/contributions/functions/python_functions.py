@@ -25,9 +25,9 @@ from dpest.reading.contributions.control.stack import Suspended
 from dpest.reading.contributions.forms import NOISE, Form, Unread
 from dpest.reading.contributions.functions.flips import drawn_from
 from dpest.reading.contributions.functions.selections import largest, of_record
+from dpest.reading.contributions.functions.units import has_unit
 from dpest.reading.contributions.shapes import Record
 from dpest.reading.contributions.table import FUNCTIONS, METHODS, entry
-from dpest.reading.contributions.units import has_unit
 from dpest.reading.contributions.values import (
     Array,
     Case,
