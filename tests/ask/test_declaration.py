@@ -33,7 +33,7 @@ def test_a_claim_of_an_audit_may_be_a_number():
     [
         ({"claim": [1.0]}, "not a claim"),
         ({"claim": True}, "not a claim"),
-        ({"claim": "1"}, "not a claim"),
+        ({"claim": "one"}, "not a claim"),
         ({"adjacency": "nearby"}, "unknown adjacency"),
         ({"domain": "realz(2)"}, "realz"),
     ],

@@ -14,10 +14,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, Protocol
 
 from dpest.errors import TimeLimitError, user_line
@@ -208,9 +208,10 @@ def _leaving(frame: FrameType | None) -> bool:
 _importers: set[CodeType] = set()
 
 
-def imports(code: CodeType) -> None:
-    """This is the code of a stand-in for `__import__`: nothing under it is disturbed."""
-    _importers.add(code)
+def imports(function: Callable[..., Any]) -> None:
+    """This stands in for `__import__`: nothing under it is disturbed."""
+    if isinstance(function, FunctionType):
+        _importers.add(function.__code__)
 
 
 def _hush() -> None:

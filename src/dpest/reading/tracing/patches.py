@@ -173,7 +173,7 @@ def _import(original: Callable[..., Any]) -> Callable[..., Any]:
             return found if new is None else new
         return found
 
-    imports(apply.__code__)
+    imports(apply)
     return apply
 
 
