@@ -54,6 +54,18 @@ def a_key(x, rng, *, eps=1.0):
     return noisy(x, rng, scales[eps])
 
 
+def of_a_type(x, rng, *, eps=1.0):
+    return noisy(x, rng, 0.1 if isinstance(eps, int) else 1 / eps)
+
+
+def in_text(x, rng, *, eps=1.0):
+    return noisy(x, rng, 0.1 if f"{eps}" == "2.0" else 1 / eps)
+
+
+def in_words(x, rng, *, eps=1.0):
+    return noisy(x, rng, 0.1 if repr(eps) == "2.0" or str(eps) == "2.0" else 1 / eps)
+
+
 def matched(x, rng, *, eps=1.0):
     match eps:
         case 2.0:
@@ -93,8 +105,8 @@ def flipped_by_power(x, rng, *, eps=1.0):
 
 
 ANOTHER = (
-    equal, not_equal, member, member_of_a_set, counted, got, looked_up, a_key, matched, by_numpy,
-    masked, root, exponential, flipped, flipped_by_power,
+    equal, not_equal, member, member_of_a_set, counted, got, looked_up, a_key, of_a_type,
+    in_text, in_words, matched, by_numpy, masked, root, exponential, flipped, flipped_by_power,
 )  # fmt: skip
 BITS = {"adjacency": "replace_one", "domain": "integers(any, 0, 1)"}
 

@@ -68,6 +68,7 @@ from dpest.reading.contributions.functions.python_functions import FUNCTIONS, ME
 from dpest.reading.contributions.functions.selections import against_weights
 from dpest.reading.contributions.functions.sources import draw
 from dpest.reading.contributions.functions.statistics import distinct, quantified
+from dpest.reading.contributions.functions.units import has_unit
 from dpest.reading.contributions.loops import KEYS, NeedsKey
 from dpest.reading.contributions.made_noise import with_made_noise
 from dpest.reading.contributions.persons import PERSON, by_person, of_people
@@ -404,6 +405,8 @@ class Machine(Publics):
             return constructed(self, function, arguments, named)
         if isinstance(function, type) and issubclass(function, Exception):
             return self.publicly(function, *arguments, **named)
+        if any(map(has_unit, (*arguments, *named.values()))):
+            raise Unread("a parameter that has no value here, in a call that is not known")
         if plain and is_pure(function):
             return natively(function, *arguments, **named)
         if plain or is_pure(function):

@@ -14,7 +14,7 @@ from dpest.reading.tracing.running import refuse
 
 NO_VALUE = "which has no value here"
 # Modules of ours that are a program, or that look up what a program does.
-_THE_PROGRAM = ("dpest.zoo.", "dpest.reading.rewrites.labels")
+_THE_PROGRAM = ("dpest.zoo.", "dpest.reading.rewrites.labels", "dpest.reading.contributions.")
 
 
 class Unit:

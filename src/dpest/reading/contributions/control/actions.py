@@ -12,6 +12,7 @@ from dpest.reading.contributions.control.objects import Method, Own, Super, set_
 from dpest.reading.contributions.control.stack import Frame, Managed
 from dpest.reading.contributions.forms import Form, Raised, Unread
 from dpest.reading.contributions.functions.purity import POST
+from dpest.reading.contributions.functions.units import has_unit
 from dpest.reading.contributions.persons import PERSON
 from dpest.reading.contributions.table import PURE_MODULES
 from dpest.reading.contributions.values import (
@@ -70,6 +71,8 @@ def _format(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     """A part of an f-string: of public values, text that is not known."""
     spec = uses[1] if len(uses) > 1 else ""
     conversion = {-1: None, ord("s"): str, ord("r"): repr, ord("a"): ascii}[i.extra]
+    if has_unit(uses[0]):
+        raise Unread("the text of a parameter that has no value here")
     if all(map(is_plain, uses)) and not isinstance(uses[0], Array):
         value = uses[0] if conversion is None else conversion(uses[0])
         return natively(format, value, spec)

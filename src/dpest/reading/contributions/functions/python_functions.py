@@ -25,6 +25,7 @@ from dpest.reading.contributions.control.stack import Suspended
 from dpest.reading.contributions.forms import NOISE, Form, Unread
 from dpest.reading.contributions.functions.flips import drawn_from
 from dpest.reading.contributions.functions.selections import largest, of_record
+from dpest.reading.contributions.functions.units import has_unit
 from dpest.reading.contributions.shapes import Record
 from dpest.reading.contributions.table import FUNCTIONS, METHODS, entry
 from dpest.reading.contributions.values import (
@@ -217,6 +218,8 @@ for _function, _op in (
 def _isinstance(m: Machine, arguments: _Arguments, named: _Named) -> Any:
     value, kinds = given(arguments, named, "x", "kinds")
     wanted = kinds if isinstance(kinds, tuple) else (kinds,)
+    if has_unit(value):
+        raise Unread("the type of a parameter that has no value here")
     if is_plain(value) and not isinstance(value, Array):
         return isinstance(value, wanted)
     if isinstance(value, Instance):
