@@ -108,6 +108,7 @@ def _closest(p, q, relation, divergence):
     return found.fun
 
 
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds:RuntimeWarning")
 @pytest.mark.parametrize("seed", range(6))
 def test_liftings_for_other_divergences_against_an_optimiser(seed):
     rng = np.random.default_rng(seed)

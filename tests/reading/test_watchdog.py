@@ -70,6 +70,7 @@ def test_waiting_costs_less_than_computing(monkeypatch):
     assert idle.passed()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pytest's own hook
 def test_a_time_up_inside_of_a_destructor_is_not_reported(capsys):
     class Slow:
         def __del__(self):

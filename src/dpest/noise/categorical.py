@@ -35,11 +35,11 @@ class Categorical(Noise):
         if len(self.values) != len(self.probabilities):
             raise ValueError("a and p must have same size")
         if all(is_number(p) for p in self.probabilities):
-            if any(math.isnan(p) for p in self.probabilities):
-                raise ValueError("Probabilities contain NaN")
-            if any(p < 0 for p in self.probabilities):
-                raise ValueError("Probabilities are not non-negative")
-            if abs(math.fsum(self.probabilities) - 1) > math.sqrt(np.finfo(float).eps):
+            whole = abs(math.fsum(self.probabilities) - 1) <= math.sqrt(np.finfo(float).eps)
+            if not whole or any(p < 0 for p in self.probabilities):
+                # NumPy's own words: they differ between its versions, and a receiver sees them.
+                chances = [float(p) for p in self.probabilities]
+                np.random.default_rng(0).choice(len(self.values), p=chances)
                 raise ValueError("Probabilities do not sum to 1")
 
     @classmethod

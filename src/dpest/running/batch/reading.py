@@ -296,7 +296,7 @@ class BatchReading:
 
     def function(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
         known = FUNCTIONS.get(function.__name__)
-        if known is None or function.__module__.startswith("numpy.linalg"):
+        if known is None or (getattr(function, "__module__", "") or "").startswith("numpy.linalg"):
             self.need_scalar(f"np.{function.__name__} of noise")
         out = kwargs.pop("out", None)
         result = known(self, *args, **kwargs)
