@@ -12,6 +12,7 @@ from dpest.campaign.findings import Findings
 from dpest.errors import DpestError, InputError
 from dpest.reading import guard
 from dpest.running.first_look import inputs_of, look
+from dpest.running.seeding import seeded_when_loaded
 
 
 def look_first(findings: Findings) -> None:
@@ -21,6 +22,8 @@ def look_first(findings: Findings) -> None:
     """
     question = findings.question
     check_call(question.mechanism, question.unit)
+    if seeds := seeded_when_loaded(question.mechanism.function):
+        findings.details["seeded"] = list(seeds)
     try:
         known = patterns(question.adjacency, question.domain, question.length)
     except DpestError:

@@ -54,6 +54,8 @@ def headline(verdict: Verdict) -> str:
     """The answer in one line, and what it is not about."""
     raises = verdict.details.get("raises")
     said = f"{_headline(verdict)}. It raises {'; '.join(raises)}" if raises else _headline(verdict)
+    if seeds := verdict.details.get("seeded"):
+        said += f". Whoever knows the seed knows its noise, and nothing is private: {seeds[0]}"
     state = verdict.details.get("state")
     return f"{said}. It keeps state between calls: {', '.join(state[:3])}" if state else said
 
