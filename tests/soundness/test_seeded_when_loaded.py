@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 
-import dpest
 import pytest
+
+import dpest
 from dpest.report.text import headline
 
 HEAD = "import random\nimport numpy as np\n"
