@@ -10,7 +10,14 @@ from dpest import zoo
 from dpest.geometry.linear import Symbol
 from dpest.proofs import prove
 from dpest.proofs.alignments import planning
-from dpest.proofs.alignments.alignment import Change, Draw, Problem, align, cost_at, dual_bound
+from dpest.proofs.alignments.alignment import (
+    AlignedNoise,
+    Change,
+    Problem,
+    align,
+    cost_at,
+    dual_bound,
+)
 from dpest.proofs.alignments.renaming import Costs, named, renamed
 
 
@@ -33,7 +40,7 @@ def winner(i, n, rate=Fraction(1, 2), released=False):
         if k != i
     ]
     pin = [Change({noise(i): Fraction(1)}, {score(i): Fraction(1)})] if released else []
-    return Problem({noise(k): Draw("absolute", rate) for k in range(n)}, keep, pin)
+    return Problem({noise(k): AlignedNoise("absolute", rate) for k in range(n)}, keep, pin)
 
 
 def box(n, low=-1, high=1):

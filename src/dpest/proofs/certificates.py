@@ -14,7 +14,7 @@ from dpest.geometry.polyhedra import farkas, feasible
 from dpest.kernel.header import FORMAT, VERSION
 from dpest.kernel.models.noise import FAMILIES
 from dpest.noise.family import Noise
-from dpest.proofs.alignments.alignment import AffineShift, Alignment, Draw
+from dpest.proofs.alignments.alignment import AffineShift, AlignedNoise, Alignment
 from dpest.proofs.alignments.regions_of_release import ReleaseRegion
 from dpest.proofs.alignments.selection import ArgmaxPlan
 from dpest.proofs.loops.potentials import BudgetState, Potential
@@ -41,7 +41,7 @@ def header(
     method: str,
     domain: Mapping[str, Any],
     noises: Mapping[Symbol, Noise],
-    draws: Mapping[Symbol, Draw],
+    draws: Mapping[Symbol, AlignedNoise],
     world: World,
 ) -> dict[str, Any]:
     source = source_of(function)
@@ -138,7 +138,7 @@ def _jsonable(x: Any) -> Any:
     return [_jsonable(v) for v in x] if isinstance(x, (list, tuple)) else x
 
 
-def _noise(noise: Noise, draw: Draw) -> list[Any]:
+def _noise(noise: Noise, draw: AlignedNoise) -> list[Any]:
     """Family and scale in units of 1/unit (a Gaussian's variance in units of 1/unit²)."""
     if not draw.rate:
         return [noise.family, None]

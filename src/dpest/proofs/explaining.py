@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.geometry.linear import Symbol
-from dpest.proofs.alignments.alignment import AffineShift, Draw
+from dpest.proofs.alignments.alignment import AffineShift, AlignedNoise
 from dpest.proofs.alignments.regions_of_release import release_text
 from dpest.proofs.approximate.words import words
 from dpest.proofs.loops.contributions import box_of_case
@@ -40,7 +40,7 @@ def _unit(proof: Proof) -> str:
     return f"·{proof.unit}" if proof.unit else ""
 
 
-def _named(draws: Mapping[Symbol, Draw], proof: Proof) -> tuple[_Names, list[str]]:
+def _named(draws: Mapping[Symbol, AlignedNoise], proof: Proof) -> tuple[_Names, list[str]]:
     """Noises as noise 1, noise 2, …, and what each of them is."""
     names = {s: f"noise {i}" for i, s in enumerate(draws, 1)}
     kinds: dict[str, list[str]] = {}
@@ -107,7 +107,7 @@ def _cells(proof: Proof, model: Any, regions: Any, planned: Any) -> list[str]:
     lines = [
         "Coupling. d = q' - q. For each release, the second run's noise is the first's, shifted:",
     ]
-    draws: Mapping[Symbol, Draw] = {
+    draws: Mapping[Symbol, AlignedNoise] = {
         s: d for region in regions for s, d in region.problem.draws.items()
     }
     names, told = _named(draws, proof)

@@ -21,7 +21,7 @@ from dpest.geometry.linear import Symbol, rational
 from dpest.notions.claims import Claim, PureDP, as_claim
 from dpest.proofs import certificates
 from dpest.proofs.alignments.adjacency_faces import entry_ranges, radius_of
-from dpest.proofs.alignments.alignment import Draw
+from dpest.proofs.alignments.alignment import AlignedNoise
 from dpest.proofs.alignments.regions_of_release import Rates, rates
 from dpest.proofs.conformance import call
 from dpest.proofs.proof import Proof
@@ -299,12 +299,12 @@ def checked_rates(question: ProofGoal, noises: Mapping[Symbol, Any]) -> Rates:
     return rated
 
 
-def has_integral(draws: Mapping[Symbol, Draw]) -> bool:
+def has_integral(draws: Mapping[Symbol, AlignedNoise]) -> bool:
     return any(d.integral for d in draws.values())
 
 
 def rays_hold(
-    question: ProofGoal, draws: Mapping[Symbol, Draw], found: Iterable[Any] | None = None
+    question: ProofGoal, draws: Mapping[Symbol, AlignedNoise], found: Iterable[Any] | None = None
 ) -> bool:
     """Whether the ray argument applies: lower bounds and infinities are sound only then.
 
@@ -334,7 +334,7 @@ def rays_hold(
 
 
 def domain_facts(
-    question: ProofGoal, draws: Mapping[Symbol, Draw], by_cases: bool = False
+    question: ProofGoal, draws: Mapping[Symbol, AlignedNoise], by_cases: bool = False
 ) -> dict[str, Any]:
     whole = question.integer_data(has_integral(draws))
     facts: dict[str, Any] = {
@@ -357,7 +357,9 @@ def _numbers(ranges: Iterable[tuple[Any, Any]]) -> list[list[Any]]:
     return [[certificates.number(end) for end in ends] for ends in ranges]
 
 
-def notes_of(question: ProofGoal, draws: Mapping[Symbol, Draw], world: World) -> tuple[str, ...]:
+def notes_of(
+    question: ProofGoal, draws: Mapping[Symbol, AlignedNoise], world: World
+) -> tuple[str, ...]:
     notes = [*question.notes, *world.notes]
     if has_integral(draws) and question.domain is None:
         notes.append(INTEGER_DATA)
@@ -370,7 +372,7 @@ def head_of(
     epsilon: Fraction,
     length: Any,
     noises: Mapping[Symbol, Any],
-    draws: Mapping[Symbol, Draw],
+    draws: Mapping[Symbol, AlignedNoise],
     world: World,
 ) -> dict[str, Any]:
     target = question.mechanism

@@ -36,7 +36,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
-class Draw:
+class AlignedNoise:
     """One noise, and what shifting it by s costs in log-density.
 
     `absolute`: rate·|s|. `upward`: rate·s, and s ≥ 0 is needed (exponential, because of its
@@ -68,7 +68,7 @@ class Change:
 class Problem:
     """What a region asks of its shift: `keep` must not decrease, `pin` must not change."""
 
-    draws: Mapping[Symbol, Draw]
+    draws: Mapping[Symbol, AlignedNoise]
     keep: Sequence[Change]
     pin: Sequence[Change]
     whole: frozenset[Symbol] = frozenset()
@@ -399,4 +399,4 @@ def starts(
     return list(unique.values())
 
 
-__all__ = ["CONSTANT", "Alignment", "Change", "Draw", "Face", "Problem", "align"]
+__all__ = ["CONSTANT", "AlignedNoise", "Alignment", "Change", "Face", "Problem", "align"]

@@ -18,7 +18,7 @@ from dpest.errors import RefusedError
 from dpest.geometry.linear import Symbol
 from dpest.noise.family import Noise
 from dpest.proofs.alignments.adjacency_faces import Faces, lowest
-from dpest.proofs.alignments.alignment import Change, Draw
+from dpest.proofs.alignments.alignment import AlignedNoise, Change
 from dpest.proofs.alignments.regions_of_release import ReleaseRegion
 from dpest.reading.tracing.unit import Unit
 
@@ -34,7 +34,7 @@ class CommonShift:
     attained: bool
 
 
-def variances(noises: Mapping[Symbol, Noise], draws: Mapping[Symbol, Draw]) -> int:
+def variances(noises: Mapping[Symbol, Noise], draws: Mapping[Symbol, AlignedNoise]) -> int:
     """The power of the unit in the rates 1/(2σ²); refuses a mixture with other noise."""
     powers = set()
     for symbol, draw in draws.items():
@@ -52,7 +52,7 @@ def variances(noises: Mapping[Symbol, Noise], draws: Mapping[Symbol, Draw]) -> i
 
 
 def common_shift(
-    regions: Sequence[ReleaseRegion], draws: Mapping[Symbol, Draw], components: Faces
+    regions: Sequence[ReleaseRegion], draws: Mapping[Symbol, AlignedNoise], components: Faces
 ) -> CommonShift:
     """The least-cost shift that keeps everything; refuses where there is none."""
     changes: dict[Any, Change] = {}
@@ -85,7 +85,9 @@ def common_shift(
     return CommonShift(slopes, rho, attained and rank == len(noises))
 
 
-def check_steps(shift: CommonShift, draws: Mapping[Symbol, Draw], whole: frozenset[Symbol]) -> None:
+def check_steps(
+    shift: CommonShift, draws: Mapping[Symbol, AlignedNoise], whole: frozenset[Symbol]
+) -> None:
     """Discrete Gaussian noise moves by integers: so must the data that it follows."""
     for h, slopes in shift.slopes.items():
         steps = all(j in whole and slope.denominator == 1 for j, slope in slopes.items())
@@ -123,7 +125,7 @@ def _independent(
 def _least(
     rows: Sequence[tuple[list[Fraction], list[Fraction]]],
     noises: Sequence[Symbol],
-    draws: Mapping[Symbol, Draw],
+    draws: Mapping[Symbol, AlignedNoise],
     place: int,
 ) -> dict[Symbol, Fraction]:
     """The s of least Σ rate·s² with a·s = −b_j for all rows: s = W⁻¹Aᵀ(AW⁻¹Aᵀ)⁻¹(−b_j)."""
@@ -158,7 +160,7 @@ def _least(
 
 def _cost(
     slopes: Mapping[Symbol, Mapping[Symbol, Fraction]],
-    draws: Mapping[Symbol, Draw],
+    draws: Mapping[Symbol, AlignedNoise],
     components: Faces,
 ) -> tuple[Fraction, bool]:
     """max over differences of Σ rate·s(d)²: at a corner, as it is convex."""
@@ -191,7 +193,7 @@ def _cost(
 def _at(
     point: Mapping[Symbol, Fraction],
     slopes: Mapping[Symbol, Mapping[Symbol, Fraction]],
-    draws: Mapping[Symbol, Draw],
+    draws: Mapping[Symbol, AlignedNoise],
 ) -> Fraction:
     total = Fraction(0)
     for h, s in slopes.items():

@@ -10,7 +10,7 @@ from typing import Any
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
-from dpest.proofs.alignments.alignment import Change, Draw, Problem
+from dpest.proofs.alignments.alignment import AlignedNoise, Change, Problem
 from dpest.reading.merged_states import MergedNode, Model
 from dpest.reading.tracing.roots import Complement
 from dpest.reading.tracing.unit import Unit
@@ -21,11 +21,11 @@ from dpest.running.skeleton import unflatten
 class Rates:
     """The draws of a mechanism, their rates as multiples of unit^power."""
 
-    draws: Mapping[Symbol, Draw]
+    draws: Mapping[Symbol, AlignedNoise]
     power: int
 
 
-def draw_of(symbol: Symbol, noise: Noise) -> tuple[Draw, int | None]:
+def draw_of(symbol: Symbol, noise: Noise) -> tuple[AlignedNoise, int | None]:
     """The proof rule of a noise and the power of the unit in its rate (None: no matter which)."""
     rule = noise.shift_cost
     chance = getattr(noise, "p", None)
@@ -35,10 +35,10 @@ def draw_of(symbol: Symbol, noise: Noise) -> tuple[Draw, int | None]:
             raise RefusedError(
                 f"the success probability of a geometric draw is negative: {noise!r}"
             )
-        return Draw("upward", rate.factor, True, noise.family), rate.power
+        return AlignedNoise("upward", rate.factor, True, noise.family), rate.power
     if noise.family == "coin" or rule.kind == "none":
         # Both runs share its value: a draw that is not shifted costs nothing.
-        return Draw("absolute", Fraction(0), False, noise.family), None
+        return AlignedNoise("absolute", Fraction(0), False, noise.family), None
     rate = rule.rate
     if isinstance(rate, Unit):
         factor, power = rate.factor, rate.power
@@ -54,11 +54,11 @@ def draw_of(symbol: Symbol, noise: Noise) -> tuple[Draw, int | None]:
         raise RefusedError(f"the scale of a {noise.family} draw is not positive: {noise!r}")
     kinds = {"absolute": "absolute", "one_sided": "upward", "upward": "upward", "square": "square"}
     kind = kinds[rule.kind]
-    return Draw(kind, factor, rule.integral, noise.family, rule.attained), power  # type: ignore[arg-type]
+    return AlignedNoise(kind, factor, rule.integral, noise.family, rule.attained), power  # type: ignore[arg-type]
 
 
 def rates(noises: Mapping[Symbol, Noise]) -> Rates:
-    draws: dict[Symbol, Draw] = {}
+    draws: dict[Symbol, AlignedNoise] = {}
     powers: dict[int, Symbol] = {}
     for symbol, noise in noises.items():
         draws[symbol], power = draw_of(symbol, noise)
@@ -116,7 +116,7 @@ def visible(skeleton: Any, leaves: Sequence[Any]) -> Any:
     )
 
 
-def regions(model: Model, draws: Mapping[Symbol, Draw]) -> list[ReleaseRegion]:
+def regions(model: Model, draws: Mapping[Symbol, AlignedNoise]) -> list[ReleaseRegion]:
     found = []
     for node in model.leaves:
         assert node.release is not None
@@ -131,7 +131,7 @@ def problem(
     conditions: Iterable[Condition],
     forms: Iterable[Form],
     drawn: Iterable[Symbol],
-    draws: Mapping[Symbol, Draw],
+    draws: Mapping[Symbol, AlignedNoise],
 ) -> Problem:
     """Shift each noise that is drawn; those without a rule stay where they are."""
     keep = [change_of(c.form) for c in conditions]
@@ -141,6 +141,7 @@ def problem(
     fixed = {s for s, d in here.items() if not d.rate}
     pin += [Change({s: Fraction(1)}, {}) for s in sorted(fixed)]
     movable = {
-        s: d if d.rate else Draw("absolute", Fraction(1), False, d.family) for s, d in here.items()
+        s: d if d.rate else AlignedNoise("absolute", Fraction(1), False, d.family)
+        for s, d in here.items()
     }
     return Problem(movable, keep, pin)

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 from dpest.geometry.linear import Symbol
 from dpest.proofs.alignments.alignment import (
     KINDS,
+    AlignedNoise,
     Alignment,
-    Draw,
     Face,
     PointCost,
     Problem,
@@ -99,7 +99,7 @@ def named(problem: Problem, face: Face, rows: list[Row] | None = None) -> Unname
 
 def _colour(look: Any) -> int:
     """A number for what a symbol is, the same in every process (hashes of text are not)."""
-    if isinstance(look, Draw):
+    if isinstance(look, AlignedNoise):
         return hash((KINDS.index(look.kind), look.rate, look.integral))
     ends, whole = look
     return hash((-1, whole, *(ends or ())))

@@ -18,7 +18,7 @@ import numpy as np
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Form, Symbol
 from dpest.proofs.alignments.adjacency_faces import Faces, faces, lowest
-from dpest.proofs.alignments.alignment import Change, Draw, Problem
+from dpest.proofs.alignments.alignment import AlignedNoise, Change, Problem
 from dpest.proofs.alignments.planning import AlignmentPlan, plan
 from dpest.reading.loops.any_length import ELEMENT, fields_of
 from dpest.reading.loops.loops import Graph
@@ -48,7 +48,7 @@ def noisy_argmax(slope: Fraction, noise: Any) -> Callable[..., Any]:
 
 
 def selection(
-    graph: Graph, draws: Mapping[Symbol, Draw], adjacency: Any, domain: Any = None
+    graph: Graph, draws: Mapping[Symbol, AlignedNoise], adjacency: Any, domain: Any = None
 ) -> ArgmaxPlan:
     """The cheapest alignment of the argmax; the graph must release nothing else of the data."""
     forms = {(s.element.form, s.least) for s in graph.selections}

@@ -7,16 +7,16 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import RefusedError
-from dpest.reading.contributions.forms import Form
+from dpest.reading.contributions.forms import SymbolicForm
 from dpest.reading.contributions.ledger import ONCE, Row
-from dpest.reading.contributions.reading import Column, Way
-from dpest.reading.contributions.values import Truth
+from dpest.reading.contributions.reading import Column, PublicWay
+from dpest.reading.contributions.values import RecordTruth
 
 
 class _Exported:
     """The symbols of one way that something needs, in the order in which they are needed."""
 
-    def __init__(self, way: Way) -> None:
+    def __init__(self, way: PublicWay) -> None:
         self.way = way
         self.places: dict[int, int] = {}
         self.terms: list[list[Any]] = []
@@ -37,7 +37,7 @@ class _Exported:
         elif node[0] in ("total", "uniform"):
             raise RefusedError("a value that only one step may have is part of the model")
         else:
-            found += [self.form(a) if isinstance(a, Form) else str(a) for a in node[1:]]
+            found += [self.form(a) if isinstance(a, SymbolicForm) else str(a) for a in node[1:]]
         self.places[symbol] = len(self.terms)
         self.terms.append(found)
         return self.places[symbol]
@@ -47,11 +47,11 @@ class _Exported:
             raise RefusedError("a public value that the model has no number for")
         return name
 
-    def form(self, form: Form) -> list[Any]:
+    def form(self, form: SymbolicForm) -> list[Any]:
         terms = sorted((self.place(s), str(c)) for s, c in form.terms)
         return [str(form.constant), [list(t) for t in terms]]
 
-    def condition(self, truth: Truth) -> list[Any]:
+    def condition(self, truth: RecordTruth) -> list[Any]:
         if truth.coin is not None:
             name = self.coins.setdefault(truth.coin[0], f"coin {len(self.coins)}")
             return [truth.relation, name, str(truth.coin[1])]
@@ -59,7 +59,7 @@ class _Exported:
         return [truth.relation, self.form(truth.form)]
 
 
-def exported(way: Way) -> dict[str, Any]:
+def exported(way: PublicWay) -> dict[str, Any]:
     """One way, as JSON."""
     found = _Exported(way)
     ledger = way.ledger
@@ -98,7 +98,7 @@ def exported(way: Way) -> dict[str, Any]:
     }
 
 
-def _within(way: Way, forms: Iterable[Form]) -> set[int]:
+def _within(way: PublicWay, forms: Iterable[SymbolicForm]) -> set[int]:
     """The symbols of forms, and those that they are functions of."""
     found: set[int] = set()
     pending = list(forms)
@@ -106,7 +106,7 @@ def _within(way: Way, forms: Iterable[Form]) -> set[int]:
         for symbol in pending.pop().symbols:
             if symbol not in found:
                 found.add(symbol)
-                pending += [a for a in way.terms.nodes[symbol] if isinstance(a, Form)]
+                pending += [a for a in way.terms.nodes[symbol] if isinstance(a, SymbolicForm)]
     return found
 
 
@@ -116,7 +116,7 @@ def _row(found: _Exported, row: Row) -> Any:
     return {"exponents": [found.form(e) for e in row.exponents], "noises": list(row.noises)}
 
 
-def columns(listed: Iterable[Column], ways: Iterable[Way] = ()) -> list[Mapping[str, Any]]:
+def columns(listed: Iterable[Column], ways: Iterable[PublicWay] = ()) -> list[Mapping[str, Any]]:
     """The symbols of a record; with `values`, they stand for the place among them."""
     found: list[Mapping[str, Any]] = []
     for column in listed:

@@ -29,7 +29,7 @@ from dpest.proofs.approximate.replay import replay
 from dpest.proofs.certificates import FORMAT, sealed
 from dpest.proofs.proof import Proof
 from dpest.proofs.question import ProofGoal
-from dpest.reading.contributions.reading import Column, Data, Way, bounds, read
+from dpest.reading.contributions.reading import Column, Data, PublicWay, bounds, read
 from dpest.running.landmarks import landmarks
 from dpest.running.places import source_of
 
@@ -43,7 +43,7 @@ class ReadContributions:
 
     question: ProofGoal
     data: Data
-    ways: tuple[Way, ...]
+    ways: tuple[PublicWay, ...]
     account: Account
     model: dict[str, Any]
     notes: tuple[str, ...]

@@ -19,23 +19,23 @@ from dpest.errors import ReplayError
 from dpest.proofs.approximate.recorder import Recorder
 from dpest.proofs.conformance import call
 from dpest.reading.contributions.control.public import chosen
-from dpest.reading.contributions.forms import Form, Raised
+from dpest.reading.contributions.forms import Raised, SymbolicForm
 from dpest.reading.contributions.functions.flips import CANDIDATE
 from dpest.reading.contributions.groups import Labelled
 from dpest.reading.contributions.ledger import ONCE, Gate, MovedStatistic
 from dpest.reading.contributions.machine import PICK
-from dpest.reading.contributions.reading import Data, Way
+from dpest.reading.contributions.reading import Data, PublicWay
 from dpest.reading.contributions.sheets import Sheet
 from dpest.reading.contributions.values import (
-    Array,
     Combined,
-    Instance,
     Map,
     Option,
+    ProgramObject,
     PublicValue,
+    RecordTruth,
     Rows,
     Seq,
-    Truth,
+    SmallArray,
 )
 from dpest.reading.scripted import ScriptStage, on_stage
 from dpest.running.landmarks import places
@@ -50,7 +50,7 @@ _ADVICE = (
 
 
 def replay(
-    mechanism: Mechanism, ways: Sequence[Way], data: Data, constants: Sequence[float]
+    mechanism: Mechanism, ways: Sequence[PublicWay], data: Data, constants: Sequence[float]
 ) -> tuple[str, ...]:
     """Raises ReplayError where a run and the model differ; what is to be said comes back."""
     source = random.Random(17)
@@ -95,7 +95,7 @@ def _records(
 
 
 def _special(
-    data: Data, ways: Sequence[Way], source: random.Random, constants: Sequence[float]
+    data: Data, ways: Sequence[PublicWay], source: random.Random, constants: Sequence[float]
 ) -> Iterator[list[dict[Any, Any]]]:
     """Data whose records all lie in one case of the code, and those with one such record alone.
 
@@ -129,7 +129,7 @@ def _marks(column: Any, numbers: Sequence[float]) -> list[Any]:
     return found
 
 
-def _thresholds(ways: Sequence[Way]) -> list[float]:
+def _thresholds(ways: Sequence[PublicWay]) -> list[float]:
     """The numbers at which what one field is decides about a record."""
     found = set()
     for way in ways:
@@ -178,7 +178,7 @@ def _coded(data: Data, record: Mapping[Any, Any]) -> dict[Any, float]:
 
 def _one(
     mechanism: Mechanism,
-    ways: Sequence[Way],
+    ways: Sequence[PublicWay],
     data: Data,
     records: list[dict[Any, Any]],
     trial: int,
@@ -248,7 +248,7 @@ class _SymbolValues:
 
     def __init__(
         self,
-        way: Way,
+        way: PublicWay,
         data: Data,
         raw: list[dict[Any, Any]],
         rng: Recorder,
@@ -260,7 +260,7 @@ class _SymbolValues:
         self.sums: dict[int, list[float]] = {}
         self.coins: dict[Any, float] = {}
         self.fitting: dict[tuple[int, int], bool] = {}
-        self.forms: list[Form] = []
+        self.forms: list[SymbolicForm] = []
         self.slopes: dict[int, list[tuple[int, float]]] = {}
         self.left = list(rng.noises)
         self.vectors = list(rng.vectors)
@@ -357,7 +357,7 @@ class _SymbolValues:
     def _key(self, element: Any, record: Any) -> Any:
         if isinstance(element, Option):
             element = element.values[round(self.value(element.place, record))]
-        return self.value(element, record) if isinstance(element, Form) else element
+        return self.value(element, record) if isinstance(element, SymbolicForm) else element
 
     def _coins_below(self, chance: Fraction) -> float:
         """How many uniform numbers come before one that is not below a chance."""
@@ -409,7 +409,7 @@ class _SymbolValues:
                 totals[j] += self.value(form, record)
         self.sums[p] = totals
 
-    def _fits(self, conditions: tuple[Truth, ...], record: Any, place: int) -> bool:
+    def _fits(self, conditions: tuple[RecordTruth, ...], record: Any, place: int) -> bool:
         """Whether conditions hold of a record; several passes have the same ones."""
         key = (id(conditions), id(record))
         if key not in self.fitting:
@@ -423,7 +423,7 @@ class _SymbolValues:
         node = self.way.terms.nodes[cases[0][1][0].terms[0][0]]
         return self.way.ledger.statistics.get(node[2]) if node[0] == "field" else None
 
-    def holds(self, truth: Truth, record: Any = None, place: int = -1) -> bool:
+    def holds(self, truth: RecordTruth, record: Any = None, place: int = -1) -> bool:
         if truth.coin is not None:
             name, chance = truth.coin
             if name[0] == "subset":
@@ -449,7 +449,7 @@ class _SymbolValues:
                 self.coins[name, place] = self.uniforms.pop(0)
         return self.coins[name, place]
 
-    def value(self, form: Form, record: Any = None) -> float:
+    def value(self, form: SymbolicForm, record: Any = None) -> float:
         slopes = self.slopes.get(id(form))
         if slopes is None:
             slopes = self.slopes[id(form)] = [(s, float(c)) for s, c in form.terms]
@@ -472,7 +472,7 @@ class _SymbolValues:
         if op == "pick":
             place, *rest = (a for a in node[1:])
             return self.value(rest[int(self.value(place, record))], record)
-        inner = [self.value(a, record) for a in node[1:] if isinstance(a, Form)]
+        inner = [self.value(a, record) for a in node[1:] if isinstance(a, SymbolicForm)]
         return _FUNCTIONS[op](node, *inner)
 
     def _public(self, symbol: int, node: Any) -> float:
@@ -503,9 +503,9 @@ class _SymbolValues:
 
     def native(self, value: Any) -> Any:
         """A value of the model as the run has it."""
-        if isinstance(value, Form):
+        if isinstance(value, SymbolicForm):
             only = value.terms[0][0] if len(value.terms) == 1 else None
-            if only is not None and value == Form(((only, Fraction(1)),), Fraction(0)):
+            if only is not None and value == SymbolicForm(((only, Fraction(1)),), Fraction(0)):
                 node = self.way.terms.nodes[only]
                 if node[0] == "pub" and node[1] in self.way.recipes:
                     return self._prepared(self.way.recipes[node[1]])
@@ -514,12 +514,12 @@ class _SymbolValues:
             if value.recipe is None:
                 raise _Different("a public value can't be followed")
             return self._prepared(value.recipe)
-        if isinstance(value, Truth):
+        if isinstance(value, RecordTruth):
             return self.holds(value)
         if isinstance(value, Combined):
             found = [self.native(p) for p in value.parts]
             return all(found) if value.conjunction else any(found)
-        if isinstance(value, Array):
+        if isinstance(value, SmallArray):
             return np.array([self.native(c) for c in value.cells]).reshape(value.shape)
         if isinstance(value, Seq):
             return [self.native(v) for v in value.items]
@@ -583,7 +583,7 @@ class _SymbolValues:
         if isinstance(expected, Raised) or isinstance(actual, Raised):
             self._compare_errors(expected, actual)
             return
-        if isinstance(expected, Form):
+        if isinstance(expected, SymbolicForm):
             value = self.native(expected)
             if not alike(value, actual):
                 raise _Different(f"it gives {actual!r}, not {value!r}")
@@ -593,7 +593,7 @@ class _SymbolValues:
             self._compare_sheet(expected, actual, path)
         elif isinstance(expected, Labelled):
             self._compare_series(expected, actual, path)
-        elif isinstance(expected, Array):
+        elif isinstance(expected, SmallArray):
             found = np.asarray(actual)
             if found.shape != expected.shape:
                 raise _Different(f"it gives an array of shape {found.shape}, not {expected.shape}")
@@ -608,11 +608,11 @@ class _SymbolValues:
                 self.compare(e, a, f"{path}[{i}]")
         elif isinstance(expected, Map):
             self._compare_dict(expected, actual, path)
-        elif isinstance(expected, Instance):
+        elif isinstance(expected, ProgramObject):
             self._compare_object(expected, actual, path)
         elif isinstance(expected, PublicValue) and expected.recipe is None:
             self._compare_keys(actual)
-        elif isinstance(expected, (PublicValue, Truth, Combined)):
+        elif isinstance(expected, (PublicValue, RecordTruth, Combined)):
             value = self.native(expected)
             if not alike(value, actual):
                 raise _Different(f"it gives {actual!r}, not {value!r}")
@@ -630,7 +630,7 @@ class _SymbolValues:
         if type(error) is not type(actual.error) or not alike(str(error), str(actual.error)):
             raise _Different(f"it raises {actual.error!r}, not {error!r}")
 
-    def _compare_object(self, expected: Instance, actual: Any, path: str) -> None:
+    def _compare_object(self, expected: ProgramObject, actual: Any, path: str) -> None:
         if type(actual) is not expected.kind:
             raise _Different(f"it gives {actual!r}, not a {expected.kind.__name__}")
         held = actual._asdict() if hasattr(actual, "_asdict") else vars(actual)
@@ -643,7 +643,7 @@ class _SymbolValues:
         for name, value in expected.attributes.items():
             self.compare(value, held[name], f"{path}.{name}")
 
-    def _chosen(self, form: Form, value: float) -> str:
+    def _chosen(self, form: SymbolicForm, value: float) -> str:
         """Which operand a minimum or maximum of public values is: it has the type of that one."""
         if len(form.terms) != 1 or form.constant or form.terms[0][1] != 1:
             return ""
@@ -656,7 +656,7 @@ class _SymbolValues:
     def _told(self, value: Any) -> str:
         """What public values say of a type: which way was taken, and of what types they are."""
         recipe = getattr(value, "recipe", None)
-        if isinstance(value, Form) and len(value.terms) == 1:
+        if isinstance(value, SymbolicForm) and len(value.terms) == 1:
             node = self.way.terms.nodes[value.terms[0][0]]
             recipe = self.way.recipes.get(node[1]) if node[0] == "pub" else None
         if recipe is None or recipe.function is PICK:

@@ -15,7 +15,7 @@ from typing import Any
 
 from dpest.geometry.linear import Form, Symbol
 from dpest.geometry.polyhedra import feasible
-from dpest.proofs.alignments.alignment import Draw
+from dpest.proofs.alignments.alignment import AlignedNoise
 from dpest.proofs.proof import AttainingPair, Lower
 from dpest.reading.cases.records import Entry, ReadCases, RecordError
 from dpest.reading.loops.loop_graph import END, Graph
@@ -99,7 +99,7 @@ def _parts(move: Point, cases: ReadCases) -> Iterator[Point]:
 
 
 def attained(
-    question: Any, graph: Graph, draws: Mapping[Symbol, Draw], bound: Fraction
+    question: Any, graph: Graph, draws: Mapping[Symbol, AlignedNoise], bound: Fraction
 ) -> Lower | None:
     """A pair of inputs on which the bound is attained, where that can be read off.
 

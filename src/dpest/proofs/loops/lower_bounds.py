@@ -10,9 +10,9 @@ from typing import Any
 
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.proofs.alignments.alignment import (
+    AlignedNoise,
     Alignment,
     Cost,
-    Draw,
     DualBound,
     Face,
     Problem,
@@ -164,7 +164,7 @@ def _idle(
 
 def from_potential(
     graph: Graph,
-    draws: Mapping[Symbol, Draw],
+    draws: Mapping[Symbol, AlignedNoise],
     found: Potential,
     box: tuple[Fraction, Fraction] | None = None,
     length: int | None = None,
@@ -191,7 +191,7 @@ def from_potential(
 
 def from_paths(
     graph: Graph,
-    draws: Mapping[Symbol, Draw],
+    draws: Mapping[Symbol, AlignedNoise],
     box: tuple[Fraction, Fraction] | None,
     length: int,
     enough: float,
@@ -230,7 +230,7 @@ class _CostliestRun:
     def __init__(
         self,
         graph: Graph,
-        draws: Mapping[Symbol, Draw],
+        draws: Mapping[Symbol, AlignedNoise],
         box: tuple[Fraction, Fraction] | None,
         length: int | None,
     ) -> None:
@@ -457,12 +457,12 @@ class _TooManyError(Exception):
     """A path that neither reads nor releases goes in circles."""
 
 
-def _as_problem(path: Sequence[LoopEdge], draws: Mapping[Symbol, Draw]) -> Problem:
+def _as_problem(path: Sequence[LoopEdge], draws: Mapping[Symbol, AlignedNoise]) -> Problem:
     """A path through the graph as one region: every turn has its own datum and noises."""
     slots: dict[Symbol, Form] = {}
     conditions: list[Condition] = []
     forms: list[Form] = []
-    own: dict[Symbol, Draw] = {}
+    own: dict[Symbol, AlignedNoise] = {}
     read = 0
     for number, edge in enumerate(path):
         values = dict(slots)

@@ -17,7 +17,7 @@ from typing import Any
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Form, Symbol
 from dpest.proofs.alignments.adjacency_faces import faces, whole_data
-from dpest.proofs.alignments.alignment import Draw, points
+from dpest.proofs.alignments.alignment import AlignedNoise, points
 from dpest.proofs.alignments.linear_program import (
     Affine,
     InfeasibleError,
@@ -84,7 +84,7 @@ def automata(
     adjacency: Any,
     graph: Graph,
     domain: Any = None,
-    draws: Mapping[Symbol, Draw] | None = None,
+    draws: Mapping[Symbol, AlignedNoise] | None = None,
     integers: bool = False,
 ) -> list[list[Phase]]:
     """The adjacency as phases, one list per component; `integers`: whether the data are.
@@ -116,7 +116,7 @@ def automata(
 
 
 def corners_of(
-    adjacency: Any, graph: Graph, draws: Mapping[Symbol, Draw] | None = None
+    adjacency: Any, graph: Graph, draws: Mapping[Symbol, AlignedNoise] | None = None
 ) -> list[Corner]:
     """By how much the sums over records may differ, where one record is looked at case by case."""
     cases = graph.world.cases
@@ -228,7 +228,9 @@ def _known_after(
     return tuple(found)
 
 
-def potential(graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase]) -> Potential:
+def potential(
+    graph: Graph, draws: Mapping[Symbol, AlignedNoise], phases: Sequence[Phase]
+) -> Potential:
     """The least budget of the start; raises InfeasibleError if no budget is enough.
 
     With Gaussian noise the program finds shifts of least total size that leave every condition as
@@ -337,7 +339,7 @@ def potential(graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase
 
 
 def squared(
-    steps: Sequence[BudgetStep], draws: Mapping[Symbol, Draw], states: Sequence[BudgetState]
+    steps: Sequence[BudgetStep], draws: Mapping[Symbol, AlignedNoise], states: Sequence[BudgetState]
 ) -> tuple[list[BudgetStep], dict[BudgetState, Fraction]]:
     """The steps with their Rényi costs, and the most that is spent from each state on."""
     found = [

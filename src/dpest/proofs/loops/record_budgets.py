@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dpest.geometry.linear import Form, Symbol
-from dpest.proofs.alignments.alignment import Draw
+from dpest.proofs.alignments.alignment import AlignedNoise
 from dpest.proofs.loops.potentials import (
     BudgetState,
     BudgetStep,
@@ -25,7 +25,7 @@ _ZERO = Fraction(0)
 
 
 def record_potential(
-    graph: Graph, draws: Mapping[Symbol, Draw], phases: Sequence[Phase]
+    graph: Graph, draws: Mapping[Symbol, AlignedNoise], phases: Sequence[Phase]
 ) -> Potential:
     """The same as `potential`, for the graph of a function of sums (`reading.cases.graphs`)."""
     moves = [p for p in phases if p.move >= 0]
@@ -85,7 +85,7 @@ def _only_way(graph: Graph) -> list[tuple[int, LoopEdge]] | None:
 def _forced(
     graph: Graph,
     chain: Sequence[tuple[int, LoopEdge]],
-    draws: Mapping[Symbol, Draw],
+    draws: Mapping[Symbol, AlignedNoise],
     move: Phase,
 ) -> Potential | None:
     """Every release fixes the shift of its noise: nothing is left to choose."""

@@ -26,11 +26,11 @@ from dpest.noise.two_sided_geometric import TwoSidedGeometric
 from dpest.reading.cases.records import Block, Entry, ReadCases, RecordError
 from dpest.reading.cases.tree import OneRecord, RecordBranches, explored, meant
 from dpest.reading.contributions.arithmetic import is_number
-from dpest.reading.contributions.forms import Form as ReadForm
 from dpest.reading.contributions.forms import Raised
+from dpest.reading.contributions.forms import SymbolicForm as ReadForm
 from dpest.reading.contributions.ledger import OrderStatistic
-from dpest.reading.contributions.reading import Data, Way, read
-from dpest.reading.contributions.values import Array, Instance, Map, Seq, Truth
+from dpest.reading.contributions.reading import Data, PublicWay, read
+from dpest.reading.contributions.values import Map, ProgramObject, RecordTruth, Seq, SmallArray
 from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.loops.piece_runs import World
 from dpest.reading.tracing.roots import Complement
@@ -67,7 +67,7 @@ class _Way:
     """A way, with symbols for its sums and draws."""
 
     number: int
-    way: Way
+    way: PublicWay
     sums: dict[tuple[int, int], Form] = field(default_factory=dict)
     draws: list[Symbol] = field(default_factory=list)
 
@@ -137,7 +137,7 @@ class _Way:
             return Form(None, factor), 1
         raise _refused("a function of noisy or private values")
 
-    def holds_of_length(self, truth: Truth) -> bool | None:
+    def holds_of_length(self, truth: RecordTruth) -> bool | None:
         """Whether something holds of every number of records from 1 on, or of none; else None."""
         form = truth.form
         if form is None or not form.terms or len(form.terms) > 1:
@@ -354,7 +354,7 @@ def _leaves(value: Any) -> Iterator[Any]:
     """The numbers and plain values of an output."""
     if isinstance(value, ReadForm) or value is None or isinstance(value, str) or is_number(value):
         yield value
-    elif isinstance(value, Array):
+    elif isinstance(value, SmallArray):
         for cell in value.cells:
             yield from _leaves(cell)
     elif isinstance(value, Seq):
@@ -363,7 +363,7 @@ def _leaves(value: Any) -> Iterator[Any]:
     elif isinstance(value, Map) and not value.open:
         for item in value.items.values():
             yield from _leaves(item)
-    elif isinstance(value, Instance):
+    elif isinstance(value, ProgramObject):
         for item in value.attributes.values():
             yield from _leaves(item)
     elif isinstance(value, tuple):

@@ -15,9 +15,9 @@ from typing import Any
 from dpest.geometry.linear import Condition, Form
 from dpest.geometry.regions import Region, Supports
 from dpest.reading.cases.records import Block, Entry, RecordError
-from dpest.reading.contributions.forms import Form as ReadForm
+from dpest.reading.contributions.forms import SymbolicForm as ReadForm
 from dpest.reading.contributions.forms import Terms
-from dpest.reading.contributions.values import Truth
+from dpest.reading.contributions.values import RecordTruth
 
 _MOST_CASES = 600
 _DOMAIN = (
@@ -82,10 +82,10 @@ class OneRecord:
         self.branches = branches
         self._known: dict[int, Form] = {}
 
-    def holds(self, truths: Sequence[Truth]) -> bool:
+    def holds(self, truths: Sequence[RecordTruth]) -> bool:
         return all(self._truth(t) for t in truths)
 
-    def _truth(self, truth: Truth) -> bool:
+    def _truth(self, truth: RecordTruth) -> bool:
         if truth.form is None:
             raise RecordError("a coin for each record", telling=False)
         condition = Condition(self.form(truth.form), truth.relation)  # type: ignore[arg-type]

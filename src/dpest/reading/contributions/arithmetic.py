@@ -12,7 +12,16 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.contributions.choices import Choices
-from dpest.reading.contributions.forms import NOISE, RECORD, SUM, TOTAL, Form, Terms, Unread, number
+from dpest.reading.contributions.forms import (
+    NOISE,
+    RECORD,
+    SUM,
+    TOTAL,
+    SymbolicForm,
+    Terms,
+    Unread,
+    number,
+)
 from dpest.reading.contributions.functions.units import (
     UNITS,
     arithmetic,
@@ -21,18 +30,18 @@ from dpest.reading.contributions.functions.units import (
     has_unit,
 )
 from dpest.reading.contributions.values import (
-    Array,
     Case,
     Combined,
-    Instance,
     Map,
     Object,
     Option,
-    Place,
+    ProgramObject,
+    RecordPosition,
+    RecordTruth,
     Rows,
     Seq,
+    SmallArray,
     Stepped,
-    Truth,
     Uniforms,
 )
 
@@ -63,14 +72,14 @@ def is_plain(value: Any) -> bool:
     """A value that is known here: a number, text, None, or a tuple or small array of such."""
     if isinstance(value, tuple):
         return all(map(is_plain, value))
-    if isinstance(value, Array):
+    if isinstance(value, SmallArray):
         return all(map(is_number, value.cells))
     return value is None or isinstance(value, (str, bytes, slice, range, *_NUMBERS, *UNITS))
 
 
 def to_native(value: Any) -> Any:
     """A plain value as Python and NumPy have it."""
-    if isinstance(value, Array):
+    if isinstance(value, SmallArray):
         return np.array(value.cells).reshape(value.shape)
     if isinstance(value, tuple):
         return tuple(map(to_native, value))
@@ -86,7 +95,7 @@ def from_native(value: Any) -> Any:
             raise Unread(f"an array of {value.dtype}")
         if value.ndim == 0:
             return value[()]
-        return Array(value.shape, [value.ravel()[i].item() for i in range(value.size)])
+        return SmallArray(value.shape, [value.ravel()[i].item() for i in range(value.size)])
     if isinstance(value, list):
         return Seq([from_native(v) for v in value])
     if isinstance(value, tuple):
@@ -132,7 +141,7 @@ def _arrays(value: Any) -> Iterator[Any]:
 
 def share(value: Any) -> None:
     """From here on what a value holds may be held by another: it must not be changed."""
-    if isinstance(value, (Array, Seq, Map, Instance)):
+    if isinstance(value, (SmallArray, Seq, Map, ProgramObject)):
         if value.shared:
             return
         value.shared = True
@@ -140,7 +149,7 @@ def share(value: Any) -> None:
         tuple: tuple,
         Seq: lambda s: s.items,
         Map: lambda d: d.items.values(),
-        Instance: lambda o: o.attributes.values(),
+        ProgramObject: lambda o: o.attributes.values(),
     }
     for v in inside.get(type(value), lambda _: ())(value):
         share(v)
@@ -148,7 +157,7 @@ def share(value: Any) -> None:
 
 def unshared(value: Any) -> None:
     """Refuses a change in place of what may be held by another."""
-    if isinstance(value, (Array, Seq, Map, Instance)) and value.shared:
+    if isinstance(value, (SmallArray, Seq, Map, ProgramObject)) and value.shared:
         raise Unread("a change in place of what may be held, or seen, by another name")
 
 
@@ -165,11 +174,11 @@ class Arithmetic(Choices):
 
     # Levels --------------------------------------------------------------------------------------
 
-    def form(self, value: Any) -> Form:
+    def form(self, value: Any) -> SymbolicForm:
         """A number as a form; a truth counts as 0 or 1, by cases."""
-        if isinstance(value, Form):
+        if isinstance(value, SymbolicForm):
             return value
-        if isinstance(value, (Truth, Combined)):
+        if isinstance(value, (RecordTruth, Combined)):
             return number(int(self.decide(value)))
         if is_number(value):
             plain = value.item() if hasattr(value, "item") else value
@@ -179,13 +188,13 @@ class Arithmetic(Choices):
                     "result so. Replace it first (fillna, np.nan_to_num, a test with math.isnan)"
                 )
             return number(plain)
-        if isinstance(value, (Place, Stepped)):
+        if isinstance(value, (RecordPosition, Stepped)):
             raise Unread(
                 "what is done with a record depends on its place: on how many came before it"
             )
         raise Unread(f"arithmetic with {type(value).__name__}")
 
-    def local(self, form: Form) -> Form:
+    def local(self, form: SymbolicForm) -> SymbolicForm:
         """The same value by public symbols and those of one record; the rest is made visible."""
         form = self.reveal(form)
         kind = self.terms.kind(form)
@@ -205,7 +214,7 @@ class Arithmetic(Choices):
             return self.visible(form)
         return (form - rest) + self.visible(rest)
 
-    def _own(self, form: Form) -> set[int]:
+    def _own(self, form: SymbolicForm) -> set[int]:
         """The symbols of the record that a function is of; all others are to be made visible.
 
         Where records have symbols of their own it is the last one, as in a stream. Another choice
@@ -217,22 +226,22 @@ class Arithmetic(Choices):
         last = max(records) if None not in records else None
         return {s for s in form.symbols if self.terms.records[s] == frozenset([last])}
 
-    def visible(self, form: Form) -> Form:
+    def visible(self, form: SymbolicForm) -> SymbolicForm:
         raise NotImplementedError
 
     def pinned(self, value: Any) -> Any:
         raise NotImplementedError
 
-    def winner(self, forms: Sequence[Form]) -> int:
+    def winner(self, forms: Sequence[SymbolicForm]) -> int:
         raise NotImplementedError
 
-    def reveal(self, form: Form) -> Form:
+    def reveal(self, form: SymbolicForm) -> SymbolicForm:
         raise NotImplementedError
 
-    def fresh_uniform(self, form: Form) -> int | None:
+    def fresh_uniform(self, form: SymbolicForm) -> int | None:
         raise NotImplementedError
 
-    def is_seen(self, form: Form) -> bool:
+    def is_seen(self, form: SymbolicForm) -> bool:
         raise NotImplementedError
 
     def publicly(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
@@ -246,7 +255,7 @@ class Arithmetic(Choices):
 
     def scalar(self, op: str, a: Any, b: Any) -> Any:
         if op in ("&", "|") and all(
-            isinstance(v, (Truth, Combined, bool, np.bool_)) for v in (a, b)
+            isinstance(v, (RecordTruth, Combined, bool, np.bool_)) for v in (a, b)
         ):
             return self.joined(op == "&", a, b)
         if (is_nan(a) or is_nan(b)) and op in ("+", "-", "*", "/"):
@@ -280,19 +289,19 @@ class Arithmetic(Choices):
             return self.publicly(BINARY[op], x, y)
         raise Unread(f"`{op}` of values that are not plain")
 
-    def is_over(self, x: Form, y: Form) -> bool:
+    def is_over(self, x: SymbolicForm, y: SymbolicForm) -> bool:
         """Whether a private number is divided by a public one that is not known here."""
         if self.in_pass or not y.terms or self.terms.kind(y):
             return False
         kind = self.terms.kind(x)
         return bool(kind & SUM) and not kind & (NOISE | RECORD | TOTAL)
 
-    def over(self, x: Form, y: Form) -> Form:
+    def over(self, x: SymbolicForm, y: SymbolicForm) -> SymbolicForm:
         """x/y, which a row can have: with noise that is divided by the same number."""
         lead = y.terms[0][1]
         return self.terms.of("over", x.times(1 / lead), y.times(1 / lead))
 
-    def of_uniform(self, x: Form, y: Form) -> bool:
+    def of_uniform(self, x: SymbolicForm, y: SymbolicForm) -> bool:
         """Whether one is a uniform draw, and the other a private number without noise."""
         for a, b in ((x, y), (y, x)):
             kind = self.terms.kind(b)
@@ -300,14 +309,14 @@ class Arithmetic(Choices):
                 return not self.in_pass
         return False
 
-    def tidy(self, form: Form) -> Any:
+    def tidy(self, form: SymbolicForm) -> Any:
         """A form without symbols is a number again, where a double says it exactly."""
         if form.terms:
             return form
         value = float(form.constant)
         return value if Fraction(value) == form.constant else form
 
-    def power(self, x: Form, y: Form) -> Any:
+    def power(self, x: SymbolicForm, y: SymbolicForm) -> Any:
         if y.terms:
             x, y = self.local(x), self.local(y)
             if self.terms.kind(x) or self.terms.kind(y):
@@ -333,7 +342,7 @@ class Arithmetic(Choices):
         return others[0] if len(others) == 1 else Combined(conjunction, others)
 
     def unary_scalar(self, op: str, a: Any) -> Any:
-        if op in ("not", "~") and isinstance(a, (Truth, Combined)):
+        if op in ("not", "~") and isinstance(a, (RecordTruth, Combined)):
             return self.opposite(a)
         if op == "-":
             return -self.form(a)
@@ -366,10 +375,10 @@ class Arithmetic(Choices):
         if not self.is_rejection(difference):
             difference = self.local(difference)
         if op in ("<", "<="):
-            return Truth(">" if op == "<" else ">=", -difference)
-        return Truth(op, difference)
+            return RecordTruth(">" if op == "<" else ">=", -difference)
+        return RecordTruth(op, difference)
 
-    def apart_if_noisy(self, a: Form, b: Form) -> tuple[Form, Form]:
+    def apart_if_noisy(self, a: SymbolicForm, b: SymbolicForm) -> tuple[SymbolicForm, SymbolicForm]:
         """Two numbers with noise of their own, each made visible: each is then hidden by itself."""
         drawn = [{s for s in f.symbols if self.terms.kinds[s] & NOISE} for f in (a, b)]
         private = [self.terms.kind(f) & (SUM | RECORD) for f in (a, b)]
@@ -377,15 +386,15 @@ class Arithmetic(Choices):
             return a, b
         return self.visible(a), self.visible(b)
 
-    def special_comparison(self, op: str, difference: Form) -> Any:
+    def special_comparison(self, op: str, difference: SymbolicForm) -> Any:
         """A comparison that decides a choice between public candidates, or None."""
         return None
 
-    def is_rejection(self, form: Form) -> bool:
+    def is_rejection(self, form: SymbolicForm) -> bool:
         """Whether it is about the size of one draw that nothing has looked at yet."""
         raise NotImplementedError
 
-    def coin(self, op: str, a: Any, b: Any) -> Truth:
+    def coin(self, op: str, a: Any, b: Any) -> RecordTruth:
         if isinstance(b, Uniforms):
             op = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(op, op)
             a, b = b, a
@@ -395,7 +404,7 @@ class Arithmetic(Choices):
         if not 0 < chance <= 1:
             raise Unread("a chance outside of (0, 1]")
         heads = op in ("<", "<=")
-        return Truth("heads" if heads else "tails", None, (a.name, chance))
+        return RecordTruth("heads" if heads else "tails", None, (a.name, chance))
 
     # Everything ----------------------------------------------------------------------------------
 
@@ -411,7 +420,7 @@ class Arithmetic(Choices):
             return self.lists(op, a, b)
         if op == "@":
             return self.product(a, b)
-        if isinstance(a, Array) or isinstance(b, Array):
+        if isinstance(a, SmallArray) or isinstance(b, SmallArray):
             return self.broadcast(lambda x, y: self.mixed(op, x, y), a, b)
         return self.scalar(op, a, b)
 
@@ -427,7 +436,7 @@ class Arithmetic(Choices):
             return Seq(a.items * b)
         if op == "*" and isinstance(b, Seq) and isinstance(a, int):
             return self.lists(op, b, a)
-        if any(isinstance(v, Array) for v in (a, b)):
+        if any(isinstance(v, SmallArray) for v in (a, b)):
             x, y = (self.array(v) if isinstance(v, Seq) else v for v in (a, b))
             return self.binary(op, x, y)
         raise Unread(f"`{op}` of a list")
@@ -449,8 +458,14 @@ class Arithmetic(Choices):
         return self._dense(value)
 
     def _dense(self, value: Any) -> Any:
-        if isinstance(value, (Array, Form, Truth, Combined, Uniforms, Option)) or is_number(value):
-            return Array(value.shape, list(value.cells)) if isinstance(value, Array) else value
+        if isinstance(
+            value, (SmallArray, SymbolicForm, RecordTruth, Combined, Uniforms, Option)
+        ) or is_number(value):
+            return (
+                SmallArray(value.shape, list(value.cells))
+                if isinstance(value, SmallArray)
+                else value
+            )
         if isinstance(value, Seq) and (value.rows is not None or value.bag):
             raise Unread("an array of a list that is not known")
         if not isinstance(value, (Seq, tuple)):
@@ -458,16 +473,16 @@ class Arithmetic(Choices):
         parts = [self._dense(v) for v in (value.items if isinstance(value, Seq) else value)]
         if any(isinstance(p, Option) for p in parts):
             raise Unread("an array of fields that are not all numbers")
-        if parts and all(isinstance(p, Array) for p in parts):
+        if parts and all(isinstance(p, SmallArray) for p in parts):
             if len({p.shape for p in parts}) != 1:
                 raise Unread("an array of rows of different lengths")
-            return Array((len(parts), *parts[0].shape), [c for p in parts for c in p.cells])
-        if any(isinstance(p, Array) for p in parts):
+            return SmallArray((len(parts), *parts[0].shape), [c for p in parts for c in p.cells])
+        if any(isinstance(p, SmallArray) for p in parts):
             raise Unread("an array of numbers and of arrays")
-        return Array((len(parts),), parts)
+        return SmallArray((len(parts),), parts)
 
-    def broadcast(self, function: Callable[[Any, Any], Any], a: Any, b: Any) -> Array:
-        left, right = (v if isinstance(v, Array) else Array((), [v]) for v in (a, b))
+    def broadcast(self, function: Callable[[Any, Any], Any], a: Any, b: Any) -> SmallArray:
+        left, right = (v if isinstance(v, SmallArray) else SmallArray((), [v]) for v in (a, b))
         try:
             shape = np.broadcast_shapes(left.shape, right.shape)
         except ValueError:
@@ -477,26 +492,26 @@ class Arithmetic(Choices):
             for v in (left, right)
         ]
         pairs = zip(places[0].tolist(), places[1].tolist(), strict=True)
-        return Array(shape, [function(left.cells[i], right.cells[j]) for i, j in pairs])
+        return SmallArray(shape, [function(left.cells[i], right.cells[j]) for i, j in pairs])
 
     def product(self, a: Any, b: Any) -> Any:
         """a @ b, of small arrays."""
         a, b = (self.array(v) if isinstance(v, (Seq, tuple)) else v for v in (a, b))
-        if not isinstance(a, Array) or not isinstance(b, Array):
+        if not isinstance(a, SmallArray) or not isinstance(b, SmallArray):
             raise Unread("`@` of values that are no arrays")
         left = a.rows() if len(a.shape) == 2 else [a]
         if len(b.shape) == 1:
             right = [b]
         elif len(b.shape) == 2:
             k = b.shape[1]
-            right = [Array((b.shape[0],), b.cells[j::k]) for j in range(k)]
+            right = [SmallArray((b.shape[0],), b.cells[j::k]) for j in range(k)]
         else:
             raise Unread("`@` of arrays with more than two axes")
         if len(a.shape) > 2 or left[0].shape != right[0].shape:
             raise Unread("`@` of arrays whose shapes don't fit")
         found = [self.dot(r.cells, c.cells) for r in left for c in right]
         shape = (*a.shape[:-1], *b.shape[1:])
-        return Array(shape, found) if shape else found[0]
+        return SmallArray(shape, found) if shape else found[0]
 
     def dot(self, a: Sequence[Any], b: Sequence[Any]) -> Any:
         total: Any = 0
@@ -512,7 +527,7 @@ class Arithmetic(Choices):
         if isinstance(a, Rows) or isinstance(b, Rows):
             self.check_rows(a, b)
             return self.per_record(lambda x, y: self.compare(op, x, y), a, b)
-        if isinstance(a, Array) or isinstance(b, Array):
+        if isinstance(a, SmallArray) or isinstance(b, SmallArray):
             return self.broadcast(lambda x, y: self.compare(op, x, y), a, b)
         return self.compared(op, a, b)
 
@@ -528,7 +543,7 @@ class Arithmetic(Choices):
             return a.unary(self, op)
         if isinstance(a, Rows):
             return self.per_record(lambda x: self.unary(op, x), a)
-        if isinstance(a, Array):
+        if isinstance(a, SmallArray):
             return a.map(lambda x: self.unary(op, x))
         return self.unary_scalar(op, a)
 
@@ -539,9 +554,9 @@ class Arithmetic(Choices):
         rows = [v for v in values if isinstance(v, Rows)]
         if not any(r.array for r in rows):
             raise Unread("arithmetic with a list of the data")
-        deep = any(isinstance(c.element, Array) for r in rows for c in r.cases if c.present)
+        deep = any(isinstance(c.element, SmallArray) for r in rows for c in r.cases if c.present)
         for value in values:
-            if isinstance(value, (Seq, tuple)) or (isinstance(value, Array) and not deep):
+            if isinstance(value, (Seq, tuple)) or (isinstance(value, SmallArray) and not deep):
                 raise Unread("an array of the data and one of another length")
 
     def per_record(self, function: Callable[..., Any], *values: Any) -> Rows:
@@ -556,7 +571,7 @@ class Arithmetic(Choices):
             self.check_rows(*values)
             return self.per_record(lambda *v: self.elementwise(function, *v), *values)
         values = tuple(self.array(v) if isinstance(v, (Seq, tuple)) else v for v in values)
-        if any(isinstance(v, Array) for v in values):
+        if any(isinstance(v, SmallArray) for v in values):
             if len(values) == 1:
                 return values[0].map(function)
             if len(values) == 2:

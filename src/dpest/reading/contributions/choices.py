@@ -14,25 +14,33 @@ from dpest.reading.contributions.forms import (
     Unread,
     number,
 )
-from dpest.reading.contributions.values import Array, Combined, Form, Map, Option, Seq, Truth
+from dpest.reading.contributions.values import (
+    Combined,
+    Map,
+    Option,
+    RecordTruth,
+    Seq,
+    SmallArray,
+    SymbolicForm,
+)
 
 Result = TypeVar("Result")
 MOST_WAYS = 256
 MOST_DECISIONS = 300
 
 
-class Script:
+class DecisionScript:
     """One way: decisions that are prescribed, then True; `taken` are the truths decided."""
 
-    def __init__(self, prescribed: tuple[bool, ...], known: tuple[Truth, ...] = ()) -> None:
+    def __init__(self, prescribed: tuple[bool, ...], known: tuple[RecordTruth, ...] = ()) -> None:
         self.prescribed = prescribed
         self.answers: list[bool] = []
-        self.taken: list[Truth] = list(known)
+        self.taken: list[RecordTruth] = list(known)
 
-    def knows(self, truth: Truth) -> bool:
+    def knows(self, truth: RecordTruth) -> bool:
         return truth in self.taken or truth.negated() in self.taken
 
-    def decide(self, truth: Truth) -> bool:
+    def decide(self, truth: RecordTruth) -> bool:
         if truth in self.taken:
             return True
         if truth.negated() in self.taken:
@@ -47,13 +55,15 @@ class Script:
 
 
 def ways(
-    one: Callable[[Script], Result], known: tuple[Truth, ...] = (), most: int = MOST_WAYS
-) -> Iterator[tuple[Script, Result]]:
+    one: Callable[[DecisionScript], Result],
+    known: tuple[RecordTruth, ...] = (),
+    most: int = MOST_WAYS,
+) -> Iterator[tuple[DecisionScript, Result]]:
     """All ways through what `one` does."""
     pending: list[tuple[bool, ...]] = [()]
     count = 0
     while pending:
-        script = Script(pending.pop(), known)
+        script = DecisionScript(pending.pop(), known)
         yield script, one(script)
         count += 1
         first = len(script.prescribed)
@@ -67,8 +77,8 @@ class Choices:
     """Decides truths by the script of the record at hand, or of the whole run."""
 
     terms: Terms
-    script: Script  # of the run: public decisions
-    record: Script | None = None  # of one record: its cases
+    script: DecisionScript  # of the run: public decisions
+    record: DecisionScript | None = None  # of one record: its cases
 
     def decide(self, value: Any) -> bool:
         """Whether a value is true; both ways will be taken where that is not known."""
@@ -77,9 +87,9 @@ class Choices:
                 if self.decide(part) != value.conjunction:
                     return not value.conjunction
             return value.conjunction
-        if isinstance(value, Form):
+        if isinstance(value, SymbolicForm):
             value = self.as_truth(value)
-        if isinstance(value, Truth):
+        if isinstance(value, RecordTruth):
             return self.decide_truth(value)
         if isinstance(value, Seq):
             if value.drained and not self.flipping:
@@ -91,7 +101,7 @@ class Choices:
             if value.open or value.partial or value.growing:
                 raise Unread("whether an unknown mapping is empty")
             return bool(value.items)
-        if isinstance(value, Array):
+        if isinstance(value, SmallArray):
             if len(value.cells) != 1:
                 raise Unread("the truth of an array")
             return self.decide(value.cells[0])
@@ -108,17 +118,17 @@ class Choices:
         if self.record is None:
             raise Unread("a field of one record, outside of a loop over the records")
         for k, found in enumerate(value.values[:-1]):
-            if self.decide(Truth("==", value.place - number(k))):
+            if self.decide(RecordTruth("==", value.place - number(k))):
                 return found
-        last = Truth("==", value.place - number(len(value.values) - 1))
+        last = RecordTruth("==", value.place - number(len(value.values) - 1))
         if last not in self.record.taken:
             self.record.taken.append(last)  # there is no other: it follows, and it tells more
         return value.values[-1]
 
-    def as_truth(self, form: Form) -> Truth:
-        return Truth("!=", form)
+    def as_truth(self, form: SymbolicForm) -> RecordTruth:
+        return RecordTruth("!=", form)
 
-    def decide_truth(self, truth: Truth) -> bool:
+    def decide_truth(self, truth: RecordTruth) -> bool:
         kind = 0 if truth.form is None else self.terms.kind(truth.form)
         if kind & TOTAL:
             raise Unread("a decision that depends on the records before")

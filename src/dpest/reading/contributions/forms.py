@@ -35,43 +35,43 @@ class Raised(Exception):
 
 
 @dataclass(frozen=True)
-class Form:
+class SymbolicForm:
     """Σ coefficient·symbol + constant; symbols are numbers in a `Terms`."""
 
     terms: tuple[tuple[int, Fraction], ...]
     constant: Fraction
 
-    def __add__(self, other: Form) -> Form:
+    def __add__(self, other: SymbolicForm) -> SymbolicForm:
         found = dict(self.terms)
         for symbol, c in other.terms:
             found[symbol] = found.get(symbol, Fraction(0)) + c
         return form_of(found, self.constant + other.constant)
 
-    def times(self, factor: Fraction) -> Form:
+    def times(self, factor: Fraction) -> SymbolicForm:
         if factor == 1:
             return self
         return form_of({s: c * factor for s, c in self.terms}, self.constant * factor)
 
-    def __neg__(self) -> Form:
+    def __neg__(self) -> SymbolicForm:
         return self.times(Fraction(-1))
 
-    def __sub__(self, other: Form) -> Form:
+    def __sub__(self, other: SymbolicForm) -> SymbolicForm:
         return self + -other
 
     @property
     def symbols(self) -> tuple[int, ...]:
         return tuple(s for s, _ in self.terms)
 
-    def part(self, kept: set[int]) -> Form:
-        return Form(tuple((s, c) for s, c in self.terms if s in kept), Fraction(0))
+    def part(self, kept: set[int]) -> SymbolicForm:
+        return SymbolicForm(tuple((s, c) for s, c in self.terms if s in kept), Fraction(0))
 
 
-def form_of(terms: dict[int, Fraction], constant: Fraction = Fraction(0)) -> Form:
-    return Form(tuple(sorted((s, c) for s, c in terms.items() if c)), constant)
+def form_of(terms: dict[int, Fraction], constant: Fraction = Fraction(0)) -> SymbolicForm:
+    return SymbolicForm(tuple(sorted((s, c) for s, c in terms.items() if c)), constant)
 
 
-def number(value: Any) -> Form:
-    return Form((), Fraction(value))
+def number(value: Any) -> SymbolicForm:
+    return SymbolicForm((), Fraction(value))
 
 
 class Terms:
@@ -101,7 +101,7 @@ class Terms:
             kind = _KINDS[op]
         elif op != "pub":
             for argument in node[1:]:
-                if isinstance(argument, Form):
+                if isinstance(argument, SymbolicForm):
                     kind |= self.kind(argument)
                     records |= self.records_of(argument)
         self._known[node] = len(self.nodes)
@@ -110,17 +110,17 @@ class Terms:
         self.records.append(records)
         return len(self.nodes) - 1
 
-    def of(self, *node: Any) -> Form:
+    def of(self, *node: Any) -> SymbolicForm:
         """The form that is this symbol alone."""
-        return Form(((self.symbol(node), Fraction(1)),), Fraction(0))
+        return SymbolicForm(((self.symbol(node), Fraction(1)),), Fraction(0))
 
-    def kind(self, form: Form) -> int:
+    def kind(self, form: SymbolicForm) -> int:
         found = 0
         for s, _ in form.terms:
             found |= self.kinds[s]
         return found
 
-    def records_of(self, form: Form) -> frozenset[Any]:
+    def records_of(self, form: SymbolicForm) -> frozenset[Any]:
         found: frozenset[Any] = frozenset()
         for s, _ in form.terms:
             found |= self.records[s]
@@ -128,7 +128,7 @@ class Terms:
 
     # Functions of forms; arguments are public or of one record -----------------------------------
 
-    def mul(self, a: Form, b: Form) -> Form:
+    def mul(self, a: SymbolicForm, b: SymbolicForm) -> SymbolicForm:
         if not a.terms:
             return b.times(a.constant)
         if not b.terms:
@@ -136,7 +136,7 @@ class Terms:
         first, second = sorted((a, b), key=lambda f: (f.terms, f.constant))
         return self.of("mul", first, second)
 
-    def div(self, a: Form, b: Form) -> Form:
+    def div(self, a: SymbolicForm, b: SymbolicForm) -> SymbolicForm:
         if not b.terms:
             if not b.constant:
                 raise Unread("a division by 0")
@@ -145,13 +145,13 @@ class Terms:
             return a
         return self.of("div", a, b)
 
-    def least(self, values: list[Form]) -> Form:
+    def least(self, values: list[SymbolicForm]) -> SymbolicForm:
         return self._extreme("min", values)
 
-    def greatest(self, values: list[Form]) -> Form:
+    def greatest(self, values: list[SymbolicForm]) -> SymbolicForm:
         return self._extreme("max", values)
 
-    def _extreme(self, op: str, values: list[Form]) -> Form:
+    def _extreme(self, op: str, values: list[SymbolicForm]) -> SymbolicForm:
         pick = min if op == "min" else max
         constants = [v.constant for v in values if not v.terms]
         others = list(dict.fromkeys(v for v in values if v.terms))
@@ -161,31 +161,31 @@ class Terms:
             return others[0]
         return self.of(op, *sorted(others, key=lambda f: (f.terms, f.constant)))
 
-    def absolute(self, a: Form) -> Form:
+    def absolute(self, a: SymbolicForm) -> SymbolicForm:
         if not a.terms:
             return number(abs(a.constant))
         sign = -1 if a.terms[0][1] < 0 else 1
         return self.of("abs", a.times(Fraction(sign)))
 
-    def norm(self, parts: list[Form]) -> Form:
+    def norm(self, parts: list[SymbolicForm]) -> SymbolicForm:
         """√Σ part²."""
         if len(parts) == 1:
             return self.absolute(parts[0])
         return self.of("norm", *parts)
 
-    def sqrt(self, a: Form) -> Form:
+    def sqrt(self, a: SymbolicForm) -> SymbolicForm:
         """A root; that of a sum of squares is a norm."""
         if not a.constant and all(c == 1 and self._square(s) is not None for s, c in a.terms):
             return self.norm([part for s, _ in a.terms if (part := self._square(s)) is not None])
         return self.of("sqrt", a)
 
-    def _square(self, symbol: int) -> Form | None:
+    def _square(self, symbol: int) -> SymbolicForm | None:
         node = self.nodes[symbol]
         if node[0] == "mul" and node[1] == node[2]:
-            found: Form = node[1]
+            found: SymbolicForm = node[1]
             return found
         return None
 
-    def apply(self, op: str, a: Form) -> Form:
+    def apply(self, op: str, a: SymbolicForm) -> SymbolicForm:
         """exp, tanh, log, …: a symbol of its own."""
         return self.of(op, a)

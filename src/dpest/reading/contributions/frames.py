@@ -17,7 +17,7 @@ import numpy as np
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain, natively
 from dpest.reading.contributions.calling import given, on_record
-from dpest.reading.contributions.forms import Form, Unread
+from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.groups import Groups, Labelled, counted
 from dpest.reading.contributions.persons import (
     derived,
@@ -30,19 +30,19 @@ from dpest.reading.contributions.persons import (
 from dpest.reading.contributions.queries import mask_of
 from dpest.reading.contributions.shapes import joined
 from dpest.reading.contributions.values import (
-    Array,
     Bound,
     Case,
     Combined,
     KeyCounts,
     Map,
     Object,
-    Place,
     PlainIterator,
+    RecordPosition,
+    RecordTruth,
     Rows,
     RowsIterator,
     Seq,
-    Truth,
+    SmallArray,
 )
 
 _FLOATS = (float, "float", "float64", "f8")
@@ -69,7 +69,7 @@ def summed(m: Any, rows: Rows) -> Any:
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, (Form, Truth, Combined)) or is_number(value):
+    if isinstance(value, (SymbolicForm, RecordTruth, Combined)) or is_number(value):
         return value
     raise Unread(f"a sum of values that are no numbers ({type(value).__name__})")
 
@@ -120,7 +120,11 @@ class Series(Object):
             return other.held
         if isinstance(other, Rows) and other.array:
             return other
-        if isinstance(other, (Form, Truth)) or is_number(other) or isinstance(other, str):
+        if (
+            isinstance(other, (SymbolicForm, RecordTruth))
+            or is_number(other)
+            or isinstance(other, str)
+        ):
             return other
         raise Unread(f"a Series of the data with {type(other).__name__}")
 
@@ -215,7 +219,7 @@ def _count(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> An
 def _clip(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     low, high = given(arguments, named, "lower", "upper", lower=None, upper=None)
     for end in (low, high):
-        if end is not None and not (is_number(end) or isinstance(end, Form)):
+        if end is not None and not (is_number(end) or isinstance(end, SymbolicForm)):
             raise Unread("a clip whose ends are not numbers")
     return s.each(m, lambda x: x if absent(x) else m.clip(x, low, high))
 
@@ -277,7 +281,11 @@ def _apply(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> An
 
 def scalar(value: Any) -> Any:
     """What a function of a row gave: a value of a Series, and nothing that pandas would unfold."""
-    if isinstance(value, (Form, Truth, Combined, str)) or is_number(value) or value is None:
+    if (
+        isinstance(value, (SymbolicForm, RecordTruth, Combined, str))
+        or is_number(value)
+        or value is None
+    ):
         return value
     raise Unread(f"a function of each row that gives a {type(value).__name__}")
 
@@ -290,7 +298,7 @@ def _astype(s: Series, m: Any, arguments: list[Any], named: dict[str, Any]) -> A
             if absent(x):
                 return x
             return m.tidy(m.form(_number(x)))
-        if isinstance(x, (bool, Truth, Combined)):
+        if isinstance(x, (bool, RecordTruth, Combined)):
             return m.form(x)
         return m.call(int, [x], {})
 
@@ -430,7 +438,7 @@ class Located(Object):
 
     def item(self, m: Any, index: Any) -> Any:
         if isinstance(index, tuple):
-            if len(index) != 2 or not isinstance(self.owner, Frame):
+            if len(index) != 2 or not isinstance(self.owner, RecordFrame):
                 raise Unread("the label of a record")
             rows, columns = index
             return self._of(m, self.owner.item(m, columns), rows)
@@ -461,7 +469,7 @@ class RowLabels(Object):
 
 
 @dataclass(eq=False)
-class Frame(Object):
+class RecordFrame(Object):
     """A DataFrame with a row per record; its columns by name."""
 
     columns: dict[str, Rows]
@@ -485,8 +493,8 @@ class Frame(Object):
             raise Unread("a DataFrame without columns")
         return next(iter(self.columns.values()))
 
-    def with_columns(self, columns: Mapping[str, Rows]) -> Frame:
-        return Frame({k: Rows(v.cases, True) for k, v in columns.items()}, self.labels)
+    def with_columns(self, columns: Mapping[str, Rows]) -> RecordFrame:
+        return RecordFrame({k: Rows(v.cases, True) for k, v in columns.items()}, self.labels)
 
     def length(self, m: Any) -> Any:
         return m.length_of(self.first)
@@ -570,59 +578,59 @@ class Frame(Object):
 _BY_COLUMN = ("clip", "fillna", "abs", "astype", "isna", "isnull", "notna", "notnull")
 
 
-def _matrix(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _matrix(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     dtype, _ = given(arguments, named, "dtype", "copy", dtype=None, copy=False)
     if dtype is not None and dtype not in _FLOATS:
         raise Unread(f"an array of {dtype}")
 
-    def row(*values: Any) -> Array:
+    def row(*values: Any) -> SmallArray:
         for v in values:
-            if not isinstance(v, Form) and not is_number(v):
+            if not isinstance(v, SymbolicForm) and not is_number(v):
                 raise Unread("an array of values that are no numbers")
-        return Array((len(values),), list(values))
+        return SmallArray((len(values),), list(values))
 
     return Rows(m.per_record(row, *f.columns.values()).cases, True)
 
 
-def _frame_copy(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _frame_copy(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     given(arguments, named, "deep", deep=True)
-    return Frame(dict(f.columns), f.labels)
+    return RecordFrame(dict(f.columns), f.labels)
 
 
-def _assign(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _assign(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     if arguments:
         raise Unread("assign with arguments that are not named")
-    found = Frame(dict(f.columns), f.labels)
+    found = RecordFrame(dict(f.columns), f.labels)
     for name, value in named.items():
         plain = isinstance(value, (Series, Rows)) or is_plain(value)
         found.set_item(m, name, value if plain else m.call(value, [found], {}))
     return found
 
 
-def _iterrows(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _iterrows(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     given(arguments, named)
     rows = _row_series(f, m)
-    return RowsIterator(m.carried(lambda r: (Label(), r), rows))
+    return RowsIterator(m.carried(lambda r: (RowLabel(), r), rows))
 
 
-def _row_series(f: Frame, m: Any) -> Rows:
+def _row_series(f: RecordFrame, m: Any) -> Rows:
     """Each row as a Series: row.name and row.count are its own, whatever the columns are called."""
     import pandas
 
     return joined(m, f.columns, named=True, hidden=pandas.Series)
 
 
-class Label(Object):
+class RowLabel(Object):
     """The label of a row: nothing is known of it."""
 
     words = "the label of a row"
 
 
-def _itertuples(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _itertuples(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     index, name = given(arguments, named, "index", "name", index=True, name="Pandas")
     columns: dict[str, Rows] = dict(f.columns)
     if index is True:
-        label = m.carried(lambda _: Label(), f.first)
+        label = m.carried(lambda _: RowLabel(), f.first)
         columns = {"Index": Rows(label.cases, True), **columns}
     names = [n for n in columns if n.isidentifier() and not n.startswith("_") and not iskeyword(n)]
     if len(names) != len(columns):
@@ -632,7 +640,7 @@ def _itertuples(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -
     return RowsIterator(joined(m, columns, placed=True))
 
 
-def _to_dict(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _to_dict(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     (orient,) = given(arguments, named, "orient", orient="dict")
     if orient != "records":
         raise Unread("a dict of the data other than of records")
@@ -643,7 +651,7 @@ def _to_dict(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> A
     return Seq(rows=Rows(rows.cases, False))
 
 
-def _frame_apply(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _frame_apply(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     function, axis = given(arguments, named, "func", "axis", axis=0)
     if axis not in (1, "columns"):
         raise Unread("a function of each column")
@@ -654,7 +662,7 @@ def _frame_apply(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) 
     return Series(Rows(rows.cases, True), f.labels)
 
 
-def _drop(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _drop(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     (columns,) = given(arguments, named, "columns")
     names = [columns] if isinstance(columns, str) else m.listed(columns)
     for name in names:
@@ -662,7 +670,7 @@ def _drop(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     return f.with_columns({k: v for k, v in f.columns.items() if k not in names})
 
 
-def _frame_dropna(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _frame_dropna(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     (subset,) = given(arguments, named, "subset", subset=None)
     names = list(f.columns) if subset is None else m.listed(subset)
     if isinstance(subset, str):
@@ -671,7 +679,7 @@ def _frame_dropna(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any])
     return f.item(m, Rows(mask.cases, True))
 
 
-def _query(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _query(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     (text,) = given(arguments, named, "expr")
     mask = mask_of(m, f, text) if isinstance(text, str) else None
     if not isinstance(mask, Series):
@@ -679,20 +687,20 @@ def _query(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any
     return f.item(m, mask)
 
 
-def _drop_duplicates(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _drop_duplicates(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     subset, keep = given(arguments, named, "subset", "keep", keep="first")
     if isinstance(subset, Seq) and subset.rows is None and len(subset.items) == 1:
         (subset,) = subset.items
     if keep != "first" or not isinstance(subset, str) or not is_user(f.series(subset).held):
         raise Unread("rows that are dropped because of other rows")
-    return Frame(first_rows(f.columns), f.labels)
+    return RecordFrame(first_rows(f.columns), f.labels)
 
 
-def _reset_index(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _reset_index(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     (drop,) = given(arguments, named, "drop", drop=False)
     if drop is not True:
         raise Unread("the labels of the rows as a column")
-    return Frame(dict(f.columns), Labels())
+    return RecordFrame(dict(f.columns), Labels())
 
 
 @dataclass(eq=False)
@@ -725,7 +733,7 @@ class PersonGroups(Object):
             rest = {n: r for n, r in self.columns.items() if n not in user}
             if any(may_be_absent(c.element) for r in rest.values() for c in r.cases):
                 raise Unread("the first values of people that are not missing")
-            return Frame(first_rows(rest), Labels())
+            return RecordFrame(first_rows(rest), Labels())
         if name == "size":
             return Series(derived(m, "count", m.per_record(lambda _: 1, rows)), Labels())
         if self.chosen is None or name not in ("sum", "mean", "max", "min", "count"):
@@ -734,7 +742,7 @@ class PersonGroups(Object):
         return Series(derived(m, name, values), Labels(), self.chosen)
 
 
-def _groupby(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _groupby(f: RecordFrame, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     by, _, _, dropped = given(
         arguments, named, "by", "observed", "sort", "dropna",
         observed=True, sort=True, dropna=True,
@@ -751,11 +759,11 @@ def _groupby(f: Frame, m: Any, arguments: list[Any], named: dict[str, Any]) -> A
     return Groups(key.held, key.name, dict(f.columns))
 
 
-_FRAME: dict[str, Callable[[Frame, Any, list[Any], dict[str, Any]], Any]] = {
+_FRAME: dict[str, Callable[[RecordFrame, Any, list[Any], dict[str, Any]], Any]] = {
     "copy": _frame_copy, "assign": _assign, "to_numpy": _matrix, "iterrows": _iterrows,
     "itertuples": _itertuples, "to_dict": _to_dict, "apply": _frame_apply, "drop": _drop,
     "dropna": _frame_dropna, "drop_duplicates": _drop_duplicates, "query": _query,
     "reset_index": _reset_index, "groupby": _groupby,
 }  # fmt: skip
 
-__all__ = ["Case", "Frame", "Labels", "Place", "Series"]
+__all__ = ["Case", "Labels", "RecordFrame", "RecordPosition", "Series"]

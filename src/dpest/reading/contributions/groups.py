@@ -13,9 +13,8 @@ from typing import Any
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
-from dpest.reading.contributions.forms import Form, Unread
+from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.values import (
-    Array,
     Bound,
     Map,
     Object,
@@ -23,6 +22,7 @@ from dpest.reading.contributions.values import (
     PublicValue,
     Rows,
     Seq,
+    SmallArray,
 )
 
 _MOST = 64
@@ -35,11 +35,11 @@ def counted(m: Any, keys: Rows, values: Rows, name: Any, index: Any) -> Totals:
     if len(labels) > _MOST:
         raise Unread("groups by a field with very many values")
 
-    def parts(key: Any, value: Any) -> Array:
+    def parts(key: Any, value: Any) -> SmallArray:
         cells: list[Any] = [0] * len(labels)
         if not _absent(key):
             cells[labels.index(key)] = 0 if _absent(value) else value
-        return Array((len(labels),), cells)
+        return SmallArray((len(labels),), cells)
 
     if not labels:
         return Totals((), [], name, index)
@@ -174,13 +174,13 @@ class Labelled(Object):
     gaps: bool = False
     words = "a Series"
 
-    def cells(self) -> Array:
+    def cells(self) -> SmallArray:
         if self.gaps:
             raise Unread("a Series that is NaN where a group is absent: fill it with 0 first")
-        return Array((len(self.held),), list(self.held))
+        return SmallArray((len(self.held),), list(self.held))
 
     def like(self, found: Any) -> Labelled:
-        if not isinstance(found, Array) or found.shape != (len(self.labels),):
+        if not isinstance(found, SmallArray) or found.shape != (len(self.labels),):
             raise Unread("a Series with values of another length")
         return Labelled(self.labels, list(found.cells), self.name, self.index)
 
@@ -202,7 +202,7 @@ class Labelled(Object):
             return other.cells()
         if isinstance(other, Seq):
             return m.array(other)
-        if isinstance(other, (Array, Form)) or is_number(other):
+        if isinstance(other, (SmallArray, SymbolicForm)) or is_number(other):
             return other
         raise Unread(f"a Series with {type(other).__name__}")
 
@@ -324,16 +324,16 @@ def _reindex(s: Labelled, m: Any, arguments: list[Any], named: dict[str, Any]) -
 def _seen(s: Labelled, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     """What is computed from public values alone: the place of the greatest, an order."""
     for cell in s.cells().cells:
-        if isinstance(cell, Form):
+        if isinstance(cell, SymbolicForm):
             m.visible(cell)
         elif not is_plain(cell):
             raise Unread("an order of values that are not known")
     if not all(map(is_plain, (*arguments, *named.values()))):
         raise Unread("an order by something that is not plain")
-    return Ordered()
+    return NoisyOrder()
 
 
-class Ordered(Object):
+class NoisyOrder(Object):
     """A public Series in an order that noisy values decide, or a part of it."""
 
     words = "a Series in an order of its own"

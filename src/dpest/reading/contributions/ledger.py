@@ -14,17 +14,24 @@ from dpest.reading.contributions.forms import (
     RECORD,
     SUM,
     TOTAL,
-    Form,
     Raised,
+    SymbolicForm,
     Unread,
     form_of,
     number,
 )
-from dpest.reading.contributions.values import Array, Case, Combined, Rows, RowsLength, Truth
+from dpest.reading.contributions.values import (
+    Case,
+    Combined,
+    RecordTruth,
+    Rows,
+    RowsLength,
+    SmallArray,
+)
 
 MOST_CASES = 600
 # Holds of everybody; marks what there is once for each person, where people have several rows.
-ONCE = Truth("==", number(0))
+ONCE = RecordTruth("==", number(0))
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ class Derived:
     """A number of a person: the sum, the mean, … of what its rows are, by cases."""
 
     what: str
-    cases: tuple[tuple[tuple[Truth, ...], Form | None], ...]
+    cases: tuple[tuple[tuple[RecordTruth, ...], SymbolicForm | None], ...]
     low: Fraction | None = None
     high: Fraction | None = None
 
@@ -53,14 +60,14 @@ class Pass:
     `statistic`: it is no sum but an order statistic of these numbers (`reading.cases`).
     """
 
-    cases: tuple[tuple[tuple[Truth, ...], tuple[Form, ...]], ...]
+    cases: tuple[tuple[tuple[RecordTruth, ...], tuple[SymbolicForm, ...]], ...]
     made: int
     times: int = 1
     statistic: OrderStatistic | None = None
 
 
 @dataclass(frozen=True)
-class Noise:
+class LedgerNoise:
     """A draw around 0. `most`: it was drawn again until its size was at most that.
 
     `parts`: it is the difference of two one-sided draws. `coins`: it is a number of coins.
@@ -73,8 +80,8 @@ class Noise:
     most: Fraction | None = None
     parts: tuple[int, int] | None = None
     coins: bool = False
-    over: Form | None = None
-    made: Form | None = None
+    over: SymbolicForm | None = None
+    made: SymbolicForm | None = None
 
 
 @dataclass(frozen=True)
@@ -85,8 +92,8 @@ class Row:
     of a race, in which the largest of score + draw is chosen, and `noises` are the draws.
     """
 
-    form: Form
-    exponents: tuple[Form, ...] = ()
+    form: SymbolicForm
+    exponents: tuple[SymbolicForm, ...] = ()
     noises: tuple[int, ...] = ()
 
 
@@ -122,7 +129,7 @@ class MovedStatistic:
 @dataclass
 class Ledger:
     passes: list[Pass] = field(default_factory=list)
-    noises: list[Noise] = field(default_factory=list)
+    noises: list[LedgerNoise] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     gates: list[Gate] = field(default_factory=list)
     statistics: dict[str, MovedStatistic] = field(default_factory=dict)
@@ -135,18 +142,18 @@ class Recording(Arithmetic):
 
     def __init__(self) -> None:
         self.ledger = Ledger()
-        self.seen: dict[Form, Form] = {}
-        self.pass_memo: dict[Any, tuple[Form, ...]] = {}
+        self.seen: dict[SymbolicForm, SymbolicForm] = {}
+        self.pass_memo: dict[Any, tuple[SymbolicForm, ...]] = {}
         self.publics = 0
         self.watched: set[int] = set()  # noises that some row has
         self.row_of: dict[Any, int] = {}
         self.uniform_symbols: dict[Any, int] = {}  # public symbols that are uniform draws
         self.uniforms = 0
         self.picks = 0
-        self.revealed: dict[int, Form] = {}
+        self.revealed: dict[int, SymbolicForm] = {}
         self.spent: set[int] = set()  # noises whose values must never be seen
         self.folds: dict[tuple[int, int], int] = {}
-        self.made: dict[Form, Form] = {}  # noises that are made of uniform draws
+        self.made: dict[SymbolicForm, SymbolicForm] = {}  # noises that are made of uniform draws
         self.made_of: frozenset[Any] = frozenset()  # those draws
         self.cumulative: dict[Any, list[Any]] = {}
         self.derived: dict[str, Derived] = {}
@@ -154,18 +161,18 @@ class Recording(Arithmetic):
 
     # Public values -------------------------------------------------------------------------------
 
-    def public(self) -> Form:
+    def public(self) -> SymbolicForm:
         """A public number of which only is known how many rows were visible when it came up."""
         self.publics += 1
         return self.terms.of("pub", self.publics, len(self.ledger.rows))
 
-    def uniform(self) -> Form:
+    def uniform(self) -> SymbolicForm:
         """A uniform draw: public, unless it decides a choice whose chances are private."""
         self.settled_ways()
         self.uniforms += 1
         return self.terms.of("uniform", self.uniforms - 1)
 
-    def fresh_uniform(self, form: Form) -> int | None:
+    def fresh_uniform(self, form: SymbolicForm) -> int | None:
         """The symbol of a uniform draw that is not public, if the form is that alone."""
         if form.constant or len(form.terms) != 1 or form.terms[0][1] != 1:
             return None
@@ -173,7 +180,7 @@ class Recording(Arithmetic):
         hidden = self.terms.nodes[symbol][0] == "uniform" and symbol not in self.revealed
         return symbol if hidden else None
 
-    def reveal(self, form: Form) -> Form:
+    def reveal(self, form: SymbolicForm) -> SymbolicForm:
         """The form with its uniform draws as public numbers."""
         for symbol, c in form.terms:
             if self.terms.nodes[symbol][0] != "uniform":
@@ -183,7 +190,7 @@ class Recording(Arithmetic):
             if symbol not in self.revealed:
                 self.revealed[symbol] = self.public()
                 self.uniform_symbols[self.publics] = self.terms.nodes[symbol][1]
-            own = Form(((symbol, c),), Fraction(0))
+            own = SymbolicForm(((symbol, c),), Fraction(0))
             form = form - own + self.revealed[symbol].times(c)
         return form
 
@@ -191,12 +198,12 @@ class Recording(Arithmetic):
     def in_pass(self) -> bool:
         return self.record is not None
 
-    def is_seen(self, form: Form) -> bool:
+    def is_seen(self, form: SymbolicForm) -> bool:
         return self._scaled(form)[0] in self.seen
 
     def public_if_seen(self, value: Any) -> Any:
         """A noisy number that was made visible before, as the public one that it is."""
-        if not isinstance(value, Form):
+        if not isinstance(value, SymbolicForm):
             return value
         kinds = self.terms.kinds
         private = {s for s in value.symbols if kinds[s] & (SUM | NOISE | RECORD)}
@@ -204,13 +211,13 @@ class Recording(Arithmetic):
             return self.visible(value)
         return value
 
-    def _scaled(self, form: Form) -> tuple[Form, Fraction]:
+    def _scaled(self, form: SymbolicForm) -> tuple[SymbolicForm, Fraction]:
         if not form.terms:
             return form, Fraction(1)
         lead = form.terms[0][1]
         return form.times(1 / lead), lead
 
-    def visible(self, form: Form) -> Form:
+    def visible(self, form: SymbolicForm) -> SymbolicForm:
         """The value as a public one: a row of what is treated as released."""
         form = self.folded(self.reveal(form))
         kinds = self.terms.kinds
@@ -227,7 +234,7 @@ class Recording(Arithmetic):
             for s, c in form.terms:
                 if s in private:
                     inner += self.terms.nodes[s][1].times(c)
-                    rest = rest - Form(((s, c),), Fraction(0))
+                    rest = rest - SymbolicForm(((s, c),), Fraction(0))
             return rest + self.terms.div(self.visible(inner), over)
         if private & self.spent:
             raise Unread("noise that decided which value is the largest, and is seen besides")
@@ -245,7 +252,7 @@ class Recording(Arithmetic):
             self.row_of[self.publics] = len(self.ledger.rows) - 1
         return (form - part) + known.times(lead)
 
-    def _common_divisor(self, private: set[int]) -> Form | None:
+    def _common_divisor(self, private: set[int]) -> SymbolicForm | None:
         """The public number that all private parts of a form are divided by."""
         nodes = [self.terms.nodes[s] for s in private]
         divisors = {n[2] for n in nodes if n[0] == "over"}
@@ -255,7 +262,9 @@ class Recording(Arithmetic):
 
     # Sums ----------------------------------------------------------------------------------------
 
-    def sums(self, cases: Sequence[tuple[tuple[Truth, ...], Sequence[Any]]]) -> list[Form]:
+    def sums(
+        self, cases: Sequence[tuple[tuple[RecordTruth, ...], Sequence[Any]]]
+    ) -> list[SymbolicForm]:
         """Σ over the records, of each of several numbers."""
         clean = []
         for conditions, adds in cases:
@@ -283,7 +292,7 @@ class Recording(Arithmetic):
             self.pass_memo[key] = found
         return list(self.pass_memo[key])
 
-    def _constant_total(self, forms: list[Form]) -> Form | None:
+    def _constant_total(self, forms: list[SymbolicForm]) -> SymbolicForm | None:
         """The sum where every record adds the same number, and how many there are is public."""
         if self.public_length is None or self.rows_each != 1:
             return None
@@ -291,13 +300,13 @@ class Recording(Arithmetic):
             return None
         return self.form(self.public_length).times(forms[0].constant)
 
-    def _times(self, cases: Sequence[tuple[tuple[Truth, ...], Any]]) -> int:
+    def _times(self, cases: Sequence[tuple[tuple[RecordTruth, ...], Any]]) -> int:
         once = {ONCE in conditions for conditions, _ in cases}
         if len(once) != 1:
             raise Unread("people and their rows in one sum")
         return 1 if once == {True} else self.rows_each
 
-    def _made(self, cases: Sequence[tuple[tuple[Truth, ...], Sequence[Form]]]) -> int:
+    def _made(self, cases: Sequence[tuple[tuple[RecordTruth, ...], Sequence[SymbolicForm]]]) -> int:
         """How many rows must be visible before the sums can be made: those that they use.
 
         On one way the program is straight: what uses no later row, and follows no later decision,
@@ -315,19 +324,19 @@ class Recording(Arithmetic):
         node = self.terms.nodes[symbol]
         if node[0] == "pub":
             return int(node[2])
-        inner = [self._after(s) for a in node[1:] if isinstance(a, Form) for s in a.symbols]
+        inner = [self._after(s) for a in node[1:] if isinstance(a, SymbolicForm) for s in a.symbols]
         return max(inner, default=0)
 
-    def uses_rows(self, form: Form) -> bool:
+    def uses_rows(self, form: SymbolicForm) -> bool:
         """Whether a form has public symbols: what was released, or drawn."""
         return any(self._publicly(s) for s in form.symbols)
 
     def _publicly(self, symbol: int) -> bool:
         node = self.terms.nodes[symbol]
-        inner = [a for a in node[1:] if isinstance(a, Form)]
+        inner = [a for a in node[1:] if isinstance(a, SymbolicForm)]
         return node[0] == "pub" or any(map(self.uses_rows, inner))
 
-    def decide_truth(self, truth: Truth) -> bool:
+    def decide_truth(self, truth: RecordTruth) -> bool:
         before = len(self.script.answers)
         found = super().decide_truth(truth)
         if len(self.script.answers) != before:
@@ -336,7 +345,11 @@ class Recording(Arithmetic):
 
     def is_whole_sum(self, value: Any) -> bool:
         """Whether it is made of sums of whole numbers: int() leaves it as it is."""
-        if not isinstance(value, Form) or value.constant.denominator != 1 or not value.terms:
+        if (
+            not isinstance(value, SymbolicForm)
+            or value.constant.denominator != 1
+            or not value.terms
+        ):
             return False
         for symbol, c in value.terms:
             node = self.terms.nodes[symbol]
@@ -347,7 +360,7 @@ class Recording(Arithmetic):
                 return False
         return True
 
-    def _is_whole(self, added: Form) -> bool:
+    def _is_whole(self, added: SymbolicForm) -> bool:
         """Whether what a record adds is made of whole numbers."""
         nodes = [self.terms.nodes[s] for s, _ in added.terms]
         fields = all(n[0] == "field" and self.fields[n[2]][2] for n in nodes)
@@ -357,7 +370,7 @@ class Recording(Arithmetic):
     def sum_rows(self, rows: Rows) -> Any:
         """rows.sum(axis=0): a number, or an array of numbers."""
         shapes = {
-            c.element.shape if isinstance(c.element, Array) else None
+            c.element.shape if isinstance(c.element, SmallArray) else None
             for c in rows.cases
             if c.present
         }
@@ -367,16 +380,16 @@ class Recording(Arithmetic):
             raise Unread("rows of different shapes")
         (shape,) = shapes
         rows = self.per_record(self._numbers, rows)
-        count = 1 if shape is None else max(1, len(Array(shape, []).shape) and _size(shape))
+        count = 1 if shape is None else max(1, len(SmallArray(shape, []).shape) and _size(shape))
         cases = [
             (c.conditions, _cells(c.element) if c.present else [0] * count) for c in rows.cases
         ]
         found = self.sums(cases)
-        return found[0] if shape is None else Array(shape, list(found))
+        return found[0] if shape is None else SmallArray(shape, list(found))
 
     def _numbers(self, element: Any) -> Any:
         """Truths as 0 and 1, by cases."""
-        if isinstance(element, Array):
+        if isinstance(element, SmallArray):
             return element.map(self.form)
         return self.form(element)
 
@@ -394,7 +407,7 @@ class Recording(Arithmetic):
         """Whether a value is the number of all records."""
         if isinstance(value, RowsLength):
             return True
-        if not isinstance(value, Form):
+        if not isinstance(value, SymbolicForm):
             return False
         if self.public_length is not None:
             return bool(value == self.public_length)
@@ -409,17 +422,17 @@ class Recording(Arithmetic):
     least_records: int = 0
     """How many records there are at least."""
 
-    def winner(self, forms: Sequence[Form]) -> int:
+    def winner(self, forms: Sequence[SymbolicForm]) -> int:
         """The place of the first greatest of several numbers: a way of its own for each of them."""
         *others, last = range(len(forms))
         for place in others:
-            if self.script.decide(Truth("wins", None, (tuple(forms), Fraction(place)))):
+            if self.script.decide(RecordTruth("wins", None, (tuple(forms), Fraction(place)))):
                 return place
-        self.script.taken.append(Truth("wins", None, (tuple(forms), Fraction(last))))
+        self.script.taken.append(RecordTruth("wins", None, (tuple(forms), Fraction(last))))
         self.decided = len(self.ledger.rows)
         return last
 
-    def order_statistic(self, rows: Rows, statistic: OrderStatistic) -> Form:
+    def order_statistic(self, rows: Rows, statistic: OrderStatistic) -> SymbolicForm:
         """An order statistic of one number per record: a symbol like that of a sum."""
         rows = self.per_record(self._numbers, rows)
         clean = tuple((c.conditions, (self.form(c.element),)) for c in rows.cases)
@@ -458,7 +471,9 @@ class Recording(Arithmetic):
             ]
         return Rows(tuple(found), any(r.array for r in rows))
 
-    def in_record(self, known: tuple[Truth, ...], one: Any) -> list[tuple[tuple[Truth, ...], Any]]:
+    def in_record(
+        self, known: tuple[RecordTruth, ...], one: Any
+    ) -> list[tuple[tuple[RecordTruth, ...], Any]]:
         """What `one` gives for a record of which something is known, by further cases."""
         found = []
         try:
@@ -476,11 +491,11 @@ class Recording(Arithmetic):
             self.record = None
         return found
 
-    def crossed(self, rows: Sequence[Rows]) -> list[tuple[tuple[Truth, ...], list[Case]]]:
+    def crossed(self, rows: Sequence[Rows]) -> list[tuple[tuple[RecordTruth, ...], list[Case]]]:
         """The cases of several rows together, without those that contradict each other."""
         if len({ONCE in c.conditions for r in rows for c in r.cases}) > 1:
             raise Unread("people beside their rows")
-        found: list[tuple[tuple[Truth, ...], list[Case]]] = [((), [])]
+        found: list[tuple[tuple[RecordTruth, ...], list[Case]]] = [((), [])]
         for one in rows:
             longer = []
             for conditions, chosen in found:
@@ -500,12 +515,12 @@ class Recording(Arithmetic):
         if self.joining:
             raise Unread("a draw, a sum or a release inside of a decision")
 
-    def noise(self, family: str, scale: Any, over: Form | None = None) -> Form:
+    def noise(self, family: str, scale: Any, over: SymbolicForm | None = None) -> SymbolicForm:
         self.settled_ways()
-        self.ledger.noises.append(Noise(family, scale, over=over))
+        self.ledger.noises.append(LedgerNoise(family, scale, over=over))
         return self.terms.of("noise", len(self.ledger.noises) - 1)
 
-    def made_noise(self, family: str, made: Form, sources: frozenset[Any]) -> Form:
+    def made_noise(self, family: str, made: SymbolicForm, sources: frozenset[Any]) -> SymbolicForm:
         """Standard noise that the program makes of uniform draws, which are used for it alone."""
         known = self.made.get(made)
         if known is None:
@@ -513,11 +528,11 @@ class Recording(Arithmetic):
                 raise Unread("a uniform draw that two noises are made of")
             self.settled_ways()
             self.made_of |= sources
-            self.ledger.noises.append(Noise(family, Fraction(1), made=made))
+            self.ledger.noises.append(LedgerNoise(family, Fraction(1), made=made))
             known = self.made[made] = self.terms.of("noise", len(self.ledger.noises) - 1)
         return known
 
-    def folded(self, form: Form) -> Form:
+    def folded(self, form: SymbolicForm) -> SymbolicForm:
         """Differences of two one-sided draws of one kind, as draws of their two-sided noise."""
         symmetric = {"exponential": "laplace", "geometric": "two_sided_geometric"}
         drawn: dict[Any, list[int]] = {}
@@ -542,7 +557,7 @@ class Recording(Arithmetic):
             other = others.pop()
             first, second = (symbol, other) if c > 0 else (other, symbol)
             numbers = (self.terms.nodes[first][1], self.terms.nodes[second][1])
-            new = Noise(symmetric[noise.family], noise.scale, None, numbers)
+            new = LedgerNoise(symmetric[noise.family], noise.scale, None, numbers)
             self.settled_ways()
             self.watched |= {first, second}
             self.spent |= {first, second}
@@ -553,7 +568,7 @@ class Recording(Arithmetic):
             slopes[both] = abs(c)
         return form_of(slopes, form.constant)
 
-    def is_rejection(self, form: Form) -> bool:
+    def is_rejection(self, form: SymbolicForm) -> bool:
         """Only one draw that no row has, or its size, and a constant."""
         if len(form.terms) != 1:
             return False
@@ -576,7 +591,7 @@ def _size(shape: tuple[int, ...]) -> int:
 
 
 def _cells(element: Any) -> list[Any]:
-    return list(element.cells) if isinstance(element, Array) else [element]
+    return list(element.cells) if isinstance(element, SmallArray) else [element]
 
 
-__all__ = ["Combined", "Gate", "Ledger", "Noise", "Pass", "Recording", "Row", "number"]
+__all__ = ["Combined", "Gate", "Ledger", "LedgerNoise", "Pass", "Recording", "Row", "number"]

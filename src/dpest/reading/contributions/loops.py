@@ -12,39 +12,39 @@ from dpest.reading.code.instructions import Code, Instruction, successors
 from dpest.reading.contributions.arithmetic import is_number, is_plain, share, unshared
 from dpest.reading.contributions.forms import (
     TOTAL,
-    Form,
+    SymbolicForm,
     Unread,
     form_of,
 )
 from dpest.reading.contributions.ledger import Recording
 from dpest.reading.contributions.persons import PERSON, person_totals
 from dpest.reading.contributions.values import (
-    Array,
     Bound,
     Case,
-    Cell,
-    Closure,
-    Draw,
+    DrawMethod,
     Held,
-    Instance,
+    LoweredFunction,
     Map,
     Object,
     PlainIterator,
+    ProgramObject,
+    RecordTruth,
     Rows,
     RowsIterator,
     Seq,
+    SharedVariable,
+    SmallArray,
     Stepped,
-    Truth,
 )
 
 if TYPE_CHECKING:
-    from dpest.reading.contributions.machine import Frame
+    from dpest.reading.contributions.machine import CallFrame
 
 _ROUNDS = 8
 _MOST_LISTS = 64
 _MANY = 64  # values of a field that are looked at one by one
 _MOST = 255  # the same for a graph of sums, which does so in any case
-_CONTAINERS = (Seq, Map, Array, Cell, Instance, PlainIterator)
+_CONTAINERS = (Seq, Map, SmallArray, SharedVariable, ProgramObject, PlainIterator)
 _Place = tuple[Any, ...]
 
 KEYS = (
@@ -75,7 +75,7 @@ class NeedsKey(Unread):
 class Snapshot:
     """All containers that frames hold, and the registers of the last frame: to go back to."""
 
-    def __init__(self, frames: list[Frame]) -> None:
+    def __init__(self, frames: list[CallFrame]) -> None:
         self.frame = frames[-1]
         self.registers = dict(self.frame.registers)
         self.kept: dict[int, tuple[Any, Any]] = {}
@@ -105,9 +105,9 @@ class Snapshot:
                 value.items = list(inside)
             elif isinstance(value, Map):
                 value.items = dict(inside)
-            elif isinstance(value, Instance):
+            elif isinstance(value, ProgramObject):
                 value.attributes = dict(inside)
-            elif isinstance(value, Array):
+            elif isinstance(value, SmallArray):
                 value.cells = list(inside)
             elif isinstance(value, PlainIterator):
                 (value.place,) = inside
@@ -155,11 +155,11 @@ class Snapshot:
         owner = self.kept[place[1]][0]
         if isinstance(owner, (Seq, Map)):
             owner.items[place[2]] = value
-        elif isinstance(owner, Instance):
+        elif isinstance(owner, ProgramObject):
             owner.attributes[place[2]] = value
-        elif isinstance(owner, Array):
+        elif isinstance(owner, SmallArray):
             owner.cells[place[2]] = value
-        elif isinstance(owner, Cell):
+        elif isinstance(owner, SharedVariable):
             owner.value, owner.full = value, True
         else:
             raise Unread("something that goes on from record to record")
@@ -179,16 +179,16 @@ def _inside(value: Any) -> Any:
         return list(value.items)
     if isinstance(value, Map):
         return dict(value.items)
-    if isinstance(value, Instance):
+    if isinstance(value, ProgramObject):
         return dict(value.attributes)
-    if isinstance(value, Array):
+    if isinstance(value, SmallArray):
         return list(value.cells)
     return [value.place if isinstance(value, PlainIterator) else value.value]
 
 
 def held_by(value: Any) -> tuple[Any, ...]:
     """What functions and methods hold: variables of outer functions, their objects."""
-    if isinstance(value, Closure):
+    if isinstance(value, LoweredFunction):
         return (*value.cells, *value.defaults.values())
     if isinstance(value, (Bound, Held)):
         return value.held() if isinstance(value, Held) else (value.owner,)
@@ -198,9 +198,14 @@ def held_by(value: Any) -> tuple[Any, ...]:
 def same_value(a: Any, b: Any) -> bool:
     if a is b:
         return True
-    if is_plain(a) and is_plain(b) and not isinstance(a, Array) and not isinstance(b, Array):
+    if (
+        is_plain(a)
+        and is_plain(b)
+        and not isinstance(a, SmallArray)
+        and not isinstance(b, SmallArray)
+    ):
         return type(a) is type(b) and bool(a == b)
-    return isinstance(a, Form) and isinstance(b, Form) and a == b
+    return isinstance(a, SymbolicForm) and isinstance(b, SymbolicForm) and a == b
 
 
 @functools.lru_cache(maxsize=1024)
@@ -228,7 +233,7 @@ class Loops(Recording):
     """The loops whose number of turns is private, or not known."""
 
     frames: list[Any]
-    key: Form | None = None  # the count of the key at hand, in a loop over keys of the data
+    key: SymbolicForm | None = None  # the count of the key at hand, in a loop over keys of the data
 
     def __init__(self) -> None:
         super().__init__()
@@ -246,7 +251,7 @@ class Loops(Recording):
 
     # Over the records ----------------------------------------------------------------------------
 
-    def pass_over(self, frame: Frame, instruction: Any, iterator: RowsIterator) -> None:
+    def pass_over(self, frame: CallFrame, instruction: Any, iterator: RowsIterator) -> None:
         """One generic record goes through the body; what it adds to variables becomes sums."""
         if self.record is not None or self.key is not None:
             raise Unread("a loop over the records inside of another")
@@ -269,7 +274,7 @@ class Loops(Recording):
                 return
         raise Unread("a loop whose variables keep changing")
 
-    def _with_list(self, frame: Frame, outside: Snapshot, needed: NeedsKey) -> Snapshot:
+    def _with_list(self, frame: CallFrame, outside: Snapshot, needed: NeedsKey) -> Snapshot:
         """As if the list had been there: an empty one is as good as none, but for the keys."""
         outside.restore()
         self.record, self.appended = None, None
@@ -281,7 +286,7 @@ class Loops(Recording):
 
     def _round(
         self,
-        frame: Frame,
+        frame: CallFrame,
         instruction: Any,
         iterator: RowsIterator,
         outside: Snapshot,
@@ -301,7 +306,7 @@ class Loops(Recording):
             outside.put(place, self._total(before, (self.loop_count, k)))
         start = Snapshot(self.frames)
         more: dict[_Place, Any] = {}
-        cases: list[tuple[tuple[Truth, ...], dict[_Place, Any], dict[int, Any]]] = []
+        cases: list[tuple[tuple[RecordTruth, ...], dict[_Place, Any], dict[int, Any]]] = []
         for case in iterator.rows.cases:
             if not case.present:
                 cases.append((case.conditions, {}, {}))
@@ -329,7 +334,7 @@ class Loops(Recording):
 
     def _need_alike(
         self,
-        frame: Frame,
+        frame: CallFrame,
         instruction: Instruction,
         iterator: RowsIterator,
         outside: Snapshot,
@@ -378,13 +383,15 @@ class Loops(Recording):
 
     def _alike_at_zero(self, a: Any, b: Any, zero: set[int], left: bool) -> bool:
         """Whether `a` with 0 for some totals is `b`; `left`: it is of no use after the loop."""
-        if isinstance(a, Array) and isinstance(b, Array) and a.shape == b.shape:
+        if isinstance(a, SmallArray) and isinstance(b, SmallArray) and a.shape == b.shape:
             pairs = zip(a.cells, b.cells, strict=True)
             return all(self._alike_at_zero(x, y, zero, False) for x, y in pairs)
-        if isinstance(a, Form) and (isinstance(b, Form) or is_number(b)):
-            rest = Form(tuple(t for t in a.terms if t[0] not in zero), a.constant)
+        if isinstance(a, SymbolicForm) and (isinstance(b, SymbolicForm) or is_number(b)):
+            rest = SymbolicForm(tuple(t for t in a.terms if t[0] not in zero), a.constant)
             return rest == self.form(b)
-        return same_value(a, b) or (left and not isinstance(b, (Form, Array)) and not is_number(b))
+        return same_value(a, b) or (
+            left and not isinstance(b, (SymbolicForm, SmallArray)) and not is_number(b)
+        )
 
     def _before(self, outside: Snapshot, place: _Place, before: Any) -> Any:
         if place[0] == "register":
@@ -393,17 +400,17 @@ class Loops(Recording):
 
     def _total(self, before: Any, name: Any) -> Any:
         """What an accumulator holds when a record comes: a symbol; of arrays and lists, many."""
-        if isinstance(before, Form) or is_number(before) or before is Absent:
+        if isinstance(before, SymbolicForm) or is_number(before) or before is Absent:
             return self.terms.of("total", name)
-        if isinstance(before, Array):
+        if isinstance(before, SmallArray):
             cells = [self._total(c, (*name, i)) for i, c in enumerate(before.cells)]
-            return Array(before.shape, cells)
+            return SmallArray(before.shape, cells)
         if before is Left:
             return Left()
         return before if not isinstance(before, (Seq, Map)) else Left()
 
     def _body(
-        self, frame: Frame, instruction: Any, element: Any, start: Snapshot
+        self, frame: CallFrame, instruction: Any, element: Any, start: Snapshot
     ) -> list[tuple[_Place, Any, Any]]:
         head = frame.pc
         counted = instruction.op == "counted"
@@ -450,8 +457,8 @@ class Loops(Recording):
             seq.rows = self._rows(key, seq, cases)
 
     def _summed(self, before: Any, old: Any, after: list[tuple[Any, Any]]) -> Any:
-        if isinstance(before, Array) and isinstance(old, Array):
-            if not all(isinstance(v, Array) and v.shape == before.shape for _, v in after):
+        if isinstance(before, SmallArray) and isinstance(old, SmallArray):
+            if not all(isinstance(v, SmallArray) and v.shape == before.shape for _, v in after):
                 return Left()
             adds = [
                 (c, [self._added(o, n) for o, n in zip(old.cells, v.cells, strict=True)])
@@ -461,8 +468,8 @@ class Loops(Recording):
                 return Left()
             found = self.sums(adds)
             cells = [self.form(b) + s for b, s in zip(before.cells, found, strict=True)]
-            return Array(before.shape, list(cells))
-        if isinstance(old, Form):
+            return SmallArray(before.shape, list(cells))
+        if isinstance(old, SymbolicForm):
             parts = [(c, [self._added(old, n)]) for c, n in after]
             if any(p[0] is None for _, p in parts):
                 return Left()
@@ -470,9 +477,11 @@ class Loops(Recording):
             return total if before is Absent else self.form(before) + total
         return Left()
 
-    def _added(self, old: Any, now: Any) -> Form | None:
+    def _added(self, old: Any, now: Any) -> SymbolicForm | None:
         """What was added to a total; None where it was overwritten."""
-        if not isinstance(old, Form) or not (isinstance(now, Form) or is_number(now)):
+        if not isinstance(old, SymbolicForm) or not (
+            isinstance(now, SymbolicForm) or is_number(now)
+        ):
             return None
         difference = self.form(now) - old
         return None if self.terms.kind(difference) & TOTAL else difference
@@ -516,7 +525,7 @@ class Loops(Recording):
 
                 def kept(option: Any = mask.element) -> bool:
                     truth = self.settled(option)
-                    if not isinstance(truth, (Truth, bool)) and not hasattr(truth, "parts"):
+                    if not isinstance(truth, (RecordTruth, bool)) and not hasattr(truth, "parts"):
                         raise Unread("an index for every record that is no mask")
                     return self.decide(truth)
 
@@ -527,7 +536,7 @@ class Loops(Recording):
             return rows
         if rows.array and isinstance(index, tuple) and index and index[0] == slice(None):
             if index == (slice(None), None):
-                return self.per_record(lambda e: Array((1,), [e]), rows)
+                return self.per_record(lambda e: SmallArray((1,), [e]), rows)
             if len(index) == 2 and is_plain(index[1]):
                 return self.per_record(lambda e: self.item(e, index[1]), rows)
         raise Unread("the place of a record")
@@ -537,7 +546,7 @@ class Loops(Recording):
 
     def is_whole(self, value: Any) -> bool:
         """Whether it is a whole number of the record, as it is given."""
-        if not isinstance(value, Form) or value.constant or len(value.terms) != 1:
+        if not isinstance(value, SymbolicForm) or value.constant or len(value.terms) != 1:
             return False
         ((symbol, slope),) = value.terms
         node = self.terms.nodes[symbol]
@@ -545,7 +554,7 @@ class Loops(Recording):
 
     def pinned(self, value: Any) -> Any:
         """A whole number of the record, as a plain one, by cases."""
-        if self.record is None or not isinstance(value, Form) or not value.terms:
+        if self.record is None or not isinstance(value, SymbolicForm) or not value.terms:
             return value
         symbols = self._fields_in(value)
         if symbols is None or len(symbols) != 1:
@@ -560,16 +569,16 @@ class Loops(Recording):
         ):
             return value
         for k in range(int(low), int(high)):
-            if self.decide(Truth("==", form_of({symbol: Fraction(1)}, Fraction(-k)))):
+            if self.decide(RecordTruth("==", form_of({symbol: Fraction(1)}, Fraction(-k)))):
                 return self._whole_at(value, symbol, k)
-        last = Truth("==", form_of({symbol: Fraction(1)}, -high))
+        last = RecordTruth("==", form_of({symbol: Fraction(1)}, -high))
         if last not in self.record.taken:
             self.record.taken.append(last)  # there is no other: it follows, and it tells more
         return self._whole_at(value, symbol, int(high))
 
     def whole_range(self, value: Any) -> tuple[Any, Any]:
         """Between which numbers a whole number of the record lies; None: of no known bounds."""
-        symbols = self._fields_in(value) if isinstance(value, Form) else None
+        symbols = self._fields_in(value) if isinstance(value, SymbolicForm) else None
         if symbols is None or len(symbols) != 1:
             return None, None
         (symbol,) = symbols
@@ -584,7 +593,7 @@ class Loops(Recording):
         values = [self._whole_at(value, symbol, k) for k in range(int(low), int(high) + 1)]
         return min(values), max(values)
 
-    def _fields_in(self, value: Form) -> set[int] | None:
+    def _fields_in(self, value: SymbolicForm) -> set[int] | None:
         """The fields that a whole number is computed of; None: by other than whole numbers."""
         if value.constant.denominator != 1:
             return None
@@ -600,7 +609,7 @@ class Loops(Recording):
                 found |= one
         return found
 
-    def _whole_at(self, value: Form, field: int, number: int) -> int:
+    def _whole_at(self, value: SymbolicForm, field: int, number: int) -> int:
         """A whole number where the field that it is computed of has a value."""
         total = value.constant
         for symbol, c in value.terms:
@@ -613,7 +622,7 @@ class Loops(Recording):
 
     # Drawing again -------------------------------------------------------------------------------
 
-    def rejected(self, frame: Frame, truth: Truth) -> bool:
+    def rejected(self, frame: CallFrame, truth: RecordTruth) -> bool:
         """A draw that is repeated until it is small enough; otherwise the draw is made visible."""
         assert truth.form is not None
         found = self._bound_of(truth)
@@ -626,14 +635,14 @@ class Loops(Recording):
         self.ledger.noises[noise] = replace(old, most=most)
         return accept
 
-    def _bound_of(self, truth: Truth) -> tuple[int, Fraction, bool] | None:
+    def _bound_of(self, truth: RecordTruth) -> tuple[int, Fraction, bool] | None:
         """(noise, A, which answer means that |noise| ≤ A)."""
         assert truth.form is not None
         ((symbol, slope),) = truth.form.terms
         node = self.terms.nodes[symbol]
         if node[0] != "abs" or truth.relation not in (">", ">="):
             return None
-        inner: Form = node[1]
+        inner: SymbolicForm = node[1]
         if inner.constant or len(inner.terms) != 1:
             return None
         ((drawn, factor),) = inner.terms
@@ -643,7 +652,7 @@ class Loops(Recording):
             return None
         return number, most, slope < 0
 
-    def _seen_truth(self, truth: Truth) -> Truth:
+    def _seen_truth(self, truth: RecordTruth) -> RecordTruth:
         assert truth.form is not None
         ((symbol, slope),) = truth.form.terms
         node = self.terms.nodes[symbol]
@@ -651,9 +660,9 @@ class Loops(Recording):
             value = self.terms.absolute(self.visible(node[1]))
         else:
             value = self.visible(form_of({symbol: Fraction(1)}))
-        return Truth(truth.relation, value.times(slope) + form_of({}, truth.form.constant))
+        return RecordTruth(truth.relation, value.times(slope) + form_of({}, truth.form.constant))
 
-    def _draws_again(self, frame: Frame, noise: int, accept: bool) -> bool:
+    def _draws_again(self, frame: CallFrame, noise: int, accept: bool) -> bool:
         """Whether the other way leads back here with one like draw in the place of the first."""
         here = frame.pc
         start = Snapshot(self.frames)
@@ -702,17 +711,17 @@ class Loops(Recording):
 
     def _alike(self, a: Any, b: Any, new: int, old: int) -> bool:
         """Equal, with the new draw in the place of the old one."""
-        if isinstance(a, Truth) and isinstance(b, Truth):
+        if isinstance(a, RecordTruth) and isinstance(b, RecordTruth):
             if a.form is None or b.form is None:
                 return a == b
             return a.relation == b.relation and self._alike(a.form, b.form, new, old)
-        if isinstance(a, Form) and isinstance(b, Form):
+        if isinstance(a, SymbolicForm) and isinstance(b, SymbolicForm):
             return a == self._renamed(b, new, old)
-        if isinstance(a, Draw) and isinstance(b, Draw):
+        if isinstance(a, DrawMethod) and isinstance(b, DrawMethod):
             return a.family == b.family
         return same_value(a, b)
 
-    def _renamed(self, form: Form, new: int, old: int) -> Form:
+    def _renamed(self, form: SymbolicForm, new: int, old: int) -> SymbolicForm:
         found = form_of({}, form.constant)
         for symbol, c in form.terms:
             node = self.terms.nodes[symbol]

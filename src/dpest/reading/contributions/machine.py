@@ -20,15 +20,15 @@ from dpest.reading.contributions.arithmetic import (
     to_native,
     unshared,
 )
-from dpest.reading.contributions.choices import Script
+from dpest.reading.contributions.choices import DecisionScript
 from dpest.reading.contributions.control.actions import ACTIONS, CARRYING
 from dpest.reading.contributions.control.counting import by_coins, over_places
 from dpest.reading.contributions.control.joining import joined
 from dpest.reading.contributions.control.objects import (
-    Method,
+    ObjectMethod,
     Own,
-    Partial,
-    Super,
+    PartialCall,
+    SuperLookup,
     adopted,
     attribute,
     construct,
@@ -40,13 +40,13 @@ from dpest.reading.contributions.control.objects import (
 from dpest.reading.contributions.control.public import Native, Publics, Recipe, item_of, method_of
 from dpest.reading.contributions.control.stack import (
     CONTEXT,
-    Frame,
+    CallFrame,
     Managed,
     Suspended,
     goes_over_rows,
     holds_data,
 )
-from dpest.reading.contributions.forms import NOISE, RECORD, Form, Raised, Terms, Unread
+from dpest.reading.contributions.forms import NOISE, RECORD, Raised, SymbolicForm, Terms, Unread
 from dpest.reading.contributions.functions import order_statistics as order_statistics
 from dpest.reading.contributions.functions.flips import (
     CANDIDATE,
@@ -75,27 +75,27 @@ from dpest.reading.contributions.persons import PERSON, by_person, of_people
 from dpest.reading.contributions.shapes import constructed, is_record_class
 from dpest.reading.contributions.table import count_of
 from dpest.reading.contributions.values import (
-    Array,
     Bound,
-    Cell,
-    Closure,
     Combined,
-    Draw,
-    Generator,
-    Instance,
+    DrawMethod,
     Key,
     KeyCounts,
+    LoweredFunction,
     Map,
     Object,
-    Place,
     PlainIterator,
+    ProgramObject,
     PublicValue,
+    RecordPosition,
+    RecordTruth,
     Rows,
     RowsIterator,
     Seq,
+    SharedVariable,
+    SmallArray,
     Stepped,
     Transposed,
-    Truth,
+    UnseededGenerator,
 )
 
 MOST_STEPS = 400_000
@@ -137,17 +137,24 @@ def _may_raise(instruction: Instruction, uses: list[Any]) -> bool:
         return instruction.extra in _MAY_RAISE
     if instruction.op == "call":
         function = uses[0]
-        read = (types.FunctionType, Closure, Method, Draw, Partial, Instance)
+        read = (
+            types.FunctionType,
+            LoweredFunction,
+            ObjectMethod,
+            DrawMethod,
+            PartialCall,
+            ProgramObject,
+        )
         if isinstance(function, read) and not is_library(function):
             return False  # its own instructions are looked at
         return not any(function is f for f in _NEVER_RAISE)
     return instruction.op == "item"
 
 
-class Machine(Publics):
+class ContributionMachine(Publics):
     """One run of a mechanism for every data set at once, along one way of public decisions."""
 
-    def __init__(self, script: Script, replace: bool, races: bool = True) -> None:
+    def __init__(self, script: DecisionScript, replace: bool, races: bool = True) -> None:
         super().__init__()
         self.races = races
         self.outside: dict[int, tuple[Any, Any]] = {}
@@ -159,12 +166,12 @@ class Machine(Publics):
         self.terms = Terms()
         self.script = script
         self.replace = replace
-        self.frames: list[Frame] = []
+        self.frames: list[CallFrame] = []
         self.steps = 0
 
     # Running -------------------------------------------------------------------------------------
 
-    def run(self, frame: Frame) -> Any:
+    def run(self, frame: CallFrame) -> Any:
         """Until the frame returns."""
         if len(self.frames) > DEEPEST:
             raise Unread("calls that go too deep")
@@ -176,7 +183,7 @@ class Machine(Publics):
         assert done
         return value
 
-    def run_until(self, frame: Frame, stop: int | None) -> tuple[bool, Any]:
+    def run_until(self, frame: CallFrame, stop: int | None) -> tuple[bool, Any]:
         """Until the frame returns, or comes to an instruction (then the first answer is False)."""
         while True:
             if stop is not None and frame.pc == stop:
@@ -208,7 +215,7 @@ class Machine(Publics):
                     raise placed from None
                 raise
 
-    def step(self, frame: Frame, instruction: Instruction) -> None:
+    def step(self, frame: CallFrame, instruction: Instruction) -> None:
         registers = frame.registers
         op = instruction.op
         if op == "jump":
@@ -251,7 +258,9 @@ class Machine(Publics):
             registers[instruction.dst] = value
         frame.pc += 1
 
-    def guarded(self, frame: Frame, instruction: Instruction, uses: list[Any], action: Any) -> Any:
+    def guarded(
+        self, frame: CallFrame, instruction: Instruction, uses: list[Any], action: Any
+    ) -> Any:
         """An instruction whose exception would be caught: whether there is one must be public."""
         self.trying += instruction.handler is not None
         try:
@@ -280,22 +289,22 @@ class Machine(Publics):
             raise Raised(failed)
         return value
 
-    def take(self, frame: Frame, instruction: Instruction, value: Any) -> None:
+    def take(self, frame: CallFrame, instruction: Instruction, value: Any) -> None:
         """A branch: both ways as one where they meet again, or one of them by the script."""
         plain = is_plain(value) or isinstance(value, (Seq, Map))
         if isinstance(value, Flip):
             settle(self, frame, value)
             return
-        if isinstance(value, Truth) and over_places(self, frame, instruction):
+        if isinstance(value, RecordTruth) and over_places(self, frame, instruction):
             return
-        if isinstance(value, Truth) and by_coins(self, frame, value):
+        if isinstance(value, RecordTruth) and by_coins(self, frame, value):
             return
         if not plain and self.record is None and not self.by_cases and joined(self, frame, value):
             return
         taken = self.branch(frame, value)
         frame.pc = instruction.jumps[0 if taken else 1]
 
-    def visible(self, form: Form) -> Form:
+    def visible(self, form: SymbolicForm) -> SymbolicForm:
         return super().visible(with_made_noise(self, self.reveal(form)))
 
     def extent(self) -> tuple[int, ...]:
@@ -304,15 +313,15 @@ class Machine(Publics):
         parts: tuple[list[Any], ...] = (found.rows, found.passes, found.noises, found.gates)
         return (*map(len, parts), self.picks, self.uniforms, len(self.script.answers))
 
-    def branch(self, frame: Frame, value: Any) -> bool:
-        about = value.form if isinstance(value, Truth) else None
+    def branch(self, frame: CallFrame, value: Any) -> bool:
+        about = value.form if isinstance(value, RecordTruth) else None
         if about is not None and self.terms.kind(about) & NOISE:
             return self.rejected(frame, value)
         return self.decide(value)
 
     # Names ---------------------------------------------------------------------------------------
 
-    def lookup(self, frame: Frame, name: str) -> Any:
+    def lookup(self, frame: CallFrame, name: str) -> Any:
         if name in frame.globals:
             return self.admitted(frame.globals[name], f"the global `{name}`")
         if hasattr(builtins, name):
@@ -327,9 +336,9 @@ class Machine(Publics):
         return is_known(function)
 
     def attribute(self, owner: Any, name: str) -> Any:
-        if isinstance(owner, Generator):
-            return Draw(name, owner.library)
-        if isinstance(owner, (Instance, Super)) or is_class(owner):
+        if isinstance(owner, UnseededGenerator):
+            return DrawMethod(name, owner.library)
+        if isinstance(owner, (ProgramObject, SuperLookup)) or is_class(owner):
             return attribute(self, owner, name)
         if isinstance(owner, PublicValue):
             return Bound(owner, name)
@@ -339,7 +348,7 @@ class Machine(Publics):
             if not hasattr(owner, name):
                 raise Unread(f"{owner.__name__} has no {name}")
             return self.admitted(getattr(owner, name), f"{owner.__name__}.{name}")
-        if isinstance(owner, (Rows, Seq, Map, Array, KeyCounts, Form)):
+        if isinstance(owner, (Rows, Seq, Map, SmallArray, KeyCounts, SymbolicForm)):
             return METHODS.attribute(self, owner, name)
         if is_number(owner) or isinstance(owner, str):
             return Bound(owner, name)
@@ -352,7 +361,7 @@ class Machine(Publics):
     # Calls ---------------------------------------------------------------------------------------
 
     def call(self, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
-        if isinstance(function, Draw):
+        if isinstance(function, DrawMethod):
             return draw(self, function.library, function.family, arguments, named)
         if isinstance(function, Bound) and isinstance(function.owner, Object):
             return function.owner.call(self, function.name, arguments, named)
@@ -360,16 +369,16 @@ class Machine(Publics):
             if isinstance(function.owner, PublicValue):
                 return self.publicly(method_of(function.name), function.owner, *arguments, **named)
             return METHODS.call(self, function.owner, function.name, arguments, named)
-        if isinstance(function, Closure):
+        if isinstance(function, LoweredFunction):
             return self.enter(function, arguments, named)
-        if isinstance(function, Method):
+        if isinstance(function, ObjectMethod):
             return self.call(function.function, [function.owner, *arguments], named)
-        if isinstance(function, Partial):
+        if isinstance(function, PartialCall):
             together = {**function.named, **named}
             return self.call(function.function, [*function.arguments, *arguments], together)
         if isinstance(function, Own):
             return function.function(self, *function.arguments, *arguments)
-        if isinstance(function, Instance):
+        if isinstance(function, ProgramObject):
             return special(self, function, "__call__", *arguments)
         try:
             known = FUNCTIONS.get(function) or pandas_entry(function)
@@ -440,7 +449,7 @@ class Machine(Publics):
         self.picks += 1
         return PublicValue(Recipe(PICK, (self.picks - 1, kind, *about)), len(self.ledger.rows))
 
-    def place_of(self, place: Form) -> PublicValue | None:
+    def place_of(self, place: SymbolicForm) -> PublicValue | None:
         """The candidate whose place among others a public number is."""
         only = place.terms[0][0] if len(place.terms) == 1 and not place.constant else None
         node = ("",) if only is None else self.terms.nodes[only]
@@ -454,20 +463,20 @@ class Machine(Publics):
         """The values of something public whose length is known."""
         return Seq([self.publicly(item_of, value, i) for i in range(count)])
 
-    def followed(self, form: Form) -> Form:
+    def followed(self, form: SymbolicForm) -> SymbolicForm:
         """What a step has shown of a private number: public, and followed in a replay."""
         return self.number_of(self.publicly_followed(lambda v: v, form))
 
     def publicly_followed(self, function: Any, *arguments: Any) -> PublicValue:
         return PublicValue(Recipe(function, arguments), len(self.ledger.rows))
 
-    def special_comparison(self, op: str, difference: Form) -> Any:
+    def special_comparison(self, op: str, difference: SymbolicForm) -> Any:
         if self.in_pass or op not in ("<", "<=", ">", ">="):
             return None
         found = flip_of(self, op, difference)
         return against_weights(self, op, difference) if found is None else found
 
-    def closure_of(self, function: types.FunctionType) -> Closure:
+    def closure_of(self, function: types.FunctionType) -> LoweredFunction:
         self.namespaces[id(function.__globals__)] = function.__globals__
         try:
             code = lowered(function.__code__)
@@ -481,16 +490,18 @@ class Machine(Publics):
             held = dict(zip(names, function.__closure__ or (), strict=True)).get(name)
             if held is None:
                 raise Unread(f"no variable `{name}` of an outer function")
-            cells.append(Cell(self.admitted(held.cell_contents, f"the variable `{name}`"), True))
+            cells.append(
+                SharedVariable(self.admitted(held.cell_contents, f"the variable `{name}`"), True)
+            )
         defaults = dict(function.__kwdefaults__ or {})
         positional = [*code.parameters.positional_only, *code.parameters.positional]
         for name, value in zip(
             reversed(positional), reversed(function.__defaults__ or ()), strict=False
         ):
             defaults[name] = value
-        return Closure(code, tuple(cells), defaults, function.__globals__)
+        return LoweredFunction(code, tuple(cells), defaults, function.__globals__)
 
-    def enter(self, closure: Closure, arguments: list[Any], named: dict[str, Any]) -> Any:
+    def enter(self, closure: LoweredFunction, arguments: list[Any], named: dict[str, Any]) -> Any:
         frame = self.frame_of(closure, arguments, named)
         return Suspended(frame, self.record) if frame.code.is_generator else self.run(frame)
 
@@ -525,7 +536,9 @@ class Machine(Publics):
         self.run(frame)
         return frame.yielded
 
-    def frame_of(self, closure: Closure, arguments: list[Any], named: dict[str, Any]) -> Frame:
+    def frame_of(
+        self, closure: LoweredFunction, arguments: list[Any], named: dict[str, Any]
+    ) -> CallFrame:
         code = closure.code
         if code.is_class:
             raise Unread("a class of the program")
@@ -558,19 +571,19 @@ class Machine(Publics):
                 registers[name] = self.default(closure.defaults[name], name)
         for name in code.cells:
             full = name in registers
-            registers[name] = Cell(registers.get(name), full)
+            registers[name] = SharedVariable(registers.get(name), full)
         for name, cell in zip(code.free, closure.cells, strict=True):
             registers[name] = cell
-        return Frame(code, registers, closure.globals)
+        return CallFrame(code, registers, closure.globals)
 
     def default(self, value: Any, name: str) -> Any:
         known = (
-            Form,
-            Closure,
-            Instance,
-            Method,
-            Partial,
-            Generator,
+            SymbolicForm,
+            LoweredFunction,
+            ProgramObject,
+            ObjectMethod,
+            PartialCall,
+            UnseededGenerator,
             PublicValue,
             types.FunctionType,
         )
@@ -581,33 +594,35 @@ class Machine(Publics):
     # Items ---------------------------------------------------------------------------------------
 
     def binary(self, op: str, a: Any, b: Any) -> Any:
-        if isinstance(a, Place) and op == "+" and type(b) is int and b == 1:
+        if isinstance(a, RecordPosition) and op == "+" and type(b) is int and b == 1:
             return Stepped()
         if op == "@" and isinstance(b, Rows) and isinstance(a, (Rows, Transposed)):
             first = a.rows if isinstance(a, Transposed) else a
-            if isinstance(a, Rows) and any(isinstance(c.element, Array) for c in a.cases):
+            if isinstance(a, Rows) and any(isinstance(c.element, SmallArray) for c in a.cases):
                 raise Unread("a product of two arrays of the data")
-            if isinstance(a, Transposed) and any(isinstance(c.element, Array) for c in b.cases):
+            if isinstance(a, Transposed) and any(
+                isinstance(c.element, SmallArray) for c in b.cases
+            ):
                 return self.sum_rows(self.per_record(self._outer, first, b))
             return self.sum_rows(super().binary("*", first, b))
         if op in _OF_WHOLE_NUMBERS:
             a, b = self.pinned(a), self.pinned(b)
-            divided = isinstance(a, Form) and is_number(b) and b > 0
+            divided = isinstance(a, SymbolicForm) and is_number(b) and b > 0
             if op == "//" and divided and self.terms.kind(a) == RECORD:
                 return self.terms.of("floor", a.times(1 / Fraction(b)))
         return super().binary(op, a, b)
 
-    def _outer(self, a: Any, b: Any) -> Array:
+    def _outer(self, a: Any, b: Any) -> SmallArray:
         """What one record adds to X.T @ Y: its row of X times its row of Y."""
-        if not all(isinstance(v, Array) and len(v.shape) == 1 for v in (a, b)):
+        if not all(isinstance(v, SmallArray) and len(v.shape) == 1 for v in (a, b)):
             raise Unread("a product of two arrays of the data")
         cells = [self.mixed("*", x, y) for x in a.cells for y in b.cells]
-        return Array((len(a.cells), len(b.cells)), cells)
+        return SmallArray((len(a.cells), len(b.cells)), cells)
 
     def item(self, owner: Any, index: Any) -> Any:
         if isinstance(owner, Object):
             return owner.item(self, index)
-        if isinstance(index, Place):
+        if isinstance(index, RecordPosition):
             return self.at_place(owner)
         if index is PERSON:
             return self.of_person(owner)
@@ -615,7 +630,7 @@ class Machine(Publics):
             index = self.pinned_index(index)
         if isinstance(owner, Rows):
             return self.rows_item(owner, index)
-        if isinstance(owner, Instance):
+        if isinstance(owner, ProgramObject):
             if field_names(owner.kind):
                 return self._of_list(tuple(owner.attributes.values()), index)
             return special(self, owner, "__getitem__", index)
@@ -640,7 +655,7 @@ class Machine(Publics):
             if index not in owner.items or (index in owner.partial and owner.default is None):
                 raise Unread(f"no key {index!r}, or only if a record has it")
             return owner.items[index]
-        if isinstance(owner, Array):
+        if isinstance(owner, SmallArray):
             return self.array_item(owner, index)
         if isinstance(owner, KeyCounts):
             return count_of(self, owner, index)
@@ -674,14 +689,14 @@ class Machine(Publics):
 
     def item_at(self, owner: Any, index: Any) -> Any:
         """An item at a public place that is not known here."""
-        known = is_plain(index) or isinstance(index, (Form, PublicValue, tuple, slice))
+        known = is_plain(index) or isinstance(index, (SymbolicForm, PublicValue, tuple, slice))
         if known and self.is_public(owner):
             return self.publicly(item_of, owner, index)
         place = index if isinstance(index, PublicValue) else None
-        if place is None and isinstance(index, Form) and self.is_public(index):
+        if place is None and isinstance(index, SymbolicForm) and self.is_public(index):
             place = self.publicly(int, index)
         items = owner.items if isinstance(owner, (Seq, Map)) else getattr(owner, "cells", owner)
-        one_axis = not isinstance(owner, Array) or len(owner.shape) == 1
+        one_axis = not isinstance(owner, SmallArray) or len(owner.shape) == 1
         if place is None or not one_axis or not isinstance(items, (list, tuple, dict)):
             raise Unread("an item at a place that is not plain")
         values = list(items.values()) if isinstance(items, dict) else list(items)
@@ -705,7 +720,7 @@ class Machine(Publics):
             raise Unread("an index out of range") from None
         return Seq(list(found)) if isinstance(index, slice) and isinstance(items, list) else found
 
-    def array_item(self, owner: Array, index: Any) -> Any:
+    def array_item(self, owner: SmallArray, index: Any) -> Any:
         if not is_plain(index):
             raise Unread("an index that is not plain")
         places = np.arange(len(owner.cells)).reshape(owner.shape)
@@ -718,7 +733,7 @@ class Machine(Publics):
         found = [owner.cells[i] for i in chosen.ravel()]
         if np.shares_memory(chosen, places):
             return owner.view(chosen.shape, found)
-        return Array(chosen.shape, found)
+        return SmallArray(chosen.shape, found)
 
     def at_place(self, owner: Any) -> Any:
         """x[i], where i goes through the places of the records."""
@@ -755,7 +770,7 @@ class Machine(Publics):
                 owner.items[index] = value
             except (IndexError, TypeError):
                 raise Unread("an index out of range") from None
-        elif isinstance(owner, Array) and is_plain(index):
+        elif isinstance(owner, SmallArray) and is_plain(index):
             places = np.arange(len(owner.cells)).reshape(owner.shape)
             try:
                 chosen = places[to_native(index)]
@@ -765,7 +780,7 @@ class Machine(Publics):
                 owner.cells[int(chosen)] = value
             else:
                 given = self.broadcast(
-                    lambda _, v: v, Array(chosen.shape, [0] * chosen.size), value
+                    lambda _, v: v, SmallArray(chosen.shape, [0] * chosen.size), value
                 )
                 for place, cell in zip(chosen.ravel(), given.cells, strict=True):
                     owner.cells[int(place)] = cell
@@ -781,7 +796,7 @@ class Machine(Publics):
             if goes_over_rows(value.frame):
                 return self.iterate(self.whole(value))
             return value
-        if isinstance(value, Instance):
+        if isinstance(value, ProgramObject):
             if field_names(value.kind):
                 return PlainIterator.over(value.attributes.values())
             if has_special(value, "__iter__"):
@@ -811,7 +826,7 @@ class Machine(Publics):
             if value.open:
                 raise Unread(f"a loop over a mapping whose keys are those of the data: {KEYS}")
             return PlainIterator.over(value.items)
-        if isinstance(value, Array) and value.shape:
+        if isinstance(value, SmallArray) and value.shape:
             return PlainIterator.over(value.rows())
         if isinstance(value, (tuple, range, str)):
             return PlainIterator.over(value)
@@ -831,7 +846,7 @@ class Machine(Publics):
             raise Unread("a list of values for each record")
         return list(found.items)
 
-    def next(self, frame: Frame, instruction: Instruction) -> None:
+    def next(self, frame: CallFrame, instruction: Instruction) -> None:
         iterator = frame.registers[instruction.uses[0]]
         if isinstance(iterator, PlainIterator):
             if iterator.place >= len(iterator.values):
@@ -881,23 +896,23 @@ class Machine(Publics):
 
     def release(self, value: Any) -> Any:
         """All that a receiver sees, made visible; its structure is that of one run."""
-        if isinstance(value, Form):
+        if isinstance(value, SymbolicForm):
             return self.visible(value)
-        if isinstance(value, (Truth, Combined)):
+        if isinstance(value, (RecordTruth, Combined)):
             seen = self.is_public(value) and not self.by_cases
             return self.shown(value) if seen else self.decide(value)
-        if isinstance(value, Instance):
-            return Instance(
+        if isinstance(value, ProgramObject):
+            return ProgramObject(
                 value.kind,
                 {
                     k: self.release(v)
                     for k, v in value.attributes.items()
-                    if not isinstance(v, Generator)
+                    if not isinstance(v, UnseededGenerator)
                 },
             )
         if isinstance(value, Object):
             return value.release(self)
-        if isinstance(value, Array):
+        if isinstance(value, SmallArray):
             return value.map(self.release)
         if isinstance(value, Seq):
             if value.rows is not None:
@@ -932,4 +947,4 @@ class Machine(Publics):
         raise Unread(f"{type(value).__name__} is released")
 
 
-__all__ = ["PICK", "Frame", "Machine"]
+__all__ = ["PICK", "CallFrame", "ContributionMachine"]

@@ -20,11 +20,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpest.reading.contributions.control.public import chosen
-from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Form, Unread, form_of, number
-from dpest.reading.contributions.values import PublicValue, Truth
+from dpest.reading.contributions.forms import (
+    NOISE,
+    RECORD,
+    SUM,
+    SymbolicForm,
+    Unread,
+    form_of,
+    number,
+)
+from dpest.reading.contributions.values import PublicValue, RecordTruth
 
 if TYPE_CHECKING:
-    from dpest.reading.contributions.machine import Machine
+    from dpest.reading.contributions.machine import ContributionMachine
 
 _HALF = Fraction(1, 2)
 _LOGS = (math.log, np.log)
@@ -97,7 +105,7 @@ Law = dict[tuple[Fraction, Fraction], Fraction]
 class _Reader:
     """What a public number is, as a function of the draws behind it."""
 
-    def __init__(self, m: Machine) -> None:
+    def __init__(self, m: ContributionMachine) -> None:
         self.m = m
 
     def sources(self, value: Any) -> set[int]:
@@ -135,7 +143,7 @@ class _Reader:
         return found
 
     def _factors(self, value: Any) -> tuple[Any, Any]:
-        if isinstance(value, Form) and len(value.terms) == 1 and not value.constant:
+        if isinstance(value, SymbolicForm) and len(value.terms) == 1 and not value.constant:
             ((symbol, c),) = value.terms
             node = self.m.terms.nodes[symbol]
             if node[0] == "mul":
@@ -154,7 +162,7 @@ class _Reader:
             return [_Piece(Fraction(0), Fraction(1), Fraction(value))]
         if isinstance(value, np.floating):
             return self.pieces(float(value))
-        if isinstance(value, Form):
+        if isinstance(value, SymbolicForm):
             found = [_Piece(Fraction(0), Fraction(1), value.constant)]
             for symbol, c in value.terms:
                 mine = [p.times(c) for p in self._symbol(symbol)]
@@ -201,7 +209,11 @@ class _Reader:
         raise _Other
 
     def _chosen(self, truth: Any, first: Any, second: Any) -> _Pieces:
-        if not isinstance(truth, Truth) or truth.form is None or truth.relation not in (">", ">="):
+        if (
+            not isinstance(truth, RecordTruth)
+            or truth.form is None
+            or truth.relation not in (">", ">=")
+        ):
             raise _Other
         deciding = [p for one in self.pieces(truth.form) for p in one.split()]
         signs = [_constant(p, p.sign()) for p in deciding]
@@ -283,18 +295,18 @@ def _law(pieces: _Pieces) -> Law:
 # What draws are behind a value ---------------------------------------------------------------
 
 
-def recipe_of(m: Machine, node: tuple[Any, ...]) -> Any:
+def recipe_of(m: ContributionMachine, node: tuple[Any, ...]) -> Any:
     """How a public symbol is made, where that is known."""
     return m.recipes.get(node[1]) if node[0] == "pub" else None
 
 
-def sources_of(m: Machine, *values: Any) -> Iterator[tuple[str, Any]]:
+def sources_of(m: ContributionMachine, *values: Any) -> Iterator[tuple[str, Any]]:
     """What is behind values: ("uniform", place), ("pick", place), or another kind of symbol."""
     done: set[Any] = set()
     left: list[Any] = list(values)
     while left:
         value = left.pop()
-        if isinstance(value, Form):
+        if isinstance(value, SymbolicForm):
             for symbol in value.symbols:
                 if symbol in done:
                     continue
@@ -306,7 +318,7 @@ def sources_of(m: Machine, *values: Any) -> Iterator[tuple[str, Any]]:
                     yield "uniform", m.uniform_symbols[node[1]]
                 elif (recipe := recipe_of(m, node)) is not None:
                     left += [*recipe.arguments, *recipe.named.values()]
-                elif any(isinstance(a, Form) for a in node[1:]):
+                elif any(isinstance(a, SymbolicForm) for a in node[1:]):
                     left += node[1:]
                 else:
                     yield node[0], node[1:]
@@ -323,7 +335,7 @@ def sources_of(m: Machine, *values: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _holds(value: Any) -> bool:
-    return isinstance(value, (Form, PublicValue, Truth)) or is_dataclass(value)
+    return isinstance(value, (SymbolicForm, PublicValue, RecordTruth)) or is_dataclass(value)
 
 
 def _inside(value: Any, done: set[Any]) -> Iterable[Any]:
@@ -345,7 +357,7 @@ def _inside(value: Any, done: set[Any]) -> Iterable[Any]:
 # Noise ---------------------------------------------------------------------------------------
 
 
-def with_made_noise(m: Machine, form: Form) -> Form:
+def with_made_noise(m: ContributionMachine, form: SymbolicForm) -> SymbolicForm:
     """A private number beside numbers that are made of uniform draws: those as noise."""
     kind = m.terms.kind(form)
     if not kind & (SUM | RECORD) or kind & NOISE or m.in_pass or m.joining:
@@ -368,7 +380,7 @@ def with_made_noise(m: Machine, form: Form) -> Form:
     return found if any_made else form
 
 
-def _apart(m: Machine, form: Form) -> list[tuple[int, Fraction]]:
+def _apart(m: ContributionMachine, form: SymbolicForm) -> list[tuple[int, Fraction]]:
     """The terms; the logarithm of a ratio of draws as a difference."""
     found: list[tuple[int, Fraction]] = []
     for symbol, c in form.terms:
@@ -388,7 +400,7 @@ def _is_log_of_symbol(node: tuple[Any, ...]) -> bool:
     return bool(node[1].terms[0][1] == 1)
 
 
-def _is_draw(m: Machine, form: Form) -> bool:
+def _is_draw(m: ContributionMachine, form: SymbolicForm) -> bool:
     if form.constant or len(form.terms) != 1 or form.terms[0][1] != 1:
         return False
     node = m.terms.nodes[form.terms[0][0]]
@@ -408,7 +420,7 @@ def _family(law: Law) -> tuple[str, Fraction, Fraction]:
     raise _Other
 
 
-def check_unused(m: Machine, used: frozenset[Any], *found: Any) -> None:
+def check_unused(m: ContributionMachine, used: frozenset[Any], *found: Any) -> None:
     """Refuses draws that noise was made of and that something else depends on."""
     if not used:
         return

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpest.reading.contributions.forms import Form, Unread
+from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.ledger import ONCE, Derived
 from dpest.reading.contributions.values import Case, Map, Object, Option, Rows, Seq
 
@@ -56,7 +56,7 @@ def may_be_absent(value: Any) -> bool:
 
 
 def number_of(value: Any) -> Any:
-    if isinstance(value, Form) or (isinstance(value, (int, float)) and value == value):
+    if isinstance(value, SymbolicForm) or (isinstance(value, (int, float)) and value == value):
         return value
     raise Unread("a number of each person, of values that are no numbers")
 
@@ -84,7 +84,7 @@ def derived(m: Any, what: str, rows: Rows) -> Rows:
 _End = Fraction | None
 
 
-def _range(m: Any, what: str, forms: list[Form]) -> tuple[_End, _End]:
+def _range(m: Any, what: str, forms: list[SymbolicForm]) -> tuple[_End, _End]:
     """Between which numbers it is, for a person with 1 to `rows_each` rows."""
     if what == "count":
         return Fraction(1), Fraction(m.rows_each)
@@ -97,7 +97,7 @@ def _range(m: Any, what: str, forms: list[Form]) -> tuple[_End, _End]:
     return low, high
 
 
-def ends_of(m: Any, form: Form) -> tuple[_End, _End]:
+def ends_of(m: Any, form: SymbolicForm) -> tuple[_End, _End]:
     """Between which numbers a form of one row is."""
     low: _End = form.constant
     high: _End = form.constant
@@ -138,7 +138,7 @@ def by_person(value: Any) -> Any:
     return found if isinstance(found, Rows) else None
 
 
-def person_totals(m: Any, cases: list[tuple[Any, Form | None]]) -> Rows:
+def person_totals(m: Any, cases: list[tuple[Any, SymbolicForm | None]]) -> Rows:
     """What the rows of a person add to its entry of a dict, together."""
     if any(added is None for _, added in cases):
         raise Unread("an entry of each person that not all of its rows add to")

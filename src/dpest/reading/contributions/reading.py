@@ -11,26 +11,26 @@ from typing import Any
 
 from dpest.ask.declaration import data_parameter
 from dpest.reading.contributions.arithmetic import is_number
-from dpest.reading.contributions.choices import Script, ways
-from dpest.reading.contributions.control.objects import Method, Partial, looked_up
-from dpest.reading.contributions.forms import Form, Raised, Terms, Unread
-from dpest.reading.contributions.frames import Frame, Labels
+from dpest.reading.contributions.choices import DecisionScript, ways
+from dpest.reading.contributions.control.objects import ObjectMethod, PartialCall, looked_up
+from dpest.reading.contributions.forms import Raised, SymbolicForm, Terms, Unread
+from dpest.reading.contributions.frames import Labels, RecordFrame
 from dpest.reading.contributions.ledger import Derived, Ledger
-from dpest.reading.contributions.machine import Machine
+from dpest.reading.contributions.machine import ContributionMachine
 from dpest.reading.contributions.made_noise import check_unused
 from dpest.reading.contributions.persons import PERSON
 from dpest.reading.contributions.shapes import Record, Structured
 from dpest.reading.contributions.values import (
-    Array,
     Case,
-    Generator,
-    Instance,
     Map,
     Option,
+    ProgramObject,
+    RecordTruth,
     Rows,
     RowsLength,
     Seq,
-    Truth,
+    SmallArray,
+    UnseededGenerator,
 )
 
 
@@ -112,10 +112,10 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Way:
+class PublicWay:
     """One way through the program: what was decided in public, what was found, the output."""
 
-    decided: tuple[Truth, ...]
+    decided: tuple[RecordTruth, ...]
     ledger: Ledger
     terms: Terms
     output: Any
@@ -138,7 +138,7 @@ def read(
     data: Data,
     races: bool = True,
     by_cases: bool = False,
-) -> list[Way]:
+) -> list[PublicWay]:
     """All ways; refuses what it does not understand.
 
     `races`: which of several noisy values is the largest is looked at as one step. `by_cases`: for
@@ -146,8 +146,8 @@ def read(
     statistics may stand beside sums.
     """
 
-    def one(script: Script) -> Way:
-        machine = Machine(script, data.replace, races and not by_cases)
+    def one(script: DecisionScript) -> PublicWay:
+        machine = ContributionMachine(script, data.replace, races and not by_cases)
         machine.by_cases = by_cases
         machine.rows_each = data.rows_each
         machine.least_records = (data.length or 0) - (not data.replace)
@@ -157,7 +157,7 @@ def read(
                 machine.public() if data.length is None else RowsLength(data.length)
             )
         target, arguments, names = _target(machine, function)
-        given: dict[str, Any] = {"rng": Generator()} if "rng" in names else {}
+        given: dict[str, Any] = {"rng": UnseededGenerator()} if "rng" in names else {}
         for name, value in parameters.items():
             given[name] = machine.admitted(value, f"the parameter `{name}`")
         first = data_parameter(function)
@@ -180,7 +180,7 @@ def read(
             machine, machine.made_of, released, script.taken, found.rows, found.passes,
             found.gates, [n.over for n in found.noises], machine.derived,
         )  # fmt: skip
-        return Way(
+        return PublicWay(
             tuple(script.taken),
             machine.ledger,
             machine.terms,
@@ -196,14 +196,14 @@ def read(
     return [way for _, way in ways(one, most=64)]
 
 
-def _target(machine: Machine, function: Any) -> tuple[Any, list[Any], list[str]]:
+def _target(machine: ContributionMachine, function: Any) -> tuple[Any, list[Any], list[str]]:
     """What is called, with what stands before the data, and the names of its parameters."""
     found = machine.admitted(function, "the mechanism")
-    if isinstance(found, Method):
+    if isinstance(found, ObjectMethod):
         target, before = found.function, [found.owner]
-    elif isinstance(found, Instance):
+    elif isinstance(found, ProgramObject):
         target, before = looked_up(found.kind.__mro__, "__call__"), [found]
-    elif isinstance(found, Partial):
+    elif isinstance(found, PartialCall):
         names = [n for n in inspect.signature(function).parameters if n not in found.named]
         return found, [], names
     else:
@@ -216,7 +216,7 @@ def _target(machine: Machine, function: Any) -> tuple[Any, list[Any], list[str]]
     ]  # fmt: skip
 
 
-def _data(machine: Machine, data: Data) -> Any:
+def _data(machine: ContributionMachine, data: Data) -> Any:
     if data.apart and data.user is not None:
         raise Unread("people apart from each other")
     if data.apart:
@@ -226,7 +226,7 @@ def _data(machine: Machine, data: Data) -> Any:
         if data.form not in ("list", "dicts", "tuples", "array", "objects", "namedtuples"):
             raise Unread(f"records apart from each other given as {data.form}")
         items = [_record(machine, data, i) for i in range(data.length)]
-        return Array((len(items),), items) if data.form == "array" else Seq(items)
+        return SmallArray((len(items),), items) if data.form == "array" else Seq(items)
     if data.form in ("pandas", "structured", "columns"):
         columns = {
             str(c.name): Rows((Case((), _field(machine, c, None, True)),), True)
@@ -235,12 +235,14 @@ def _data(machine: Machine, data: Data) -> Any:
         if data.user is not None:
             columns = {data.user: Rows((Case((), PERSON),), True), **columns}
         if data.form == "pandas":
-            return Frame(columns, Labels())
+            return RecordFrame(columns, Labels())
         return Structured(columns) if data.form == "structured" else Map(columns, frozen=True)
     return Rows((Case((), _record(machine, data, None)),), data.form in ("array", "matrix"))
 
 
-def _field(machine: Machine, column: Column, index: int | None, floats: bool = False) -> Any:
+def _field(
+    machine: ContributionMachine, column: Column, index: int | None, floats: bool = False
+) -> Any:
     """The value of a field: a form, or an option; `floats`: all numbers are given as such."""
     form = machine.terms.of("field", index, column.name)
     if column.values is not None:
@@ -251,7 +253,7 @@ def _field(machine: Machine, column: Column, index: int | None, floats: bool = F
     return form
 
 
-def _record(machine: Machine, data: Data, index: int | None) -> Any:
+def _record(machine: ContributionMachine, data: Data, index: int | None) -> Any:
     """One record, as the function is given it: a number, a dict, a row of a matrix, a tuple."""
     found: dict[Any, Any] = {c.name: _field(machine, c, index) for c in data.columns}
     if data.user is not None:
@@ -259,9 +261,9 @@ def _record(machine: Machine, data: Data, index: int | None) -> Any:
     if None in found:
         return found[None]
     if data.form == "matrix" and not data.apart:
-        if not all(isinstance(v, Form) for v in found.values()):
+        if not all(isinstance(v, SymbolicForm) for v in found.values()):
             raise Unread("a matrix of fields that are not numbers")
-        return Array((len(found),), list(found.values()))
+        return SmallArray((len(found),), list(found.values()))
     if data.form == "tuples":
         return tuple(found.values())
     if data.form == "objects":

@@ -15,12 +15,12 @@ from typing import Any
 from dpest.reading.contributions.arithmetic import is_plain
 from dpest.reading.contributions.forms import Unread
 from dpest.reading.contributions.values import (
-    Array,
     Object,
     PlainIterator,
     Rows,
     RowsIterator,
     Seq,
+    SmallArray,
 )
 
 
@@ -167,4 +167,4 @@ def zip_names(kind: Any, arguments: list[Any]) -> list[tuple[str, Any]]:
     return list(zip(inspect.signature(kind).parameters, arguments, strict=False))
 
 
-__all__ = ["Array", "Record", "Structured", "constructed", "is_record_class", "joined"]
+__all__ = ["Record", "SmallArray", "Structured", "constructed", "is_record_class", "joined"]

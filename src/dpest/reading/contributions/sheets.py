@@ -10,7 +10,7 @@ from dpest.reading.contributions.arithmetic import is_plain
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.forms import Unread
 from dpest.reading.contributions.groups import Labelled
-from dpest.reading.contributions.values import Array, Bound, Map, Object, Rows, Seq
+from dpest.reading.contributions.values import Bound, Map, Object, Rows, Seq, SmallArray
 
 
 @dataclass(eq=False)
@@ -64,12 +64,12 @@ def sheet(m: Any, items: Mapping[Any, Any], index: Any) -> Sheet:
                 raise Unread("Series with different labels: pandas aligns them first")
             labels = value.labels
             columns[name] = list(value.cells().cells)
-        elif isinstance(value, (Seq, tuple, Array)):
+        elif isinstance(value, (Seq, tuple, SmallArray)):
             columns[name] = m.listed(value)
         else:
             raise Unread(f"a DataFrame of {type(value).__name__}")
     sizes = {len(v) for v in columns.values()}
-    if len(sizes) != 1 or any(isinstance(c, Array) for v in columns.values() for c in v):
+    if len(sizes) != 1 or any(isinstance(c, SmallArray) for v in columns.values() for c in v):
         raise Unread("a DataFrame of columns of different lengths")
     (size,) = sizes
     if index is not None:

@@ -23,7 +23,7 @@ from dpest.reading.contributions.arithmetic import (
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.objects import special
 from dpest.reading.contributions.control.public import method_of, ordered
-from dpest.reading.contributions.forms import RECORD, Form, Unread, number
+from dpest.reading.contributions.forms import RECORD, SymbolicForm, Unread, number
 from dpest.reading.contributions.functions.selections import largest
 from dpest.reading.contributions.functions.units import (
     PRIVATE_SCALE,
@@ -43,35 +43,35 @@ from dpest.reading.contributions.persons import (
 )
 from dpest.reading.contributions.shapes import structured
 from dpest.reading.contributions.values import (
-    Array,
     Bound,
     Case,
     Combined,
-    Instance,
     Key,
     KeyCounts,
     Map,
     Object,
     Option,
-    Place,
     PlainIterator,
+    ProgramObject,
     PublicValue,
+    RecordPosition,
+    RecordTruth,
     Rows,
     RowsIterator,
     RowsLength,
     Seq,
     SetOfData,
+    SmallArray,
     Stepped,
     Transposed,
-    Truth,
     Uniforms,
 )
 
 if TYPE_CHECKING:
-    from dpest.reading.contributions.machine import Machine
+    from dpest.reading.contributions.machine import ContributionMachine
 
 PURE_MODULES = ("math", "numpy", "scipy", "fractions", "operator", "collections", "itertools")
-Handler = Callable[["Machine", list[Any], dict[str, Any]], Any]
+Handler = Callable[["ContributionMachine", list[Any], dict[str, Any]], Any]
 FUNCTIONS: dict[Any, Handler] = {}
 
 
@@ -88,7 +88,7 @@ def _plain(arguments: list[Any], named: dict[str, Any]) -> bool:
     return all(map(is_plain, (*arguments, *named.values())))
 
 
-def rows_of(m: Machine, value: Any) -> Any:
+def rows_of(m: ContributionMachine, value: Any) -> Any:
     """The rows behind a list of the data."""
     if isinstance(value, Object):
         found = value.rows()
@@ -96,7 +96,7 @@ def rows_of(m: Machine, value: Any) -> Any:
     return value.rows if isinstance(value, Seq) and value.rows is not None else value
 
 
-def _array(m: Machine, value: Any) -> Any:
+def _array(m: ContributionMachine, value: Any) -> Any:
     """A list as NumPy's functions take it."""
     value = rows_of(m, value)
     if isinstance(value, Object) and (cells := value.cells()) is not None:
@@ -108,7 +108,7 @@ def _array(m: Machine, value: Any) -> Any:
 
 
 @entry(builtins.len)
-def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _len(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if len(arguments) == 1 and isinstance(arguments[0], Object):
         return arguments[0].length(m)
     value = rows_of(m, *arguments)
@@ -128,19 +128,19 @@ def _len(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if value.partial or value.growing:
             raise Unread("how many keys the data have")
         return m.public() if value.open else len(value.items)
-    if isinstance(value, Array) and value.shape:
+    if isinstance(value, SmallArray) and value.shape:
         return value.shape[0]
     if isinstance(value, (tuple, str, range)):
         return len(value)
     if isinstance(value, PublicValue):
         return m.publicly(len, value)
-    if isinstance(value, Instance):
+    if isinstance(value, ProgramObject):
         return special(m, value, "__len__")
     raise Unread(f"the length of {type(value).__name__}")
 
 
 @entry(builtins.sum)
-def _sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _sum(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, start = given(arguments, named, "iterable", "start", start=0)
     value = rows_of(m, value)
     if isinstance(value, RowsIterator):
@@ -157,7 +157,7 @@ def _sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 def _extreme(op: str) -> Handler:
-    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
         key = named.pop("key", None) if "key" in named else None
         if named:
             raise Unread(f"{op} with a default")
@@ -170,7 +170,7 @@ def _extreme(op: str) -> Handler:
             return largest(m, [m.call(key, [v], {}) for v in values], tuple(values), op)
         if any(isinstance(v, (tuple, PublicValue)) for v in values):
             return m.publicly(getattr(builtins, op), Seq(list(values)))
-        if any(isinstance(v, (Rows, Array, Seq)) for v in values):
+        if any(isinstance(v, (Rows, SmallArray, Seq)) for v in values):
             raise Unread(f"{op} of arrays")
         if is_nan(values[0]):
             return values[0]  # nothing is smaller, and nothing is greater
@@ -184,35 +184,35 @@ FUNCTIONS[builtins.max] = _extreme("max")
 
 
 @entry(builtins.abs, np.abs, np.absolute, np.fabs, math.fabs)
-def _abs(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _abs(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "x")
     return m.elementwise(m.absolute, rows_of(m, value))
 
 
 @entry(builtins.float, np.float64)
-def _float(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _float(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "x")
-    if is_plain(value) and not isinstance(value, Array):
+    if is_plain(value) and not isinstance(value, SmallArray):
         return natively(float, value)
-    if isinstance(value, Array) and len(value.cells) == 1:
+    if isinstance(value, SmallArray) and len(value.cells) == 1:
         value = value.cells[0]
     if isinstance(value, PublicValue):
         return m.publicly(float, value)
-    if isinstance(value, (Form, Truth, Combined)) or is_number(value):
+    if isinstance(value, (SymbolicForm, RecordTruth, Combined)) or is_number(value):
         return m.tidy(m.form(value))
     raise Unread("float of a value that is no number")
 
 
 @entry(builtins.bool)
-def _bool(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _bool(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "x")
     if isinstance(value, PublicValue):
         return m.publicly(bool, value)
-    return value if isinstance(value, (Truth, Combined)) else m.decide(value)
+    return value if isinstance(value, (RecordTruth, Combined)) else m.decide(value)
 
 
 @entry(builtins.int)
-def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _int(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return natively(int, *arguments, **named)
     (value,) = given(arguments, named, "x")
@@ -220,7 +220,7 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         return m.publicly(int, value)
     if isinstance(value, Key) and getattr(value.source, "order", "") == "sorted":
         return value  # in an order of their own, keys that become one tell nothing more
-    if isinstance(value, (Truth, Combined)):
+    if isinstance(value, (RecordTruth, Combined)):
         return int(m.form(value).constant)
     if m.is_whole_sum(value):
         return value
@@ -233,7 +233,7 @@ def _int(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     return m.publicly(int, found)
 
 
-def _cut_off(m: Machine, form: Form) -> int:
+def _cut_off(m: ContributionMachine, form: SymbolicForm) -> int:
     """int() of a record's number that lies within narrow bounds, by cases."""
     low, high = ends_of(m, form)
     if m.record is None or m.terms.kind(form) != RECORD or low is None or high is None:
@@ -242,14 +242,18 @@ def _cut_off(m: Machine, form: Form) -> int:
         raise Unread("int of a private value that may be one of very many")
     for k in range(int(low), int(high)):
         # int(v) <= k: below k + 1, or, as it goes towards 0, not above a negative k.
-        below = Truth(">", number(k + 1) - form) if k >= 0 else Truth(">=", number(k) - form)
+        below = (
+            RecordTruth(">", number(k + 1) - form)
+            if k >= 0
+            else RecordTruth(">=", number(k) - form)
+        )
         if m.decide(below):
             return k
     return int(high)
 
 
 def _rounding(function: Any) -> Handler:
-    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if _plain(arguments, named):
             return NotImplemented
         value = rows_of(m, arguments[0])
@@ -260,7 +264,7 @@ def _rounding(function: Any) -> Handler:
     return handler
 
 
-def _rounded(m: Machine, function: Any, value: Any, digits: list[Any]) -> Any:
+def _rounded(m: ContributionMachine, function: Any, value: Any, digits: list[Any]) -> Any:
     """A record's number, rounded: between its ends, rounded."""
     if is_number(value):
         return natively(function, value, *digits)
@@ -281,9 +285,9 @@ for _rounds in (builtins.round, math.floor, math.ceil, np.round, np.rint, np.flo
 
 
 @entry(builtins.range)
-def _range(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _range(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if len(arguments) == 1 and m.is_length(arguments[0]):
-        return Rows((Case((), Place()),), False)
+        return Rows((Case((), RecordPosition()),), False)
     if _plain(arguments, named):
         found = range(*map(to_native, arguments))
         if len(found) > 20_000:
@@ -293,11 +297,11 @@ def _range(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 @entry(builtins.enumerate)
-def _enumerate(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _enumerate(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, start = given(arguments, named, "iterable", "start", start=0)
     iterator = m.iterate(value)
     if isinstance(iterator, RowsIterator):
-        place = Place() if is_number(start) and start == 0 else Stepped()
+        place = RecordPosition() if is_number(start) and start == 0 else Stepped()
         return RowsIterator(m.per_record(lambda e: (place, e), iterator.rows))
     if not isinstance(iterator, PlainIterator) or not is_number(start):
         raise Unread("enumerate of values that are not known")
@@ -305,7 +309,7 @@ def _enumerate(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 @entry(builtins.zip)
-def _zip(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _zip(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if set(named) - {"strict"}:
         raise Unread("zip with unknown arguments")
     iterators = [m.iterate(v) for v in arguments]
@@ -321,7 +325,7 @@ def _zip(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 @entry(builtins.list, builtins.tuple)
-def _list(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _list(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments:
         return Seq()
     (value,) = given(arguments, named, "x")
@@ -338,7 +342,7 @@ def _list(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 @entry(builtins.sorted)
-def _sorted(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _sorted(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, key, reverse = given(arguments, named, "x", "key", "reverse", key=None, reverse=False)
     if isinstance(value, Map) and value.partial and by_person(value) is None:
         value = m.counts_of(value)
@@ -367,7 +371,7 @@ def _sorted(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 @entry(builtins.set, builtins.frozenset)
-def _set(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _set(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments and not named:
         return SetOfData()
     (value,) = given(arguments, named, "x")
@@ -384,7 +388,7 @@ def _set(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 @entry(builtins.dict)
-def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _dict(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments:
         return Map(dict(named))
     (value,) = arguments
@@ -402,7 +406,7 @@ def _dict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 @entry(collections.defaultdict)
-def _defaultdict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _defaultdict(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (factory,) = given(arguments, named, "default_factory")
     if factory is list:
         return Map(default=list)
@@ -412,7 +416,7 @@ def _defaultdict(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any
 
 
 @entry(collections.Counter)
-def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _counter(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if not arguments and not named:
         return Map(default=0, counter=True)
     (value,) = given(arguments, named, "x")
@@ -426,13 +430,13 @@ def _counter(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if is_user(value):
         return Map({PERSON: derived(m, "count", m.per_record(lambda _: 1, value))})
     for case in value.cases:
-        known = isinstance(case.element, (Form, Option)) or is_plain(case.element)
+        known = isinstance(case.element, (SymbolicForm, Option)) or is_plain(case.element)
         if case.present and not known:
             raise Unread("a Counter of values that are neither numbers nor one of a few")
     return KeyCounts(rows=value)
 
 
-def count_of(m: Machine, counts: KeyCounts, key: Any) -> Any:
+def count_of(m: ContributionMachine, counts: KeyCounts, key: Any) -> Any:
     """counts[key], for a key that is public: how many records are that."""
     known = counts.rows is not None and counts.gives == "keys" and counts.counted
     if not known or not is_plain(key):
@@ -444,7 +448,7 @@ def count_of(m: Machine, counts: KeyCounts, key: Any) -> Any:
 
 
 def _of_one(op: str, *functions: Any) -> None:
-    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if _plain(arguments, named) and not any(map(has_unit, arguments)):
             return NotImplemented
         (value,) = given(arguments, named, "x")
@@ -476,7 +480,7 @@ _expit()
 
 
 @entry(np.sign)
-def _sign(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _sign(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
     (value,) = given(arguments, named, "x")
@@ -493,18 +497,18 @@ def _sign(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 @entry(np.square)
-def _square(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _square(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "x")
     return m.binary("**", _array(m, value), 2)
 
 
 @entry(np.minimum, np.maximum, np.fmin, np.fmax)
-def _pairwise(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _pairwise(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     raise AssertionError
 
 
 def _pair(op: str) -> Handler:
-    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if _plain(arguments, named):
             return NotImplemented
         a, b = (_array(m, v) for v in given(arguments, named, "a", "b"))
@@ -520,11 +524,11 @@ FUNCTIONS[np.maximum] = _pair("max")
 def _pair_of_numbers(op: str) -> Handler:
     """np.fmin and np.fmax: NaN is left out."""
 
-    def one(m: Machine, x: Any, y: Any) -> Any:
+    def one(m: ContributionMachine, x: Any, y: Any) -> Any:
         numbers = [v for v in (x, y) if not is_nan(v)]
         return m.extreme(op, numbers) if numbers else math.nan
 
-    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if _plain(arguments, named):
             return NotImplemented
         a, b = (_array(m, v) for v in given(arguments, named, "a", "b"))
@@ -540,13 +544,13 @@ FUNCTIONS[np.fmax] = _pair_of_numbers("max")
 def _test(on_nan: bool, *functions: Any) -> None:
     """A test for NaN: a form is a finite number."""
 
-    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if _plain(arguments, named):
             return NotImplemented
         (value,) = given(arguments, named, "x")
 
         def one(x: Any) -> bool:
-            if not isinstance(x, Form) and not is_number(x):
+            if not isinstance(x, SymbolicForm) and not is_number(x):
                 raise Unread("a test for NaN of a value that is no number")
             return is_nan(x) == on_nan
 
@@ -561,7 +565,7 @@ _test(False, np.isfinite, math.isfinite)
 
 
 @entry(np.nan_to_num)
-def _nan_to_num(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _nan_to_num(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
     value, _, nan = given(arguments, named, "x", "copy", "nan", copy=True, nan=0.0)
@@ -571,13 +575,13 @@ def _nan_to_num(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 @entry(np.nansum)
-def _nansum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _nansum(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "a")
     return _summed(m, m.elementwise(lambda x: 0 if is_nan(x) else x, _array(m, value)), None)
 
 
 def _operator(op: str) -> Handler:
-    def handler(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+    def handler(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
         a, b = (_array(m, v) for v in given(arguments, named, "a", "b"))
         return m.binary(op, a, b)
 
@@ -592,15 +596,15 @@ for _function, _op in (
 
 
 @entry(np.dot, np.inner, np.vdot)
-def _dot(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _dot(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     a, b = (_array(m, v) for v in given(arguments, named, "a", "b"))
-    if is_number(a) or is_number(b) or isinstance(a, Form) or isinstance(b, Form):
+    if is_number(a) or is_number(b) or isinstance(a, SymbolicForm) or isinstance(b, SymbolicForm):
         return m.binary("*", a, b)
     return m.binary("@", a, b)
 
 
 @entry(np.clip)
-def _clip(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _clip(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
     names = {"min": "a_min", "max": "a_max"}
@@ -609,7 +613,7 @@ def _clip(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
     return _clipped(m, _array(m, value), low, high)
 
 
-def _clipped(m: Machine, value: Any, low: Any, high: Any) -> Any:
+def _clipped(m: ContributionMachine, value: Any, low: Any, high: Any) -> Any:
     ends = [_array(m, e) for e in (low, high)]
     if ends[0] is None or ends[1] is None:
         return m.elementwise(lambda x: m.clip(x, *ends), value)
@@ -617,21 +621,21 @@ def _clipped(m: Machine, value: Any, low: Any, high: Any) -> Any:
 
 
 @entry(np.array)
-def _new_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _new_array(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, dtype, copied = given(arguments, named, "x", "dtype", "copy", dtype=None, copy=True)
     if isinstance(dtype, Seq) and isinstance(rows_of(m, value), Rows):
         return structured(m, rows_of(m, value), dtype)
     _float_type(dtype)
-    if isinstance(value, Array):
+    if isinstance(value, SmallArray):
         return m.array(value) if copied is True else value.view(value.shape, list(value.cells))
     return _array(m, value)
 
 
 @entry(np.asarray, np.asanyarray, np.ascontiguousarray, np.atleast_1d)
-def _as_array(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _as_array(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, dtype, _ = given(arguments, named, "x", "dtype", "copy", dtype=None, copy=None)
     _float_type(dtype)
-    if isinstance(value, Array):
+    if isinstance(value, SmallArray):
         return value.view(value.shape, list(value.cells))
     return _array(m, value)
 
@@ -642,14 +646,14 @@ def _float_type(dtype: Any) -> None:
 
 
 @entry(np.sum)
-def _np_sum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _np_sum(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, axis, keep = given(arguments, named, "a", "axis", "keepdims", axis=None, keepdims=False)
     return _summed(m, _array(m, value), axis, keep)
 
 
-def _summed(m: Machine, value: Any, axis: Any, keep: Any = False) -> Any:
+def _summed(m: ContributionMachine, value: Any, axis: Any, keep: Any = False) -> Any:
     if isinstance(value, Rows):
-        deep = any(isinstance(c.element, Array) for c in value.cases)
+        deep = any(isinstance(c.element, SmallArray) for c in value.cases)
         if axis == 0 or (axis in (None, -1) and not deep):
             if keep:
                 raise Unread("keepdims")
@@ -659,45 +663,45 @@ def _summed(m: Machine, value: Any, axis: Any, keep: Any = False) -> Any:
         if axis in (1, -1) and deep:
             return m.per_record(lambda e: _kept(_summed(m, e, -1), keep), value)
         raise Unread("a sum over this axis")
-    if isinstance(value, Array):
+    if isinstance(value, SmallArray):
         if axis is None or len(value.shape) == 1:
             total: Any = 0
             for cell in value.cells:
                 total = m.mixed("+", total, cell)
-            return Array((1,) * len(value.shape), [total]) if keep else total
+            return SmallArray((1,) * len(value.shape), [total]) if keep else total
         places = np.arange(len(value.cells)).reshape(value.shape)
         moved = np.moveaxis(places, axis, -1)
         flat = moved.reshape(-1, moved.shape[-1])
-        parts = [Array((len(r),), [value.cells[i] for i in r]) for r in flat.tolist()]
+        parts = [SmallArray((len(r),), [value.cells[i] for i in r]) for r in flat.tolist()]
         shape = places.sum(axis=axis, keepdims=True).shape if keep else moved.shape[:-1]
-        return Array(shape, [_summed(m, p, None) for p in parts])
+        return SmallArray(shape, [_summed(m, p, None) for p in parts])
     return value
 
 
 def _kept(value: Any, keep: Any) -> Any:
-    return Array((1,), [value]) if keep else value
+    return SmallArray((1,), [value]) if keep else value
 
 
 @entry(np.mean, np.average)
-def _np_mean(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _np_mean(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, axis = given(arguments, named, "a", "axis", axis=None)
     return _mean(m, _array(m, value), axis)
 
 
-def _mean(m: Machine, value: Any, axis: Any) -> Any:
+def _mean(m: ContributionMachine, value: Any, axis: Any) -> Any:
     if isinstance(value, Rows):
-        if axis is None and any(isinstance(c.element, Array) for c in value.cases):
+        if axis is None and any(isinstance(c.element, SmallArray) for c in value.cases):
             raise Unread("the mean of an array of the data")
         if axis in (None, 0):
             return m.binary("/", m.sum_rows(value), m.length_of(value))
         return m.per_record(lambda e: _mean(m, e, None), value)
-    if isinstance(value, Array) and (axis is None or len(value.shape) == 1):
+    if isinstance(value, SmallArray) and (axis is None or len(value.shape) == 1):
         return m.binary("/", _summed(m, value, None), len(value.cells))
     raise Unread("a mean over this axis")
 
 
 @entry(np.linalg.norm)
-def _norm(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _norm(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, order, axis, keep = given(
         arguments, named, "x", "ord", "axis", "keepdims", ord=None, axis=None, keepdims=False
     )
@@ -712,30 +716,32 @@ def _norm(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         return m.per_record(lambda e: _kept(_length(m, e), keep), value)
     if is_plain(value):
         return NotImplemented
-    if isinstance(value, Array) and (axis is None or (len(value.shape) == 1 and axis in (0, -1))):
+    if isinstance(value, SmallArray) and (
+        axis is None or (len(value.shape) == 1 and axis in (0, -1))
+    ):
         if len(value.shape) != 1:
             raise Unread("the norm of a matrix")
         return _kept(_length(m, value), keep)
     raise Unread("a norm over this axis")
 
 
-def _length(m: Machine, value: Any) -> Any:
-    if not isinstance(value, Array):
+def _length(m: ContributionMachine, value: Any) -> Any:
+    if not isinstance(value, SmallArray):
         raise Unread("the norm of one number per record")
     return m.terms.norm([m.local(m.form(c)) for c in value.cells])
 
 
 @entry(math.hypot, np.hypot)
-def _hypot(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _hypot(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
-    if any(isinstance(a, (Rows, Array)) for a in arguments) or named:
+    if any(isinstance(a, (Rows, SmallArray)) for a in arguments) or named:
         raise Unread("hypot of arrays")
     return m.terms.norm([m.local(m.form(c)) for c in arguments])
 
 
 @entry(np.where)
-def _where(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _where(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
     truth, a, b = (_array(m, v) for v in given(arguments, named, "condition", "x", "y"))
@@ -745,7 +751,7 @@ def _where(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 @entry(np.bincount)
-def _bincount(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _bincount(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
     value, least = given(arguments, named, "x", "minlength", minlength=0)
@@ -756,14 +762,14 @@ def _bincount(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         if case.present:
             _check_bins(m, case.element, least)
 
-    def bins(element: Any) -> Array:
+    def bins(element: Any) -> SmallArray:
         place = m.pinned(element)
-        return Array((least,), [int(k == place) for k in range(least)])
+        return SmallArray((least,), [int(k == place) for k in range(least)])
 
     return m.sum_rows(m.per_record(bins, value))
 
 
-def _check_bins(m: Machine, element: Any, least: int) -> None:
+def _check_bins(m: ContributionMachine, element: Any, least: int) -> None:
     low, high = (element, element) if is_number(element) else m.whole_range(element)
     if low is None or high is None or low < 0 or high >= least:
         raise Unread(
@@ -775,7 +781,7 @@ def _check_bins(m: Machine, element: Any, least: int) -> None:
 
 
 @entry(np.count_nonzero)
-def _count(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _count(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "a")
     value = _array(m, value)
     if not isinstance(value, Rows):
@@ -784,7 +790,7 @@ def _count(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
 
 
 @entry(np.histogram)
-def _histogram(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _histogram(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
     value, bins, ends = given(arguments, named, "a", "bins", "range", bins=10, range=None)
@@ -793,15 +799,15 @@ def _histogram(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
         raise Unread("a histogram of values that are not known")
     edges = _edges(m, bins, ends)
 
-    def counts(element: Any) -> Array:
+    def counts(element: Any) -> SmallArray:
         place = _bin_of(m, element, edges)
-        return Array((len(edges) - 1,), [int(j == place) for j in range(len(edges) - 1)])
+        return SmallArray((len(edges) - 1,), [int(j == place) for j in range(len(edges) - 1)])
 
     total = m.sum_rows(m.per_record(counts, value))
-    return total, Array((len(edges),), list(edges))
+    return total, SmallArray((len(edges),), list(edges))
 
 
-def _bin_of(m: Machine, element: Any, edges: list[float]) -> int | None:
+def _bin_of(m: ContributionMachine, element: Any, edges: list[float]) -> int | None:
     """The bin that a number lies in; the last one has both of its ends."""
     if not m.decide(m.compare(">=", element, edges[0])):
         return None
@@ -813,7 +819,7 @@ def _bin_of(m: Machine, element: Any, edges: list[float]) -> int | None:
 
 
 @entry(np.histogram2d)
-def _histogram2d(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _histogram2d(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     if _plain(arguments, named):
         return NotImplemented
     x, y, bins, ends = given(arguments, named, "x", "y", "bins", "range", bins=10, range=None)
@@ -826,18 +832,18 @@ def _histogram2d(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any
         raise Unread("a histogram of two variables with other than two lists of edges")
     first, second = (_edges(m, one, between) for one, between in zip(each, ranges, strict=True))
 
-    def counts(a: Any, b: Any) -> Array:
+    def counts(a: Any, b: Any) -> SmallArray:
         place = (_bin_of(m, a, first), _bin_of(m, b, second))
         shape = (len(first) - 1, len(second) - 1)
-        return Array(
+        return SmallArray(
             shape, [int((i, j) == place) for i in range(shape[0]) for j in range(shape[1])]
         )
 
     total = m.sum_rows(m.per_record(counts, *values))
-    return total, Array((len(first),), list(first)), Array((len(second),), list(second))
+    return total, SmallArray((len(first),), list(first)), SmallArray((len(second),), list(second))
 
 
-def _edges(m: Machine, bins: Any, between: Any) -> list[float]:
+def _edges(m: ContributionMachine, bins: Any, between: Any) -> list[float]:
     """The edges of bins, which must not depend on the data."""
     bins = _array(m, bins)
     if not is_number(bins):
@@ -851,17 +857,17 @@ def _edges(m: Machine, bins: Any, between: Any) -> list[float]:
 
 
 @entry(np.cumsum)
-def _cumsum(m: Machine, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _cumsum(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "a")
     value = _array(m, value)
-    if not isinstance(value, Array) or len(value.shape) != 1:
+    if not isinstance(value, SmallArray) or len(value.shape) != 1:
         raise Unread("cumsum over the data")
     total: Any = 0
     cells = []
     for cell in value.cells:
         total = m.mixed("+", total, cell)
         cells.append(total)
-    return Array(value.shape, cells)
+    return SmallArray(value.shape, cells)
 
 
 # Draws -------------------------------------------------------------------------------------------
@@ -873,7 +879,7 @@ NOISE_FOR_EACH = (
 )
 
 
-def noise_like(m: Machine, family: str, loc: Any, scale: Any, size: Any) -> Any:
+def noise_like(m: ContributionMachine, family: str, loc: Any, scale: Any, size: Any) -> Any:
     if m.record is not None and m.key is None:
         raise Unread(NOISE_FOR_EACH)
     loc, scale = _array(m, loc), _array(m, m.pinned_public(scale))
@@ -883,7 +889,7 @@ def noise_like(m: Machine, family: str, loc: Any, scale: Any, size: Any) -> Any:
         raise Unread(NOISE_FOR_EACH)
     shape = _shape(size)
     for value in (loc, scale):
-        if isinstance(value, Array):
+        if isinstance(value, SmallArray):
             if shape is None:
                 shape = value.shape
             elif np.broadcast_shapes(shape, value.shape) != shape:
@@ -892,7 +898,7 @@ def noise_like(m: Machine, family: str, loc: Any, scale: Any, size: Any) -> Any:
         return (
             m.binary("+", loc, _one(m, family, scale)) if not _zero(loc) else _one(m, family, scale)
         )
-    scales = m.broadcast(lambda _, s: s, Array(shape, [0] * int(np.prod(shape))), scale)
+    scales = m.broadcast(lambda _, s: s, SmallArray(shape, [0] * int(np.prod(shape))), scale)
     drawn = scales.map(lambda s: _one(m, family, s))
     return drawn if _zero(loc) else m.binary("+", loc, drawn)
 
@@ -901,14 +907,14 @@ def _zero(value: Any) -> bool:
     return is_number(value) and value == 0
 
 
-def _one(m: Machine, family: str, scale: Any) -> Any:
+def _one(m: ContributionMachine, family: str, scale: Any) -> Any:
     if has_unit(scale):
         return _in_units(m, family, scale)
-    if isinstance(scale, Form) and scale.terms:
+    if isinstance(scale, SymbolicForm) and scale.terms:
         return _divided(m, family, scale)
-    if not is_number(scale) and not isinstance(scale, Form):
+    if not is_number(scale) and not isinstance(scale, SymbolicForm):
         raise Unread("a scale of noise that is not known")
-    if isinstance(scale, Form):
+    if isinstance(scale, SymbolicForm):
         scale = scale.constant
     size = Fraction(scale.item() if hasattr(scale, "item") else scale)
     if family == "geometric":
@@ -918,7 +924,7 @@ def _one(m: Machine, family: str, scale: Any) -> Any:
     return m.noise(family, size) if size else 0.0
 
 
-def _in_units(m: Machine, family: str, scale: Any) -> Any:
+def _in_units(m: ContributionMachine, family: str, scale: Any) -> Any:
     """Noise whose scale is a multiple of a power of eps, perhaps divided by a public number."""
     unit = scale.unit if isinstance(scale, Divided) else scale
     if family == "geometric" or not is_positive(unit):
@@ -930,7 +936,7 @@ def _in_units(m: Machine, family: str, scale: Any) -> Any:
     return m.terms.of("over", m.noise(family, unit, scale.number), scale.number)
 
 
-def _divided(m: Machine, family: str, scale: Form) -> Any:
+def _divided(m: ContributionMachine, family: str, scale: SymbolicForm) -> Any:
     """Noise of the scale c/d, d public and not known here: noise of the scale c, divided by d."""
     ((symbol, c), *others) = scale.terms
     node = m.terms.nodes[symbol]
@@ -954,7 +960,7 @@ def _shape(size: Any) -> tuple[int, ...] | None:
     raise Unread("a number of draws that is not known")
 
 
-def uniform_draw(m: Machine, size: Any) -> Any:
+def uniform_draw(m: ContributionMachine, size: Any) -> Any:
     if m.key is not None:
         raise Unread("coins for the keys of the data")
     if m.record is not None:
@@ -983,21 +989,21 @@ class _Methods:
     further: dict[type, Any]
     """Methods that another file knows."""
 
-    def attribute(self, m: Machine, owner: Any, name: str) -> Any:
+    def attribute(self, m: ContributionMachine, owner: Any, name: str) -> Any:
         if isinstance(owner, Seq) and owner.rows is not None and name not in ("append",):
             return Bound(owner, name)
         if isinstance(owner, Rows) and owner.array:
             wide = next((c.element for c in owner.cases if c.present), None)
             if name == "shape":
-                rest = wide.shape if isinstance(wide, Array) else ()
+                rest = wide.shape if isinstance(wide, SmallArray) else ()
                 return (m.length_of(owner), *rest)
-            if name == "size" and not isinstance(wide, Array):
+            if name == "size" and not isinstance(wide, SmallArray):
                 return m.length_of(owner)
             if name == "ndim":
-                return 1 + (len(wide.shape) if isinstance(wide, Array) else 0)
+                return 1 + (len(wide.shape) if isinstance(wide, SmallArray) else 0)
             if name == "T":
-                return Transposed(owner) if isinstance(wide, Array) else owner
-        if isinstance(owner, Array):
+                return Transposed(owner) if isinstance(wide, SmallArray) else owner
+        if isinstance(owner, SmallArray):
             if name == "shape":
                 return owner.shape
             if name == "size":
@@ -1013,7 +1019,12 @@ class _Methods:
         return Bound(owner, name)
 
     def call(
-        self, m: Machine, owner: Any, name: str, arguments: list[Any], named: dict[str, Any]
+        self,
+        m: ContributionMachine,
+        owner: Any,
+        name: str,
+        arguments: list[Any],
+        named: dict[str, Any],
     ) -> Any:
         if isinstance(owner, Seq) and owner.rows is not None and name == "copy":
             return owner
@@ -1023,7 +1034,7 @@ class _Methods:
             if isinstance(arguments[0], Key):
                 return m.count_at(rows_of(m, owner), arguments[0])
             return count_of(m, KeyCounts(rows_of(m, owner)), arguments[0])
-        if isinstance(owner, (Rows, Array)):
+        if isinstance(owner, (Rows, SmallArray)):
             return self._of_array(m, owner, name, arguments, named)
         if isinstance(owner, Seq):
             return self._of_list(m, owner, name, arguments, named)
@@ -1038,9 +1049,9 @@ class _Methods:
             if otherwise != 0:
                 raise Unread("a look-up in the counts of the data that is not 0 for an absent key")
             return count_of(m, owner, key)
-        if isinstance(owner, Form) and name == "item" and not arguments:
+        if isinstance(owner, SymbolicForm) and name == "item" and not arguments:
             return owner
-        if isinstance(owner, Form) and name == "round":
+        if isinstance(owner, SymbolicForm) and name == "round":
             return FUNCTIONS[builtins.round](m, [owner, *arguments], named)
         if (is_number(owner) or isinstance(owner, str)) and _plain(arguments, named):
             return natively(
@@ -1048,12 +1059,17 @@ class _Methods:
             )
         if isinstance(owner, str) and name == "join" and len(arguments) == 1:
             arguments = [Seq(m.listed(arguments[0]))]
-        if isinstance(owner, (str, Form)) or is_number(owner):
+        if isinstance(owner, (str, SymbolicForm)) or is_number(owner):
             return m.publicly(method_of(name), owner, *arguments, **named)
         raise Unread(f"the method `{name}` of {type(owner).__name__}")
 
     def _of_array(
-        self, m: Machine, owner: Any, name: str, arguments: list[Any], named: dict[str, Any]
+        self,
+        m: ContributionMachine,
+        owner: Any,
+        name: str,
+        arguments: list[Any],
+        named: dict[str, Any],
     ) -> Any:
         if isinstance(owner, Rows) and not owner.array:
             raise Unread(f"the method `{name}` of a list of the data")
@@ -1075,23 +1091,33 @@ class _Methods:
             return m.array(owner)
         if name == "copy" and not arguments:
             return m.array(owner)
-        if name in ("tolist", "item") and isinstance(owner, Array) and not arguments:
+        if name in ("tolist", "item") and isinstance(owner, SmallArray) and not arguments:
             if name == "item":
                 return owner.cells[0] if len(owner.cells) == 1 else NotImplemented
-            return Seq([r if not isinstance(r, Array) else Seq(r.cells) for r in owner.rows()])
+            return Seq([r if not isinstance(r, SmallArray) else Seq(r.cells) for r in owner.rows()])
         if name == "tolist" and isinstance(owner, Rows):
             return Seq(rows=Rows(owner.cases, False))
         return self._further(m, owner, name, arguments, named)
 
     def _further(
-        self, m: Machine, owner: Any, name: str, arguments: list[Any], named: dict[str, Any]
+        self,
+        m: ContributionMachine,
+        owner: Any,
+        name: str,
+        arguments: list[Any],
+        named: dict[str, Any],
     ) -> Any:
         if type(owner) not in self.further:
             raise Unread(f"the method `{name}` of an array of the data")
         return self.further[type(owner)](m, owner, name, arguments, named)
 
     def _of_list(
-        self, m: Machine, owner: Seq, name: str, arguments: list[Any], named: dict[str, Any]
+        self,
+        m: ContributionMachine,
+        owner: Seq,
+        name: str,
+        arguments: list[Any],
+        named: dict[str, Any],
     ) -> Any:
         if name == "append" and len(arguments) == 1:
             m.append(owner, arguments[0])
@@ -1105,7 +1131,12 @@ class _Methods:
         return self._further(m, owner, name, arguments, named)
 
     def _of_dict(
-        self, m: Machine, owner: Map, name: str, arguments: list[Any], named: dict[str, Any]
+        self,
+        m: ContributionMachine,
+        owner: Map,
+        name: str,
+        arguments: list[Any],
+        named: dict[str, Any],
     ) -> Any:
         if m.record is not None and name in ("get", "setdefault") and arguments:
             arguments = [m.pinned(arguments[0]), *arguments[1:]]
@@ -1145,7 +1176,7 @@ class _Methods:
         return self._further(m, owner, name, arguments, named)
 
 
-def _count_more(m: Machine, counts: Map, values: Any) -> None:
+def _count_more(m: ContributionMachine, counts: Map, values: Any) -> None:
     """Counter.update(data): each value that a record may be is counted."""
     values = values.rows if isinstance(values, RowsIterator) else rows_of(m, values)
     if not isinstance(values, Rows):

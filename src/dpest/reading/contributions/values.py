@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpest.reading.contributions.forms import Form, Unread
+from dpest.reading.contributions.forms import SymbolicForm, Unread
 
 _OPPOSITE = {
     "heads": "tails", "tails": "heads", "in": "out", "out": "in", "wins": "loses", "loses": "wins"
@@ -15,7 +15,7 @@ _OPPOSITE = {
 
 
 @dataclass(frozen=True)
-class Truth:
+class RecordTruth:
     """A condition about a record or about public values: `form` against 0.
 
     `relation` is ">", ">=", "==" or "!="; of a coin, which has a name and a chance, "heads" or
@@ -24,16 +24,16 @@ class Truth:
     """
 
     relation: str
-    form: Form | None
+    form: SymbolicForm | None
     coin: tuple[Any, Fraction] | None = None
 
-    def negated(self) -> Truth:
+    def negated(self) -> RecordTruth:
         if self.coin is not None:
-            return Truth(_OPPOSITE[self.relation], None, self.coin)
+            return RecordTruth(_OPPOSITE[self.relation], None, self.coin)
         assert self.form is not None
         if self.relation in ("==", "!="):
-            return Truth("!=" if self.relation == "==" else "==", self.form)
-        return Truth(">=" if self.relation == ">" else ">", -self.form)
+            return RecordTruth("!=" if self.relation == "==" else "==", self.form)
+        return RecordTruth(">=" if self.relation == ">" else ">", -self.form)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Combined:
 class Case:
     """What holds of a record, and what it then is; `present`: whether it is there at all."""
 
-    conditions: tuple[Truth, ...]
+    conditions: tuple[RecordTruth, ...]
     element: Any
     present: bool = True
 
@@ -78,7 +78,7 @@ class Option:
     `place` is the place among `values`: plain values, or a form (a number that may be missing).
     """
 
-    place: Form
+    place: SymbolicForm
     values: tuple[Any, ...]
 
 
@@ -128,7 +128,7 @@ class Object:
         """One value per record, where it holds that: as NumPy's functions would see it."""
         return None
 
-    def cells(self) -> Array | None:
+    def cells(self) -> SmallArray | None:
         """Its values as an array, where they are public in number and in order."""
         return None
 
@@ -151,7 +151,7 @@ class Uniforms:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class RecordPosition:
     """The place of a record among the data: good for looking it up, and for nothing else."""
 
 
@@ -284,7 +284,7 @@ class Map:
 
 
 @dataclass(eq=False)
-class Array:
+class SmallArray:
     """A small array: a shape, and its entries in a row.
 
     NumPy's views are copies here, so an array that has one, or is one, must not be changed in
@@ -295,10 +295,10 @@ class Array:
     cells: list[Any]
     shared: bool = False
 
-    def view(self, shape: tuple[int, ...], cells: list[Any]) -> Array:
+    def view(self, shape: tuple[int, ...], cells: list[Any]) -> SmallArray:
         """Some of these entries, in the same memory."""
         self.shared = True
-        return Array(shape, cells, shared=True)
+        return SmallArray(shape, cells, shared=True)
 
     def rows(self) -> list[Any]:
         if len(self.shape) == 1:
@@ -308,8 +308,8 @@ class Array:
         parts = (self.cells[i * size : (i + 1) * size] for i in range(self.shape[0]))
         return [self.view(rest, part) for part in parts]
 
-    def map(self, function: Callable[[Any], Any]) -> Array:
-        return Array(self.shape, [function(c) for c in self.cells])
+    def map(self, function: Callable[[Any], Any]) -> SmallArray:
+        return SmallArray(self.shape, [function(c) for c in self.cells])
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,7 +326,7 @@ class PublicValue:
 
 
 @dataclass(eq=False)
-class Instance:
+class ProgramObject:
     """An object of a class of the program. `shared`: it is not to be changed."""
 
     kind: type
@@ -335,7 +335,7 @@ class Instance:
 
 
 @dataclass(frozen=True)
-class Generator:
+class UnseededGenerator:
     """A source of random numbers that nobody has seeded.
 
     `library` tells whose methods it has: "generator" (NumPy's), "state" (RandomState, np.random),
@@ -346,7 +346,7 @@ class Generator:
 
 
 @dataclass(frozen=True)
-class Draw:
+class DrawMethod:
     """A method of a generator: rng.laplace."""
 
     family: str
@@ -375,7 +375,7 @@ class Bound:
 
 
 @dataclass(frozen=True, eq=False)
-class Closure:
+class LoweredFunction:
     """A function of the user, lowered."""
 
     code: Any
@@ -385,7 +385,7 @@ class Closure:
 
 
 @dataclass(eq=False)
-class Cell:
+class SharedVariable:
     value: Any = None
     full: bool = False
 

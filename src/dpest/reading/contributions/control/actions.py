@@ -8,32 +8,37 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_plain, natively, unshared
-from dpest.reading.contributions.control.objects import Method, Own, Super, set_attribute
-from dpest.reading.contributions.control.stack import Frame, Managed
-from dpest.reading.contributions.forms import Form, Raised, Unread
+from dpest.reading.contributions.control.objects import (
+    ObjectMethod,
+    Own,
+    SuperLookup,
+    set_attribute,
+)
+from dpest.reading.contributions.control.stack import CallFrame, Managed
+from dpest.reading.contributions.forms import Raised, SymbolicForm, Unread
 from dpest.reading.contributions.functions.purity import POST
 from dpest.reading.contributions.functions.units import has_unit
 from dpest.reading.contributions.persons import PERSON
 from dpest.reading.contributions.table import PURE_MODULES
 from dpest.reading.contributions.values import (
-    Array,
-    Cell,
-    Closure,
-    Instance,
+    LoweredFunction,
     Map,
     Object,
+    ProgramObject,
     PublicValue,
     Rows,
     Seq,
     SetOfData,
+    SharedVariable,
     Silence,
+    SmallArray,
 )
 
 if TYPE_CHECKING:
-    from dpest.reading.contributions.machine import Machine
+    from dpest.reading.contributions.machine import ContributionMachine
 
 
-def _build(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+def _build(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     parts: list[Any] = []
     for value, star in zip(uses, i.extra.stars, strict=False):
         parts += m.listed(value) if star else [value]
@@ -52,7 +57,7 @@ def _set_of(parts: Any) -> Any:
     return set(parts)
 
 
-def _dict(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+def _dict(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     found: dict[Any, Any] = {}
     stars = i.extra or [False] * (len(uses) // 2)
     for key, value, star in zip(uses[::2], uses[1::2], stars, strict=False):
@@ -67,28 +72,28 @@ def _dict(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     return Map(found)
 
 
-def _format(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+def _format(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     """A part of an f-string: of public values, text that is not known."""
     spec = uses[1] if len(uses) > 1 else ""
     conversion = {-1: None, ord("s"): str, ord("r"): repr, ord("a"): ascii}[i.extra]
     if has_unit(uses[0]):
         raise Unread("the text of a parameter that has no value here")
-    if all(map(is_plain, uses)) and not isinstance(uses[0], Array):
+    if all(map(is_plain, uses)) and not isinstance(uses[0], SmallArray):
         value = uses[0] if conversion is None else conversion(uses[0])
         return natively(format, value, spec)
-    if isinstance(uses[0], Instance):
+    if isinstance(uses[0], ProgramObject):
         raise Unread("the text of an object")
     value = uses[0] if conversion is None else m.publicly(conversion, uses[0])
     return m.publicly(format, value, spec)
 
 
-def _text(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+def _text(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     if all(isinstance(u, str) for u in uses):
         return "".join(uses)
     return m.publicly(lambda *parts: "".join(parts), *uses)
 
 
-def _left(m: Machine, owner: Managed, *error: Any) -> bool:
+def _left(m: ContributionMachine, owner: Managed, *error: Any) -> bool:
     if any(e is not None for e in error):
         raise Unread("an exception inside of a context manager")
     return owner.left(m)
@@ -100,24 +105,26 @@ def _special(owner: Any, name: str) -> Any:
         return Own(lambda m, *error: owner.entered(m) if enters else _left(m, owner, *error))
     if isinstance(owner, Silence):
         return Own(lambda m, *_: False if name == "__exit__" else None)
-    found = getattr(owner.kind, name, None) if isinstance(owner, Instance) else None
+    found = getattr(owner.kind, name, None) if isinstance(owner, ProgramObject) else None
     if not isinstance(found, types.FunctionType):
         raise Unread(f"{name} of {type(owner).__name__}")
-    return Method(owner, found)
+    return ObjectMethod(owner, found)
 
 
-def _set_attribute(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
+def _set_attribute(
+    m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]
+) -> None:
     set_attribute(m, uses[0], i.extra, uses[1])
 
 
-def _super(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    kind = uses[0].value if isinstance(uses[0], Cell) else uses[0]
-    if not isinstance(kind, type) or not isinstance(uses[1], Instance):
+def _super(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
+    kind = uses[0].value if isinstance(uses[0], SharedVariable) else uses[0]
+    if not isinstance(kind, type) or not isinstance(uses[1], ProgramObject):
         raise Unread("super() outside of a method")
-    return Super(kind, uses[1])
+    return SuperLookup(kind, uses[1])
 
 
-def _caught(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+def _caught(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     kinds = tuple(m.listed(uses[1])) if isinstance(uses[1], (tuple, Seq)) else (uses[1],)
     if not all(isinstance(k, type) for k in kinds):
         raise Unread("exceptions of a kind that is not known")
@@ -126,7 +133,7 @@ def _caught(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     return m.publicly(lambda error, *kinds: isinstance(error, kinds), uses[0], *kinds)
 
 
-def _raise(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+def _raise(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     error = uses[0]
     if isinstance(error, type) and issubclass(error, Exception):
         error = m.publicly(error)
@@ -135,7 +142,7 @@ def _raise(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     raise Raised(error)
 
 
-def _call(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+def _call(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     shape = i.extra
     function, rest = uses[0], uses[1:]
     arguments: list[Any] = []
@@ -152,7 +159,7 @@ def _call(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     return m.call(function, arguments, named)
 
 
-def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+def _compare(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     a, b = uses
     op = i.extra
     if op in ("is", "is not"):
@@ -181,7 +188,7 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
         if isinstance(b, Seq) and b.rows is None and is_plain(a) and all(map(is_plain, b.items)):
             return (a in b.items) == (op == "in")
         known = b.items if isinstance(b, Seq) and b.rows is None and not b.bag else b
-        if m.in_pass and isinstance(a, Form) and isinstance(known, (list, tuple, range)):
+        if m.in_pass and isinstance(a, SymbolicForm) and isinstance(known, (list, tuple, range)):
             return any(m.decide(m.compare("==", a, one)) for one in known) == (op == "in")
         if not isinstance(b, (Map, Seq)) or not (getattr(b, "open", False)):
             inside = (lambda x, y: x in y) if op == "in" else (lambda x, y: x not in y)
@@ -190,7 +197,7 @@ def _compare(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     return m.compare(op, a, b)
 
 
-def _inplace(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+def _inplace(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     a, b = uses
     unshared(a)
     if isinstance(a, Seq):
@@ -201,8 +208,8 @@ def _inplace(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     if isinstance(a, Rows):
         raise Unread("data that are changed in place")
     found = m.binary(i.extra, a, b)
-    if isinstance(a, Array):
-        if not isinstance(found, Array) or found.shape != a.shape:
+    if isinstance(a, SmallArray):
+        if not isinstance(found, SmallArray) or found.shape != a.shape:
             raise Unread("an array that changes its shape in place")
         integers = a.cells and all(isinstance(c, int) for c in a.cells)
         if integers and not all(isinstance(c, int) for c in found.cells):
@@ -212,7 +219,7 @@ def _inplace(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     return found
 
 
-def _unpack(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+def _unpack(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     if i.extra.star is not None:
         parts = tuple(m.listed(uses[0]))
         rest = len(parts) - i.extra.size + 1
@@ -228,16 +235,16 @@ def _unpack(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
     return parts
 
 
-def _append(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
+def _append(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> None:
     owner = uses[0].values if isinstance(uses[0], SetOfData) else uses[0]
     m.append(owner, uses[1])
 
 
-def _put(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
+def _put(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> None:
     m.set_item(uses[0], uses[1], uses[2])
 
 
-def _unset_item(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
+def _unset_item(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> None:
     """del a[i]."""
     owner, index = uses[0], m.pinned_public(uses[1])
     unshared(owner)
@@ -251,32 +258,32 @@ def _unset_item(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> No
         raise Unread("an item that is deleted, and is not there") from None
 
 
-def _set_item(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
+def _set_item(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> None:
     m.set_item(uses[0], uses[1], uses[2])
 
 
-def _closure(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+def _closure(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     code = i.extra.code
     count = len(code.free)
     defaults = dict(zip(code.parameters.defaulted, uses[count:], strict=True))
-    return Closure(code, tuple(uses[:count]), defaults, frame.globals)
+    return LoweredFunction(code, tuple(uses[:count]), defaults, frame.globals)
 
 
-def _cell(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
-    if not isinstance(uses[0], Cell) or not uses[0].full:
+def _cell(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
+    if not isinstance(uses[0], SharedVariable) or not uses[0].full:
         raise Unread("a variable that may not be set")
     return uses[0].value
 
 
-def _set_cell(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> None:
+def _set_cell(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> None:
     uses[0].value, uses[0].full = uses[1], True
 
 
-def _yield(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+def _yield(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     m.append(frame.yielded, uses[0])
 
 
-def _import(m: Machine, frame: Frame, i: Instruction, uses: list[Any]) -> Any:
+def _import(m: ContributionMachine, frame: CallFrame, i: Instruction, uses: list[Any]) -> Any:
     wanted = i.extra
     known = (*PURE_MODULES, *POST, "random", "secrets")
     if wanted.level or wanted.module.split(".")[0] not in known:
@@ -295,7 +302,7 @@ ACTIONS: dict[str, Any] = {
     "global": lambda m, f, i, u: m.lookup(f, i.extra),
     "cell": _cell,
     "setcell": _set_cell,
-    "newcell": lambda m, f, i, u: Cell(),
+    "newcell": lambda m, f, i, u: SharedVariable(),
     "unary": lambda m, f, i, u: m.unary(i.extra, u[0]),
     "binary": lambda m, f, i, u: m.binary(i.extra, u[0], u[1]),
     "inplace": _inplace,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_number
-from dpest.reading.contributions.forms import Form, Unread
-from dpest.reading.contributions.ledger import Noise
+from dpest.reading.contributions.forms import SymbolicForm, Unread
+from dpest.reading.contributions.ledger import LedgerNoise
 from dpest.reading.contributions.loops import Snapshot, same_value
-from dpest.reading.contributions.values import Case, Place, Rows, RowsIterator, Truth
+from dpest.reading.contributions.values import Case, RecordPosition, RecordTruth, Rows, RowsIterator
 
 if TYPE_CHECKING:
-    from dpest.reading.contributions.machine import Frame, Machine
+    from dpest.reading.contributions.machine import CallFrame, ContributionMachine
 
 _MOST_STEPS = 200
 
@@ -30,7 +30,7 @@ class CountedLoop:
     op: str = "counted"
 
 
-def over_places(m: Machine, frame: Frame, instruction: Instruction) -> bool:
+def over_places(m: ContributionMachine, frame: CallFrame, instruction: Instruction) -> bool:
     """`while i < len(x)` from i = 0 on, where the body ends with i += 1: a pass over the data."""
     code, here = frame.code, frame.pc
     compare = code.instructions[here - 1] if here else None
@@ -46,13 +46,13 @@ def over_places(m: Machine, frame: Frame, instruction: Instruction) -> bool:
         return False
     name = compare.uses[0]
     loop = CountedLoop(name, max(heads), instruction.jumps[0], (instruction.jumps[1],))
-    rows = Rows((Case((), Place()),), False)
+    rows = Rows((Case((), RecordPosition()),), False)
     m.pass_over(frame, loop, RowsIterator(rows))
     frame.registers[name] = length
     return True
 
 
-def by_coins(m: Machine, frame: Frame, truth: Truth) -> bool:
+def by_coins(m: ContributionMachine, frame: CallFrame, truth: RecordTruth) -> bool:
     """k += 1 while a fresh uniform number is below α: k grows by geometric noise.
 
     The frame then stands behind the loop. The chance of k more turns is (1 − α)·α^k.
@@ -69,20 +69,20 @@ def by_coins(m: Machine, frame: Frame, truth: Truth) -> bool:
         grown = None
     same = m.extent()[:-2] == sizes[:-2] and m.uniforms == drawn + 1
     other = frame.registers.get(frame.code.instructions[here].uses[0])
-    alike = isinstance(other, Truth) and _chance(m, other) == chance
+    alike = isinstance(other, RecordTruth) and _chance(m, other) == chance
     start.restore()
     frame.pc, m.uniforms = here, drawn
     if grown is None or not same or not alike:
         return False
     before = frame.registers[grown]
-    m.ledger.noises.append(Noise("geometric", chance, coins=True))
+    m.ledger.noises.append(LedgerNoise("geometric", chance, coins=True))
     noise = m.terms.of("noise", len(m.ledger.noises) - 1)
     frame.registers[grown] = m.binary("+", before, noise)
     frame.pc = frame.code.instructions[here].jumps[1]
     return True
 
 
-def _chance(m: Machine, truth: Truth) -> Fraction | None:
+def _chance(m: ContributionMachine, truth: RecordTruth) -> Fraction | None:
     """α of a truth that says that the uniform number that was drawn last is below α."""
     form = truth.form
     if form is None or truth.relation not in (">", ">=") or len(form.terms) != 1:
@@ -95,7 +95,7 @@ def _chance(m: Machine, truth: Truth) -> Fraction | None:
     return form.constant if 0 < form.constant < 1 else None
 
 
-def _one_turn(m: Machine, frame: Frame, start: Snapshot) -> str | None:
+def _one_turn(m: ContributionMachine, frame: CallFrame, start: Snapshot) -> str | None:
     """The register that one turn of the loop adds 1 to, where nothing else that lives changes."""
     here = frame.pc
     live = frame.code.live[here]
@@ -116,7 +116,7 @@ def _one_turn(m: Machine, frame: Frame, start: Snapshot) -> str | None:
         name = place[1]
         if name not in live or name == frame.code.instructions[here].uses[0]:
             continue
-        both = all(is_number(v) or isinstance(v, Form) for v in (before, now))
+        both = all(is_number(v) or isinstance(v, SymbolicForm) for v in (before, now))
         if found is not None or not both or not same_value(now, m.binary("+", before, 1)):
             return None
         found = name

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from dpest.reading.code.instructions import Code
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.control.public import chosen
-from dpest.reading.contributions.forms import Form, Raised, Unread
+from dpest.reading.contributions.forms import Raised, SymbolicForm, Unread
 from dpest.reading.contributions.loops import Left, Snapshot, same_value
 
 if TYPE_CHECKING:
-    from dpest.reading.contributions.machine import Frame, Machine
+    from dpest.reading.contributions.machine import CallFrame, ContributionMachine
 
 _DEEPEST = 8
 
@@ -55,7 +55,7 @@ def _ways(code: Code, pc: int) -> tuple[int, ...]:
     return (*instruction.jumps, pc + 1)
 
 
-def joined(m: Machine, frame: Frame, truth: Any) -> bool:
+def joined(m: ContributionMachine, frame: CallFrame, truth: Any) -> bool:
     """Whether both ways of a branch could be taken as one; the frame is then where they meet."""
     meeting = meeting_points(frame.code)[frame.pc]
     if meeting is None or m.joining >= _DEEPEST or not m.is_public(truth):
@@ -83,19 +83,23 @@ def joined(m: Machine, frame: Frame, truth: Any) -> bool:
     return True
 
 
-def _lives(frame: Frame, meeting: int, place: tuple[Any, ...]) -> bool:
+def _lives(frame: CallFrame, meeting: int, place: tuple[Any, ...]) -> bool:
     """Whether what a place holds is read after the ways have met."""
     return place[0] != "register" or place[1] in frame.code.live[meeting]
 
 
-def _back(start: Snapshot, frame: Frame, here: int) -> bool:
+def _back(start: Snapshot, frame: CallFrame, here: int) -> bool:
     start.restore()
     frame.pc = here
     return False
 
 
 def _merged(
-    m: Machine, start: Snapshot, truth: Any, first: dict[Any, Any], second: dict[Any, Any]
+    m: ContributionMachine,
+    start: Snapshot,
+    truth: Any,
+    first: dict[Any, Any],
+    second: dict[Any, Any],
 ) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for place in {**first, **second}:
@@ -110,7 +114,7 @@ def _merged(
             if is_plain(a) and is_plain(b):  # one of two that are known
                 found[place] = replace(value, options=(a, b))
                 continue
-            numeric = all(is_number(v) or isinstance(v, Form) for v in (a, b))
+            numeric = all(is_number(v) or isinstance(v, SymbolicForm) for v in (a, b))
             found[place] = m.number_of(value) if numeric else value
         else:
             raise Unread("private values that a public decision chooses between")

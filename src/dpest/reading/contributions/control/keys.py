@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.contributions.arithmetic import is_plain
-from dpest.reading.contributions.choices import Script, ways
-from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Form, Raised, Unread
+from dpest.reading.contributions.choices import DecisionScript, ways
+from dpest.reading.contributions.forms import NOISE, RECORD, SUM, Raised, SymbolicForm, Unread
 from dpest.reading.contributions.ledger import Gate
 from dpest.reading.contributions.loops import KEYS, Left, Loops, Snapshot
 from dpest.reading.contributions.values import (
@@ -20,13 +20,13 @@ from dpest.reading.contributions.values import (
     KeyCounts,
     Map,
     PublicValue,
+    RecordTruth,
     Rows,
     Seq,
-    Truth,
 )
 
 if TYPE_CHECKING:
-    from dpest.reading.contributions.machine import Frame
+    from dpest.reading.contributions.machine import CallFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,8 @@ class NoisyCounts:
     `form` is what the dict holds for a key whose count is `key`; `noise` is the draw.
     """
 
-    form: Form
-    key: Form
+    form: SymbolicForm
+    key: SymbolicForm
     noise: int
     rows: Rows | None
     order: str
@@ -52,8 +52,10 @@ class Keys(Loops):
     def __init__(self) -> None:
         super().__init__()
         self.puts: dict[int, tuple[Map, list[Any]]] | None = None
-        self.key_rows: list[tuple[Form, Form]] = []
-        self.pending: Form | None = None  # the noisy count of a key, before anything is seen of it
+        self.key_rows: list[tuple[SymbolicForm, SymbolicForm]] = []
+        self.pending: SymbolicForm | None = (
+            None  # the noisy count of a key, before anything is seen of it
+        )
 
     def counts_of(self, mapping: Map) -> KeyCounts:
         """A dict that the records brought their keys to, as the counts of these keys.
@@ -68,8 +70,8 @@ class Keys(Loops):
 
     def _keys_of_records(self, mapping: Map) -> Rows:
         """Which key each record brought, by cases, from what it adds to the counts."""
-        found: dict[tuple[Truth, ...], list[Any]] = {}
-        listed: list[tuple[Truth, ...]] | None = None
+        found: dict[tuple[RecordTruth, ...], list[Any]] = {}
+        listed: list[tuple[RecordTruth, ...]] | None = None
         for key, count in mapping.items.items():
             cases = self._adds_to(count)
             here = [conditions for conditions, _ in cases]
@@ -89,9 +91,9 @@ class Keys(Loops):
             False,
         )
 
-    def _adds_to(self, count: Any) -> list[tuple[tuple[Truth, ...], Form]]:
+    def _adds_to(self, count: Any) -> list[tuple[tuple[RecordTruth, ...], SymbolicForm]]:
         """What a record adds to a count that is one sum over the records, and nothing else."""
-        if isinstance(count, Form) and not count.constant and len(count.terms) == 1:
+        if isinstance(count, SymbolicForm) and not count.constant and len(count.terms) == 1:
             ((symbol, slope),) = count.terms
             node = self.terms.nodes[symbol]
             if node[0] == "sum" and slope == 1 and isinstance(node[1], int):
@@ -111,7 +113,7 @@ class Keys(Loops):
             raise Unread("a look-up by a key of the data")
         return self.pending if self.pending is not None else self.key
 
-    def pass_over_keys(self, frame: Frame, instruction: Instruction, counts: KeyCounts) -> None:
+    def pass_over_keys(self, frame: CallFrame, instruction: Instruction, counts: KeyCounts) -> None:
         """Each key has noise of its own; nothing of it is seen below a threshold."""
         if self.record is not None or self.key is not None or frame.lazy:
             raise Unread("a loop over the keys of the data inside of another, or of a generator")
@@ -131,7 +133,7 @@ class Keys(Loops):
         element: Any = {"keys": key, "items": (key, value), "values": value}[counts.gives]
         kept = first_noise + (noisy is not None)
 
-        def one(script: Script) -> Any:
+        def one(script: DecisionScript) -> Any:
             start.restore()
             del self.ledger.noises[kept:]
             self.key_rows, self.puts = [], {}
@@ -146,7 +148,7 @@ class Keys(Loops):
             seen.append(self.key_rows[0] if self.key_rows else None)
             return changed, dict(self.appended or {}), dict(self.puts)
 
-        seen: list[tuple[Form, Form] | None] = []
+        seen: list[tuple[SymbolicForm, SymbolicForm] | None] = []
         symbol = self.key
         try:
             found = list(ways(one))
@@ -168,7 +170,7 @@ class Keys(Loops):
             raise Unread("noisy counts of keys of the data that are looked at later, or twice")
 
     def _keep(
-        self, start: Snapshot, found: list[Any], first: int, key: Form, counts: KeyCounts
+        self, start: Snapshot, found: list[Any], first: int, key: SymbolicForm, counts: KeyCounts
     ) -> None:
         """A dict of noisy counts, of which nothing is seen yet: a threshold comes later."""
         if len(found) != 1:
@@ -191,7 +193,7 @@ class Keys(Loops):
         mapping.noisy = NoisyCounts(values[0], key, first, counts.rows, counts.order)
 
     def _keep_list(
-        self, seq: Seq, values: list[Any], key: Form, first: int, counts: KeyCounts
+        self, seq: Seq, values: list[Any], key: SymbolicForm, first: int, counts: KeyCounts
     ) -> None:
         """The same as a list of pairs."""
         pair = values[0] if len(values) == 1 and isinstance(values[0], tuple) else ()
@@ -201,9 +203,9 @@ class Keys(Loops):
         seq.items = [Drained()]  # how many there are is private, too
         seq.noisy = NoisyCounts(pair[1], key, first, counts.rows, counts.order)
 
-    def _need_own_noise(self, form: Any, key: Form, noise: int) -> None:
+    def _need_own_noise(self, form: Any, key: SymbolicForm, noise: int) -> None:
         """A count with its own draw, and nothing else that is private."""
-        private = () if not isinstance(form, Form) else form.symbols
+        private = () if not isinstance(form, SymbolicForm) else form.symbols
         wanted = {key.terms[0][0], self.terms.symbol(("noise", noise))}
         if set(private) != wanted or len({c for _, c in form.terms}) != 1:
             raise Unread("a count with more than its own noise")
@@ -260,7 +262,7 @@ class Keys(Loops):
         for value in values:
             if isinstance(value, tuple):
                 self._shown(list(value))
-            elif isinstance(value, Form):
+            elif isinstance(value, SymbolicForm):
                 if self.terms.kind(value):
                     raise Unread("a count is shown without noise")
             elif not isinstance(value, (Key, PublicValue)) and not is_plain(value):
@@ -275,7 +277,7 @@ class Keys(Loops):
         """What is kept for a key above its threshold: its noisy count, and what follows from it."""
         if isinstance(value, tuple):
             return tuple(map(self._seen, value))
-        return self.visible(value) if isinstance(value, Form) else value
+        return self.visible(value) if isinstance(value, SymbolicForm) else value
 
     def put(self, mapping: Map, key: Any, value: Any) -> None:
         """mapping[key] = value, for a key of the data."""
@@ -285,7 +287,7 @@ class Keys(Loops):
             value = self._seen(value)
         self.puts.setdefault(id(mapping), (mapping, []))[1].append(value)
 
-    def visible(self, form: Form) -> Form:
+    def visible(self, form: SymbolicForm) -> SymbolicForm:
         if self.key is not None:
             symbol = self.key.terms[0][0]
             if symbol in form.symbols:
@@ -307,7 +309,7 @@ def counted_keys(owner: Any) -> bool:
     return isinstance(owner, KeyCounts) and owner.counted
 
 
-def noisy_key(form: Form, noise: int) -> int:
+def noisy_key(form: SymbolicForm, noise: int) -> int:
     """The other symbol of a noisy count."""
     others = [s for s in form.symbols if s != noise]
     if len(others) != 1:
@@ -315,7 +317,7 @@ def noisy_key(form: Form, noise: int) -> int:
     return others[0]
 
 
-def _threshold(truth: Truth, shown: Form) -> Fraction | None:
+def _threshold(truth: RecordTruth, shown: SymbolicForm) -> Fraction | None:
     """τ where the truth says that the shown count is at least τ; None where it is below."""
     if truth.form is None or truth.relation not in (">", ">="):
         raise Unread("a decision about a key of the data that is no threshold")

@@ -17,22 +17,22 @@ from dpest.reading.contributions.arithmetic import from_native, is_plain, share
 from dpest.reading.contributions.calling import by_name
 from dpest.reading.contributions.forms import Unread
 from dpest.reading.contributions.values import (
-    Draw,
-    Generator,
+    DrawMethod,
     Held,
-    Instance,
     Map,
+    ProgramObject,
     PublicValue,
     Seq,
+    UnseededGenerator,
 )
 from dpest.reading.machine.adopting import readable_class
 
 if TYPE_CHECKING:
-    from dpest.reading.contributions.machine import Machine
+    from dpest.reading.contributions.machine import ContributionMachine
 
 
 @dataclass(frozen=True, eq=False)
-class Method(Held):
+class ObjectMethod(Held):
     """A function of a class, with the object that it is looked up on."""
 
     owner: Any
@@ -43,7 +43,7 @@ class Method(Held):
 
 
 @dataclass(frozen=True, eq=False)
-class Super(Held):
+class SuperLookup(Held):
     """super(): what stands behind a class in the order of the object's type."""
 
     after: type
@@ -54,7 +54,7 @@ class Super(Held):
 
 
 @dataclass(frozen=True, eq=False)
-class Partial(Held):
+class PartialCall(Held):
     """functools.partial of something."""
 
     function: Any
@@ -91,20 +91,20 @@ def field_names(kind: type) -> tuple[str, ...]:
     return tuple(getattr(kind, "_fields", ())) if is_named_tuple(kind) else ()
 
 
-def adopted(m: Machine, value: Any, what: str) -> Any:
+def adopted(m: ContributionMachine, value: Any, what: str) -> Any:
     """A value from outside of the run, which the run must not change."""
     if is_plain(value) and not isinstance(value, tuple):
         return value
     known = m.outside.get(id(value))
     if known is None:
         found = _adopted(m, value, what)
-        if isinstance(found, (Seq, Map, Instance)) or hasattr(found, "cells"):
+        if isinstance(found, (Seq, Map, ProgramObject)) or hasattr(found, "cells"):
             share(found)
         known = m.outside[id(value)] = (value, found)
     return known[1]
 
 
-def _adopted(m: Machine, value: Any, what: str) -> Any:
+def _adopted(m: ContributionMachine, value: Any, what: str) -> Any:
     source = source_of(value)
     if source is not None:
         return source
@@ -115,9 +115,9 @@ def _adopted(m: Machine, value: Any, what: str) -> Any:
     if isinstance(value, functools.partial):
         parts = tuple(adopted(m, v, what) for v in value.args)
         named = {k: adopted(m, v, what) for k, v in value.keywords.items()}
-        return Partial(adopted(m, value.func, what), parts, named)
+        return PartialCall(adopted(m, value.func, what), parts, named)
     if isinstance(value, types.MethodType):
-        return Method(adopted(m, value.__self__, what), value.__func__)
+        return ObjectMethod(adopted(m, value.__self__, what), value.__func__)
     if type(value) is tuple:
         return tuple(adopted(m, v, what) for v in value)
     if type(value) is list:
@@ -129,14 +129,14 @@ def _adopted(m: Machine, value: Any, what: str) -> Any:
     if isinstance(value, np.ndarray):
         return from_native(value)
     if is_named_tuple(type(value)):
-        return Instance(type(value), dict(zip(value._fields, value, strict=True)))
+        return ProgramObject(type(value), dict(zip(value._fields, value, strict=True)))
     if type(value).__module__.startswith("scipy.") and callable(value):
         return value  # a distribution: its functions are looked at one by one
     if is_class(type(value)):
         held = getattr(value, "__dict__", None)
         if held is None:
             raise Unread(f"{what} is a {type(value).__name__} with slots")
-        made = Instance(type(value))
+        made = ProgramObject(type(value))
         m.outside[id(value)] = (value, made)
         made.attributes.update({k: adopted(m, v, f"{what}.{k}") for k, v in held.items()})
         return made
@@ -145,26 +145,30 @@ def _adopted(m: Machine, value: Any, what: str) -> Any:
     raise Unread(f"{what} is a {type(value).__name__}")
 
 
-def source_of(value: Any) -> Generator | Draw | None:
+def source_of(value: Any) -> UnseededGenerator | DrawMethod | None:
     """What an object of Python's, or a function, draws from."""
     if isinstance(value, np.random.Generator):
-        return Generator("generator")
+        return UnseededGenerator("generator")
     if isinstance(value, np.random.RandomState):
-        return Generator("state")
+        return UnseededGenerator("state")
     if isinstance(value, random.SystemRandom) or type(value) is random.Random:
-        return Generator("random")
+        return UnseededGenerator("random")
     if isinstance(value, (types.BuiltinMethodType, types.MethodType)):
         owner = source_of(value.__self__)
-        return Draw(value.__name__, owner.library) if isinstance(owner, Generator) else None
+        return (
+            DrawMethod(value.__name__, owner.library)
+            if isinstance(owner, UnseededGenerator)
+            else None
+        )
     return None
 
 
 # Attributes --------------------------------------------------------------------------------------
 
 
-def attribute(m: Machine, owner: Any, name: str) -> Any:
+def attribute(m: ContributionMachine, owner: Any, name: str) -> Any:
     """owner.name, for an object, a class or super()."""
-    if isinstance(owner, Instance):
+    if isinstance(owner, ProgramObject):
         if name in owner.attributes:
             return owner.attributes[name]
         if name == "__class__":
@@ -175,8 +179,8 @@ def attribute(m: Machine, owner: Any, name: str) -> Any:
         if found is None and is_named_tuple(owner.kind) and name == "_asdict":
             return Own(_asdict, (owner,))
         return _bound(m, found, owner, owner.kind, name)
-    if isinstance(owner, Super):
-        order = type(owner.owner).__mro__ if not isinstance(owner.owner, Instance) else (
+    if isinstance(owner, SuperLookup):
+        order = type(owner.owner).__mro__ if not isinstance(owner.owner, ProgramObject) else (
             owner.owner.kind.__mro__
         )  # fmt: skip
         behind = order[order.index(owner.after) + 1 :]
@@ -190,7 +194,7 @@ def attribute(m: Machine, owner: Any, name: str) -> Any:
     return _bound(m, found, None, owner, name)
 
 
-def _asdict(m: Machine, owner: Instance) -> Map:
+def _asdict(m: ContributionMachine, owner: ProgramObject) -> Map:
     return Map(dict(owner.attributes))
 
 
@@ -201,15 +205,17 @@ def looked_up(order: Any, name: str) -> Any:
     return None
 
 
-def _bound(m: Machine, found: Any, owner: Any, kind: type, name: str) -> Any:
+def _bound(m: ContributionMachine, found: Any, owner: Any, kind: type, name: str) -> Any:
     if found is None:
         raise Unread(f"no attribute `{name}`")
     if isinstance(found, types.FunctionType):
-        return Method(owner, found)
+        return ObjectMethod(owner, found)
     if isinstance(found, staticmethod):
         return found.__func__
     if isinstance(found, classmethod):
-        return Method(owner.kind if isinstance(owner, Instance) else kind, found.__func__)
+        return ObjectMethod(
+            owner.kind if isinstance(owner, ProgramObject) else kind, found.__func__
+        )
     if isinstance(found, property) and found.fget is not None and owner is not None:
         return m.call(found.fget, [owner], {})
     if name == "__init__" and found is object.__init__:
@@ -217,12 +223,12 @@ def _bound(m: Machine, found: Any, owner: Any, kind: type, name: str) -> Any:
     return adopted(m, found, f"{kind.__name__}.{name}")
 
 
-def _nothing(m: Machine, *arguments: Any) -> None:
+def _nothing(m: ContributionMachine, *arguments: Any) -> None:
     return None
 
 
-def set_attribute(m: Machine, owner: Any, name: str, value: Any) -> None:
-    if not isinstance(owner, Instance) or is_named_tuple(owner.kind):
+def set_attribute(m: ContributionMachine, owner: Any, name: str, value: Any) -> None:
+    if not isinstance(owner, ProgramObject) or is_named_tuple(owner.kind):
         raise Unread(f"an attribute of {type(owner).__name__} that is set")
     if owner.shared:
         raise Unread("a change of an object that others may see, or that outlives the call")
@@ -238,11 +244,13 @@ def set_attribute(m: Machine, owner: Any, name: str, value: Any) -> None:
 # Making objects ----------------------------------------------------------------------------------
 
 
-def construct(m: Machine, kind: type, arguments: list[Any], named: dict[str, Any]) -> Any:
+def construct(
+    m: ContributionMachine, kind: type, arguments: list[Any], named: dict[str, Any]
+) -> Any:
     if is_named_tuple(kind):
         defaults = dict(getattr(kind, "_field_defaults", {}))
-        return Instance(kind, by_name(list(field_names(kind)), defaults, arguments, named))
-    made = Instance(kind)
+        return ProgramObject(kind, by_name(list(field_names(kind)), defaults, arguments, named))
+    made = ProgramObject(kind)
     start = looked_up(kind.__mro__, "__init__")
     if dataclasses.is_dataclass(kind) and _is_generated(kind, start):
         _fill(m, kind, made, arguments, named)
@@ -270,7 +278,11 @@ def _is_generated(kind: type, start: Any) -> bool:
 
 
 def _fill(
-    m: Machine, kind: type, made: Instance, arguments: list[Any], named: dict[str, Any]
+    m: ContributionMachine,
+    kind: type,
+    made: ProgramObject,
+    arguments: list[Any],
+    named: dict[str, Any],
 ) -> None:
     fields = [f for f in dataclasses.fields(kind) if f.init]
     if any(f.kw_only for f in fields):
@@ -293,9 +305,9 @@ def _fill(
         m.call(after, [made_frozen], {})
 
 
-def special(m: Machine, owner: Any, name: str, *arguments: Any) -> Any:
+def special(m: ContributionMachine, owner: Any, name: str, *arguments: Any) -> Any:
     """owner.__name__(…), as the language calls it."""
-    if isinstance(owner, Instance):
+    if isinstance(owner, ProgramObject):
         found = looked_up(owner.kind.__mro__, name)
         if isinstance(found, types.FunctionType):
             return m.call(found, [owner, *arguments], {})
@@ -303,6 +315,6 @@ def special(m: Machine, owner: Any, name: str, *arguments: Any) -> Any:
 
 
 def has_special(owner: Any, name: str) -> bool:
-    if not isinstance(owner, Instance):
+    if not isinstance(owner, ProgramObject):
         return False
     return isinstance(looked_up(owner.kind.__mro__, name), types.FunctionType)

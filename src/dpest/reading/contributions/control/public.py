@@ -17,16 +17,16 @@ import numpy as np
 
 from dpest.reading.contributions.arithmetic import BINARY, COMPARE, is_plain
 from dpest.reading.contributions.control.keys import Keys
-from dpest.reading.contributions.forms import Form, Unread
+from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.values import (
-    Array,
     Combined,
-    Instance,
     Key,
     Map,
+    ProgramObject,
     PublicValue,
+    RecordTruth,
     Seq,
-    Truth,
+    SmallArray,
 )
 
 
@@ -109,7 +109,7 @@ class Publics(Keys):
     def __init__(self) -> None:
         super().__init__()
         self.recipes: dict[Any, Recipe] = {}
-        self.opaque: dict[int, tuple[PublicValue, Form]] = {}
+        self.opaque: dict[int, tuple[PublicValue, SymbolicForm]] = {}
 
     def publicly(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> PublicValue:
         """A call of a pure function; noisy arguments are made visible, private ones refused."""
@@ -130,7 +130,7 @@ class Publics(Keys):
                 return one
         return last
 
-    def number_of(self, value: PublicValue) -> Form:
+    def number_of(self, value: PublicValue) -> SymbolicForm:
         """A public value as a number."""
         known = self.opaque.get(id(value))
         if known is None:
@@ -142,18 +142,18 @@ class Publics(Keys):
             known = self.opaque[id(value)] = value, form
         return known[1]
 
-    def form(self, value: Any) -> Form:
+    def form(self, value: Any) -> SymbolicForm:
         return self.number_of(value) if isinstance(value, PublicValue) else super().form(value)
 
     def is_public(self, value: Any) -> bool:
         """Whether it has neither private values nor noise that nobody has seen."""
-        if isinstance(value, Form):
+        if isinstance(value, SymbolicForm):
             return not self.terms.kind(value)
-        if isinstance(value, Truth):
+        if isinstance(value, RecordTruth):
             return value.coin is None and value.form is not None and self.is_public(value.form)
         if isinstance(value, Combined):
             return all(map(self.is_public, value.parts))
-        if isinstance(value, (tuple, Seq, Map, Array)):
+        if isinstance(value, (tuple, Seq, Map, SmallArray)):
             if getattr(value, "rows", None) is not None and isinstance(value, Seq):
                 return False
             if getattr(value, "bag", False) or getattr(value, "open", False):
@@ -163,18 +163,18 @@ class Publics(Keys):
 
     def shown(self, value: Any) -> Any:
         """A copy of a value as public: noisy numbers in it become visible."""
-        if isinstance(value, Form):
+        if isinstance(value, SymbolicForm):
             found = self.local(value)
             if self.terms.kind(found):
                 raise Unread("a function of private values that is not known here")
             return found
-        if isinstance(value, (Truth, Combined)):
+        if isinstance(value, (RecordTruth, Combined)):
             if self.is_public(value):
                 return value
             raise Unread("whether something holds of private values")
         if isinstance(value, tuple):
             return tuple(map(self.shown, value))
-        if isinstance(value, Array):
+        if isinstance(value, SmallArray):
             return value.map(self.shown)
         if isinstance(value, Seq):
             if value.rows is not None or value.bag:
@@ -188,7 +188,7 @@ class Publics(Keys):
             return value
         if is_plain(value) or isinstance(value, (PublicValue, Native, type)):
             return value
-        if isinstance(value, (Instance, Key)):
+        if isinstance(value, (ProgramObject, Key)):
             raise Unread(f"a function of {type(value).__name__} that is not known here")
         raise Unread(f"a function of {type(value).__name__}")
 
@@ -217,7 +217,7 @@ class Publics(Keys):
 
     def decide(self, value: Any) -> bool:
         if isinstance(value, PublicValue):
-            return super().decide(Truth("!=", self.number_of(self.publicly(bool, value))))
+            return super().decide(RecordTruth("!=", self.number_of(self.publicly(bool, value))))
         return super().decide(value)
 
 
@@ -230,4 +230,4 @@ def _inside(value: Any) -> Iterable[Any]:
         return value.items
     if isinstance(value, Map):
         return [*value.items, *value.items.values()]
-    return value.cells if isinstance(value, Array) else value
+    return value.cells if isinstance(value, SmallArray) else value

@@ -8,19 +8,19 @@ from typing import Any
 from dpest.reading.code.instructions import Code
 from dpest.reading.contributions.forms import Unread
 from dpest.reading.contributions.values import (
-    Cell,
     Held,
-    Instance,
     KeyCounts,
     Map,
     Object,
+    ProgramObject,
     Rows,
     RowsIterator,
     Seq,
+    SharedVariable,
 )
 
 
-class Frame:
+class CallFrame:
     """One call: its registers, and what a generator has handed out."""
 
     def __init__(self, code: Code, registers: dict[str, Any], names: dict[str, Any]) -> None:
@@ -37,7 +37,7 @@ class Frame:
 class Suspended(Held):
     """A generator: a call that was not begun, or stands at a yield."""
 
-    def __init__(self, frame: Frame, record: Any) -> None:
+    def __init__(self, frame: CallFrame, record: Any) -> None:
         self.frame = frame
         self.record = record
         self.started = self.ended = False
@@ -72,7 +72,7 @@ class Managed(Held):
 CONTEXT = contextlib.contextmanager(lambda: iter(())).__code__
 
 
-def goes_over_rows(frame: Frame) -> bool:
+def goes_over_rows(frame: CallFrame) -> bool:
     """Whether a generator that was not begun may go over the data."""
     return holds_data(tuple(frame.registers.values()))
 
@@ -89,9 +89,9 @@ def holds_data(value: Any) -> bool:
         listed = isinstance(value, Seq) and value.rows is not None
         if listed or isinstance(value, (Rows, RowsIterator, KeyCounts, Object)):
             return True
-        if isinstance(value, Cell):
+        if isinstance(value, SharedVariable):
             pending.append(value.value)
-        elif isinstance(value, Instance):
+        elif isinstance(value, ProgramObject):
             pending += value.attributes.values()
         elif isinstance(value, Suspended):
             pending += value.frame.registers.values()

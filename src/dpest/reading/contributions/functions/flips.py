@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.reading.contributions.arithmetic import is_plain, unshared
 from dpest.reading.contributions.control.public import Recipe
-from dpest.reading.contributions.forms import Form, Unread
+from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.functions.selections import chosen_by, with_options
 from dpest.reading.contributions.loops import Snapshot, same_value
 from dpest.reading.contributions.values import Drained, Object, PublicValue, Seq
 
 if TYPE_CHECKING:
-    from dpest.reading.contributions.control.stack import Frame
-    from dpest.reading.contributions.machine import Machine
+    from dpest.reading.contributions.control.stack import CallFrame
+    from dpest.reading.contributions.machine import ContributionMachine
 
 _MOST_STEPS = 300
 
 
 @dataclass(eq=False)
-class Drawing:
+class CandidateDraws:
     """Candidates that are drawn one after the other, by whole numbers or in a random order.
 
     `uniform` and `exponents` are known when one of them is chosen by a coin.
@@ -36,10 +36,10 @@ class Drawing:
     pick: int
     permuted: bool
     uniform: int = -1
-    exponents: tuple[Form, ...] = ()
+    exponents: tuple[SymbolicForm, ...] = ()
 
 
-def CANDIDATE(drawing: Drawing) -> Any:  # a mark: a replay throws the coins again
+def CANDIDATE(drawing: CandidateDraws) -> Any:  # a mark: a replay throws the coins again
     raise AssertionError
 
 
@@ -62,12 +62,12 @@ class Permuted(Object):
             return self
         raise self.refused(f"the method `{name}`")
 
-    def candidate(self, m: Machine) -> PublicValue:
-        drawing = Drawing(tuple(range(self.count)), self.pick, True)
+    def candidate(self, m: ContributionMachine) -> PublicValue:
+        drawing = CandidateDraws(tuple(range(self.count)), self.pick, True)
         return PublicValue(Recipe(CANDIDATE, (drawing,)), len(m.ledger.rows))
 
 
-def drawn_from(m: Machine, pool: Seq, place: Any) -> PublicValue | None:
+def drawn_from(m: ContributionMachine, pool: Seq, place: Any) -> PublicValue | None:
     """pool.pop(i), i a whole number that was drawn last, between all places of the pool."""
     recipe = place.recipe if isinstance(place, PublicValue) else None
     while recipe is not None and recipe.function is int:
@@ -85,7 +85,7 @@ def drawn_from(m: Machine, pool: Seq, place: Any) -> PublicValue | None:
     unshared(pool)
     m.drained[id(pool)] = (pool, items)
     pool.items = [Drained() for _ in items] if not pool.drained else pool.items
-    drawing = Drawing(items, pick, False)
+    drawing = CandidateDraws(items, pick, False)
     return PublicValue(Recipe(CANDIDATE, (drawing,)), len(m.ledger.rows))
 
 
@@ -94,22 +94,22 @@ class Flip:
     """Whether a candidate is chosen by its coin; `heads`: which answer says so."""
 
     winner: PublicValue
-    exponents: tuple[Form, ...]
+    exponents: tuple[SymbolicForm, ...]
     uniform: int
     heads: bool
 
     @property
-    def drawing(self) -> Drawing:
-        found: Drawing = self.winner.recipe.arguments[0]
+    def drawing(self) -> CandidateDraws:
+        found: CandidateDraws = self.winner.recipe.arguments[0]
         return found
 
 
-def flip_of(m: Machine, op: str, difference: Form) -> Flip | None:
+def flip_of(m: ContributionMachine, op: str, difference: SymbolicForm) -> Flip | None:
     """u against exp(c·(score of a candidate − largest score))."""
     if difference.constant or len(difference.terms) != 2:
         return None
     for (first, a), (second, b) in (difference.terms, difference.terms[::-1]):
-        uniform = m.fresh_uniform(Form(((first, Fraction(1)),), Fraction(0)))
+        uniform = m.fresh_uniform(SymbolicForm(((first, Fraction(1)),), Fraction(0)))
         node = m.terms.nodes[second]
         if uniform is None or abs(a) != 1 or b != -a or node[0] not in ("exp", "npexp"):
             continue
@@ -120,7 +120,9 @@ def flip_of(m: Machine, op: str, difference: Form) -> Flip | None:
     return None
 
 
-def _scores(m: Machine, form: Form) -> tuple[PublicValue, tuple[Form, ...]] | None:
+def _scores(
+    m: ContributionMachine, form: SymbolicForm
+) -> tuple[PublicValue, tuple[SymbolicForm, ...]] | None:
     if form.constant or len(form.terms) != 2:
         return None
     for (first, c), (second, d) in (form.terms, form.terms[::-1]):
@@ -134,7 +136,7 @@ def _scores(m: Machine, form: Form) -> tuple[PublicValue, tuple[Form, ...]] | No
     return None
 
 
-def settle(m: Machine, frame: Frame, flip: Flip) -> None:
+def settle(m: ContributionMachine, frame: CallFrame, flip: Flip) -> None:
     """The branch of a coin: after tails the loop must come back here, and nothing else be other."""
     here, start = frame.pc, Snapshot(m.frames)
     jumps = frame.code.instructions[here].jumps
@@ -155,7 +157,9 @@ def settle(m: Machine, frame: Frame, flip: Flip) -> None:
     if not alike or not same or turn != (1, 0 if flip.drawing.permuted else 1):
         raise Unread("a candidate that is not chosen leaves something behind")
     chosen_by(m, flip.exponents)
-    m.cumulative[flip.uniform, Form((), Fraction(0))] = []  # the number itself is never told
+    m.cumulative[
+        flip.uniform, SymbolicForm((), Fraction(0))
+    ] = []  # the number itself is never told
     flip.drawing.uniform = m.terms.nodes[flip.uniform][1]
     flip.drawing.exponents = flip.exponents
     for name, value in frame.registers.items():
@@ -164,7 +168,9 @@ def settle(m: Machine, frame: Frame, flip: Flip) -> None:
     frame.pc = heads
 
 
-def _again(m: Machine, frame: Frame, flip: Flip, start: Snapshot, tails: int) -> bool:
+def _again(
+    m: ContributionMachine, frame: CallFrame, flip: Flip, start: Snapshot, tails: int
+) -> bool:
     """Whether another turn comes to the same coin, of another candidate."""
     here = frame.pc
     live = frame.code.live[here]

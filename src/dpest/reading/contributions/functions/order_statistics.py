@@ -19,23 +19,25 @@ import numpy as np
 from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.calling import given
 from dpest.reading.contributions.control.public import Recipe
-from dpest.reading.contributions.forms import Form, Unread
+from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.functions import statistics as bounded_statistics
 from dpest.reading.contributions.ledger import OrderStatistic
 from dpest.reading.contributions.table import FUNCTIONS, rows_of
 from dpest.reading.contributions.values import Object, PublicValue, Rows
 
 if TYPE_CHECKING:
-    from dpest.reading.contributions.machine import Machine
+    from dpest.reading.contributions.machine import ContributionMachine
 
 # Their entries come first: they are asked where data are not read by cases.
 assert bounded_statistics is not None
 _Arguments = list[Any]
 _Named = dict[str, Any]
-Handler = Callable[["Machine", _Arguments, _Named], Any]
+Handler = Callable[["ContributionMachine", _Arguments, _Named], Any]
 
 
-def _statistic(m: Machine, rows: Rows, name: str, at: Callable[[list[Fraction]], Any]) -> Form:
+def _statistic(
+    m: ContributionMachine, rows: Rows, name: str, at: Callable[[list[Fraction]], Any]
+) -> SymbolicForm:
     """An order statistic, for data sets of one size."""
     if m.public_length is None or not rows.whole:
         raise Unread(
@@ -50,7 +52,7 @@ def _of_rows(native: Any, name: str, at: Callable[[list[Fraction]], Any]) -> Non
     """A function of all values, beside what the table has for it."""
     before = FUNCTIONS.get(native)
 
-    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         rows = rows_of(m, arguments[0]) if len(arguments) == 1 and m.by_cases else None
         if not isinstance(rows, Rows) or named:
             if before is None:
@@ -86,7 +88,7 @@ for _name, (_natives, _at) in _STATISTICS.items():
 def _of_place(native: Any, whole: int) -> None:
     """np.quantile and np.percentile."""
 
-    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         rows = rows_of(m, arguments[0]) if arguments and m.by_cases else None
         if not isinstance(rows, Rows):
             return m.publicly(native, *arguments, **named)
@@ -125,15 +127,15 @@ class OrderedRecords(Object):
         )
 
 
-def _place(m: Machine, index: Any) -> tuple[str, Callable[[int], Any]]:
+def _place(m: ContributionMachine, index: Any) -> tuple[str, Callable[[int], Any]]:
     """A place that both runs know: a number, or one that is computed from how many there are."""
     if is_number(index):
         return str(int(index)), lambda _: int(index)
-    if isinstance(index, Form) and (not index.terms or _of_length(m, index)):
+    if isinstance(index, SymbolicForm) and (not index.terms or _of_length(m, index)):
         slope = index.terms[0][1] if index.terms else Fraction(0)
         return f"{slope}·n + {index.constant}", lambda n: slope * n + index.constant
     recipe = index.recipe if isinstance(index, PublicValue) else None
-    if isinstance(index, Form) and len(index.terms) == 1 and not index.constant:
+    if isinstance(index, SymbolicForm) and len(index.terms) == 1 and not index.constant:
         ((symbol, c),) = index.terms
         node = m.terms.nodes[symbol]
         recipe = m.recipes.get(node[1]) if node[0] == "pub" and c == 1 else None
@@ -147,9 +149,9 @@ def _place(m: Machine, index: Any) -> tuple[str, Callable[[int], Any]]:
     raise Unread("this part of the sorted records: take one at a public place")
 
 
-def _of_length(m: Machine, form: Form) -> bool:
+def _of_length(m: ContributionMachine, form: SymbolicForm) -> bool:
     """Whether it is an affine function of the public number of records."""
-    return isinstance(m.public_length, Form) and form.symbols == m.public_length.symbols
+    return isinstance(m.public_length, SymbolicForm) and form.symbols == m.public_length.symbols
 
 
 _PUBLIC = (operator.floordiv, operator.truediv, operator.mul, operator.add, operator.sub, int)
@@ -158,7 +160,7 @@ _PUBLIC = (operator.floordiv, operator.truediv, operator.mul, operator.add, oper
 def _sorted(native: Any) -> None:
     before = FUNCTIONS.get(native)
 
-    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         rows = rows_of(m, arguments[0]) if len(arguments) == 1 and m.by_cases else None
         if not isinstance(rows, Rows) or named.keys() - {"reverse"}:
             if before is None:

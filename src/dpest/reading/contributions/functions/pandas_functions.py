@@ -8,12 +8,12 @@ from typing import Any
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
-from dpest.reading.contributions.forms import Form, Unread
-from dpest.reading.contributions.frames import Frame, Labels, Series, absent
+from dpest.reading.contributions.forms import SymbolicForm, Unread
+from dpest.reading.contributions.frames import Labels, RecordFrame, Series, absent
 from dpest.reading.contributions.groups import Labelled
 from dpest.reading.contributions.shapes import Record
 from dpest.reading.contributions.sheets import sheet
-from dpest.reading.contributions.values import Array, Map, Object, Option, Rows, Seq
+from dpest.reading.contributions.values import Map, Object, Option, Rows, Seq, SmallArray
 
 Handler = Callable[[Any, list[Any], dict[str, Any]], Any]
 
@@ -42,8 +42,8 @@ def _frame(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
         arguments, named, "data", "columns", "index", data=None, columns=None, index=None
     )
     names = None if columns is None else m.listed(columns)
-    if isinstance(data, Frame):
-        return Frame(dict(data.columns), data.labels)
+    if isinstance(data, RecordFrame):
+        return RecordFrame(dict(data.columns), data.labels)
     if isinstance(data, Map) and data.known:
         if names is not None:
             raise Unread("a DataFrame of some columns of a dict")
@@ -77,7 +77,7 @@ def _by_columns(m: Any, items: dict[Any, Any]) -> Any:
     if labels is None and not all(r.whole for r in found.values()):
         labels = Labels()  # numbered anew: they are not those of the records
     m.carried(lambda *v: None, *found.values())  # they must hold the same records
-    return Frame(found, labels or Labels())
+    return RecordFrame(found, labels or Labels())
 
 
 def _by_rows(m: Any, rows: Rows, names: list[Any] | None) -> Any:
@@ -91,7 +91,7 @@ def _by_rows(m: Any, rows: Rows, names: list[Any] | None) -> Any:
     for k, key in enumerate(keys):
         part = m.carried(lambda e, k=k: _parts(e)[k], rows)
         columns[key] = Rows(part.cases, True)
-    return Frame(columns, Labels())
+    return RecordFrame(columns, Labels())
 
 
 def _keys(element: Any, names: list[Any] | None) -> list[str]:
@@ -103,7 +103,7 @@ def _keys(element: Any, names: list[Any] | None) -> list[str]:
         found = list(element.fields)
         if names is not None and len(names) == len(found) and element.placed:
             found = names
-    elif isinstance(element, (tuple, Array, Form, Option)) and names is not None:
+    elif isinstance(element, (tuple, SmallArray, SymbolicForm, Option)) and names is not None:
         found = names
     else:
         raise Unread("a DataFrame of records without names")
@@ -119,7 +119,7 @@ def _parts(element: Any) -> list[Any]:
         return list(element.fields.values())
     if isinstance(element, tuple):
         return list(element)
-    return list(element.cells) if isinstance(element, Array) else [element]
+    return list(element.cells) if isinstance(element, SmallArray) else [element]
 
 
 def _is_of_type(m: Any, rows: Rows, dtype: Any) -> bool:
@@ -128,7 +128,7 @@ def _is_of_type(m: Any, rows: Rows, dtype: Any) -> bool:
     if dtype in (object, "object", str, "str"):
         return all(isinstance(e, Option) and _all_text(e) for e in elements)
     if dtype in (float, "float", "float64"):
-        return all(isinstance(e, Form) for e in elements)
+        return all(isinstance(e, SymbolicForm) for e in elements)
     return dtype in (int, "int", "int64") and all(m.is_whole(e) for e in elements)
 
 
@@ -168,7 +168,7 @@ def _isna(m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     (value,) = given(arguments, named, "obj")
     if isinstance(value, Series):
         return value.call(m, "isna", [], {})
-    if isinstance(value, Form) or is_plain(value):
+    if isinstance(value, SymbolicForm) or is_plain(value):
         return absent(value)
     raise Unread("a test for missing values of something that is no Series")
 

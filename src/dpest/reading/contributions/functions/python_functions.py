@@ -19,38 +19,38 @@ from scipy.special import logsumexp, softmax
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain, natively, unshared
 from dpest.reading.contributions.calling import given
-from dpest.reading.contributions.control.objects import Partial
+from dpest.reading.contributions.control.objects import PartialCall
 from dpest.reading.contributions.control.public import method_of
 from dpest.reading.contributions.control.stack import Suspended
-from dpest.reading.contributions.forms import NOISE, Form, Unread
+from dpest.reading.contributions.forms import NOISE, SymbolicForm, Unread
 from dpest.reading.contributions.functions.flips import drawn_from
 from dpest.reading.contributions.functions.selections import largest, of_record
 from dpest.reading.contributions.functions.units import has_unit
 from dpest.reading.contributions.shapes import Record
 from dpest.reading.contributions.table import FUNCTIONS, METHODS, entry
 from dpest.reading.contributions.values import (
-    Array,
     Case,
     Combined,
-    Instance,
     Map,
     PlainIterator,
+    ProgramObject,
     PublicValue,
+    RecordTruth,
     Rows,
     RowsIterator,
     Seq,
     Silence,
-    Truth,
+    SmallArray,
 )
 
 if TYPE_CHECKING:
-    from dpest.reading.contributions.machine import Machine
+    from dpest.reading.contributions.machine import ContributionMachine
 
 _Arguments = list[Any]
 _Named = dict[str, Any]
 
 
-def _rows(m: Machine, value: Any) -> Rows | None:
+def _rows(m: ContributionMachine, value: Any) -> Rows | None:
     """The rows that something goes over, if it goes over the data."""
     if isinstance(value, Rows):
         return value
@@ -65,13 +65,13 @@ def _rows(m: Machine, value: Any) -> Rows | None:
 
 
 @entry(builtins.iter)
-def _iter(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _iter(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (value,) = given(arguments, named, "x")
     return m.iterate(value)
 
 
 @entry(builtins.next)
-def _next(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _next(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     iterator, *default = arguments
     if isinstance(iterator, PlainIterator):
         if iterator.place < len(iterator.values):
@@ -89,7 +89,7 @@ def _next(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 
 
 @entry(builtins.reversed)
-def _reversed(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _reversed(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (value,) = given(arguments, named, "x")
     rows = _rows(m, value)
     if rows is not None:
@@ -98,7 +98,7 @@ def _reversed(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 
 
 @entry(builtins.map)
-def _map(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _map(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     function, *values = arguments
     rows = [_rows(m, v) for v in map(m.iterate, values)]
     if len(rows) == 1 and rows[0] is not None:
@@ -110,7 +110,7 @@ def _map(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 
 
 @entry(builtins.filter)
-def _filter(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _filter(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     function, value = given(arguments, named, "function", "iterable")
 
     def holds(element: Any) -> bool:
@@ -130,7 +130,7 @@ def _filter(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 
 
 def _quantified(conjunction: bool, native: Any) -> Any:
-    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         """any and all: in turn, and no further than needed."""
         (value,) = given(arguments, named, "x")
         if isinstance(value, PublicValue):
@@ -145,7 +145,7 @@ def _quantified(conjunction: bool, native: Any) -> Any:
                 if any(bool(v) != conjunction for v in plain):
                     return not conjunction
                 rest = tuple(v for v in values if not is_plain(v))
-                if all(isinstance(v, (Truth, Combined)) for v in rest) and rest:
+                if all(isinstance(v, (RecordTruth, Combined)) for v in rest) and rest:
                     return Combined(conjunction, rest)
             for v in values:
                 if m.decide(v) != conjunction:
@@ -161,9 +161,9 @@ def _quantified(conjunction: bool, native: Any) -> Any:
     return handler
 
 
-def _noisy(m: Machine, value: Any) -> bool:
+def _noisy(m: ContributionMachine, value: Any) -> bool:
     form = getattr(value, "form", None)
-    return isinstance(form, Form) and bool(m.terms.kind(form) & NOISE)
+    return isinstance(form, SymbolicForm) and bool(m.terms.kind(form) & NOISE)
 
 
 FUNCTIONS[builtins.any] = _quantified(False, builtins.any)
@@ -171,7 +171,7 @@ FUNCTIONS[builtins.all] = _quantified(True, builtins.all)
 
 
 @entry(functools.reduce)
-def _reduce(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _reduce(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     function, value, *start = arguments
     values = [*start, *m.listed(value)]
     if not values:
@@ -183,17 +183,17 @@ def _reduce(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 
 
 @entry(functools.partial)
-def _partial(m: Machine, arguments: _Arguments, named: _Named) -> Any:
-    return Partial(arguments[0], tuple(arguments[1:]), dict(named))
+def _partial(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
+    return PartialCall(arguments[0], tuple(arguments[1:]), dict(named))
 
 
 @entry(itertools.chain)
-def _chain(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _chain(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     return PlainIterator.over([v for a in arguments for v in m.listed(a)])
 
 
 @entry(itertools.accumulate)
-def _accumulate(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _accumulate(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (value,) = given(arguments, named, "iterable")
     found: list[Any] = []
     for v in m.listed(value):
@@ -215,18 +215,18 @@ for _function, _op in (
 
 
 @entry(builtins.isinstance)
-def _isinstance(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _isinstance(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     value, kinds = given(arguments, named, "x", "kinds")
     wanted = kinds if isinstance(kinds, tuple) else (kinds,)
     if has_unit(value):
         raise Unread("the type of a parameter that has no value here")
-    if is_plain(value) and not isinstance(value, Array):
+    if is_plain(value) and not isinstance(value, SmallArray):
         return isinstance(value, wanted)
-    if isinstance(value, Instance):
+    if isinstance(value, ProgramObject):
         return any(issubclass(value.kind, k) for k in wanted)
     if isinstance(value, PublicValue):
         return m.publicly(isinstance, value, wanted)
-    known = {Seq: list, Map: dict, Array: np.ndarray}
+    known = {Seq: list, Map: dict, SmallArray: np.ndarray}
     if type(value) in known:
         return any(issubclass(known[type(value)], k) for k in wanted)
     if isinstance(value, Rows):
@@ -235,23 +235,23 @@ def _isinstance(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 
 
 @entry(builtins.print)
-def _print(m: Machine, arguments: _Arguments, named: _Named) -> None:
+def _print(m: ContributionMachine, arguments: _Arguments, named: _Named) -> None:
     raise Unread("something that is printed: it is released beside the result")
 
 
 # Weights ------------------------------------------------------------------------------------------
 
 
-def _exponentials(m: Machine, value: Any) -> tuple[Array, Any]:
+def _exponentials(m: ContributionMachine, value: Any) -> tuple[SmallArray, Any]:
     array = m.array(value) if isinstance(value, (Seq, tuple)) else value
-    if not isinstance(array, Array) or len(array.shape) != 1:
+    if not isinstance(array, SmallArray) or len(array.shape) != 1:
         raise Unread("weights of an array that is not known")
     weights = m.call(np.exp, [array], {})
     return weights, m.call(np.sum, [weights], {})
 
 
 @entry(softmax)
-def _softmax(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _softmax(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (value,) = given(arguments, named, "x")
     if is_plain(value) or m.is_public(value):
         return m.publicly(softmax, value)
@@ -260,7 +260,7 @@ def _softmax(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 
 
 @entry(logsumexp)
-def _logsumexp(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _logsumexp(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (value,) = given(arguments, named, "x")
     if is_plain(value) or m.is_public(value):
         return m.publicly(logsumexp, value)
@@ -268,14 +268,14 @@ def _logsumexp(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 
 
 def _searched(side: str) -> Any:
-    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         """The place of a uniform number among sums of weights: which of them is chosen."""
         values, number = arguments[:2]
         if named or len(arguments) != 2 or m.is_public(tuple(arguments)):
             return NotImplemented if is_plain(tuple(arguments)) else m.publicly(
                 np.searchsorted, *arguments, **{"side": side, **named}
             )  # fmt: skip
-        cells = values.cells if isinstance(values, Array) else m.listed(values)
+        cells = values.cells if isinstance(values, SmallArray) else m.listed(values)
         for place, cell in enumerate(cells):
             if m.decide(m.compare("<=" if side == "left" else "<", number, cell)):
                 return place
@@ -289,7 +289,7 @@ FUNCTIONS[bisect.bisect] = FUNCTIONS[bisect.bisect_right] = _searched("right")
 
 
 @entry(np.errstate, contextlib.nullcontext, warnings.catch_warnings)
-def _silence(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _silence(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     return Silence()
 
 
@@ -297,7 +297,7 @@ def _silence(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 
 
 def _arg(op: str, native: Any) -> Any:
-    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         value, axis = given(arguments, named, "a", "axis", axis=None)
         rows = value if isinstance(value, Rows) else _rows(m, value)
         if rows is not None and axis in (1, -1):
@@ -306,8 +306,8 @@ def _arg(op: str, native: Any) -> Any:
             raise Unread("the place of a record")
         if isinstance(value, PublicValue) or (is_plain(value) and not isinstance(value, tuple)):
             return NotImplemented if is_plain(value) else m.publicly(native, value, axis=axis)
-        values = value.cells if isinstance(value, Array) else m.listed(value)
-        flat = not isinstance(value, Array) or len(value.shape) == 1
+        values = value.cells if isinstance(value, SmallArray) else m.listed(value)
+        flat = not isinstance(value, SmallArray) or len(value.shape) == 1
         if not flat or axis not in (None, 0, -1):
             raise Unread("the place of the largest along an axis")
         return largest(m, values, tuple(range(len(values))), op)
@@ -315,8 +315,8 @@ def _arg(op: str, native: Any) -> Any:
     return handler
 
 
-def _place_in(m: Machine, element: Any, op: str) -> int:
-    if not isinstance(element, Array) or len(element.shape) != 1:
+def _place_in(m: ContributionMachine, element: Any, op: str) -> int:
+    if not isinstance(element, SmallArray) or len(element.shape) != 1:
         raise Unread("the place of the largest of a record that is no row of numbers")
     return of_record(m, element.cells, op)
 
@@ -326,7 +326,7 @@ FUNCTIONS[np.argmin] = _arg("min", np.argmin)
 
 
 def _extreme_of_array(op: str, native: Any) -> Any:
-    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         value, axis = given(arguments, named, "a", "axis", axis=None)
         if is_plain(value):
             return NotImplemented
@@ -334,8 +334,8 @@ def _extreme_of_array(op: str, native: Any) -> Any:
             return m.publicly(native, value, axis=axis)
         if _rows(m, value) is not None:
             raise Unread(f"the {op} of the data")
-        cells = value.cells if isinstance(value, Array) else m.listed(value)
-        if axis not in (None, 0, -1) or (isinstance(value, Array) and len(value.shape) != 1):
+        cells = value.cells if isinstance(value, SmallArray) else m.listed(value)
+        if axis not in (None, 0, -1) or (isinstance(value, SmallArray) and len(value.shape) != 1):
             raise Unread(f"{op} along an axis")
         return m.extreme(op, cells)
 
@@ -354,7 +354,7 @@ for _native in (np.min, np.amin):
 def _made(native: Any) -> Any:
     """A function that moves entries around, and computes nothing: done on their places."""
 
-    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         if all(map(is_plain, (*arguments, *named.values()))):
             return NotImplemented
         cells: list[Any] = []
@@ -362,15 +362,15 @@ def _made(native: Any) -> Any:
         def placed(value: Any) -> Any:
             if isinstance(value, (Seq, tuple, range)):
                 parts = m.listed(value)
-                if any(isinstance(v, (Array, Seq, tuple)) for v in parts):
+                if any(isinstance(v, (SmallArray, Seq, tuple)) for v in parts):
                     return [placed(v) for v in parts]
                 value = m.array(Seq(parts))
-            if isinstance(value, Array):
+            if isinstance(value, SmallArray):
                 value.shared = True  # the result may be a view of it
                 first = len(cells)
                 cells.extend(value.cells)
                 return np.arange(first, len(cells)).reshape(value.shape)
-            if isinstance(value, (Form, PublicValue)) or is_number(value):
+            if isinstance(value, (SymbolicForm, PublicValue)) or is_number(value):
                 cells.append(value)
                 return np.int64(len(cells) - 1)
             raise Unread(f"`{native.__name__}` of {type(value).__name__}")
@@ -384,7 +384,7 @@ def _made(native: Any) -> Any:
             raise
         except Exception as error:
             raise Unread(f"`{native.__name__}` raises {type(error).__name__}") from None
-        return Array(places.shape, [cells[i] for i in places.ravel().tolist()], shared=True)
+        return SmallArray(places.shape, [cells[i] for i in places.ravel().tolist()], shared=True)
 
     return handler
 
@@ -397,30 +397,30 @@ for _moves in (
 
 
 @entry(np.diff)
-def _diff(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _diff(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     if all(map(is_plain, arguments)):
         return NotImplemented
     (value,) = given(arguments, named, "a")
-    cells = value.cells if isinstance(value, Array) else m.listed(value)
-    if isinstance(value, Array) and len(value.shape) != 1:
+    cells = value.cells if isinstance(value, SmallArray) else m.listed(value)
+    if isinstance(value, SmallArray) and len(value.shape) != 1:
         raise Unread("differences along an axis")
     parts = [m.binary("-", b, a) for a, b in itertools.pairwise(cells)]
-    return Array((len(parts),), parts)
+    return SmallArray((len(parts),), parts)
 
 
 @entry(np.zeros_like, np.ones_like)
-def _like(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _like(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     raise AssertionError
 
 
 def _filled(number: float) -> Any:
-    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+    def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         value, dtype = given(arguments, named, "a", "dtype", dtype=float)
         if is_plain(value):
             return NotImplemented
-        if not isinstance(value, Array) or dtype not in (float, None, np.float64):
+        if not isinstance(value, SmallArray) or dtype not in (float, None, np.float64):
             raise Unread("an array like another that is not known")
-        return Array(value.shape, [number] * len(value.cells))
+        return SmallArray(value.shape, [number] * len(value.cells))
 
     return handler
 
@@ -431,7 +431,9 @@ FUNCTIONS[np.zeros_like], FUNCTIONS[np.ones_like] = _filled(0.0), _filled(1.0)
 # Methods of lists, dicts and text ----------------------------------------------------------------
 
 
-def _list_method(m: Machine, owner: Seq, name: str, arguments: _Arguments, named: _Named) -> Any:
+def _list_method(
+    m: ContributionMachine, owner: Seq, name: str, arguments: _Arguments, named: _Named
+) -> Any:
     listed = owner.rows is None and not owner.bag and all(map(is_plain, owner.items))
     if name in ("index", "count") and listed and len(arguments) == 1 and is_plain(arguments[0]):
         return natively(method_of(name), list(owner.items), arguments[0])
@@ -476,7 +478,9 @@ def _list_method(m: Machine, owner: Seq, name: str, arguments: _Arguments, named
     raise Unread(f"the method `{name}` of a list")
 
 
-def _dict_method(m: Machine, owner: Map, name: str, arguments: _Arguments, named: _Named) -> Any:
+def _dict_method(
+    m: ContributionMachine, owner: Map, name: str, arguments: _Arguments, named: _Named
+) -> Any:
     if owner.open or owner.frozen:
         raise Unread(f"the method `{name}` of a dict")
     if name == "update" and len(arguments) <= 1:
@@ -502,7 +506,9 @@ def _dict_method(m: Machine, owner: Map, name: str, arguments: _Arguments, named
     raise Unread(f"the method `{name}` of a dict")
 
 
-def _array_method(m: Machine, owner: Array, name: str, arguments: _Arguments, named: _Named) -> Any:
+def _array_method(
+    m: ContributionMachine, owner: SmallArray, name: str, arguments: _Arguments, named: _Named
+) -> Any:
     functions = {
         "argmax": np.argmax, "argmin": np.argmin, "max": np.max, "min": np.min, "ravel": np.ravel,
         "flatten": np.ravel, "cumsum": np.cumsum, "transpose": np.transpose,
@@ -521,11 +527,13 @@ def _array_method(m: Machine, owner: Array, name: str, arguments: _Arguments, na
     raise Unread(f"the method `{name}` of an array")
 
 
-def _rows_method(m: Machine, owner: Rows, name: str, arguments: _Arguments, named: _Named) -> Any:
+def _rows_method(
+    m: ContributionMachine, owner: Rows, name: str, arguments: _Arguments, named: _Named
+) -> Any:
     """Methods of an array with a row for each record."""
     if name in ("max", "min"):
         return m.call({"max": np.max, "min": np.min}[name], [owner, *arguments], named)
-    shapes = {c.element.shape if isinstance(c.element, Array) else () for c in owner.cases}
+    shapes = {c.element.shape if isinstance(c.element, SmallArray) else () for c in owner.cases}
     if len(shapes) != 1 or not owner.whole:
         raise Unread(f"the method `{name}` of an array of the data")
     (shape,) = shapes
@@ -536,18 +544,18 @@ def _rows_method(m: Machine, owner: Rows, name: str, arguments: _Arguments, name
         if rows and wanted[1:] == shape:
             return owner
         if rows and wanted[1:] == (1,) and not shape:
-            return m.per_record(lambda e: Array((1,), [e]), owner)
+            return m.per_record(lambda e: SmallArray((1,), [e]), owner)
     if name in ("ravel", "flatten") and not (arguments or named or shape):
         return owner
     raise Unread(f"the method `{name}` of an array of the data")
 
 
 @entry(dataclasses.asdict)
-def _asdict(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _asdict(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (value,) = given(arguments, named, "obj")
-    if not isinstance(value, Instance) or not dataclasses.is_dataclass(value.kind):
+    if not isinstance(value, ProgramObject) or not dataclasses.is_dataclass(value.kind):
         return NotImplemented
-    if any(isinstance(v, (Seq, Map, Instance, tuple)) for v in value.attributes.values()):
+    if any(isinstance(v, (Seq, Map, ProgramObject, tuple)) for v in value.attributes.values()):
         raise Unread("a dict of an object that holds others")
     names = [f.name for f in dataclasses.fields(value.kind)]
     if any(name not in value.attributes for name in names):
@@ -556,7 +564,7 @@ def _asdict(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 
 
 @entry(types.SimpleNamespace)
-def _namespace(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _namespace(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     """Of a record: an object with these attributes."""
     if arguments or m.record is None:
         return NotImplemented
@@ -564,16 +572,16 @@ def _namespace(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 
 
 @entry(builtins.vars)
-def _vars(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _vars(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (value,) = given(arguments, named, "obj")
-    if not isinstance(value, Instance) or "__slots__" in vars(value.kind):
+    if not isinstance(value, ProgramObject) or "__slots__" in vars(value.kind):
         return NotImplemented
     value.shared = True  # the dict is the object's own: neither is to be changed from here on
     return Map(dict(value.attributes), shared=True)
 
 
 METHODS.further = {
-    Seq: _list_method, Map: _dict_method, Array: _array_method, Rows: _rows_method,
+    Seq: _list_method, Map: _dict_method, SmallArray: _array_method, Rows: _rows_method,
 }  # fmt: skip
 
 __all__ = ["Fraction", "is_number"]

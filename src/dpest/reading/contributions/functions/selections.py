@@ -14,33 +14,33 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.control.public import item_of
-from dpest.reading.contributions.forms import NOISE, Form, Unread, form_of
+from dpest.reading.contributions.forms import NOISE, SymbolicForm, Unread, form_of
 from dpest.reading.contributions.ledger import Row
 from dpest.reading.contributions.values import (
-    Array,
     Case,
-    Place,
     PublicValue,
+    RecordPosition,
+    RecordTruth,
     Rows,
     Seq,
-    Truth,
+    SmallArray,
 )
 
 if TYPE_CHECKING:
-    from dpest.reading.contributions.machine import Machine
+    from dpest.reading.contributions.machine import ContributionMachine
 
 OVERFLOW = "no weight of a choice overflows: its exponent stays below 700"
 _LARGEST = 700
-Weight = tuple[Form, Fraction]
+Weight = tuple[SymbolicForm, Fraction]
 """An exponent, and the number that its exponential is multiplied by."""
 
 
-def choose(m: Machine, pool: Any, size: Any, again: Any, p: Any) -> Any:
+def choose(m: ContributionMachine, pool: Any, size: Any, again: Any, p: Any) -> Any:
     """rng.choice."""
     rows = pool.rows if isinstance(pool, Seq) and pool.rows is not None else pool
     if isinstance(rows, Rows) or m.is_length(pool):
         return sample(m, rows, size, again, p)
-    if m.in_pass or isinstance(again, Form):
+    if m.in_pass or isinstance(again, SymbolicForm):
         raise Unread("a choice for every record")
     if not m.is_public(pool):
         raise Unread("a choice from a list that is not public")
@@ -62,7 +62,7 @@ def _pool(pool: Any) -> Any:
     return int(pool) if is_number(pool) else pool
 
 
-def choose_weighted(m: Machine, pool: Any, weights: Any) -> Any:
+def choose_weighted(m: ContributionMachine, pool: Any, weights: Any) -> Any:
     """random.choices(pool, weights)[0]."""
     if m.in_pass or not m.is_public(pool):
         raise Unread("a choice from a list that is not public")
@@ -71,7 +71,7 @@ def choose_weighted(m: Machine, pool: Any, weights: Any) -> Any:
     return choose_by(m, pool, [weight_of(m, w) for w in m.listed(weights)])
 
 
-def choose_by(m: Machine, pool: Any, weights: Sequence[Weight]) -> PublicValue:
+def choose_by(m: ContributionMachine, pool: Any, weights: Sequence[Weight]) -> PublicValue:
     count = int(pool) if is_number(pool) else len(m.listed(pool))
     if len(weights) != count:
         raise Unread("as many chances as there are to choose from are needed")
@@ -80,19 +80,19 @@ def choose_by(m: Machine, pool: Any, weights: Sequence[Weight]) -> PublicValue:
     return with_options(found, range(count) if is_number(pool) else m.listed(pool))
 
 
-def selected(m: Machine, weights: Sequence[Weight]) -> None:
+def selected(m: ContributionMachine, weights: Sequence[Weight]) -> None:
     """The choice, as a step that is visible from here on."""
     m.settled_ways()
     _need_finite(m, [e for e, _ in weights])
     chosen_by(m, [e for e, _ in weights])
 
 
-def chosen_by(m: Machine, exponents: Sequence[Form]) -> None:
+def chosen_by(m: ContributionMachine, exponents: Sequence[SymbolicForm]) -> None:
     m.settled_ways()
-    m.ledger.rows.append(Row(Form((), Fraction(0)), without_common(exponents)))
+    m.ledger.rows.append(Row(SymbolicForm((), Fraction(0)), without_common(exponents)))
 
 
-def _need_finite(m: Machine, exponents: Sequence[Form]) -> None:
+def _need_finite(m: ContributionMachine, exponents: Sequence[SymbolicForm]) -> None:
     """e^710 is no double: scores that may be so large must have their largest subtracted."""
     if any(m.terms.nodes[s][0] in ("max", "log") for s in _shared(exponents)):
         return
@@ -110,7 +110,7 @@ def _need_finite(m: Machine, exponents: Sequence[Form]) -> None:
             raise Unread("weights that may overflow: subtract the largest score first")
 
 
-def _shared(exponents: Sequence[Form]) -> set[int]:
+def _shared(exponents: Sequence[SymbolicForm]) -> set[int]:
     """The symbols that all have with the same slope."""
     shared = set(exponents[0].terms)
     for one in exponents[1:]:
@@ -118,7 +118,7 @@ def _shared(exponents: Sequence[Form]) -> set[int]:
     return {s for s, _ in shared}
 
 
-def without_common(exponents: Sequence[Form]) -> tuple[Form, ...]:
+def without_common(exponents: Sequence[SymbolicForm]) -> tuple[SymbolicForm, ...]:
     """Without the terms that all have: a common factor of all weights changes no chance."""
     shared = dict(exponents[0].terms)
     for one in exponents[1:]:
@@ -128,10 +128,12 @@ def without_common(exponents: Sequence[Form]) -> tuple[Form, ...]:
     return tuple(one - common for one in exponents)
 
 
-def weight_of(m: Machine, value: Any) -> Weight:
+def weight_of(m: ContributionMachine, value: Any) -> Weight:
     """A weight as number·e^exponent."""
     if is_number(value) and value > 0:
-        return Form((), Fraction(0)), Fraction(value.item() if hasattr(value, "item") else value)
+        return SymbolicForm((), Fraction(0)), Fraction(
+            value.item() if hasattr(value, "item") else value
+        )
     form = m.form(value)
     if not form.constant and len(form.terms) == 1 and form.terms[0][1] > 0:
         ((symbol, c),) = form.terms
@@ -147,7 +149,7 @@ def weight_of(m: Machine, value: Any) -> Weight:
     raise Unread("a weight that is no exponential of a score")
 
 
-def normalised(m: Machine, chances: Sequence[Any]) -> list[Weight]:
+def normalised(m: ContributionMachine, chances: Sequence[Any]) -> list[Weight]:
     """The weights behind chances that are w/Σw; nothing else is sure to add up to 1."""
     logarithmic = _by_logarithm(m, [m.form(c) for c in chances])
     if logarithmic is not None:
@@ -169,7 +171,7 @@ def normalised(m: Machine, chances: Sequence[Any]) -> list[Weight]:
     return [weight_of(m, w) for w in found]
 
 
-def _by_logarithm(m: Machine, chances: Sequence[Form]) -> list[Weight] | None:
+def _by_logarithm(m: ContributionMachine, chances: Sequence[SymbolicForm]) -> list[Weight] | None:
     """exp(uᵢ − log Σ exp(u)): the same."""
     exponents = []
     for form in chances:
@@ -181,7 +183,7 @@ def _by_logarithm(m: Machine, chances: Sequence[Form]) -> list[Weight] | None:
         node = m.terms.nodes[symbol]
         if c != -1 or node[0] != "log":
             continue
-        own = Form(((symbol, Fraction(1)),), Fraction(0))
+        own = SymbolicForm(((symbol, Fraction(1)),), Fraction(0))
         parts = [(op, e + own) for op, e in exponents]
         for name in ("exp", "npexp"):  # whichever of the two functions made the sum
             total = form_of({})
@@ -195,7 +197,7 @@ def _by_logarithm(m: Machine, chances: Sequence[Form]) -> list[Weight] | None:
 # A uniform number against sums of weights --------------------------------------------------------
 
 
-def against_weights(m: Machine, op: str, difference: Form) -> Any:
+def against_weights(m: ContributionMachine, op: str, difference: SymbolicForm) -> Any:
     """u·Σw against w₁ + … + wₖ: whether one of the first k is chosen. None where it is not that."""
     parsed = _threshold(m, difference)
     if parsed is None:
@@ -206,7 +208,7 @@ def against_weights(m: Machine, op: str, difference: Form) -> Any:
         return None
     key = (uniform, total)
     if key not in m.cumulative:
-        weights = [weight_of(m, Form((t,), Fraction(0))) for t in total.terms]
+        weights = [weight_of(m, SymbolicForm((t,), Fraction(0))) for t in total.terms]
         selected(m, weights)
         m.cumulative[key] = []
         if any(u == uniform for u, other in m.cumulative if other != total):
@@ -219,11 +221,13 @@ def against_weights(m: Machine, op: str, difference: Form) -> Any:
         return (op in ("<", "<=")) if sign > 0 else (op in (">", ">="))
     shown = m.followed(difference)
     if op in ("<", "<="):
-        return Truth(">" if op == "<" else ">=", -shown)
-    return Truth(op, shown)
+        return RecordTruth(">" if op == "<" else ">=", -shown)
+    return RecordTruth(op, shown)
 
 
-def _threshold(m: Machine, difference: Form) -> tuple[int, int, Form, Form] | None:
+def _threshold(
+    m: ContributionMachine, difference: SymbolicForm
+) -> tuple[int, int, SymbolicForm, SymbolicForm] | None:
     """(u, its sign, A, Z) of ±(u·Z − A), or of ±(u − A/Z)."""
     nodes = m.terms.nodes
     for symbol, c in difference.terms:
@@ -237,7 +241,7 @@ def _threshold(m: Machine, difference: Form) -> tuple[int, int, Form, Form] | No
                 uniform = m.fresh_uniform(first)
                 if uniform is not None:
                     return uniform, sign, rest.times(Fraction(-sign)), second
-        uniform = m.fresh_uniform(Form(((symbol, Fraction(1)),), Fraction(0)))
+        uniform = m.fresh_uniform(SymbolicForm(((symbol, Fraction(1)),), Fraction(0)))
         if uniform is not None and not rest.constant:
             parts = [(nodes[s], x) for s, x in rest.terms]
             totals = {n[2] for n, _ in parts if n[0] == "div"}
@@ -252,7 +256,7 @@ def _threshold(m: Machine, difference: Form) -> tuple[int, int, Form, Form] | No
 # Noisy maxima ------------------------------------------------------------------------------------
 
 
-def race(m: Machine, values: Sequence[Any]) -> bool:
+def race(m: ContributionMachine, values: Sequence[Any]) -> bool:
     """Whether which of several noisy values is the largest is one step by itself.
 
     Each value needs a draw of its own of one and the same kind that nothing has looked at.
@@ -261,7 +265,7 @@ def race(m: Machine, values: Sequence[Any]) -> bool:
     kinds = set()
     drawn: set[int] = set()
     for value in values:
-        if not isinstance(value, Form):
+        if not isinstance(value, SymbolicForm):
             return False
         noises = [(s, c) for s, c in value.terms if m.terms.kinds[s] & NOISE]
         if len(noises) != 1 or m.terms.nodes[noises[0][0]][0] != "noise":
@@ -290,11 +294,11 @@ def race(m: Machine, values: Sequence[Any]) -> bool:
     m.watched |= drawn
     m.spent |= drawn
     numbers = tuple(m.terms.nodes[s][1] for s in sorted(drawn))
-    m.ledger.rows.append(Row(Form((), Fraction(0)), without_common(exponents), numbers))
+    m.ledger.rows.append(Row(SymbolicForm((), Fraction(0)), without_common(exponents), numbers))
     return True
 
 
-def largest(m: Machine, values: Sequence[Any], items: Any, op: str = "max") -> Any:
+def largest(m: ContributionMachine, values: Sequence[Any], items: Any, op: str = "max") -> Any:
     """The item whose value is the largest (or least)."""
     if m.record is not None:
         return items[of_record(m, values, op)]
@@ -311,7 +315,7 @@ def largest(m: Machine, values: Sequence[Any], items: Any, op: str = "max") -> A
     return with_options(found, items)
 
 
-def of_record(m: Machine, values: Sequence[Any], op: str) -> int:
+def of_record(m: ContributionMachine, values: Sequence[Any], op: str) -> int:
     """The place of the largest (or least) of numbers of one record, by cases; the first of equals.
 
     What they are compared with may be public, as centres are that a record is assigned to.
@@ -339,7 +343,7 @@ def _place(values: Sequence[float], op: str) -> int:
 # Samples -----------------------------------------------------------------------------------------
 
 
-def sample(m: Machine, rows: Any, size: Any, again: Any, p: Any) -> Rows:
+def sample(m: ContributionMachine, rows: Any, size: Any, again: Any, p: Any) -> Rows:
     """rng.choice(x, size=k, replace=False): k of n records, each set of k as likely as another."""
     length = m.public_length
     if p is not None or again is not False or m.in_pass:
@@ -348,13 +352,13 @@ def sample(m: Machine, rows: Any, size: Any, again: Any, p: Any) -> Rows:
         raise Unread("a sample of the data whose size, or the number of records, is not known")
     m.picked("choice")
     coin = (("subset", m.picks - 1), Fraction(int(size), int(length)))
-    element: Any = Place()
+    element: Any = RecordPosition()
     if isinstance(rows, Rows):
         if len(rows.cases) != 1 or not rows.whole:
             raise Unread("a sample of a part of the data")
         element = rows.cases[0].element
-    heads = Truth("in", None, coin)
+    heads = RecordTruth("in", None, coin)
     return Rows((Case((heads,), element), Case((heads.negated(),), None, False)), True)
 
 
-__all__ = ["Array", "against_weights", "choose", "item_of", "largest", "race"]
+__all__ = ["SmallArray", "against_weights", "choose", "item_of", "largest", "race"]

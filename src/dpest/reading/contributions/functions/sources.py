@@ -13,22 +13,24 @@ import numpy as np
 from dpest.noise import discrete_gaussian, discrete_laplace, two_sided_geometric
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
-from dpest.reading.contributions.forms import Form, Unread
+from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.functions.flips import Permuted
 from dpest.reading.contributions.functions.selections import choose, choose_weighted
 from dpest.reading.contributions.functions.units import has_unit, is_positive
 from dpest.reading.contributions.table import FUNCTIONS, entry, noise_like, uniform_draw
-from dpest.reading.contributions.values import Generator, Rows, Seq
+from dpest.reading.contributions.values import Rows, Seq, UnseededGenerator
 from dpest.reading.tracing.roots import Complement
 
 if TYPE_CHECKING:
-    from dpest.reading.contributions.machine import Machine
+    from dpest.reading.contributions.machine import ContributionMachine
 
 _Arguments = list[Any]
 _Named = dict[str, Any]
 
 
-def draw(m: Machine, library: str, name: str, arguments: _Arguments, named: _Named) -> Any:
+def draw(
+    m: ContributionMachine, library: str, name: str, arguments: _Arguments, named: _Named
+) -> Any:
     """A method of a generator."""
     handler = _METHODS[library].get(name)
     if handler is None:
@@ -39,8 +41,8 @@ def draw(m: Machine, library: str, name: str, arguments: _Arguments, named: _Nam
 # Noise -------------------------------------------------------------------------------------------
 
 
-def _located(family: str) -> Callable[[Machine, _Arguments, _Named], Any]:
-    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _located(family: str) -> Callable[[ContributionMachine, _Arguments, _Named], Any]:
+    def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         loc, scale, size = given(
             arguments, named, "loc", "scale", "size", loc=0.0, scale=1.0, size=None
         )
@@ -49,20 +51,22 @@ def _located(family: str) -> Callable[[Machine, _Arguments, _Named], Any]:
     return handler
 
 
-def _standard(family: str, *others: str) -> Callable[[Machine, _Arguments, _Named], Any]:
-    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _standard(
+    family: str, *others: str
+) -> Callable[[ContributionMachine, _Arguments, _Named], Any]:
+    def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         (size,) = given(arguments, named, "size", size=None)
         return noise_like(m, family, 0.0, 1.0, size)
 
     return handler
 
 
-def _exponential(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _exponential(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     scale, size = given(arguments, named, "scale", "size", scale=1.0, size=None)
     return noise_like(m, "exponential", 0.0, scale, size)
 
 
-def _geometric(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _geometric(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     """Turns until the first success: 1, 2, …; the part above 1 falls off by 1 − p a turn."""
     p, size = given(arguments, named, "p", "size", size=None)
     if not is_number(p) or not 0 < p <= 1:
@@ -70,12 +74,12 @@ def _geometric(m: Machine, arguments: _Arguments, named: _Named) -> Any:
     return noise_like(m, "geometric", 1, p, size)
 
 
-def _gauss(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _gauss(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     mu, sigma = given(arguments, named, "mu", "sigma", mu=0.0, sigma=1.0)
     return noise_like(m, "normal", mu, m.call(abs, [sigma], {}), None)
 
 
-def _expovariate(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _expovariate(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (rate,) = given(arguments, named, "lambd", lambd=1.0)
     if not is_number(rate) or rate <= 0:
         raise Unread("exponential noise whose rate is not known")
@@ -85,40 +89,40 @@ def _expovariate(m: Machine, arguments: _Arguments, named: _Named) -> Any:
 # Uniform numbers ---------------------------------------------------------------------------------
 
 
-def _random(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _random(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (size,) = given(arguments, named, "size", size=None)
     return uniform_draw(m, size)
 
 
-def _rand(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _rand(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     if named:
         raise Unread("rand with names")
     return uniform_draw(m, (tuple(arguments) if len(arguments) > 1 else arguments[0])
                         if arguments else None)  # fmt: skip
 
 
-def _randn(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _randn(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     if named:
         raise Unread("randn with names")
     size = (tuple(arguments) if len(arguments) > 1 else arguments[0]) if arguments else None
     return noise_like(m, "normal", 0.0, 1.0, size)
 
 
-def _uniform(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _uniform(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     low, high, size = given(arguments, named, "low", "high", "size", low=0.0, high=1.0, size=None)
     return _between(m, low, high, size)
 
 
-def _python_uniform(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _python_uniform(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     low, high = given(arguments, named, "a", "b")
     return _between(m, low, high, None)
 
 
-def _between(m: Machine, low: Any, high: Any, size: Any) -> Any:
+def _between(m: ContributionMachine, low: Any, high: Any, size: Any) -> Any:
     unit = uniform_draw(m, size)
     if is_number(low) and is_number(high) and low == 0 and high == 1:
         return unit
-    if not isinstance(unit, Form):
+    if not isinstance(unit, SymbolicForm):
         raise Unread("uniform draws between other numbers than 0 and 1")
     if not (m.is_public(low) and m.is_public(high)):
         raise Unread("a uniform draw between private numbers")
@@ -128,14 +132,14 @@ def _between(m: Machine, low: Any, high: Any, size: Any) -> Any:
 # Whole numbers, and places -----------------------------------------------------------------------
 
 
-def _whole(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _whole(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     low, high, size, endpoint = given(
         arguments, named, "low", "high", "size", "endpoint", high=None, size=None, endpoint=False
     )
     return _pick(m, low, high, size, endpoint)
 
 
-def _pick(m: Machine, low: Any, high: Any, size: Any, endpoint: Any = False) -> Any:
+def _pick(m: ContributionMachine, low: Any, high: Any, size: Any, endpoint: Any = False) -> Any:
     """A whole number that depends on nothing private: public."""
     if m.in_pass or not all(is_plain(v) for v in (low, high, size, endpoint)):
         raise Unread("a whole number that is drawn between numbers that are not known")
@@ -146,38 +150,38 @@ def _pick(m: Machine, low: Any, high: Any, size: Any, endpoint: Any = False) -> 
     return m.picked("integers", low, last - low + 1) if size is None else m.picked("integers")
 
 
-def _randint(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _randint(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     low, high = given(arguments, named, "a", "b")
     return _pick(m, low, high, None, True)
 
 
-def _randrange(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _randrange(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     start, stop, step = given(arguments, named, "start", "stop", "step", stop=None, step=1)
     if step != 1:
         raise Unread("randrange with a step")
     return _pick(m, start, stop, None)
 
 
-def _getrandbits(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _getrandbits(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (k,) = given(arguments, named, "k")
     if not isinstance(k, int):
         raise Unread("random bits whose number is not known")
     return _pick(m, 0, 2**k, None)
 
 
-def _choice(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _choice(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     pool, size, again, p = given(
         arguments, named, "a", "size", "replace", "p", size=None, replace=True, p=None
     )
     return choose(m, pool, size, again, p)
 
 
-def _python_choice(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _python_choice(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (pool,) = given(arguments, named, "seq")
     return choose(m, pool, None, True, None)
 
 
-def _choices(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _choices(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     pool, weights, cumulative, k = given(
         arguments, named, "population", "weights", "cum_weights", "k",
         weights=None, cum_weights=None, k=1,
@@ -189,12 +193,12 @@ def _choices(m: Machine, arguments: _Arguments, named: _Named) -> Any:
     return Seq([choose_weighted(m, pool, weights) for _ in range(k)])
 
 
-def _sample(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _sample(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     pool, k = given(arguments, named, "population", "k")
     return choose(m, pool, k, False, None)
 
 
-def _permutation(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _permutation(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     (x,) = given(arguments, named, "x")
     if isinstance(x, Rows) or m.in_pass or not is_number(x):
         raise Unread("a permutation of the data, or of values that are not known")
@@ -202,7 +206,7 @@ def _permutation(m: Machine, arguments: _Arguments, named: _Named) -> Any:
     return Permuted(int(x), m.picks - 1) if m.races else m.items_of(order, int(x))
 
 
-def _seeded(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _seeded(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     raise Unread("a generator that is seeded: its draws are the same in every call")
 
 
@@ -234,12 +238,12 @@ _METHODS["generator"] |= {
 # Making generators -------------------------------------------------------------------------------
 
 
-def _made(library: str) -> Callable[[Machine, _Arguments, _Named], Any]:
-    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _made(library: str) -> Callable[[ContributionMachine, _Arguments, _Named], Any]:
+    def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
         (seed,) = given(arguments, named, "seed", seed=None)
         if seed is None:
-            return Generator(library)
-        if isinstance(seed, Generator):
+            return UnseededGenerator(library)
+        if isinstance(seed, UnseededGenerator):
             return seed
         raise Unread("a generator with a seed: its draws are constants, or tell of the data")
 
@@ -252,23 +256,23 @@ FUNCTIONS[random.Random] = FUNCTIONS[random.SystemRandom] = _made("random")
 
 
 @entry(secrets.randbelow)
-def _randbelow(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _randbelow(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     return _randrange(m, arguments, named)
 
 
 @entry(secrets.randbits)
-def _randbits(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _randbits(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     return _getrandbits(m, arguments, named)
 
 
 @entry(secrets.choice)
-def _secret_choice(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _secret_choice(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     return _python_choice(m, arguments, named)
 
 
-def _two_sided(family: str) -> Callable[[Machine, _Arguments, _Named], Any]:
-    def handler(m: Machine, arguments: _Arguments, named: _Named) -> Any:
-        if not arguments or not isinstance(arguments[0], Generator) or m.in_pass:
+def _two_sided(family: str) -> Callable[[ContributionMachine, _Arguments, _Named], Any]:
+    def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
+        if not arguments or not isinstance(arguments[0], UnseededGenerator) or m.in_pass:
             raise Unread("noise of dpest from something that is no generator")
         if len(arguments) + len(named) != 2 or "size" in named:
             raise Unread("several draws of discrete noise at once")
@@ -291,7 +295,7 @@ FUNCTIONS[two_sided_geometric] = _two_sided("two_sided_geometric")
 
 
 @entry(discrete_gaussian)
-def _discrete_gaussian(m: Machine, arguments: _Arguments, named: _Named) -> Any:
+def _discrete_gaussian(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     if not m.by_cases:
         raise Unread("discrete Gaussian noise")
     return _two_sided("discrete_gaussian")(m, arguments, named)

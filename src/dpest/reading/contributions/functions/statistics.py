@@ -17,7 +17,7 @@ import numpy as np
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
-from dpest.reading.contributions.forms import Form, Unread, form_of
+from dpest.reading.contributions.forms import SymbolicForm, Unread, form_of
 from dpest.reading.contributions.ledger import MovedStatistic, Pass
 from dpest.reading.contributions.persons import ends_of, is_user
 from dpest.reading.contributions.table import FUNCTIONS, entry, rows_of
@@ -27,10 +27,10 @@ ZERO, ONE = Fraction(0), Fraction(1)
 Values = Callable[[list[Any]], float]
 
 
-def distinct(m: Any, rows: Rows) -> Form:
+def distinct(m: Any, rows: Rows) -> SymbolicForm:
     """How many different values the records have."""
     for case in rows.cases:
-        known = isinstance(case.element, (Form, Option)) or is_plain(case.element)
+        known = isinstance(case.element, (SymbolicForm, Option)) or is_plain(case.element)
         if case.present and not known:
             raise Unread("how many different values there are, of other than plain ones")
     return _total(
@@ -38,7 +38,7 @@ def distinct(m: Any, rows: Rows) -> Form:
     )
 
 
-def quantified(m: Any, rows: Rows, conjunction: bool) -> Form:
+def quantified(m: Any, rows: Rows, conjunction: bool) -> SymbolicForm:
     """Whether all records (or any) are true, as 1 and 0: one more can make it false (or true)."""
 
     def true(element: Any) -> int:
@@ -58,7 +58,7 @@ def quantified(m: Any, rows: Rows, conjunction: bool) -> Form:
     )
 
 
-def _total(m: Any, statistic: MovedStatistic) -> Form:
+def _total(m: Any, statistic: MovedStatistic) -> SymbolicForm:
     """A sum to which the record that differs adds what it moves the number by, and no other."""
     if m.in_pass or m.key is not None or m.rows_each != 1:
         raise Unread("a number of all records inside of a loop over them, or of people")
@@ -71,11 +71,13 @@ def _total(m: Any, statistic: MovedStatistic) -> Form:
     m.settled_ways()
     adds = (m.terms.of("field", None, name),)
     m.ledger.passes.append(Pass((((), adds),), len(m.ledger.rows)))
-    total: Form = m.terms.of("sum", len(m.ledger.passes) - 1, 0)
+    total: SymbolicForm = m.terms.of("sum", len(m.ledger.passes) - 1, 0)
     return total
 
 
-def order_statistic(m: Any, what: str, rows: Rows, function: Values, count: int = 1) -> Form:
+def order_statistic(
+    m: Any, what: str, rows: Rows, function: Values, count: int = 1
+) -> SymbolicForm:
     """A number between the least and the largest of what the records have.
 
     Or the sum of `count` places of the sorted records, which moves no more (see `SortedRows`).

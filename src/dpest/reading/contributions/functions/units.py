@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.errors import DpestError
-from dpest.reading.contributions.forms import Form, Unread
+from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.tracing.roots import Complement, Root, UnitExponential, sqrt
 from dpest.reading.tracing.unit import Unit
 
@@ -29,7 +29,7 @@ class Divided:
     """unit · number^power, the number being public and not known here."""
 
     unit: Any
-    number: Form
+    number: SymbolicForm
     power: int
 
 
@@ -67,12 +67,12 @@ def _parts(m: Any, value: Any) -> Divided:
     return Divided(c, m.terms.of(*node), 1)
 
 
-_NONE = Form((), Fraction(1))
+_NONE = SymbolicForm((), Fraction(1))
 
 
 def _product(a: Divided, b: Divided, sign: int) -> Any:
     unit = a.unit * b.unit if sign == 1 else a.unit / b.unit
-    powers: dict[Form, int] = {}
+    powers: dict[SymbolicForm, int] = {}
     for part, factor in ((a, 1), (b, sign)):
         if part.power:
             powers[part.number] = powers.get(part.number, 0) + factor * part.power
@@ -87,7 +87,7 @@ def _product(a: Divided, b: Divided, sign: int) -> Any:
 def as_number(value: Fraction) -> Any:
     """A rational as a double where that says it exactly; otherwise as a form."""
     plain = float(value)
-    return plain if Fraction(plain) == value else Form((), value)
+    return plain if Fraction(plain) == value else SymbolicForm((), value)
 
 
 def function_of(op: str, value: Any) -> Any:
