@@ -31,8 +31,8 @@ AT_A_LENGTH = {
 # Wrong ones that are not refuted but refused: what is said.
 REFUSED = {
     "SalaryMean_unclipped": "no noise hides that",
-    "JoiningMean": "number of records",
-    "JoiningMean_unclipped": "number of records",
+    "JoiningMean": "their number is private",
+    "JoiningMean_unclipped": "their number is private",
     "DataDependentScale": "depends on private data",
     "GaussianNoisyMax_wrong": "no pure ε",
 }
