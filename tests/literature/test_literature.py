@@ -108,7 +108,7 @@ def test_finished_cells_are_not_computed_again(tmp_path, monkeypatch):
 def test_an_engine_that_refuses_says_why():
     [cell] = compute("JoiningMean", ["proved"], Settings())
     assert cell.value is None
-    assert "number of records" in cell.text
+    assert "their number is private" in cell.text
 
 
 def test_unknown_rows_and_engines():

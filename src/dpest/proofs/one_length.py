@@ -47,6 +47,7 @@ from dpest.running.landmarks import landmarks
 
 _MOST_REGIONS = 150
 _MOST_NODES = 3_000
+_Modelled = Callable[["ProofGoal", int, float], "Model"]
 _BUILDING = 8.0  # seconds; a length with more states than that needs the loop graph
 
 
@@ -70,9 +71,24 @@ def with_either_input(question: ProofGoal, ask: Callable[[ProofGoal], Proof]) ->
 
 
 def at_length(question: ProofGoal, length: int, certify: bool = True) -> Proof:
-    """`certify=False`: for what is said from below alone, of a model that no source defines."""
+    """`certify=False`: for what is said from below alone, of a model that no source defines.
+
+    Where the machine's model has no bound the builder before it is asked: it reads noise that is
+    made of other noise as one.
+    """
+    proof = _at_length(question, length, certify, _model)
+    if proof.bound is not None or proof.status == "refuted":
+        return proof
     try:
-        model = _model(question, length, _MOST_REGIONS)
+        again = _at_length(question, length, certify, _built)
+    except DpestError:
+        return proof
+    return proof if again.bound is None else again
+
+
+def _at_length(question: ProofGoal, length: int, certify: bool, modelled: _Modelled) -> Proof:
+    try:
+        model = modelled(question, length, _MOST_REGIONS)
         if len(model.leaves) > _MOST_REGIONS:
             raise PathLimitError(f"{len(model.leaves)} regions", "Use a smaller length", None)
     except PathLimitError as many:
@@ -80,7 +96,7 @@ def at_length(question: ProofGoal, length: int, certify: bool = True) -> Proof:
             return unrolled(question, length, many)
         except (RefusedError, PathLimitError) as error:
             try:
-                model = _model(question, length)
+                model = modelled(question, length, math.inf)
             except PathLimitError:
                 raise error from None
             if len(model.leaves) > _MOST_REGIONS:
@@ -231,7 +247,8 @@ def _by_samples(question: ProofGoal, model: Model, length: int) -> Proof:
     )
 
 
-def _model(question: ProofGoal, length: int, width: float = math.inf) -> Model:
+def _model(question: ProofGoal, length: int, width: float) -> Model:
+    """The machine's model; of what it can't read, the builder's."""
     from dpest.reading.tracing.symbolic_arrays import symbolic_array
 
     variables = question.variables()
@@ -243,7 +260,14 @@ def _model(question: ProofGoal, length: int, width: float = math.inf) -> Model:
             if refusal.final:
                 advice = refusal.advice or "write it in another way"
                 raise UntraceableError(refusal.reason, advice, refusal.where) from None
-    variables[question.argument] = data
+    return _built(question, length, width)
+
+
+def _built(question: ProofGoal, length: int, width: float) -> Model:
+    from dpest.reading.tracing.symbolic_arrays import symbolic_array
+
+    variables = question.variables()
+    variables[question.argument] = question.given(question.symbols(length), symbolic_array)
     return build(
         question.mechanism.function,
         variables,

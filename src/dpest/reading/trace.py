@@ -28,6 +28,7 @@ from dpest.reading.rewrites.laws.joining import with_joined_noises
 from dpest.reading.rewrites.readings import Plan, RereadError, words
 from dpest.reading.rewrites.returning import EndlessError
 from dpest.reading.tracing.forking import Exploration, Explored, Limits, Names, explore
+from dpest.reading.tracing.merged import merged_trace
 from dpest.reading.tracing.needless_forks import joined_paths
 from dpest.reading.tracing.patches import patched
 from dpest.reading.tracing.running import SAMPLING
@@ -216,6 +217,7 @@ def _traced(
     )
     paths: list[Path] = []
     noises: dict[Symbol, Noise] = {}
+    releases: set[Any] = set()
     ways: list[Explored] = []
     for found in exploration:
         noises.update(found.noises)
@@ -229,6 +231,15 @@ def _traced(
         paths.append(Path(found.conditions, skeleton, tuple(leaves), found.choices))
         if exploration.suspensions and len(paths) > _MOST_TURNS and not last:
             raise _TooManyTurnsError
+        if len(paths) <= _FEW_PATHS:
+            releases.add(_hashable(skeleton, leaves))
+        if len(paths) == _FEW_PATHS and 2 * len(releases) <= _FEW_PATHS and not assume:
+            # Many ways to few releases: states that are equal must be many.
+            loops = exploration.loops
+            endless = exploration.suspensions > 0 or (loops is not None and bool(loops.found))
+            merged = None if endless else merged_trace(target, x, min(limits.seconds / 4, 10))
+            if merged is not None:
+                return merged
         ways.append(found)
     # Before the function is run as it is: a loop that never ends must be known.
     paths = _with_turns(paths, ways, exploration, names, where)
@@ -290,6 +301,13 @@ def _spoken_of(path: Path, names: Names) -> set[Symbol]:
         else:
             found.add(symbol)
     return found
+
+
+def _hashable(skeleton: Any, leaves: Sequence[Any]) -> Any:
+    try:
+        return hash((skeleton, tuple(leaves)))
+    except TypeError:
+        return repr((skeleton, leaves))
 
 
 def _global_randomness() -> Any:

@@ -355,6 +355,10 @@ class Recording(Arithmetic):
             node = self.terms.nodes[symbol]
             if node[0] != "sum" or c.denominator != 1:
                 return False
+            if node[1] == "key":
+                continue  # how often a key occurs
+            if not isinstance(node[1], int):
+                return False
             adds = [forms[node[2]] for _, forms in self.ledger.passes[node[1]].cases]
             if not all(map(self._is_whole, adds)):
                 return False
