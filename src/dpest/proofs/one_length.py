@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from types import FunctionType
+from typing import Any
 
 from dpest.errors import (
     DpestError,
@@ -43,6 +44,7 @@ from dpest.reading.loops.merging import build
 from dpest.reading.loops.vector_functions import LISTS
 from dpest.reading.machine.signals import Refused
 from dpest.reading.merged_states import Model
+from dpest.reading.tracing.symbolic_arrays import symbolic_array
 from dpest.running.landmarks import landmarks
 
 _MOST_REGIONS = 150
@@ -249,11 +251,8 @@ def _by_samples(question: ProofGoal, model: Model, length: int) -> Proof:
 
 def _model(question: ProofGoal, length: int, width: float) -> Model:
     """The machine's model; of what it can't read, the builder's."""
-    from dpest.reading.tracing.symbolic_arrays import symbolic_array
-
-    variables = question.variables()
-    data = question.given(question.symbols(length), symbolic_array)
     if isinstance(question.mechanism.function, FunctionType):
+        variables, data = question.variables(), _data(question, length)
         try:
             return read_model(question.mechanism, variables, data, question.world)
         except Refused as refusal:
@@ -263,11 +262,14 @@ def _model(question: ProofGoal, length: int, width: float) -> Model:
     return _built(question, length, width)
 
 
-def _built(question: ProofGoal, length: int, width: float) -> Model:
-    from dpest.reading.tracing.symbolic_arrays import symbolic_array
+def _data(question: ProofGoal, length: int) -> Any:
+    """The data as symbols, in the shape in which the function takes them."""
+    return question.given(question.symbols(length), symbolic_array)
 
+
+def _built(question: ProofGoal, length: int, width: float) -> Model:
     variables = question.variables()
-    variables[question.argument] = question.given(question.symbols(length), symbolic_array)
+    variables[question.argument] = _data(question, length)
     return build(
         question.mechanism.function,
         variables,
