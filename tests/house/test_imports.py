@@ -40,8 +40,8 @@ CYCLES = {
     "dpest.reading.rewrites.curve_pieces": 17,
     "dpest.running.batch.block": 2,
 }
-MOST_LATE = 171
-"""Package-internal late imports: 194 of 3,214 imports once, 171 of 3,303 now; fewer, not more."""
+MOST_LATE = 170
+"""Package-internal late imports: 194 of 3,214 imports once, 170 of 3,303 now; fewer, not more."""
 MOST_FILES = 20
 """In one folder: past that it wants rooms."""
 

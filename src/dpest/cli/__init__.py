@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from dpest import __version__
+from dpest.cli.output import say, silence
 from dpest.cli.statuses import (
     EXIT_HOLDS,
     EXIT_INTERRUPTED,
@@ -96,8 +97,6 @@ def main(argv: list[str] | None = None) -> None:
 
 def run(argv: list[str] | None = None) -> int:
     """The exit status of a command line."""
-    from dpest.cli.isolation import say, silence
-
     # Python's parser warns of odd literals in what was typed; that is refused in our words.
     warnings.filterwarnings("ignore", category=SyntaxWarning, module="<unknown>")
     try:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import re
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
 from dpest.cli import output
-from dpest.cli.output import echo, one_line, write_file
+from dpest.cli.output import echo, one_line, say, write_file
 from dpest.cli.progress import ProgressLine
 from dpest.cli.statuses import EXIT_INTERRUPTED, EXIT_UNANSWERED, EXIT_VIOLATED, answered
 from dpest.errors import DpestError, InputError
@@ -193,25 +191,3 @@ class Desk:
             say(f"dpest: {one_line(wrong)}\n", err=True)
             return status if status == EXIT_INTERRUPTED else EXIT_UNANSWERED
         return status
-
-
-def say(text: str, err: bool = False) -> None:
-    """Print; a reader who has gone away is no error, a device that takes nothing is one."""
-    try:
-        echo(text, err=err, nl=False)
-        (sys.stderr if err else sys.stdout).flush()
-    except BrokenPipeError:
-        silence(err)
-    except OSError as wrong:
-        silence(err)
-        if not err:
-            raise InputError(f"can't write to standard output: {wrong.strerror}") from None
-
-
-def silence(err: bool = False) -> None:
-    """Let nothing more be written to a stream whose other end is gone, not even at the end."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        stream = sys.stderr if err else sys.stdout
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)

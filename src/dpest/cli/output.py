@@ -314,3 +314,25 @@ def nothing_known(target: str, seed: int = 0) -> dict[str, Any]:
         "seconds": 0.0,
         "interrupted": True,
     }
+
+
+def say(text: str, err: bool = False) -> None:
+    """Print; a reader who has gone away is no error, a device that takes nothing is one."""
+    try:
+        echo(text, err=err, nl=False)
+        (sys.stderr if err else sys.stdout).flush()
+    except BrokenPipeError:
+        silence(err)
+    except OSError as wrong:
+        silence(err)
+        if not err:
+            raise InputError(f"can't write to standard output: {wrong.strerror}") from None
+
+
+def silence(err: bool = False) -> None:
+    """Let nothing more be written to a stream whose other end is gone, not even at the end."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        stream = sys.stderr if err else sys.stdout
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
