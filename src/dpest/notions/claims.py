@@ -299,8 +299,12 @@ def parse_claim(text: str) -> Claim:
     The others are "renyi:2,0.1", "zcdp:0.05" and "gdp:1". A number alone is a pure ε.
     A number may be an expression in the mechanism's parameters, as in "pure:2*eps".
     """
-    if _is_number(text):
-        return PureDP(float(text))
+    try:
+        alone = float(text)
+    except ValueError:
+        pass
+    else:
+        return PureDP(alone)
     forms = ", ".join(form for _, form in _FORMS.values())
     keyword, colon, rest = text.partition(":")
     entry = _FORMS.get(keyword.strip().lower())
@@ -325,14 +329,6 @@ def as_claim(said: Any) -> Claim | None:
     raise DomainError(
         f"{said!r} is not a claim; write dpest.PureDP(1.0), its short form 'pure:1.0', or 1.0"
     )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _split(text: str) -> list[str]:

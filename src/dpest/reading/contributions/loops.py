@@ -556,42 +556,38 @@ class Loops(Recording):
         """A whole number of the record, as a plain one, by cases."""
         if self.record is None or not isinstance(value, SymbolicForm) or not value.terms:
             return value
-        symbols = self._fields_in(value)
-        if symbols is None or len(symbols) != 1:
+        field = self._small_field(value)
+        if field is None:
             return value
-        (symbol,) = symbols
-        low, high, whole = self.fields[self.terms.nodes[symbol][2]]
-        if (
-            not whole
-            or low is None
-            or high is None
-            or high - low > (_MOST if self.by_cases else _MANY)
-        ):
-            return value
-        for k in range(int(low), int(high)):
+        symbol, low, high = field
+        for k in range(low, high):
             if self.decide(RecordTruth("==", form_of({symbol: Fraction(1)}, Fraction(-k)))):
                 return self._whole_at(value, symbol, k)
-        last = RecordTruth("==", form_of({symbol: Fraction(1)}, -high))
+        last = RecordTruth("==", form_of({symbol: Fraction(1)}, Fraction(-high)))
         if last not in self.record.taken:
             self.record.taken.append(last)  # there is no other: it follows, and it tells more
-        return self._whole_at(value, symbol, int(high))
+        return self._whole_at(value, symbol, high)
 
     def whole_range(self, value: Any) -> tuple[Any, Any]:
         """Between which numbers a whole number of the record lies; None: of no known bounds."""
-        symbols = self._fields_in(value) if isinstance(value, SymbolicForm) else None
-        if symbols is None or len(symbols) != 1:
+        field = self._small_field(value) if isinstance(value, SymbolicForm) else None
+        if field is None:
             return None, None
+        symbol, low, high = field
+        values = [self._whole_at(value, symbol, k) for k in range(low, high + 1)]
+        return min(values), max(values)
+
+    def _small_field(self, value: SymbolicForm) -> tuple[int, int, int] | None:
+        """The one field of few whole values that a number is computed of, and its ends."""
+        symbols = self._fields_in(value)
+        if symbols is None or len(symbols) != 1:
+            return None
         (symbol,) = symbols
         low, high, whole = self.fields[self.terms.nodes[symbol][2]]
-        if (
-            not whole
-            or low is None
-            or high is None
-            or high - low > (_MOST if self.by_cases else _MANY)
-        ):
-            return None, None
-        values = [self._whole_at(value, symbol, k) for k in range(int(low), int(high) + 1)]
-        return min(values), max(values)
+        if not whole or low is None or high is None:
+            return None
+        few = high - low <= (_MOST if self.by_cases else _MANY)
+        return (symbol, int(low), int(high)) if few else None
 
     def _fields_in(self, value: SymbolicForm) -> set[int] | None:
         """The fields that a whole number is computed of; None: by other than whole numbers."""

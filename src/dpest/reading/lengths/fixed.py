@@ -12,20 +12,15 @@ from typing import Any
 from dpest.ask.declaration import Mechanism
 from dpest.geometry.linear import Form, Symbol
 from dpest.reading.lengths.machine import LengthMachine
-from dpest.reading.lengths.values import PassLog, Plan, Restart, Scale
+from dpest.reading.lengths.starting import first_state
+from dpest.reading.lengths.values import Plan, Restart
 from dpest.reading.loops.piece_runs import Block, World
-from dpest.reading.machine import prelude
-from dpest.reading.machine.adopting import adopt
-from dpest.reading.machine.execute import begun
 from dpest.reading.machine.exploring.releasing import released
-from dpest.reading.machine.heap import GeneratorObject, Heap
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
-from dpest.reading.machine.values import Ref
 from dpest.reading.merged_states import MergedEdge, MergedNode, Model, all_disjoint, settle
-from dpest.reading.paths_of_code import GENERATOR, arguments, lifted
+from dpest.reading.paths_of_code import lifted
 from dpest.reading.table.registry import load
-from dpest.reading.tracing.unit import Unit
 from dpest.running.skeleton import Leaf, Skeleton
 
 _INSTRUCTIONS = 200_000
@@ -68,22 +63,7 @@ class _Reading:
         self.world = world
         self.machine = _Machine(world, Plan(), _INSTRUCTIONS)
         self.ways: list[Way] = []
-        machine = self.machine
-        state = State([], Heap())
-        machine.state = state
-        machine.log_ref = state.heap.new(PassLog())
-        params = {
-            k: Scale(v) if isinstance(v, Unit) else adopt(state, v, outside=True)
-            for k, v in parameters.items()
-        }
-        called = adopt(state, target.function, outside=True)
-        args, kwargs = arguments(target, lifted(state, data), params, GENERATOR)
-        begun(machine, state, called, args, kwargs)
-        found = None if state.outcome is None else state.outcome.value
-        if isinstance(found, Ref) and isinstance(state.heap.read(found), GeneratorObject):
-            state.outcome = None  # all that it yields, as a list
-            begun(machine, state, prelude.list_, (found,), {})
-        self.first = state
+        self.first = first_state(self.machine, target, parameters, lambda s: lifted(s, data))
 
     def model(self) -> Model:
         self._explore()

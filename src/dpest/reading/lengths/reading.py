@@ -17,6 +17,7 @@ from dpest.reading.lengths.abstraction import Abstraction
 from dpest.reading.lengths.gathering import gather
 from dpest.reading.lengths.machine import LengthMachine, new_data
 from dpest.reading.lengths.releases import Leaves, leaves_of, released_at_end
+from dpest.reading.lengths.starting import first_state
 from dpest.reading.lengths.values import (
     Cut,
     FilledList,
@@ -27,23 +28,15 @@ from dpest.reading.lengths.values import (
     PassLog,
     Plan,
     Restart,
-    Scale,
 )
 from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.loops.piece_runs import World
-from dpest.reading.machine import prelude
-from dpest.reading.machine.adopting import adopt
-from dpest.reading.machine.execute import begun
-from dpest.reading.machine.heap import GeneratorObject, Heap
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
-from dpest.reading.machine.values import Ref
-from dpest.reading.paths_of_code import GENERATOR, arguments
 from dpest.reading.rewrites import order_statistics as released
 from dpest.reading.rewrites.order_statistics import Selected
 from dpest.reading.rewrites.running_maximum import greatest_so_far
 from dpest.reading.table.registry import load
-from dpest.reading.tracing.unit import Unit
 
 _MOST_NODES = 300
 _MOST_EDGES = 2_000
@@ -136,29 +129,11 @@ class _Reading:
         self.nodes = [LoopNode(0, (), "start")]
         self.edges: list[LoopEdge] = []
         self.known: dict[Any, int] = {}
-        self.states = [self._first(target, parameters, form)]
+        self.states = [first_state(self.machine, target, parameters, lambda _: new_data(form))]
         self.integers: dict[Any, dict[str, set[int]]] = {}
         self.releases: list[Leaves] = []
         self.returned: list[set[str]] = []
         self.shown = True
-
-    def _first(self, target: Mechanism, parameters: Mapping[str, Any], form: str) -> State:
-        machine = self.machine
-        state = State([], Heap())
-        machine.state = state
-        machine.log_ref = state.heap.new(PassLog())
-        params = {
-            k: Scale(v) if isinstance(v, Unit) else adopt(state, v, outside=True)
-            for k, v in parameters.items()
-        }
-        called = adopt(state, target.function, outside=True)
-        args, kwargs = arguments(target, new_data(form), params, GENERATOR)
-        begun(machine, state, called, args, kwargs)
-        found = None if state.outcome is None else state.outcome.value
-        if isinstance(found, Ref) and isinstance(state.heap.read(found), GeneratorObject):
-            state.outcome = None  # all that it yields, as a list
-            begun(machine, state, prelude.list_, (found,), {})
-        return state
 
     def graph(self) -> Graph:
         for number, node in enumerate(self.nodes):
