@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import threading
 import time
 
@@ -121,3 +122,63 @@ def test_what_was_sent_for_an_inner_limit_does_not_reach_the_outer_one():
             end = time.monotonic() + 0.12
             while time.monotonic() < end:
                 pass
+
+
+def test_an_import_from_inside_of_a_library_is_not_disturbed(monkeypatch):
+    """Libraries import in the middle of their C++, where an exception ends the process."""
+    inside = []
+
+    def stand_in(name):
+        try:
+            end = time.monotonic() + 0.5
+            while time.monotonic() < end:
+                pass
+        except TimeUp:
+            inside.append(name)
+            raise
+        return time
+
+    monkeypatch.setattr(watchdog, "_importers", set())
+    watchdog.imports(stand_in)
+
+    def imports_and_goes_on():
+        stand_in("time")
+        endless()
+
+    with pytest.raises(TimeUp), watched(Deadline(0.1)):
+        imports_and_goes_on()
+    assert inside == []
+
+
+def test_a_call_that_sleeps_is_interrupted():
+    began = time.monotonic()
+    with pytest.raises(TimeUp), watched(Deadline(0.1)):
+        time.sleep(20)
+    assert time.monotonic() - began < 10
+
+
+def test_a_signal_that_belongs_to_the_program_is_left_to_it():
+    before = signal.signal(signal.SIGALRM, lambda *_: None)
+    try:
+        with pytest.raises(TimeUp), watched(Deadline(0.05)):
+            endless()
+    finally:
+        own = signal.signal(signal.SIGALRM, before)
+    assert own is not before
+
+
+def test_the_signal_is_given_back():
+    with watched(Deadline(10.0)):
+        assert signal.getsignal(signal.SIGALRM) is watchdog._alarm
+    assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+
+
+def test_a_blocked_signal_does_not_save_the_code(monkeypatch):
+    monkeypatch.setattr(watchdog, "DEAF", 0.2)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+    try:
+        with pytest.raises(TimeUp), watched(Deadline(0.05)):
+            endless()
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -55,6 +55,9 @@ def one_call(seconds: float) -> Iterator[None]:
 # much work needs some of them.
 AGAIN = 1.0
 
+# Seconds after which a signal that nobody handled counts as blocked.
+DEAF = 5.0
+
 
 class Limit(Protocol):
     """What the watching thread asks. `has_ended`: TimeUp was sent at least once."""
@@ -136,13 +139,20 @@ class TimeUp(BaseException):
 
 
 class _Dog:
-    """One thread for the process; it sleeps until the earliest deadline."""
+    """One thread for the process; it looks now and then whether a limit has passed.
+
+    The main thread is stopped by a signal: its handler runs where the thread is at that moment, and
+    sees whether it may be disturbed there; a call that sleeps is interrupted. Elsewhere, and where
+    the signal is taken or blocked, the exception is set from outside. That one arrives at the next
+    line of Python, wherever this may be by then.
+    """
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
         self.limits: dict[int, list[Limit]] = {}  # of each thread, the outer ones first
         self.thread: threading.Thread | None = None
         self.idle = False
+        self.unheard: float | None = None  # when the first signal went out that wasn't handled
 
     def watch(self, ident: int, limit: Limit) -> list[Limit]:
         with self.changed:
@@ -163,21 +173,33 @@ class _Dog:
             else:
                 self.limits.pop(ident, None)
 
+    def passed(self, ident: int) -> list[Limit]:
+        """The limits of a thread that have passed and were not told so a moment ago."""
+        now = time.monotonic()
+        limits = self.limits.get(ident, ())
+        return [x for x in limits if x.passed() and now - x.sent >= AGAIN]
+
+    def _stop(self, ident: int) -> None:
+        now = time.monotonic()
+        if ident == threading.main_thread().ident and _is_heard():
+            self.unheard = self.unheard or now
+            if now - self.unheard < DEAF:
+                signal.pthread_kill(ident, signal.SIGALRM)
+                return
+        frame = sys._current_frames().get(ident)
+        if not _leaving(frame):
+            _tell(self.passed(ident), frame)
+            # Again and again, should the code swallow it.
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(ident), ctypes.py_object(TimeUp)
+            )
+
     def _run(self) -> None:
         with self.changed:
             while True:
-                for ident, limits in self.limits.items():
-                    now = time.monotonic()
-                    passed = [x for x in limits if x.passed() and now - x.sent >= AGAIN]
-                    frame = sys._current_frames().get(ident) if passed else None
-                    if passed and not _leaving(frame):
-                        for limit in passed:
-                            limit.ending(frame)
-                            limit.sent = now
-                        # Again and again, should the code swallow it.
-                        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                            ctypes.c_ulong(ident), ctypes.py_object(TimeUp)
-                        )
+                for ident in self.limits:
+                    if self.passed(ident):
+                        self._stop(ident)
                 # Deadlines are seconds away; a look now and then costs less than a wake-up for
                 # each of the many short runs.
                 self.idle = not self.limits
@@ -189,6 +211,46 @@ class _Dog:
 
 
 _dog = _Dog()
+
+
+def _tell(passed: list[Limit], frame: FrameType | None) -> None:
+    for limit in passed:
+        limit.ending(frame)
+        limit.sent = time.monotonic()
+
+
+def _alarm(number: int, frame: FrameType | None) -> None:
+    """The main thread, at a place of its own: is it time, and may it be disturbed here?"""
+    _dog.unheard = None
+    passed = _dog.passed(threading.get_ident())
+    if passed and not _leaving(frame):
+        _tell(passed, frame)
+        raise TimeUp
+
+
+def _is_heard() -> bool:
+    return hasattr(signal, "pthread_kill") and signal.getsignal(signal.SIGALRM) is _alarm
+
+
+@contextmanager
+def _listening() -> Iterator[None]:
+    """Let the main thread hear the signal inside, unless somebody else uses it."""
+    free = (
+        threading.current_thread() is threading.main_thread()
+        and hasattr(signal, "pthread_kill")
+        and signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+        and signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    )
+    if not free:
+        yield
+        return
+    signal.signal(signal.SIGALRM, _alarm)
+    try:
+        yield
+    finally:
+        # A signal that is still on its way would end the process.
+        if _is_heard() and _dog.unheard is None:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 def _leaving(frame: FrameType | None) -> bool:
@@ -245,29 +307,19 @@ def watched(deadline: Deadline) -> Iterator[None]:
     """Raise TimeUp in this thread when the deadline has passed."""
     if deadline.passed():
         raise TimeUp
-    with _by_thread(deadline):
+    with _within(deadline):
         yield
 
 
 @contextmanager
 def limited(seconds: float, name: str) -> Iterator[Clock]:
-    """Calls between `clock.start()` and `clock.stop()` may take `seconds` each.
-
-    In the main thread a timer signal interrupts even a call that sleeps; elsewhere another thread
-    raises the exception, which takes effect at the next line of Python.
-    """
+    """Calls between `clock.start()` and `clock.stop()` may take `seconds` each."""
     chosen = _one_call.get()
     if seconds == DEFAULT_SECONDS and chosen is not None:
         seconds = chosen
     clock = Clock(seconds)
-    by_signal = (
-        threading.current_thread() is threading.main_thread()
-        and hasattr(signal, "setitimer")
-        and signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
-        and signal.getitimer(signal.ITIMER_REAL)[0] == 0
-    )
     try:
-        with _by_signal(clock) if by_signal else _by_thread(clock):
+        with _within(clock):
             yield clock
     except TimeUp:
         if not clock.has_ended:
@@ -280,34 +332,18 @@ def limited(seconds: float, name: str) -> Iterator[Clock]:
 
 
 @contextmanager
-def _by_thread(limit: Limit) -> Iterator[None]:
+def _within(limit: Limit) -> Iterator[None]:
     ident = threading.get_ident()
     dog = _dog
-    before = dog.watch(ident, limit)
-    try:
-        yield
-    finally:
+    with _listening():
+        before = dog.watch(ident, limit)
         try:
-            dog.rest(ident, before)
-        except TimeUp:
-            dog.rest(ident, before)
-        if limit.has_ended and not any(outer.has_ended for outer in before):
-            # One that was sent for this limit and has not arrived must not arrive later.
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), None)
-
-
-@contextmanager
-def _by_signal(clock: Clock) -> Iterator[None]:
-    def alarm(number: int, frame: FrameType | None) -> None:
-        if clock.passed():
-            clock.ending(frame)
-            raise TimeUp
-
-    interval = max(clock.seconds / 8, 0.01)
-    signal.signal(signal.SIGALRM, alarm)
-    signal.setitimer(signal.ITIMER_REAL, interval, interval)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            yield
+        finally:
+            try:
+                dog.rest(ident, before)
+            except TimeUp:
+                dog.rest(ident, before)
+            if limit.has_ended and not any(outer.has_ended for outer in before):
+                # One that was sent for this limit and has not arrived must not arrive later.
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), None)
