@@ -166,10 +166,23 @@ class Table(Domain):
 
     def entries_at(self, number: float) -> Iterator[Any]:
         """Records with a number in one field, the others as usual."""
-        for usual in ([c.ends()[0] for c in self.columns], [c.ends()[-1] for c in self.columns]):
+        for usual in self._usual():
             for k, column in enumerate(self.columns):
                 if column.values is None or number in column.values:
                     yield self.entry([*usual[:k], column.at(number), *usual[k + 1 :]])
+
+    def _usual(self) -> Iterator[list[Any]]:
+        """Values of all fields: numbers at one end or the other, with each value of the lists."""
+        lists = [c.values for c in self.columns if c.values is not None]
+        many = math.prod(map(len, lists)) > _FEW
+        for place in (0, -1):
+            ends = [c.ends()[place] for c in self.columns]
+            for chosen in [()] if many else itertools.product(*lists):
+                values = iter(chosen)
+                yield [
+                    end if many or c.values is None else next(values)
+                    for c, end in zip(self.columns, ends, strict=True)
+                ]
 
     def random_entry(self, generator: np.random.Generator) -> Any:
         return self.entry([c.random(generator) for c in self.columns])

@@ -13,7 +13,7 @@ from dpest.evidence import Demonstration
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
 # Seconds of computing, and pairs that are tried.
-SECONDS, PAIRS = 25.0, 24
+SECONDS, PAIRS = 40.0, 24
 
 
 class Demonstrator:

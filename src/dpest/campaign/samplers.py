@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _TRIAL = 64
 _LEAST = 400
+# Seconds a run, at most, that learning from it and counting it may cost.
+_LEARNING = 5e-5
 
 
 def sampler_of(findings: Findings) -> MechanismSampler:
@@ -50,8 +52,9 @@ def in_runs(sampler: Sampler, x: Any, budget: Budget, share: float = 1.0) -> Bud
         started = time.monotonic()
         sampler.draw(x, size, 0)
         spent = time.monotonic() - started
-    # Learning and counting cost about as much as drawing.
-    fits = int(0.4 * share * budget.seconds * size / max(spent, 1e-9))
+    # Learning and counting cost about as much as drawing, where that is quick.
+    a_run = max(spent / size, 1e-12)
+    fits = int(share * budget.seconds / (a_run + min(1.5 * a_run, _LEARNING)))
     if budget.runs is not None:
         fits = min(fits, int(share * budget.runs))
     return Budget(runs=max(fits, _LEAST), seconds=budget.seconds * share)

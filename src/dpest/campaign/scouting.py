@@ -58,8 +58,8 @@ class Scout:
     def pairs(self) -> list[Pair]:
         """The literature's patterns and the pairs around the numbers of the code, best first.
 
-        Where the grey box found a pair that costs more than is claimed, it leads and few others
-        follow: runs are spent where a leak was seen.
+        Where the grey box found a pair that costs more than is claimed, there are few: that pair
+        and those that are told apart best. Runs are spent where a leak was seen.
         """
         question = self.findings.question
         usual = patterns(question.adjacency, question.domain, question.length, both_orders=False)
@@ -70,13 +70,27 @@ class Scout:
             if e.method == "recorded" and question.limit is not None and e.value > question.limit
         ]
         if seen:
-            return [*seen, *((x, x2) for _, x, x2 in found[:BESIDE_A_LEAK])]
+            others = [*((s.how, s.x, s.x2) for s in self.scouted), *found]
+            if not question.length_assumed:
+                others = found
+            return self.told_apart_best([*seen, *((x, x2) for _, x, x2 in others)])
         if not found:
             raise InputError(
                 f"no pair of neighbours is known for {question.domain} under {question.adjacency}; "
                 "give one with --pair"
             )
         return [(x, x2) for _, x, x2 in found[:ATTACKED]]
+
+    def told_apart_best(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """The first of the pairs and a few others, in the order in which runs tell them apart."""
+        question = self.findings.question
+        kept = {repr(pair): pair for pair in pairs}
+        named = [("", *pair) for pair in kept.values()]
+        ranked = Coupled(question.mechanism, question.domain).rank(named, SCOUT_SECONDS, len(named))
+        best = [(s.x, s.x2) for s in ranked if s.score > 0][: 1 + BESIDE_A_LEAK]
+        first = [pair for pair in pairs[:1] if all(repr(pair) != repr(p) for p in best)]
+        as_input = question.domain.as_input
+        return [(as_input(x), as_input(x2)) for x, x2 in [*best, *first]]
 
     def clearly_worse(self, known: Sequence[Pattern]) -> list[Pattern]:
         """Scouted pairs that a few runs tell apart much better than the known ones.

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scipy import special
 
 from dpest.ask.declaration import Mechanism
 from dpest.attacks.demonstration.script import script
-from dpest.attacks.statdp.detection import DetectedEvent, SecondLook, oriented, search
-from dpest.attacks.statdp.laboratory import InputCase, Laboratory
+from dpest.attacks.statdp.close_look import Tables
+from dpest.attacks.statdp.detection import (
+    DetectedEvent,
+    SecondLook,
+    fresh_counts,
+    oriented,
+    search,
+)
+from dpest.attacks.statdp.families import EventFamily
+from dpest.attacks.statdp.laboratory import InputCase, Laboratory, named_seed
 from dpest.evidence import LEVEL, Demonstration
 from dpest.running.samples import Samples
 from dpest.running.watchdog import TimeUp
@@ -25,9 +34,13 @@ from dpest.stats import binomial, clopper_pearson
 # Standard errors by which counts may be worse than expected: one script in ten thousand misses.
 _UNLUCKY = 3.72
 # Runs a side of the search: as many as it takes to see an excess.
-_RUNS = (2_000, 20_000, 1_000_000)
+_RUNS = (2_000, 20_000, 200_000)
 # Standard errors by which each frequency is taken as worse: the best of many events looks too good.
 _CAUTION = 2.0
+# Where none is seen, or it is small, the events of a few families are counted closely: on so many
+# runs, for so many pairs. Then the best is judged by so many others.
+_CLOSELY = ((1_000_000, 6), (4_000_000, 2))
+_FAMILIES, _CHOSEN, _JUDGING = 3, 64, 8_000_000
 _LEAST, _MOST = 200, 20_000_000
 
 
@@ -87,9 +100,10 @@ def middle_of(p: float, q: float, epsilon: float, delta: float, runs: int) -> fl
 
 
 class _Plan(NamedTuple):
-    """A choice that promises to refute the claim in so many runs a side."""
+    """A choice that refutes the claim in `needed` runs a side; were it as counted, `promised`."""
 
     needed: float
+    promised: float
     found: DetectedEvent
     p: float
     q: float
@@ -113,39 +127,85 @@ def demonstrate(
     """
     cases = [InputCase(x, x2) for x, x2 in pairs]
     laboratory = Laboratory(mechanism, None, seed, run_all=run_all)
-    best: _Plan | None = None
-    for runs in _RUNS:
-        try:
-            found = _planned(laboratory, cases, epsilon, delta, runs)
-        except TimeUp:
-            break
-        if found is not None and (best is None or found.needed < best.needed):
-            best = found
-        if best is not None and best.needed < runs:
-            break
-    if best is None or best.needed > _MOST:
+    best: list[_Plan] = []
+    try:
+        for runs in _RUNS:
+            plans = _planned(laboratory, cases, epsilon, delta, runs)
+            best = _best([*best, *plans])
+            if best and best[0].needed < runs:
+                break
+        else:
+            best = _best([*best, *_closely(laboratory, plans, epsilon, delta)])
+    except TimeUp:
+        pass
+    if not best or best[0].needed > _MOST:
         return None
-    count = _round_up(max(best.needed, _LEAST))
-    case, event = best.found.case, best.found.choice.event
-    middle = middle_of(best.cautious_p, best.cautious_q, epsilon, delta, count)
+    plan = best[0]
+    count = _round_up(max(plan.needed, _LEAST))
+    case, event = plan.found.case, plan.found.choice.event
+    middle = middle_of(plan.cautious_p, plan.cautious_q, epsilon, delta, count)
     text = script(mechanism, case.x, case.x2, event, epsilon, delta, count, middle)
-    return Demonstration(case.x, case.x2, event.words, best.p, best.q, epsilon, delta, count, text)
+    return Demonstration(case.x, case.x2, event.words, plan.p, plan.q, epsilon, delta, count, text)
 
 
 def _planned(
     laboratory: Laboratory, cases: Sequence[InputCase], epsilon: float, delta: float, runs: int
-) -> _Plan | None:
+) -> list[_Plan]:
     """Chosen on some runs, judged by others."""
-    finalists, _ = search(laboratory, cases, epsilon, runs)
-    best: _Plan | None = None
-    again = SecondLook(laboratory, finalists, runs).counted_again(epsilon, _CAUTION, _CAUTION)
-    for number, choice in again:
-        p, q = _cautious(choice.k1, runs, -_CAUTION), _cautious(choice.k2, runs, _CAUTION)
-        needed = runs_to_refute(p, q, epsilon, delta)
-        if best is None or needed < best.needed:
-            found = oriented(finalists[number][0], choice)
-            best = _Plan(needed, found, choice.k1 / runs, choice.k2 / runs, p, q)
-    return best if best is not None and math.isfinite(best.needed) else None
+    finalists, _ = search(laboratory, cases, epsilon, runs, thorough=runs == _RUNS[-1])
+    second = SecondLook(laboratory, finalists, runs)
+    again = second.counted_again(epsilon, _CAUTION, _CAUTION) + second.surest_again(epsilon)
+    found = (oriented(finalists[number][0], choice) for number, choice in again)
+    return [_plan(one, epsilon, delta) for one in found]
+
+
+def _closely(
+    laboratory: Laboratory, plans: Sequence[_Plan], epsilon: float, delta: float
+) -> list[_Plan]:
+    """The families of the best events on some pairs, then on few, counted on many more runs."""
+    tables, found = Tables(laboratory), list(plans)
+    for runs, most in _CLOSELY:
+        leading = _leading(found, most)
+        found = []
+        for case, families in leading:
+            surest = tables.search(case, families, runs).surest(epsilon, _CHOSEN)
+            found += [_plan(oriented(case, choice), epsilon, delta) for choice in surest]
+    best = sorted(found, key=lambda plan: plan.promised)[:1]
+    return [_plan(_judged(laboratory, plan.found), epsilon, delta) for plan in best]
+
+
+def _judged(laboratory: Laboratory, found: DetectedEvent) -> DetectedEvent:
+    """The same event, counted on runs that chose nothing."""
+    seed, event = named_seed(laboratory.seed, "judging"), found.choice.event
+    ((k1, n1, k2, n2),) = fresh_counts(laboratory, found.case, [event], _JUDGING, seed)
+    # A coin divides the runs: what counts are hits in as many runs on each input.
+    choice = replace(found.choice, k1=k1 * min(n1, n2) // n1, k2=-(-k2 * min(n1, n2) // n2))
+    return replace(found, choice=replace(choice, runs=min(n1, n2)))
+
+
+def _leading(plans: Sequence[_Plan], most: int) -> list[tuple[InputCase, list[EventFamily]]]:
+    """The pairs of the events that promise most, each with the families of a few of these."""
+    found: dict[str, tuple[InputCase, dict[EventFamily, None]]] = {}
+    for plan in sorted(plans, key=lambda plan: plan.promised):
+        case, family = plan.found.case, plan.found.choice.family
+        if family is not None:
+            families = found.setdefault(repr(case), (case, {}))[1]
+            families[family] = None
+    leading = list(found.values())[:most]
+    return [(case, list(families)[:_FAMILIES]) for case, families in leading]
+
+
+def _plan(found: DetectedEvent, epsilon: float, delta: float) -> _Plan:
+    choice, runs = found.choice, found.choice.runs
+    p, q = _cautious(choice.k1, runs, -_CAUTION), _cautious(choice.k2, runs, _CAUTION)
+    seen = choice.k1 / runs, choice.k2 / runs
+    needed, promised = (runs_to_refute(*chances, epsilon, delta) for chances in ((p, q), seen))
+    return _Plan(needed, promised, found, *seen, p, q)
+
+
+def _best(plans: Sequence[_Plan]) -> list[_Plan]:
+    """Those that may refute, the fewest runs first."""
+    return sorted((p for p in plans if math.isfinite(p.needed)), key=lambda plan: plan.needed)
 
 
 def _cautious(count: int, runs: int, sigmas: float) -> float:

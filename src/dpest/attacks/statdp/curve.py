@@ -128,7 +128,9 @@ def p_value_curve(
         raise InputError("StatDP needs at least one pair of inputs")
     laboratory = Laboratory(target, params, seed, run_all=run_all)
     grid = sorted(epsilons)
-    pairs, _ = search(laboratory, cases, claim, selection_runs, most=_PAIRS, worth=_WORTH)
+    pairs, _ = search(
+        laboratory, cases, claim, selection_runs, most=_PAIRS, worth=_WORTH, thorough=True
+    )
     most = _MOST_TIMES * test_runs if most_runs is None else max(most_runs, test_runs)
 
     def wanted(at: Front) -> int:

@@ -85,13 +85,14 @@ def search(
     runs: int,
     most: int = MOST_FINALISTS,
     worth: float | None = None,
+    thorough: bool = False,
 ) -> tuple[list[tuple[InputCase, EventSearch]], int]:
     """The most promising cases with all their candidates counted, and how many were tried.
 
     Up to `most` cases: fewer where some candidate of the best ones is clear, or, with `worth`, only
-    those that promise this share of the best, by all the events that there are.
+    those that promise this share of the best. `thorough`: by all the events that there are.
     """
-    tried, thorough = 0, worth is not None
+    tried = 0
     small = first_look(runs)
     if len(cases) > FINALISTS:
         ranked: list[tuple[float, int]] = []
@@ -119,7 +120,7 @@ def search(
             counted = count_candidates(laboratory, case, runs, thorough)
             tried += counted.size
             finalists.append((case, counted))
-        found = None if thorough else choose(finalists, epsilon)
+        found = choose(finalists, epsilon) if worth is None else None
         if found is not None and is_clear(found.choice, epsilon, _BEYOND_LUCK):
             break
     return finalists, tried
@@ -215,6 +216,23 @@ class SecondLook:
             for number, (_, counted) in enumerate(self.finalists)
             for choice in counted.promising(epsilon, caution, _LOOKED_AT)
         ]
+        return self._again(candidates, epsilon, second_caution)
+
+    def surest_again(self, epsilon: float) -> list[tuple[int, ChosenEvent]]:
+        """As `counted_again`, of the candidates that stand furthest above `epsilon` in sigmas."""
+        candidates = [
+            (choice.score, number, choice)
+            for number, (_, counted) in enumerate(self.finalists)
+            for choice in counted.surest(epsilon, _LOOKED_AT)
+        ]
+        return self._again(candidates, epsilon, _SECOND_CAUTION)
+
+    def _again(
+        self,
+        candidates: list[tuple[float, int, ChosenEvent]],
+        epsilon: float | None,
+        second_caution: float,
+    ) -> list[tuple[int, ChosenEvent]]:
         candidates.sort(key=lambda entry: -entry[0])
         found: list[tuple[int, ChosenEvent]] = []
         for _, number, choice in candidates[:_LOOKED_AT]:
@@ -223,7 +241,8 @@ class SecondLook:
                 large, small = small, large
             if large + small >= rare_limit(self.runs, epsilon or 0.0):
                 score = float(promise(large, small, second_caution))
-                found.append((number, replace(choice, k1=large, k2=small, score=score)))
+                again = replace(choice, k1=large, k2=small, score=score, runs=self.runs)
+                found.append((number, again))
         return found
 
 

@@ -60,13 +60,18 @@ _ALIKE = 4
 
 @dataclass(frozen=True)
 class ChosenEvent:
-    """A candidate and the side on which it is more likely; counts are those of the search."""
+    """A candidate and the side on which it is more likely; counts are those of the search.
+
+    They come from `runs` outputs a side.
+    """
 
     event: Event
     swapped: bool
     k1: int
     k2: int
     score: float
+    family: EventFamily | None = field(default=None, repr=False, compare=False)
+    runs: int = 0
 
 
 @dataclass
@@ -121,19 +126,46 @@ class EventSearch:
         """
         if not self.blocks:
             return []
-        scores = self._scores(epsilon, caution)
         starts = self._together()[3]
+
+        def counted_together(place: int, choice: ChosenEvent) -> int:
+            return int(np.searchsorted(starts, place, side="right"))
+
+        return self._leading(self._scores(epsilon, caution), most, counted_together)
+
+    def surest(self, epsilon: float, most: int) -> list[ChosenEvent]:
+        """The candidates that stand furthest above `epsilon`, in sigmas, rare ones and common ones.
+
+        Only a few of those that happen about equally often.
+        """
+        if not self.blocks:
+            return []
+
+        def how_often(place: int, choice: ChosenEvent) -> int:
+            return round(8 * math.log(choice.k1)) if choice.k1 else -1
+
+        return self._leading(self._sigmas(epsilon), most, how_often)
+
+    def _leading(
+        self, scores: Floats, most: int, kind: Callable[[int, ChosenEvent], int]
+    ) -> list[ChosenEvent]:
+        """The best by `scores`, a few of each kind."""
         order = np.argsort(-scores, axis=None, kind="stable")[: 100 * most]
-        found: list[ChosenEvent] = []
+        found: dict[tuple[int, int, int], ChosenEvent] = {}
         used: Counter[tuple[int, int]] = Counter()
         for side, place in np.column_stack(np.unravel_index(order, scores.shape)).tolist():
             if len(found) == most or scores[side, place] == -np.inf:
                 break
-            group = (side, int(np.searchsorted(starts, place, side="right")))
-            if used[group] < _ALIKE:
+            choice = self._choice(scores, side, place)
+            group = (side, kind(place, choice))
+            # Equal counts: the same event in other words.
+            same = (side, choice.k1, choice.k2)
+            if same in found:
+                found[same] = simplest([found[same], choice])
+            elif used[group] < _ALIKE:
                 used[group] += 1
-                found.append(self._choice(scores, side, place))
-        return found
+                found[same] = choice
+        return list(found.values())
 
     def _scores(self, epsilon: float | None, caution: float) -> Floats:
         """The promise of every candidate, for both sides; -inf where it is too rare."""
@@ -142,13 +174,23 @@ class EventSearch:
         scores[:, c1 + c2 < rare_limit(runs, epsilon or 0.0)] = -np.inf
         return scores
 
+    def _sigmas(self, epsilon: float) -> Floats:
+        """How far each candidate stands above `epsilon`, for both sides, in errors of one run."""
+        c1, c2, runs, _ = self._together()
+        logs = np.log(np.maximum(c1, 0.5) / np.maximum(c2, 0.5))
+        errors = np.sqrt(1 / np.maximum(c1, 0.5) + 1 / np.maximum(c2, 0.5))
+        sigmas = np.stack([logs - epsilon, -logs - epsilon]) / (errors * np.sqrt(runs))
+        sigmas[:, c1 + c2 < rare_limit(runs, epsilon)] = -np.inf
+        return sigmas
+
     def _choice(self, scores: Floats, side: int, place: int) -> ChosenEvent:
         c1, c2, _, starts = self._together()
         number = int(np.searchsorted(starts, place, side="right")) - 1
-        event = self.blocks[number].event(place - int(starts[number]))
+        block = self.blocks[number]
+        event = block.event(place - int(starts[number]))
         large, small = (c2, c1) if side else (c1, c2)
-        value = float(scores[side, place])
-        return ChosenEvent(event, bool(side), int(large[place]), int(small[place]), value)
+        counts, score = (int(large[place]), int(small[place])), float(scores[side, place])
+        return ChosenEvent(event, bool(side), *counts, score, block.family, block.runs)
 
     def _together(self) -> tuple[Ints, Ints, Ints, Ints]:
         """Counts of all candidates, the runs they come from, and where each block starts."""

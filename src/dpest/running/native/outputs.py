@@ -199,6 +199,24 @@ def _digit_values(
     return found
 
 
+def _alike(
+    kinds: dict[int, list[str]], digits: dict[int, NDArray[np.int64]], size: int
+) -> Iterator[NDArray[np.int64]]:
+    """The places of rows whose choices have the same kinds, one array for each combination."""
+    which = np.zeros(size, dtype=np.int64)
+    for j, names in kinds.items():
+        different = sorted(set(names))
+        if len(different) > 1:
+            numbers = np.array([different.index(name) for name in names])
+            which = which * len(different) + numbers[digits[j]]
+            _, which = np.unique(which, return_inverse=True)
+    if not which.any():
+        yield np.arange(size)
+        return
+    order = np.argsort(which, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(which[order])) + 1)
+
+
 def _decoded(
     ending: Ending, rows: NDArray[np.int64], codes: NDArray[np.int64], columns: NDArray[np.float64]
 ) -> Iterator[tuple[Skeleton, NDArray[np.int64], list[np.ndarray]]]:
@@ -209,17 +227,12 @@ def _decoded(
         for place, column in enumerate(ending.columns)
         if isinstance(column, RealColumn)
     }
-    choices = [j for j, v in enumerate(ending.leaves) if isinstance(v, RunChoice)]
     kinds = {
-        j: np.array([_option_kind(o) for o in ending.leaves[j].options])[digits[j]] for j in choices
+        j: [_option_kind(option) for option in value.options]
+        for j, value in enumerate(ending.leaves)
+        if isinstance(value, RunChoice)
     }
-    which = np.zeros(len(rows), dtype=np.int64)
-    for j in choices:
-        _, number = np.unique(kinds[j], return_inverse=True)
-        which = which * 8 + number
-        _, which = np.unique(which, return_inverse=True)
-    for part in range(int(which.max()) + 1):
-        picked = np.flatnonzero(which == part) if choices else np.arange(len(rows))
+    for picked in _alike(kinds, digits, len(rows)):
         found = []
         for j, value in enumerate(ending.leaves):
             digit = digits[j][picked] if j in digits else None
@@ -231,7 +244,10 @@ def _decoded(
                 found.append(_column(value.kind, digit, held))
             else:
                 found.append(_constant(value, len(picked)))
-        names = [kinds[j][picked[0]] if j in kinds else None for j in range(len(ending.leaves))]
+        names = [
+            kinds[j][int(digits[j][picked[0]])] if j in kinds else None
+            for j in range(len(ending.leaves))
+        ]
         yield _with_kinds(ending.skeleton, iter(names)), rows[picked], found
 
 
