@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _TRIAL = 64
 _LEAST = 400
+# Runs that refute a claim where the loss is twice as large, and how much longer they may take.
+_USEFUL, _PATIENCE = 8_000, 4.0
 # Seconds a run, at most, that learning from it and counting it may cost.
 _LEARNING = 5e-5
 
@@ -36,6 +38,21 @@ def run_all_of(findings: Findings) -> Callable[..., list[Samples]] | None:
     """How the audit's workers draw, if it has some."""
     runner = findings.settings.runner
     return runner.batches if runner is not None else None
+
+
+def attack_budget(findings: Findings, sampler: Sampler, x: Any) -> Budget:
+    """The budget of an attack: what was given, or the usual seconds.
+
+    Where these buy only few runs of a slow function, there are up to `_PATIENCE` times as many.
+    """
+    settings = findings.settings
+    usual = settings.attack_budget
+    if settings.given_budget is not None or usual.seconds is None:
+        return usual
+    started = time.monotonic()
+    sampler.draw(x, _TRIAL, 0)
+    wanted = _USEFUL * (time.monotonic() - started) / _TRIAL
+    return replace(usual, seconds=min(max(wanted, usual.seconds), _PATIENCE * usual.seconds))
 
 
 def in_runs(sampler: Sampler, x: Any, budget: Budget, share: float = 1.0) -> Budget:

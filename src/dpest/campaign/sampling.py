@@ -13,7 +13,7 @@ from dpest.attacks.sequential import sequential_attack
 from dpest.attacks.sniper import sniper_attack
 from dpest.attacks.steps import steps_attack
 from dpest.campaign.findings import Findings
-from dpest.campaign.samplers import in_runs, left, sampler_of
+from dpest.campaign.samplers import attack_budget, in_runs, left, sampler_of
 from dpest.campaign.scouting import Scout
 from dpest.errors import DpestError, InputError, StateError
 from dpest.evidence import ESTIMATE, Evidence, Measure
@@ -34,7 +34,8 @@ def search_pair(
 ) -> Evidence:
     """The pair that looks worst on a share of the budget; its runs are not used again."""
     settings, pairs = findings.settings, scout.pairs()
-    budget = in_runs(sampler, pairs[0][0], settings.attack_budget, share)
+    x = pairs[0][0]
+    budget = in_runs(sampler, x, attack_budget(findings, sampler, x), share)
     return sniper_attack(
         sampler,
         pairs,
@@ -69,7 +70,7 @@ def statistical(findings: Findings, scout: Scout) -> list[Evidence]:
         found.witness.x2,
         claim=question.limit,
         alpha=alpha / 2,
-        budget=left(settings.attack_budget, found),
+        budget=left(attack_budget(findings, sampler, found.witness.x), found),
         seed=settings.seed,
         progress=settings.progress,
         delta=question.measure.delta,
@@ -115,7 +116,7 @@ def _by_scores(findings: Findings, scout: Scout, sampler: MechanismSampler) -> l
             pairs,
             measure=findings.question.measure,
             alpha=findings.alpha_left,
-            budget=in_runs(sampler, pairs[0][0], findings.settings.attack_budget),
+            budget=in_runs(sampler, pairs[0][0], attack_budget(findings, sampler, pairs[0][0])),
             seed=findings.settings.seed,
             progress=findings.settings.progress,
         )

@@ -18,7 +18,7 @@ from dpest.running.landmarks import landmarks
 # Pairs around the numbers of the code: seconds of computing to rank them, how many are kept, how
 # many the exact search begins with, how many an attack may be given, and how much more they, or
 # another length, must show for that.
-SCOUT_SECONDS, MANY, STARTS, PROMISING, CLEARLY = 0.6, 64, 24, 8, 2.0
+SCOUT_SECONDS, MANY, STARTS, PROMISING, CLEARLY = 1.0, 64, 24, 8, 2.0
 # Pairs that an attack chooses from; how many beside one that was seen to leak.
 ATTACKED, BESIDE_A_LEAK = 32, 3
 
@@ -58,8 +58,8 @@ class Scout:
     def pairs(self) -> list[Pair]:
         """The literature's patterns and the pairs around the numbers of the code, best first.
 
-        Where the grey box found a pair that costs more than is claimed, there are few: that pair
-        and those that are told apart best. Runs are spent where a leak was seen.
+        Where the grey box found a pair that costs more than is claimed, there are only the few that
+        are told apart best: runs are spent where a leak was seen.
         """
         question = self.findings.question
         usual = patterns(question.adjacency, question.domain, question.length, both_orders=False)
@@ -82,15 +82,14 @@ class Scout:
         return [(x, x2) for _, x, x2 in found[:ATTACKED]]
 
     def told_apart_best(self, pairs: Sequence[Pair]) -> list[Pair]:
-        """The first of the pairs and a few others, in the order in which runs tell them apart."""
+        """The few that runs tell apart best; the first of them where none is told apart."""
         question = self.findings.question
         kept = {repr(pair): pair for pair in pairs}
         named = [("", *pair) for pair in kept.values()]
         ranked = Coupled(question.mechanism, question.domain).rank(named, SCOUT_SECONDS, len(named))
         best = [(s.x, s.x2) for s in ranked if s.score > 0][: 1 + BESIDE_A_LEAK]
-        first = [pair for pair in pairs[:1] if all(repr(pair) != repr(p) for p in best)]
         as_input = question.domain.as_input
-        return [(as_input(x), as_input(x2)) for x, x2 in [*best, *first]]
+        return [(as_input(x), as_input(x2)) for x, x2 in best or pairs[:1]]
 
     def clearly_worse(self, known: Sequence[Pattern]) -> list[Pattern]:
         """Scouted pairs that a few runs tell apart much better than the known ones.

@@ -48,8 +48,9 @@ def candidates(
         for n in lengths
         if n or adjacency.changes_length
     ]
+    first = _entries_in_turn(adjacency, domain, length, numbers)
     seen: set[str] = set()
-    for candidate in _in_turn(made):
+    for candidate in _in_turn([first, _in_turn(made)]):
         key = repr(candidate[1:])
         if key not in seen:
             seen.add(key)
@@ -149,6 +150,24 @@ def _datasets(
             ),
         ]
     )
+
+
+def _entries_in_turn(
+    adjacency: Adjacency, domain: Reals | Records | Table, n: int, numbers: Sequence[float]
+) -> Iterator[Candidate]:
+    """Every entry worth trying, among entries that are all alike: which of them matters at all?"""
+    if not adjacency.swaps_entries:
+        return
+    usual = _usual_entries(domain, adjacency)
+    near = ((f"around {v:g}, a number of the code", _near(domain, v)) for v in numbers)
+    rest = usual[:1] * max(n, 1)
+    for how, x, x2 in _in_turn(
+        _changes(adjacency, rest, n, [entry], how)
+        for how, entries in (("typical entries", usual), *near)
+        for entry in entries
+    ):
+        if adjacency.holds(x, x2, domain) and not (len(x) == len(x2) and all(map(same, x, x2))):
+            yield how, x, x2
 
 
 def _around(

@@ -54,17 +54,22 @@ class Coupled:
         self._coupled: bool | None = None
 
     def rank(self, pairs: Iterable[Candidate], seconds: float, most: int) -> list[Scored]:
-        """The pairs with the largest scores, as far as `seconds` of computing go."""
-        found: list[Scored] = []
+        """The pairs with the largest scores, as far as `seconds` of computing go.
+
+        Of pairs that gave the same outputs the first stands for all.
+        """
+        found: dict[Any, Scored] = {}
         deadline = Deadline(seconds)
         try:
             with watched(deadline):
                 for how, x, x2 in pairs:
-                    found.append(Scored(self.score(x, x2), how, x, x2))
+                    scored = Scored(self.score(x, x2), how, x, x2)
+                    same = (repr(self._known.get(repr(x))), repr(self._known.get(repr(x2))))
+                    found.setdefault(same, scored)
         except TimeUp:
             pass
-        found.sort(key=lambda s: -s.score)
-        return found[:most]
+        # Of scores that are nearly equal the pair that came first: the more usual one.
+        return sorted(found.values(), key=lambda s: -float(f"{s.score:.3g}"))[:most]
 
     def score(self, x: Any, x2: Any) -> float:
         """How far apart the outputs are, in units of their own scatter."""
