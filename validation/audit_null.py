@@ -1,6 +1,6 @@
 """Whole audits of private black boxes, with the search for pairs on: how often is one accused?
 
-    python validation/audit_null.py [AUDITS] [ALPHA]
+    python validation/audit_null.py [AUDITS] [ALPHA] [WORKERS]
 
 Eight mechanisms whose claim is exactly their loss, so that nothing is easier than to accuse them.
 They have no source that could be read: dpest scouts lengths and values, records their noise,
@@ -16,6 +16,8 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 import dpest
@@ -104,27 +106,33 @@ def limits(accused: int, audits: int) -> tuple[float, float]:
     return low, float(clopper_pearson.upper(accused, audits, 0.05))
 
 
+def audited(name: str, alpha: float, seed: int) -> tuple[bool, bool]:
+    """Whether one audit accuses, and whether it has a bound at all."""
+    source, question = MECHANISMS[name]
+    verdict = dpest.audit(
+        black_box(source), alpha=alpha, budget=RUNS, seed=seed, floating_point=False, **question
+    )
+    return verdict.status == "violated", verdict.lower is not None
+
+
 def main() -> int:
     audits = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     alpha = float(sys.argv[2]) if len(sys.argv) > 2 else 0.05
+    workers = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     each, failed, accused_in_all, started = audits // len(MECHANISMS), False, 0, time.monotonic()
-    for name, (source, question) in MECHANISMS.items():
-        accused, unanswered = 0, 0
-        for seed in range(each):
-            verdict = dpest.audit(
-                black_box(source), alpha=alpha, budget=RUNS, seed=seed, floating_point=False,
-                **question,
-            )  # fmt: skip
-            accused += verdict.status == "violated"
-            unanswered += verdict.lower is None
-        low, high = limits(accused, each)
-        failed |= low > alpha
-        accused_in_all += accused
-        print(
-            f"{name:26} {each:5} audits {accused:4} accused  [{low:.4f}, {high:.4f}]"
-            f"  {unanswered} without a bound",
-            flush=True,
-        )
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        for name in MECHANISMS:
+            work = pool.map(audited, [name] * each, [alpha] * each, range(each), chunksize=4)
+            found = list(work)
+            accused = sum(is_accused for is_accused, _ in found)
+            low, high = limits(accused, each)
+            failed |= low > alpha
+            accused_in_all += accused
+            print(
+                f"{name:26} {each:5} audits {accused:4} accused  [{low:.4f}, {high:.4f}]"
+                f"  {sum(not bounded for _, bounded in found)} without a bound",
+                flush=True,
+            )
     _, limit = limits(accused_in_all, each * len(MECHANISMS))
     print(
         f"{each * len(MECHANISMS)} audits at alpha {alpha}: {accused_in_all} accused, "

@@ -1,6 +1,7 @@
 """Every wrong mechanism's demonstration, run again and again with fresh randomness.
 
-    python validation/demonstrations.py [REPEATS] [--seconds S] [--cases FOLDER] [--only NAME...]
+    python validation/demonstrations.py [REPEATS] [--seconds S] [--cases FOLDER] [--workers N]
+                                        [--only NAME...]
 
 For each mechanism of the zoo that breaks its claim (and each function of a FOLDER with a cases.json
 that expects "violated"): an audit, the script of its demonstration, and REPEATS runs of that script
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from dpest import zoo
@@ -88,17 +90,24 @@ def main() -> int:
     parser.add_argument("repeats", nargs="?", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--cases", type=Path)
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=[])
     options = parser.parse_args()
-    failed = 0
-    for target in targets(options.cases):
-        if options.only and target[0] not in options.only:
-            continue
+    wanted = [t for t in targets(options.cases) if not options.only or t[0] in options.only]
+
+    def row_of(target: Target) -> tuple[str, bool]:
         with tempfile.TemporaryDirectory() as folder:
-            row, right = shown(target, Path(folder), options.repeats, options.seconds)
-        failed += not right
-        print(row if right else f"{row}   NOT AS IT SHOULD BE", flush=True)
-    print(f"{failed} not as it should be")
+            try:
+                return shown(target, Path(folder), options.repeats, options.seconds)
+            except subprocess.SubprocessError as error:
+                return f"{target[0]:28} {type(error).__name__}", False
+
+    failed = 0
+    with ThreadPoolExecutor(options.workers) as pool:  # each waits for processes of its own
+        for row, right in pool.map(row_of, wanted):
+            failed += not right
+            print(row if right else f"{row}   NOT AS IT SHOULD BE", flush=True)
+    print(f"{len(wanted)} mechanisms, {failed} not as it should be")
     return int(failed > 0)
 
 

@@ -1,6 +1,6 @@
 """Leaks behind a number in the code: how many are found, by which way of choosing pairs.
 
-    python validation/hidden_thresholds.py [SECONDS]
+    python validation/hidden_thresholds.py [SECONDS] [WORKERS]
 
 Thirty functions leak only where their data cross a constant between 0.001 and 10,000,000: written
 in a loop, in a table, or in a conjunction of two. Each claims ε = 1 and truly loses more there.
@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -101,21 +103,38 @@ def by_audit(f: Callable[..., Any], seconds: float) -> bool:
     return verdict.violated and time.monotonic() - started <= seconds
 
 
+WAYS = {"random pairs": at_random, "patterns": by_patterns, "audit": by_audit}
+
+
+def found(way: str, folder: Path, black_box: bool, place: int, seconds: float) -> tuple[str, bool]:
+    """The function's name, and whether its leak is found."""
+    f = functions(folder, black_box)[place]
+    return f.__name__, WAYS[way](f, seconds)
+
+
 def main(arguments: list[str]) -> int:
     seconds = float(arguments[0]) if arguments else 10.0
-    ways = {"random pairs": at_random, "patterns": by_patterns, "audit": by_audit}
+    workers = int(arguments[1]) if len(arguments) > 1 else 1
     print(f"{'':14} {'':10} found within {seconds:g} s, of 30")
     complete = True
-    with tempfile.TemporaryDirectory() as folder:
+    with (
+        tempfile.TemporaryDirectory() as made,
+        ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool,
+    ):
         for black_box in (False, True):
-            made = functions(Path(folder), black_box)
-            for name, way in ways.items():
-                missed = [f.__name__ for f in made if not way(f, seconds)]
+            count = 3 * len(CONSTANTS)
+            for way in WAYS:
+                folders = [Path(made, f"{way}-{black_box}-{place}") for place in range(count)]
+                for folder in folders:
+                    folder.mkdir()
+                repeated = [way] * count, folders, [black_box] * count
+                rows = list(pool.map(found, *repeated, range(count), [seconds] * count))
+                missed = [name for name, is_found in rows if not is_found]
                 kind = "black box" if black_box else "readable"
-                print(f"{name:14} {kind:10} {len(made) - len(missed):3}", flush=True)
-                if way is by_audit:
+                print(f"{way:14} {kind:10} {count - len(missed):3}", flush=True)
+                if way == "audit":
                     complete = complete and not missed
-                    print(f"{'':14} {'':10} missed: {', '.join(missed) or 'none'}")
+                    print(f"{'':14} {'':10} missed: {', '.join(missed) or 'none'}", flush=True)
     return 0 if complete else 1
 
 
