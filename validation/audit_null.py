@@ -122,7 +122,7 @@ def main() -> int:
     each, failed, accused_in_all, started = audits // len(MECHANISMS), False, 0, time.monotonic()
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         for name in MECHANISMS:
-            work = pool.map(audited, [name] * each, [alpha] * each, range(each), chunksize=4)
+            work = pool.map(audited, [name] * each, [alpha] * each, range(each))
             found = list(work)
             accused = sum(is_accused for is_accused, _ in found)
             low, high = limits(accused, each)

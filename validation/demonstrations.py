@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from dpest import zoo
@@ -104,7 +104,8 @@ def main() -> int:
 
     failed = 0
     with ThreadPoolExecutor(options.workers) as pool:  # each waits for processes of its own
-        for row, right in pool.map(row_of, wanted):
+        for work in as_completed([pool.submit(row_of, target) for target in wanted]):
+            row, right = work.result()
             failed += not right
             print(row if right else f"{row}   NOT AS IT SHOULD BE", flush=True)
     print(f"{len(wanted)} mechanisms, {failed} not as it should be")

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
+import datetime
+import enum
+import fractions
 import math
 import os
 import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +22,10 @@ import dpest
 from dpest import l1
 from dpest.ask.declaration import as_mechanism
 from dpest.attacks.demonstration.choosing import demonstrate, middle_of, runs_to_refute
+from dpest.attacks.statdp import reading
+from dpest.attacks.statdp.leaves import leaves_of
 from dpest.report.sentence import certainty, sentence
+from dpest.running.skeleton import raised_output
 from dpest.stats import binomial
 
 CODE = """
@@ -141,3 +150,90 @@ def test_what_is_seen_of_a_table_is_seen_by_the_script(tmp_path):
     found = demonstrate(load(f"{path}:labelled"), [([0, 1], [1, 1])], 1.0)
     assert found is not None
     assert run(found.script, tmp_path) < 1e-3
+
+
+class Marked(list):
+    """A list with a note on it."""
+
+    def __init__(self, values, note):
+        super().__init__(values)
+        self.note = note
+
+
+class Slotted:
+    __slots__ = ("a", "b")
+
+    def __init__(self):
+        self.a, self.b = 1, 2
+
+
+class Tag(str):
+    __slots__ = ()
+
+
+Point = collections.namedtuple("Point", "x y")
+
+
+@dataclasses.dataclass
+class Answer:
+    value: float
+    name: str
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+OUTPUTS = [
+    1, 2.5, True, None, "text", b"bytes", 1 + 2j, [1, [2.0, "a"]], (1, (None,)), Point(1, 2.0),
+    {"winner": 3, "count": 1.0}, {2: "b", 1: "a"}, {}, {"a": {"c": 1, "b": 2}},
+    collections.Counter("abca"), collections.OrderedDict(b=1, a=2), collections.deque([1, 2], 3),
+    collections.defaultdict(int, {"z": 1, "a": 2}), {3, 1, 2}, frozenset({"a"}), [{1, 2}, 3],
+    np.array([1.0, 2.0]), np.array([[1, 2], [3, 4]]), np.float64(2.5), np.array(3), np.bool_(True),
+    np.ma.MaskedArray([1.0, 2.0, 3.0], mask=[False, True, False]), np.array(["a", "b"]),
+    np.array([(1, 2.0)], dtype=[("a", int), ("b", float)]), np.array([None, 1], dtype=object),
+    Marked([1.0, 2.0], "three"), Slotted(), Tag("tag"), Answer(1.5, "x"), Colour.RED,
+    types.SimpleNamespace(b=1, a=[2]), ValueError("text", 3), datetime.date(2020, 1, 2),
+    fractions.Fraction(1, 3), range(3), "object at 0x7f00", [Answer(1.0, "y"), {"k": Point(0, 1)}],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: type(output).__name__)
+def test_the_script_sees_what_the_search_saw(output):
+    """Two readings of an output, written apart: the same elements in the same order."""
+    assert repr(reading.leaves(output)) == repr(leaves_of(output))
+
+
+def test_the_script_sees_tables_as_the_search_does():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}, index=["r", "s"])
+    frame["c"] = pd.Categorical(["u", "v"])
+    for output in (
+        frame,
+        frame["a"],
+        frame.index,
+        frame["c"],
+        {"t": frame},
+        pd.Timestamp(2020, 1, 2),
+    ):
+        assert repr(reading.leaves(output)) == repr(leaves_of(output))
+
+
+@pytest.mark.parametrize("error", [ValueError("too few: 3"), KeyError("a"), RuntimeError()])
+def test_an_error_reads_alike(error):
+    assert reading.raised(error) == raised_output(error)
+
+
+def test_a_file_that_imports_its_neighbour_is_found(tmp_path):
+    from dpest.cli.targets import load
+
+    (tmp_path / "beside_it.py").write_text("LARGE = 9\n", encoding="utf-8")
+    path = tmp_path / "importing.py"
+    path.write_text(
+        "from beside_it import LARGE\n\n"
+        "def leaks(x, rng):\n    return LARGE * x[0] + rng.laplace()\n",
+        encoding="utf-8",
+    )
+    found = demonstrate(load(f"{path}:leaks"), [([0, 1], [1, 1])], 1.0)
+    assert found is not None
+    assert run(found.script, tmp_path.parent) < 1e-3

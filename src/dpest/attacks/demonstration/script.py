@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from dpest.ask.declaration import Mechanism, data_first
 from dpest.ask.entries import as_code
+from dpest.attacks.statdp import reading
 from dpest.attacks.statdp.events import Event
 from dpest.attacks.statdp.replay import import_lines
 
@@ -16,88 +18,6 @@ this script. It uses fresh randomness every time.
 """
 
 import copy
-import dataclasses
-import math
-
-import numpy as np
-'''
-
-_READING = '''
-
-def table(value):
-    """What one sees of a table, a column or an index of pandas: labels, types, values."""
-    if hasattr(value, "columns"):
-        columns = [column(value.iloc[:, i]) for i in range(value.shape[1])]
-        return [value.columns, value.index, columns, value.attrs]
-    if hasattr(value, "index"):
-        return [value.index, column(value), value.name, value.attrs]
-    return [column(value), list(value.names)]
-
-
-def column(values):
-    categories = getattr(values.dtype, "categories", None)
-    known = None if categories is None else [categories.tolist(), bool(values.dtype.ordered)]
-    return [str(values.dtype), known, values.tolist()]
-
-
-def leaves(output):
-    """The elements of one output, in order; the keys of a dictionary come last, as one string."""
-    if isinstance(output, (set, frozenset)):
-        output = sorted(output, key=repr)
-    flat = []
-
-    def walk(value):
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        if type(value).__module__.split(".")[0] == "pandas":
-            value = table(value)
-        if isinstance(value, np.ndarray):
-            value = value.ravel().tolist() if value.ndim else value.item()
-        if isinstance(value, dict):
-            value = list(value.values())
-        if isinstance(value, (list, tuple)):
-            for part in value:
-                walk(part)
-        else:
-            flat.append(value.item() if isinstance(value, np.generic) else value)
-
-    walk(output)
-    if isinstance(output, dict):
-        flat.append("keys " + (", ".join(map(str, output)) or "none"))
-    return tuple(flat)
-
-
-def is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def same(a, b):
-    return a == b if is_number(a) and is_number(b) else type(a) is type(b) and a == b
-
-
-def number(leaves, index):
-    inside = -len(leaves) <= index < len(leaves) and is_number(leaves[index])
-    return float(leaves[index]) if inside else math.nan
-
-
-def numbers(leaves, without=()):
-    return [float(v) for v in leaves if is_number(v) and v not in without]
-
-
-def hamming(leaves, reference):
-    apart = sum(not same(a, b) for a, b in zip(leaves, reference))
-    return apart + abs(len(leaves) - len(reference))
-
-
-def one_of(leaves, outputs, reals, atoms=()):
-    return any(
-        len(output) == len(leaves)
-        and all(
-            (isinstance(v, float) and v not in atoms) if i in free else same(v, w)
-            for i, (v, w) in enumerate(zip(leaves, output))
-        )
-        for output, free in zip(outputs, reals)
-    )
 '''
 
 _COUNTING = '''
@@ -113,7 +33,7 @@ def count(given):
             x = copy.deepcopy(given)
             output = {call}
         except Exception as error:
-            output = f"raises {{type(error).__name__}}"
+            output = raised(error)
         if hasattr(output, "__next__"):
             output = list(output)
         hits += event(leaves(output))
@@ -150,6 +70,18 @@ p_value = max(
 """
 
 
+def _imports() -> str:
+    """What the reading of outputs imports."""
+    text = inspect.getsource(reading)
+    return text[text.index("import collections") : text.index("def leaves")].rstrip() + "\n"
+
+
+def _reading() -> str:
+    """How outputs are read, as Python."""
+    text = inspect.getsource(reading)
+    return "\n\n" + text[text.index("def leaves") :].rstrip() + "\n"
+
+
 def script(
     mechanism: Mechanism,
     x: Any,
@@ -167,14 +99,14 @@ def script(
     claim = f"{epsilon:g}-DP" if not delta else f"({epsilon:g}, {delta:g})-DP"
     source = event.source.replace("nan", "math.nan")
     lines = [
-        _HEAD.format(name=mechanism.name, runs=runs, claim=claim),
+        _HEAD.format(name=mechanism.name, runs=runs, claim=claim) + _imports(),
         "\n".join(import_lines(mechanism.function, not mechanism.black_box)),
         "",
         f"D1 = {as_code(x)}",
         f"D2 = {as_code(x2)}",
         f"EPSILON, DELTA, RUNS = {epsilon!r}, {delta!r}, {runs}",
         "rng = np.random.default_rng()",
-        _READING,
+        _reading(),
         _COUNTING.format(words=event.words, source=source, call=call),
         "c1, c2 = count(D1), count(D2)",
         _APPROXIMATE.format(middle=middle) if delta else _PURE,

@@ -23,8 +23,11 @@ def leaves_of(output: Any) -> tuple[Any, ...]:
     """
     if isinstance(output, (set, frozenset)):
         output = _in_order(output)
-    leaves = [v.item() if isinstance(v, np.generic) else v for v in flatten(output)[1]]
-    return (*leaves, _keys_leaf(output)) if isinstance(output, dict) else tuple(leaves)
+    skeleton, found = flatten(output)
+    leaves = [v.item() if isinstance(v, np.generic) else v for v in found]
+    if isinstance(skeleton, Nest) and skeleton.container == "dict":
+        leaves.append(_keys_leaf(skeleton.keys))
+    return tuple(leaves)
 
 
 def _in_order(members: Iterable[Any]) -> list[Any]:

@@ -1,65 +1,19 @@
-"""Reading one output, slowly and plainly: what the replay code of a counterexample imports.
-
-Written apart from the columns of `features`, so that each checks the other.
-"""
+"""Code that runs a counterexample again, one run at a time."""
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import nan
 from typing import Any
 
 from dpest.ask.declaration import data_first
 from dpest.ask.entries import as_code
 from dpest.attacks.statdp.leaves import leaves_of
+from dpest.attacks.statdp.reading import hamming, number, numbers, one_of
 
 __all__ = ["hamming", "leaves_of", "nan", "number", "numbers", "one_of"]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _same(a: Any, b: Any) -> bool:
-    if _is_number(a) and _is_number(b):
-        return bool(a == b)
-    return type(a) is type(b) and bool(a == b)
-
-
-def number(leaves: Sequence[Any], index: int) -> float:
-    """The number at a place, NaN if there is none."""
-    if not -len(leaves) <= index < len(leaves) or not _is_number(leaves[index]):
-        return nan
-    return float(leaves[index])
-
-
-def numbers(leaves: Sequence[Any], without: Sequence[Any] = ()) -> list[float]:
-    """All numbers, in order, but for those listed."""
-    return [float(v) for v in leaves if _is_number(v) and v not in without]
-
-
-def hamming(leaves: Sequence[Any], reference: Sequence[Any]) -> int:
-    """How many places differ; places that only one of the two has count."""
-    different = sum(not _same(a, b) for a, b in zip(leaves, reference, strict=False))
-    return different + abs(len(leaves) - len(reference))
-
-
-def one_of(
-    leaves: Sequence[Any],
-    outputs: Sequence[Sequence[Any]],
-    reals: Sequence[Sequence[int]],
-    atoms: Sequence[float] = (),
-) -> bool:
-    """Is the output one of a list? At the places in `reals` any real but an atom will do."""
-    for output, free in zip(outputs, reals, strict=True):
-        if len(output) == len(leaves) and all(
-            (isinstance(v, float) and v not in atoms) if i in free else _same(v, w)
-            for i, (v, w) in enumerate(zip(leaves, output, strict=True))
-        ):
-            return True
-    return False
 
 
 def import_lines(function: Callable[..., Any], rng: bool) -> list[str]:
@@ -75,7 +29,14 @@ def import_lines(function: Callable[..., Any], rng: bool) -> list[str]:
         path = inspect.getfile(inner)
     except (OSError, TypeError):
         return ["# `mechanism` is the function that was tested: define it above this line."]
-    return ["import runpy", f"mechanism = runpy.run_path({path!r})[{name!r}]"]
+    # What stands beside the file may be imported by it.
+    return [
+        "import os",
+        "import runpy",
+        "import sys",
+        f"sys.path.insert(0, os.path.dirname({path!r}))",
+        f"mechanism = runpy.run_path({path!r})[{name!r}]",
+    ]
 
 
 def _importable(module: str) -> bool:
