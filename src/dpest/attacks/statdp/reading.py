@@ -51,9 +51,9 @@ def look(value: Any, flat: list[Any]) -> None:
         flat.append(value.item())
     elif kind in (set, frozenset):
         flat.append(frozenset(value))
-    elif library in STANDARD and not isinstance(value, INSIDE):
-        flat.append(value)
-    elif isinstance(value, (datetime.date, datetime.timedelta)):
+    elif (library in STANDARD and not isinstance(value, INSIDE)) or isinstance(
+        value, (datetime.date, datetime.timedelta)
+    ):
         flat.append(value)
     elif library == "pandas":
         look_at_all(table(value), flat)
