@@ -21,6 +21,7 @@ import numpy as np
 
 # What is defined there is one value, but for what has something inside.
 STANDARD = ("builtins", "datetime", "decimal", "fractions", "pathlib", "re", "uuid", "zoneinfo")
+DATES = (datetime.date, datetime.timedelta)  # pandas has its own
 INSIDE = (BaseException, bytearray, types.MappingProxyType)
 
 
@@ -51,9 +52,7 @@ def look(value: Any, flat: list[Any]) -> None:
         flat.append(value.item())
     elif kind in (set, frozenset):
         flat.append(frozenset(value))
-    elif (library in STANDARD and not isinstance(value, INSIDE)) or isinstance(
-        value, (datetime.date, datetime.timedelta)
-    ):
+    elif (library in STANDARD and not isinstance(value, INSIDE)) or isinstance(value, DATES):
         flat.append(value)
     elif library == "pandas":
         look_at_all(table(value), flat)
