@@ -6,7 +6,7 @@ import pytest
 
 from dpest.ask.adjacency import add_remove_one, any_pair, l1, linf, monotone, replace_one
 from dpest.ask.domains import finite, integers, reals
-from dpest.ask.patterns import patterns
+from dpest.ask.patterns import change_points, patterns
 from dpest.ask.tables import records
 
 
@@ -81,3 +81,10 @@ def test_records_with_fields():
 
 def test_adding_to_nothing_is_among_them():
     assert ([], [1.0]) in pairs(add_remove_one(1), reals(2))
+
+
+def test_change_points_move_the_first_entries_up_and_the_others_down():
+    found = change_points(linf(), reals(4), 4)
+    assert [(x, x2) for _, x, x2 in found] == [([1.0] * 4, [2.0, 2.0, 2.0, 0.0])]
+    assert change_points(l1(), reals(4), 4) == []
+    assert change_points(replace_one(), reals(4), 4) == []

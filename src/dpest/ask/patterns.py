@@ -99,6 +99,22 @@ def _shapes(n: int, base: float, radius: float) -> list[tuple[str, list[float], 
     ]
 
 
+def change_points(adjacency: Adjacency, domain: Domain, n: int) -> list[Pattern]:
+    """Vectors whose first entries go up while the others go down; all but the last one, say.
+
+    Programs that stop at the first hit are told apart by what came before it and by the hit.
+    """
+    if not isinstance(domain, Reals) or adjacency.swaps_entries or adjacency.radius is None:
+        return []
+    radius = float(adjacency.radius)
+    places = [k for k in dict.fromkeys((n - 1, 3 * n // 4)) if n // 2 < k < n]
+    shapes = [
+        (f"{k} above, the rest below", [1.0] * n, [1 + radius] * k + [1 - radius] * (n - k))
+        for k in places
+    ]
+    return _kept(shapes, adjacency, domain)
+
+
 def _kept(
     shapes: list[tuple[str, list[float], list[float]]], adjacency: Adjacency, domain: Reals
 ) -> list[Pattern]:

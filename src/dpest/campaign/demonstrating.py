@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from dpest.ask.patterns import change_points
 from dpest.attacks.demonstration.choosing import demonstrate
 from dpest.campaign.findings import Findings
 from dpest.campaign.samplers import run_all_of
@@ -33,12 +34,17 @@ class Demonstrator:
             return None
         lower = findings.verdict().lower
         witness = [] if lower is None else [(lower.witness.x, lower.witness.x2)]
+        further = change_points(question.adjacency, question.domain, question.length)
         found: Demonstration | None = None
         try:
             with watched(Deadline(SECONDS)):
                 found = demonstrate(
                     question.mechanism,
-                    [*(p for p in witness if p[0] is not None), *self.scout.pairs()[:PAIRS]],
+                    [
+                        *(p for p in witness if p[0] is not None),
+                        *self.scout.pairs()[:PAIRS],
+                        *((x, x2) for _, x, x2 in further),
+                    ],
                     question.limit,
                     question.measure.delta,
                     seed=findings.settings.seed,
