@@ -98,6 +98,15 @@ class Findings:
     def claim_refuted(self) -> bool:
         return exceeds(self.verdict().lower, self.question.limit)
 
+    def leaks_seen(self) -> list[tuple[Any, Any]]:
+        """The pairs that cost more than is claimed by the noise that the grey box recorded."""
+        limit = self.question.limit
+        return [
+            (e.witness.x, e.witness.x2)
+            for e in self.evidence
+            if e.method == "recorded" and limit is not None and e.value > limit
+        ]
+
     def lower_is_open(self) -> bool:
         """Whether running the code could still change the answer."""
         lower = self.verdict().lower

@@ -43,16 +43,18 @@ def run_all_of(findings: Findings) -> Callable[..., list[Samples]] | None:
 def attack_budget(findings: Findings, sampler: Sampler, x: Any) -> Budget:
     """The budget of an attack: what was given, or the usual seconds.
 
-    Where these buy only few runs of a slow function, there are up to `_PATIENCE` times as many.
+    Where these buy only few runs of a slow function, there are up to `_PATIENCE` times as many, and
+    twice that where the grey box saw a leak that only runs can show.
     """
-    settings = findings.settings
+    settings, suspicion = findings.settings, 2.0 if findings.leaks_seen() else 1.0
     usual = settings.attack_budget
     if settings.given_budget is not None or usual.seconds is None:
         return usual
     started = time.monotonic()
     sampler.draw(x, _TRIAL, 0)
-    wanted = _USEFUL * (time.monotonic() - started) / _TRIAL
-    return replace(usual, seconds=min(max(wanted, usual.seconds), _PATIENCE * usual.seconds))
+    wanted = suspicion * _USEFUL * (time.monotonic() - started) / _TRIAL
+    most = suspicion * _PATIENCE * usual.seconds
+    return replace(usual, seconds=min(max(wanted, usual.seconds), most))
 
 
 def in_runs(sampler: Sampler, x: Any, budget: Budget, share: float = 1.0) -> Budget:

@@ -64,11 +64,7 @@ class Scout:
         question = self.findings.question
         usual = patterns(question.adjacency, question.domain, question.length, both_orders=False)
         found = [*self.clearly_worse(usual), *usual]
-        seen = [
-            (e.witness.x, e.witness.x2)
-            for e in self.findings.evidence
-            if e.method == "recorded" and question.limit is not None and e.value > question.limit
-        ]
+        seen = self.findings.leaks_seen()
         if seen:
             others = [*((s.how, s.x, s.x2) for s in self.scouted), *found]
             if not question.length_assumed:
