@@ -191,3 +191,24 @@ def test_text_is_told_apart_by_its_pattern_and_its_numbers():
     one_more = coupled.score([0, 0, 1, 2], [0, 0, 1, 2, 0])
     now_shown = coupled.score([0, 0, 1, 2], [0, 0, 1, 2, 1])
     assert now_shown > 10 * one_more
+
+
+def test_nan_on_one_input_alone_is_certain():
+    """More than any shift of numbers: it is seen in every run."""
+
+    def spoilt(x, rng):
+        return [sum(x) + rng.laplace(), len(x) + rng.laplace()]
+
+    coupled = Coupled(as_mechanism(spoilt), dpest.reals(2, nan=True))
+    shifted = coupled.score([0.0, 0.0], [0.0, 5.0])
+    missing = coupled.score([0.0, 0.0], [0.0, math.nan])
+    assert missing > 10 * shifted > 0
+
+
+def test_pairs_with_the_same_outputs_are_one():
+    def counted(x, rng):
+        return sum(v > 3 for v in x) + rng.laplace()
+
+    pairs = [("", [0.0, 0.0], [0.0, v]) for v in (1.0, 2.0, 4.0, 5.0)]
+    ranked = Coupled(as_mechanism(counted), dpest.reals(2)).rank(pairs, 10.0, 9)
+    assert [(s.x2[1], s.score > 0) for s in ranked] == [(4.0, True), (1.0, False)]

@@ -88,7 +88,8 @@ class Coupled:
                 continue
             for i, (a, b) in enumerate(zip(leaves, leaves2, strict=True)):
                 apart = _distance(a, b, scatter.get((shape, i), 0.0))
-                total += _CERTAIN * apart if (shape, i) in told and not _is_real(a) else apart
+                certain = (shape, i) in told and not (_is_real(a) and _is_real(b))
+                total += _CERTAIN * apart if certain else apart
         return min(total / self._runs, _MOST)
 
     def _repeatable(self, x: Any) -> bool:
@@ -169,12 +170,19 @@ def _scatter(outputs: list[Output]) -> dict[tuple[Any, int], float]:
 
 
 def _told_apart(ours: list[Output], theirs: list[Output]) -> set[tuple[Any, int]]:
-    """Places where what is discrete is one thing on one input, and never that on the other."""
+    """Places where what is discrete is one thing on one input, and never that on the other.
+
+    NaN is such a thing: it stands in every run on one input, and a number on the other.
+    """
     found = set()
     first, second = _discrete(ours), _discrete(theirs)
-    for place in first.keys() & second.keys():
-        one, two = first[place], second[place]
-        if min(len(one), len(two)) == 1 and not one & two:
+    for place in first.keys() | second.keys():
+        one, two = first.get(place), second.get(place)
+        if one is None or two is None:
+            is_told = place not in _columns(theirs if one is None else ours)
+        else:
+            is_told = min(len(one), len(two)) == 1 and not one & two
+        if is_told:
             found.add(place)
     return found
 
