@@ -173,16 +173,13 @@ class Table(Domain):
 
     def _usual(self) -> Iterator[list[Any]]:
         """Values of all fields: numbers at one end or the other, with each value of the lists."""
-        lists = [c.values for c in self.columns if c.values is not None]
-        many = math.prod(map(len, lists)) > _FEW
+        few = math.prod(len(c.values or (None,)) for c in self.columns) <= _FEW
         for place in (0, -1):
-            ends = [c.ends()[place] for c in self.columns]
-            for chosen in [()] if many else itertools.product(*lists):
-                values = iter(chosen)
-                yield [
-                    end if many or c.values is None else next(values)
-                    for c, end in zip(self.columns, ends, strict=True)
-                ]
+            choices = [
+                c.values if few and c.values is not None else (c.ends()[place],)
+                for c in self.columns
+            ]
+            yield from map(list, itertools.product(*choices))
 
     def random_entry(self, generator: np.random.Generator) -> Any:
         return self.entry([c.random(generator) for c in self.columns])

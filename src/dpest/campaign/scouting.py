@@ -29,6 +29,7 @@ class Scout:
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
         self.known_scores: dict[Any, float] = {}  # of the known pairs, by domain and length
+        self.known_best: dict[Any, list[Pair]] = {}  # of several pairs, those told apart best
 
     @functools.cached_property
     def scouted(self) -> list[Scored]:
@@ -66,10 +67,9 @@ class Scout:
         found = [*self.clearly_worse(usual), *usual]
         seen = self.findings.leaks_seen()
         if seen:
-            others = [*((s.how, s.x, s.x2) for s in self.scouted), *found]
-            if not question.length_assumed:
-                others = found
-            return self.told_apart_best([*seen, *((x, x2) for _, x, x2 in others)])
+            scouted = self.scouted if question.length_assumed else []
+            others = [*((s.x, s.x2) for s in scouted), *((x, x2) for _, x, x2 in found)]
+            return self.told_apart_best([*seen, *others])
         if not found:
             raise InputError(
                 f"no pair of neighbours is known for {question.domain} under {question.adjacency}; "
@@ -80,12 +80,16 @@ class Scout:
     def told_apart_best(self, pairs: Sequence[Pair]) -> list[Pair]:
         """The few that runs tell apart best; the first of them where none is told apart."""
         question = self.findings.question
-        kept = {repr(pair): pair for pair in pairs}
-        named = [("", *pair) for pair in kept.values()]
-        ranked = Coupled(question.mechanism, question.domain).rank(named, SCOUT_SECONDS, len(named))
-        best = [(s.x, s.x2) for s in ranked if s.score > 0][: 1 + BESIDE_A_LEAK]
-        as_input = question.domain.as_input
-        return [(as_input(x), as_input(x2)) for x, x2 in best or pairs[:1]]
+        named = {repr(pair): ("", *pair) for pair in pairs}
+        key = (question.length, *named)
+        if key not in self.known_best:
+            coupled = Coupled(question.mechanism, question.domain)
+            ranked = coupled.rank(named.values(), SCOUT_SECONDS, len(named))
+            best = [(s.x, s.x2) for s in ranked if s.score > 0][: 1 + BESIDE_A_LEAK]
+            as_input = question.domain.as_input
+            chosen = [(as_input(x), as_input(x2)) for x, x2 in best or pairs[:1]]
+            self.known_best[key] = chosen
+        return self.known_best[key]
 
     def clearly_worse(self, known: Sequence[Pattern]) -> list[Pattern]:
         """Scouted pairs that a few runs tell apart much better than the known ones.

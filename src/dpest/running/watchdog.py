@@ -271,7 +271,7 @@ _importers: set[CodeType] = set()
 
 
 def imports(function: Callable[..., Any]) -> None:
-    """This stands in for `__import__`: nothing under it is disturbed."""
+    """This stands in for `__import__`, or puts that in place: nothing under it is disturbed."""
     if isinstance(function, FunctionType):
         _importers.add(function.__code__)
 

@@ -70,16 +70,11 @@ p_value = max(
 """
 
 
-def _imports() -> str:
-    """What the reading of outputs imports."""
+def _reading() -> tuple[str, str]:
+    """How outputs are read, as Python: what it imports, and its functions."""
     text = inspect.getsource(reading)
-    return text[text.index("import collections") : text.index("def leaves")].rstrip() + "\n"
-
-
-def _reading() -> str:
-    """How outputs are read, as Python."""
-    text = inspect.getsource(reading)
-    return "\n\n" + text[text.index("def leaves") :].rstrip() + "\n"
+    imports, first, functions = text[text.index("import collections") :].partition("def leaves")
+    return imports.rstrip() + "\n", f"\n\n{first}{functions.rstrip()}\n"
 
 
 def script(
@@ -98,15 +93,16 @@ def script(
     call = f"mechanism(x{extra})" if mechanism.black_box else f"mechanism({both}{extra})"
     claim = f"{epsilon:g}-DP" if not delta else f"({epsilon:g}, {delta:g})-DP"
     source = event.source.replace("nan", "math.nan")
+    imports, functions = _reading()
     lines = [
-        _HEAD.format(name=mechanism.name, runs=runs, claim=claim) + _imports(),
+        _HEAD.format(name=mechanism.name, runs=runs, claim=claim) + imports,
         "\n".join(import_lines(mechanism.function, not mechanism.black_box)),
         "",
         f"D1 = {as_code(x)}",
         f"D2 = {as_code(x2)}",
         f"EPSILON, DELTA, RUNS = {epsilon!r}, {delta!r}, {runs}",
         "rng = np.random.default_rng()",
-        _reading(),
+        functions,
         _COUNTING.format(words=event.words, source=source, call=call),
         "c1, c2 = count(D1), count(D2)",
         _APPROXIMATE.format(middle=middle) if delta else _PURE,

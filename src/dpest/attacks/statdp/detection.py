@@ -18,7 +18,12 @@ from dpest.attacks.budget import Report
 from dpest.attacks.statdp.counterexample import Counterexample
 from dpest.attacks.statdp.events import Event
 from dpest.attacks.statdp.features import Grouped
-from dpest.attacks.statdp.hypothesis_test import coin_label_bound, hypothesis_test, promise
+from dpest.attacks.statdp.hypothesis_test import (
+    coin_label_bound,
+    hypothesis_test,
+    promise,
+    sigmas_above,
+)
 from dpest.attacks.statdp.laboratory import InputCase, Laboratory, named_seed
 from dpest.attacks.statdp.leaves import leaves_of
 from dpest.attacks.statdp.replay import replay_code
@@ -195,8 +200,8 @@ class SecondLook:
         if not found:
             return None
         if refute and epsilon is not None:
-            number, best = max(found, key=lambda entry: _sigmas_above(entry[1], epsilon))
-            if _sigmas_above(best, epsilon) > _LIKELY_REFUTED:
+            number, best = max(found, key=lambda e: float(sigmas_above(e[1].k1, e[1].k2, epsilon)))
+            if sigmas_above(best.k1, best.k2, epsilon) > _LIKELY_REFUTED:
                 return oriented(self.finalists[number][0], best)
         top = max(choice.score for _, choice in found)
         close = [entry for entry in found if entry[1].score >= top - TOLERANCE * abs(top)]
@@ -211,28 +216,27 @@ class SecondLook:
 
         Each with the number of its case; the score is what it promises by the second counts.
         """
-        candidates = [
-            (choice.score, number, choice)
-            for number, (_, counted) in enumerate(self.finalists)
-            for choice in counted.promising(epsilon, caution, _LOOKED_AT)
-        ]
-        return self._again(candidates, epsilon, second_caution)
+        return self._again(
+            lambda counted: counted.promising(epsilon, caution, _LOOKED_AT), epsilon, second_caution
+        )
 
     def surest_again(self, epsilon: float) -> list[tuple[int, ChosenEvent]]:
         """As `counted_again`, of the candidates that stand furthest above `epsilon` in sigmas."""
-        candidates = [
-            (choice.score, number, choice)
-            for number, (_, counted) in enumerate(self.finalists)
-            for choice in counted.surest(epsilon, _LOOKED_AT)
-        ]
-        return self._again(candidates, epsilon, _SECOND_CAUTION)
+        return self._again(
+            lambda counted: counted.surest(epsilon, _LOOKED_AT), epsilon, _SECOND_CAUTION
+        )
 
     def _again(
         self,
-        candidates: list[tuple[float, int, ChosenEvent]],
+        chosen: Callable[[EventSearch], list[ChosenEvent]],
         epsilon: float | None,
         second_caution: float,
     ) -> list[tuple[int, ChosenEvent]]:
+        candidates = [
+            (choice.score, number, choice)
+            for number, (_, counted) in enumerate(self.finalists)
+            for choice in chosen(counted)
+        ]
         candidates.sort(key=lambda entry: -entry[0])
         found: list[tuple[int, ChosenEvent]] = []
         for _, number, choice in candidates[:_LOOKED_AT]:
@@ -244,12 +248,6 @@ class SecondLook:
                 again = replace(choice, k1=large, k2=small, score=score, runs=self.runs)
                 found.append((number, again))
         return found
-
-
-def _sigmas_above(choice: ChosenEvent, epsilon: float) -> float:
-    """How far the log ratio of its counts lies above `epsilon`, in standard errors."""
-    large, small = max(choice.k1, 0.5), max(choice.k2, 0.5)
-    return (math.log(large / small) - epsilon) / math.sqrt(1 / large + 1 / small)
 
 
 def oriented(case: InputCase, choice: ChosenEvent) -> DetectedEvent:

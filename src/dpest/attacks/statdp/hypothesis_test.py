@@ -102,3 +102,9 @@ def promise(k1: ArrayLike, k2: ArrayLike, z: float) -> Floats:
     low = np.clip((centre - spread) / (1 + z * z / n), 0.0, 1.0)
     with np.errstate(divide="ignore"):
         return np.log(low) - np.log1p(-low)
+
+
+def sigmas_above(k1: ArrayLike, k2: ArrayLike, epsilon: float) -> Floats:
+    """Vectorised: how far the log ratio of two counts lies above `epsilon`, in standard errors."""
+    a, b = np.maximum(k1, 0.5), np.maximum(k2, 0.5)
+    return np.asarray((np.log(a / b) - epsilon) / np.sqrt(1 / a + 1 / b))

@@ -31,7 +31,7 @@ from dpest.attacks.statdp.families import (
     probed,
     rare_limit,
 )
-from dpest.attacks.statdp.hypothesis_test import promise
+from dpest.attacks.statdp.hypothesis_test import promise, sigmas_above
 from dpest.attacks.statdp.leaves import MIXED
 from dpest.running.samples import Samples
 from dpest.running.skeleton import leaf_kind
@@ -177,9 +177,8 @@ class EventSearch:
     def _sigmas(self, epsilon: float) -> Floats:
         """How far each candidate stands above `epsilon`, for both sides, in errors of one run."""
         c1, c2, runs, _ = self._together()
-        logs = np.log(np.maximum(c1, 0.5) / np.maximum(c2, 0.5))
-        errors = np.sqrt(1 / np.maximum(c1, 0.5) + 1 / np.maximum(c2, 0.5))
-        sigmas = np.stack([logs - epsilon, -logs - epsilon]) / (errors * np.sqrt(runs))
+        both = [sigmas_above(c1, c2, epsilon), sigmas_above(c2, c1, epsilon)]
+        sigmas = np.stack(both) / np.sqrt(runs)
         sigmas[:, c1 + c2 < rare_limit(runs, epsilon)] = -np.inf
         return sigmas
 

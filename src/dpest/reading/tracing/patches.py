@@ -146,6 +146,10 @@ def patched(*roots: Any) -> Iterator[None]:
                     _depths[slot.key] = depth - 1
 
 
+# What is put in place is taken away again, whatever time it is.
+imports(patched.__wrapped__)  # type: ignore[attr-defined]
+
+
 def overlaid(names: dict[str, Any], overlay: Overlay | None = None) -> None:
     """Put the replacements into a scope that was made for one run.
 
