@@ -78,6 +78,22 @@ class TimeLimitError(ReadingError):
     """One call of the user's function took longer than a run may take."""
 
 
+class DependentRunsError(DpestError):
+    """Runs changed something that later runs may see: they are not independent of each other."""
+
+    def __init__(self, name: str, kept: tuple[str, ...]) -> None:
+        super().__init__(
+            f"{name} keeps state between calls ({', '.join(kept[:3])}): what one call does depends "
+            "on those before, so that nothing is read or sampled. Hand in what it needs, and "
+            "return what it changes"
+        )
+        self.name = name
+        self.kept = kept
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, self.kept)
+
+
 class ReplayError(ReadingError):
     """The function behaved differently when it was run again with the same noise."""
 

@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dpest
-from dpest.errors import DpestError
+from dpest.errors import DependentRunsError, DpestError
 
 ALWAYS = """
 import numpy as np
@@ -133,3 +134,34 @@ def test_state_is_named(name: str, words: str, tmp_path: Path) -> None:
     )  # fmt: skip
     assert "UNSETTLED" in done.stdout
     assert words in done.stdout
+
+
+LAST: dict[str, float] = {}
+
+
+def seldom(x: Any, rng: Any) -> Any:
+    noisy = sum(x) + rng.laplace()
+    if noisy > 4:
+        LAST["it"] = noisy
+    return LAST.get("it", noisy)
+
+
+def seldom_alone(x: Any) -> Any:
+    return seldom(x, np.random.default_rng())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("function", [seldom, seldom_alone])
+def test_runs_that_leave_a_trace_show_nothing(function: Any, workers: int) -> None:
+    """Whatever makes the runs, and wherever: they are not independent of each other."""
+    LAST.clear()
+    with pytest.raises(DependentRunsError, match=r"keeps state between calls \(LAST"):
+        dpest.attack(function, [0.0, 0.0], [1.0, 0.0], budget="20000 runs", workers=workers)
+
+
+@pytest.mark.parametrize("function", [seldom, seldom_alone])
+def test_an_audit_says_nothing_of_runs_that_leave_a_trace(function: Any) -> None:
+    LAST.clear()
+    verdict = dpest.audit(function, epsilon=1.0, adjacency="l1", length=2, budget="20000 runs")
+    assert "keeps state between calls: LAST" in str(verdict).splitlines()[0]
+    assert verdict.evidence == ()

@@ -13,7 +13,7 @@ from dpest.ask.questions import Question
 from dpest.campaign.demonstrating import Demonstrator
 from dpest.campaign.doubles import add_doubles
 from dpest.campaign.findings import Findings
-from dpest.campaign.first_look import look_first
+from dpest.campaign.first_look import look_first, look_last, stop_at_state
 from dpest.campaign.pair_values import PairValues
 from dpest.campaign.picturing import pictures_of
 from dpest.campaign.proving import Prover
@@ -22,6 +22,7 @@ from dpest.campaign.sampling import by_steps, recorded, statistical
 from dpest.campaign.scouting import Scout
 from dpest.campaign.searching import PairSearch
 from dpest.campaign.settings import Settings
+from dpest.errors import DependentRunsError
 from dpest.evidence import Measure
 from dpest.running.places import described_code
 from dpest.running.watchdog import patient
@@ -58,11 +59,14 @@ class Campaign:
                     self._compute()
                     self._run_code()
                 add_doubles(findings, self.scout)
+            except DependentRunsError as found:
+                stop_at_state(findings, found)
             except KeyboardInterrupt:
                 findings.details["interrupted"] = True
                 findings.notes.append(
                     "interrupted: the bounds are valid, the search is not complete"
                 )
+            look_last(findings)
             return findings.verdict()
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,7 @@ class Findings:
         self.for_one_length: list[Evidence] = []  # upper bounds for the question's length alone
         self.by_records_alone = False  # outputs of several types: only that proof looks at them
         self.unread_pairs = False  # whether the exact engine refused some pairs and took others
+        self.memory: Mapping[str, str] = {}  # what a call could change, before there was one
         self.started = time.monotonic()
         # What a verdict is given before anybody sees it: its pictures and its demonstration.
         self.present: Callable[[Verdict], Verdict] = lambda verdict: verdict

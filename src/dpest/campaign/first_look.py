@@ -9,9 +9,10 @@ from dpest.ask.entries import short
 from dpest.ask.input_form import check_call
 from dpest.ask.patterns import patterns
 from dpest.campaign.findings import Findings
-from dpest.errors import DpestError, InputError
+from dpest.errors import DependentRunsError, DpestError, InputError
 from dpest.reading import guard
 from dpest.running.first_look import inputs_of, look
+from dpest.running.memory import changed, memory
 from dpest.running.seeding import seeded_when_loaded
 
 
@@ -21,6 +22,7 @@ def look_first(findings: Findings) -> None:
     Raises InputError (or OpaqueError) where there is nothing to audit.
     """
     question = findings.question
+    findings.memory = memory(question.mechanism.function)
     check_call(question.mechanism, question.unit)
     if seeds := seeded_when_loaded(question.mechanism.function):
         findings.details["seeded"] = list(seeds)
@@ -42,22 +44,27 @@ def look_first(findings: Findings) -> None:
             f"{error} on {short(x)}" for error, x in found.raises_on.items()
         ]
     if found.state:
-        _stop_at_state(findings, found.state)
+        stop_at_state(findings, DependentRunsError(name, found.state))
     else:
         _suspect_state(findings)
     _look_at_types(findings, found.types)
 
 
-def _stop_at_state(findings: Findings, state: tuple[str, ...]) -> None:
-    """Runs depend on each other: no engine has a question to answer."""
-    kept = ", ".join(state[:3])
-    findings.notes.append(
-        f"{findings.question.mechanism.name} keeps state between calls ({kept}): what one call "
-        "does depends on those before, so that nothing is read or sampled. Hand in what it needs, "
-        "and return what it changes"
-    )
-    findings.details["state"] = list(state)
+def look_last(findings: Findings) -> None:
+    """Whether any call of the whole audit left a trace in what outlives it."""
+    mechanism = findings.question.mechanism
+    if "state" in findings.details:
+        return
+    if kept := changed(findings.memory, memory(mechanism.function)):
+        stop_at_state(findings, DependentRunsError(mechanism.name, kept))
+
+
+def stop_at_state(findings: Findings, found: DependentRunsError) -> None:
+    """Runs depend on each other: no engine has a question to answer, and none has answered it."""
+    findings.notes.append(str(found))
+    findings.details["state"] = list(found.kept)
     findings.engines = ()
+    findings.evidence = []
 
 
 def _suspect_state(findings: Findings) -> None:
@@ -67,8 +74,8 @@ def _suspect_state(findings: Findings) -> None:
     suspect = guard.keeps_state(findings.question.mechanism)
     if suspect is not None:
         findings.notes.append(
-            f"{suspect.where}: {suspect.operation}; no call that was tried did so, and runs "
-            "are taken to be independent of each other"
+            f"{suspect.where}: {suspect.operation}; no trial call did so, and every block of runs "
+            "is watched for it"
         )
 
 

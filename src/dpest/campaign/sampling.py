@@ -15,7 +15,7 @@ from dpest.attacks.steps import steps_attack
 from dpest.campaign.findings import Findings
 from dpest.campaign.samplers import attack_budget, in_runs, left, sampler_of
 from dpest.campaign.scouting import Scout
-from dpest.errors import DpestError, InputError, StateError
+from dpest.errors import DependentRunsError, DpestError, InputError, StateError
 from dpest.evidence import ESTIMATE, Evidence, Measure
 from dpest.running.watchdog import Deadline, TimeUp, watched
 from dpest.verdict import exceeds
@@ -56,7 +56,7 @@ def statistical(findings: Findings, scout: Scout) -> list[Evidence]:
         return _by_scores(findings, scout, sampler)
     try:
         found = search_pair(findings, scout, sampler, SEARCH_SHARE, alpha / 2)
-    except StateError:
+    except (DependentRunsError, StateError):
         raise
     except DpestError as reason:
         findings.notes.append(f"no sampling: {reason}")
@@ -120,7 +120,7 @@ def _by_scores(findings: Findings, scout: Scout, sampler: MechanismSampler) -> l
             seed=findings.settings.seed,
             progress=findings.settings.progress,
         )
-    except StateError:
+    except (DependentRunsError, StateError):
         raise
     except DpestError as reason:
         findings.notes.append(f"no sampling: {reason}")

@@ -11,6 +11,7 @@ from dpest.running.batch.arrays import arrays_for, block_rows
 from dpest.running.batch.block import BlockReader
 from dpest.running.batch.outputs import SampleCollector
 from dpest.running.black_box import black_box_block
+from dpest.running.memory import forgotten
 from dpest.running.samples import Samples
 from dpest.running.seeds import Seed, block_seed
 from dpest.running.watchdog import DEFAULT_SECONDS, limited
@@ -71,13 +72,14 @@ def block_of(
     """Block `number` of a batch of `size` runs: the unit of work that is sent to a worker.
 
     `rows` are the runs of a block, if not those of the device. A function with hundreds of paths
-    is faster in larger blocks; their outputs are others, equal in distribution.
+    is faster in larger blocks; their outputs are others, equal in distribution. Raises
+    DependentRunsError where a run changed what outlives it.
     """
     target = as_mechanism(mechanism).with_params(params)
     rows = rows or block_rows(device, int(size))
     count = min(rows, int(size) - number * rows)
     stream = block_seed(seed, number)
-    with limited(time_limit, target.name) as clock:
+    with forgotten(target), limited(time_limit, target.name) as clock:
         if target.black_box:
             return black_box_block(target, x, count, stream, clock)
         reader = BlockReader(target, x, lambda s: arrays_for(device, s), SampleCollector, clock)
