@@ -22,7 +22,7 @@ import copy
 
 _COUNTING = '''
 
-def event(leaves):  # {words}
+def event(output, leaves):  # {words}
     return bool({source})
 
 
@@ -36,7 +36,7 @@ def count(given):
             output = raised(error)
         if hasattr(output, "__next__"):
             output = list(output)
-        hits += event(leaves(output))
+        hits += event(output, leaves(output))
     return hits
 
 

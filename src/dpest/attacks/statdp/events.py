@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.attacks.statdp.features import (
-    ElementIs,
     Floats,
     Grouped,
     LeafFeature,
     Mismatches,
     OneOf,
+    Within,
+    says_yes_or_no,
 )
 from dpest.running.samples import Samples
 
@@ -132,7 +133,7 @@ class Event:
         for feature, wanted in self.parts:
             if isinstance(feature, Either):
                 texts.append(feature.words)
-            elif isinstance(feature, (OneOf, ElementIs)):
+            elif says_yes_or_no(feature):
                 yes = _is_yes(wanted)
                 texts.append(feature.words if yes else feature.words.replace(" is ", " is not ", 1))
             else:
@@ -141,10 +142,13 @@ class Event:
 
     @property
     def source(self) -> str:
-        """A Python expression over `leaves`; the names in it are those of `statdp.replay`."""
+        """A Python expression over `output` and its `leaves`.
+
+        The other names in it are those of `statdp.replay`.
+        """
         texts = []
         for feature, wanted in self.parts:
-            if isinstance(feature, (OneOf, ElementIs, Either)):
+            if isinstance(feature, Either) or says_yes_or_no(feature):
                 texts.append(feature.source if _is_yes(wanted) else f"not {feature.source}")
             else:
                 texts.append(wanted.source(feature.source))
@@ -154,7 +158,8 @@ class Event:
     def complexity(self) -> int:
         """How much there is to read: fewer features, fewer ends, fewer listed outputs."""
         total = 0
-        for feature, wanted in self.parts:
+        for given, wanted in self.parts:
+            feature = given.feature if isinstance(given, Within) else given
             total += 2
             if isinstance(feature, Either):
                 total += sum(event.complexity for event in feature.events)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpest.attacks.statdp import features as f
-from dpest.attacks.statdp.discrete import tagged
+from dpest.attacks.statdp.discrete import Keys, tagged
 from dpest.attacks.statdp.events import ONE, Event, Range
 from dpest.attacks.statdp.unions import FEW, MANY, Place, unions
 from dpest.running.samples import Samples
@@ -70,9 +70,14 @@ class PairedOutputs:
         # By the number of the run: runs of one path stand together, and every second one of them
         # would give both halves the same counts.
         self.half = runs & 1
+        self.first_size = first.size
         self.runs = min(first.size, second.size)
         self._values: tuple[f.LeafFeature, Floats] | None = None
         self._places: dict[Any, Places] = {}
+
+    def tally(self, cells: Ints, size: int) -> Ints:
+        """How many outputs of each input fall into each of `size` cells: input, cell."""
+        return np.bincount(self.side * size + cells, minlength=2 * size).reshape(2, size)
 
     def values(self, feature: f.LeafFeature) -> Floats:
         """The feature of each output; only the last that was asked for is kept."""
@@ -258,23 +263,39 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class OutputSplit:
-    """Outputs by all that is discrete in them; place -1 for what is not listed."""
+    """Outputs by all that is discrete in them; place -1 for what is not listed.
+
+    Or by all that is discrete in one part of them: `within` makes a feature of the part's.
+    """
 
     outputs: tuple[tuple[Any, ...], ...]
     atoms: tuple[float, ...]
+    within: Callable[[f.LeafFeature], f.LeafFeature] = lambda feature: feature
+    part: int | None = None
+
+    def one_of(self, outputs: Sequence[tuple[Any, ...]]) -> Event:
+        return Event(((self.within(f.OneOf(tuple(outputs), self.atoms)), ONE),))
 
     @property
     def parts(self) -> list[Part]:
-        return [(f.OneOf((output,), self.atoms), ONE) for output in self.outputs]
+        return [self.one_of([output]).parts[0] for output in self.outputs]
 
     def most_frequent(self, reading: PairedOutputs, most: int) -> OutputSplit:
         """Only those that come up most often."""
         counts = np.bincount(reading.places(self) + 1, minlength=len(self.outputs) + 1)[1:]
         often = np.argsort(-counts, kind="stable")[:most]
-        return OutputSplit(tuple(self.outputs[int(i)] for i in often), self.atoms)
+        return replace(self, outputs=tuple(self.outputs[int(i)] for i in often))
+
+    def keys(self, reading: PairedOutputs) -> Keys:
+        """A code for every output, and what each code stands for."""
+        if self.part is None:
+            return reading.joint.keys(self.atoms)
+        part, place = reading.joint.part(self.part)
+        codes, outputs = part.keys(self.atoms)
+        return codes[place], outputs
 
     def places(self, reading: PairedOutputs) -> Places:
-        codes, outputs = reading.joint.keys(self.atoms)
+        codes, outputs = self.keys(reading)
         if tuple(outputs) == self.outputs:  # those that they were read from
             return codes.astype(np.int32)
         known = {tagged(output): i for i, output in enumerate(self.outputs)}
@@ -291,8 +312,7 @@ class Ranges:
     bins: FeatureBins
 
     def table(self, reading: PairedOutputs) -> Ints:
-        cells = reading.side * self.bins.width + reading.places(self.bins)
-        return np.bincount(cells, minlength=2 * self.bins.width).reshape(2, self.bins.width)
+        return reading.tally(reading.places(self.bins).astype(np.int64), self.bins.width)
 
     def blocks(self, table: Ints, runs: int) -> Iterator[CountedBlock]:
         yield self.bins.block(table, runs, self)
@@ -315,12 +335,10 @@ class Products:
         place = reading.places(self.split, keep=True)
         # Outputs of no part are counted past the end.
         cells = reading.half * (parts + 1) + np.where(place < 0, parts, place)
-        cells *= 2
-        cells += reading.side
         cells *= width
         cells += reading.places(self.bins, keep=True)
-        counts = np.bincount(cells, minlength=2 * (parts + 1) * 2 * width)
-        return counts.reshape(2, parts + 1, 2, width)[:, :parts]
+        counts = reading.tally(cells, 2 * (parts + 1) * width)
+        return counts.reshape(2, 2, parts + 1, width).transpose(1, 2, 0, 3)[:, :parts]
 
     def blocks(self, table: Ints, runs: int) -> Iterator[CountedBlock]:
         parts, bins = self.split.parts, self.bins
@@ -351,19 +369,19 @@ class Outputs:
     def table(self, reading: PairedOutputs) -> Ints:
         size = len(self.listed.outputs) + 1
         place = reading.places(self.listed)
-        cells = (2 * reading.half + reading.side) * size + np.where(place < 0, size - 1, place)
-        return np.bincount(cells, minlength=4 * size).reshape(2, 2, size)
+        cells = reading.half * size + np.where(place < 0, size - 1, place)
+        return reading.tally(cells, 2 * size).reshape(2, 2, size).transpose(1, 0, 2)
 
     def blocks(self, table: Ints, runs: int) -> Iterator[CountedBlock]:
         learn, count = table[0, :, :-1], table[1, :, :-1]
-        outputs, atoms = self.listed.outputs, self.listed.atoms
+        outputs = self.listed.outputs
         both = learn + count
         often = np.flatnonzero(both.sum(axis=0) >= rare_limit(runs, 0.0))
         if len(often) > _MOST_OUTPUTS:
             often = often[np.argsort(-np.abs(np.diff(both[:, often], axis=0)[0]))[:_MOST_OUTPUTS]]
 
         def event(chosen: Sequence[int] | Ints) -> Event:
-            return Event(((f.OneOf(tuple(outputs[int(i)] for i in chosen), atoms), ONE),))
+            return self.listed.one_of([outputs[int(i)] for i in chosen])
 
         yield CountedBlock(both[0, often], both[1, often], runs, lambda i: event([often[i]]), self)
         # The order is learned from one half, the counts come from the other.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.attacks.statdp.discrete import NUMBER, Discrete, Keys, tagged
-from dpest.attacks.statdp.leaves import MIXED, PLAIN, as_leaves, by_kinds
+from dpest.attacks.statdp.leaves import MIXED, PLAIN, as_leaves, by_kinds, part_of
 from dpest.running.samples import Samples, SkeletonGroup
 from dpest.running.skeleton import leaf_kind
 
@@ -53,12 +53,14 @@ class Grouped(Samples):
     def __init__(self, samples: Samples, groups: Sequence[SkeletonGroup], runs: Ints) -> None:
         super().__init__(samples.size, groups, samples.notes, samples.raised)
         self.runs = runs  # the number of the run that each output comes from
+        self.whole = samples
         self._numbers: dict[LeafFeature, Floats] = {}
         self._keys: dict[tuple[float, ...], Keys] = {}
+        self._parts: dict[int, tuple[Grouped, Ints]] = {}
 
     def read(self, feature: LeafFeature) -> Floats:
         """`feature.values` of these outputs."""
-        if isinstance(feature, (OneOf, ElementIs)):
+        if isinstance(feature, (OneOf, ElementIs, Within)):
             return feature.values(self)
         if feature not in self._numbers:
             self._numbers[feature] = feature.values(self)
@@ -69,6 +71,15 @@ class Grouped(Samples):
         if atoms not in self._keys:
             self._keys[atoms] = Discrete(atoms).keys(self)
         return self._keys[atoms]
+
+    def part(self, index: int) -> tuple[Grouped, Ints]:
+        """One part of each output, and the place in it of each of these outputs."""
+        if index not in self._parts:
+            part = Grouped.of(part_of(self.whole, index))
+            place = np.empty(self.size, dtype=np.int64)
+            place[part.runs] = np.arange(self.size)
+            self._parts[index] = (part, place[self.runs])
+        return self._parts[index]
 
     @staticmethod
     def of(samples: Samples) -> Grouped:
@@ -432,3 +443,42 @@ class OneOf:
         result = np.zeros(samples.size)
         result[grouped.runs] = inside[codes]
         return result
+
+
+@dataclass(frozen=True)
+class Within:
+    """What a feature says of one part of the output alone; `name` stands in `output[…]`."""
+
+    index: int
+    name: str
+    feature: LeafFeature
+
+    @property
+    def integral(self) -> bool:
+        return self.feature.integral
+
+    @property
+    def words(self) -> str:
+        part, words = f"output[{self.name}]", self.feature.words
+        whole = "the output"
+        return part + words[len(whole) :] if words.startswith(whole) else f"in {part} {words}"
+
+    @property
+    def source(self) -> str:
+        return f"(lambda leaves: {self.feature.source})(part(output, {self.index}))"
+
+    def values(self, samples: Samples) -> Floats:
+        grouped = Grouped.of(samples)
+        part, place = grouped.part(self.index)
+        values = part.read(self.feature)[place]
+        if grouped is samples:
+            return values
+        result = np.empty(samples.size)
+        result[grouped.runs] = values
+        return result
+
+
+def says_yes_or_no(feature: LeafFeature) -> bool:
+    """Is its name a statement that is true or false, rather than a number's?"""
+    inner = feature.feature if isinstance(feature, Within) else feature
+    return isinstance(inner, (OneOf, ElementIs))

@@ -1,4 +1,8 @@
-"""The elements of an output, as StatDP reads them: of one output, and of a column of them."""
+"""The elements of an output, as StatDP reads them: of one output, and of a column of them.
+
+An output may have parts that are outputs themselves: two lists side by side, say. The elements of
+each can be read alone.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from dpest.running.samples import SkeletonGroup, column_of
+from dpest.running.samples import Samples, SkeletonGroup, column_of
 from dpest.running.skeleton import Leaf, Nest, flatten, leaf_kinds
 
 # The kind of a column of values of several of these kinds, where there are too many groups.
 MIXED: Any = "mixed"
 PLAIN = ("none", "bool", "str")
 _MANY_GROUPS = 32
+_MOST_PARTS = 4
+_NOTHING = Nest("list", (), ())
 
 
 def leaves_of(output: Any) -> tuple[Any, ...]:
@@ -83,6 +89,38 @@ def by_kinds(groups: Iterable[SkeletonGroup]) -> list[SkeletonGroup]:
         )
         mixed.append((kinds, group.rows, tuple(columns)))
     return _joined(mixed)
+
+
+def part_names(samples: Samples) -> tuple[str, ...]:
+    """What stands in `output[…]` for each part, where parts of any length come side by side.
+
+    Places in the whole output are then not the same places of a part; else they say it all.
+    """
+    nests = [g.skeleton for g in samples.groups if isinstance(g.skeleton, Nest)]
+    kinds = {(s.container, s.keys, s.label, len(s.parts)) for s in nests}
+    if len(kinds) != 1:
+        return ()
+    ((container, keys, label, count),) = kinds
+    if container not in ("list", "tuple", "dict") or label or not 2 <= count <= _MOST_PARTS:
+        return ()
+    widths = ({len(leaf_kinds(s.parts[i])) for s in nests} for i in range(count))
+    if all(len(found) == 1 for found in widths):
+        return ()
+    return tuple(map(repr, keys if container == "dict" else range(count)))
+
+
+def part_of(samples: Samples, index: int) -> Samples:
+    """One part of each output; nothing where an output has no such part."""
+    groups = []
+    for group in samples.groups:
+        parts = group.skeleton.parts if isinstance(group.skeleton, Nest) else ()
+        if index >= len(parts):
+            groups.append(SkeletonGroup(_NOTHING, group.rows, ()))
+            continue
+        start = sum(len(leaf_kinds(part)) for part in parts[:index])
+        columns = group.columns[start : start + len(leaf_kinds(parts[index]))]
+        groups.append(SkeletonGroup(parts[index], group.rows, columns))
+    return Samples(samples.size, groups)
 
 
 def _objects(kind: str, column: Any) -> Any:

@@ -36,6 +36,13 @@ def leaves(output: Any) -> tuple[Any, ...]:
     return tuple(flat)
 
 
+def part(output: Any, index: int) -> tuple[Any, ...]:
+    """The elements of one part of an output; nothing where it has no such part."""
+    if type(output) is dict:
+        output = [output[key] for key in keys_of(output)]
+    return leaves(output[index]) if type(output) in (list, tuple) and index < len(output) else ()
+
+
 def look(value: Any, flat: list[Any]) -> None:
     """Add all that is seen of a value."""
     kind = type(value)

@@ -11,9 +11,9 @@ from typing import Any
 from dpest.ask.declaration import data_first
 from dpest.ask.entries import as_code
 from dpest.attacks.statdp.leaves import leaves_of
-from dpest.attacks.statdp.reading import hamming, number, numbers, one_of
+from dpest.attacks.statdp.reading import hamming, number, numbers, one_of, part
 
-__all__ = ["hamming", "leaves_of", "nan", "number", "numbers", "one_of"]
+__all__ = ["hamming", "leaves_of", "nan", "number", "numbers", "one_of", "part"]
 
 
 def import_lines(function: Callable[..., Any], rng: bool) -> list[str]:
@@ -64,7 +64,8 @@ def replay_code(
 
     They use the function as it is, one run at a time; nothing of dpest but the reading of outputs.
     """
-    names = [n for n in ("hamming", "nan", "number", "numbers", "one_of") if n in event_source]
+    known = ("hamming", "nan", "number", "numbers", "one_of", "part")
+    names = [name for name in known if name in event_source]
     extra = "".join(f", {key}={value!r}" for key, value in arguments.items())
     both = "x, rng" if data_first(function) else "rng, x"
     call = f"mechanism({both}{extra})" if rng else f"mechanism(x{extra})"
@@ -76,10 +77,11 @@ def replay_code(
         f"D1, D2 = {as_code(x)}, {as_code(x2)}",
         f"runs, rng = {runs}, np.random.default_rng(0)",
         "",
-        "def event(leaves):",
+        "def event(output):",
+        "    leaves = leaves_of(output)",
         f"    return bool({event_source})",
         "",
-        f"c1, c2 = (sum(event(leaves_of({call})) for _ in range(runs)) for x in (D1, D2))",
+        f"c1, c2 = (sum(event({call}) for _ in range(runs)) for x in (D1, D2))",
         'print(f"the event happened {c1} times on D1 and {c2} times on D2, of {runs} runs each")',
     ]
     return "\n".join(lines) + "\n"

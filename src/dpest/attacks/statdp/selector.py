@@ -6,6 +6,7 @@ Nothing here is a test: the winner is measured again on fresh samples.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +33,7 @@ from dpest.attacks.statdp.families import (
     rare_limit,
 )
 from dpest.attacks.statdp.hypothesis_test import promise, sigmas_above
-from dpest.attacks.statdp.leaves import MIXED
+from dpest.attacks.statdp.leaves import MIXED, part_names
 from dpest.running.samples import Samples
 from dpest.running.skeleton import leaf_kind
 
@@ -222,15 +223,46 @@ def select_events(
     likely ends of intervals (noise-free values, entries of the inputs). `thorough` adds events
     that take longer to count, and to read.
     """
-    reading = PairedOutputs(first, second)
+    return select_from(PairedOutputs(first, second), references, marks, thorough)
+
+
+def select_from(
+    reading: PairedOutputs,
+    references: Sequence[tuple[str, tuple[Any, ...]]] = (),
+    marks: Sequence[float] = (),
+    thorough: bool = False,
+) -> EventSearch:
+    """The same of outputs that are read already."""
     search = EventSearch()
-    for family in Grammar(reading, references, marks, thorough).families():
+    for family in families_of(reading, references, marks, thorough):
         search.add(family, family.table(reading), reading.runs)
     return search
 
 
+def families_of(
+    reading: PairedOutputs,
+    references: Sequence[tuple[str, tuple[Any, ...]]] = (),
+    marks: Sequence[float] = (),
+    thorough: bool = False,
+) -> Iterator[EventFamily]:
+    """The families of the whole outputs, of their parts, and of two parts together."""
+    yield from Grammar(reading, references, marks, thorough).families()
+    parts = [
+        Grammar(reading, (), marks, thorough, part)
+        for part in enumerate(part_names(reading.joint.whole))
+    ]
+    for grammar in parts:
+        yield from grammar.families()
+    for one, other in itertools.permutations(parts, 2):
+        for bins in one.numeric_bins:
+            yield from (Products(split, bins, thorough) for split in other.splits)
+
+
 class Grammar:
-    """Which events make sense for these outputs: by their lengths, their kinds and their values."""
+    """Which events make sense for these outputs: by their lengths, their kinds and their values.
+
+    Or for one `part` of them, given by its place and its name.
+    """
 
     def __init__(
         self,
@@ -238,9 +270,14 @@ class Grammar:
         references: Sequence[tuple[str, tuple[Any, ...]]],
         marks: Sequence[float],
         thorough: bool = False,
+        part: tuple[int, str] | None = None,
     ) -> None:
-        self.reading, self.thorough = reading, thorough
-        self.joint, self.side = reading.joint, reading.side
+        self.reading, self.thorough, self.part = reading, thorough, part
+        self.joint = reading.joint if part is None else reading.joint.part(part[0])[0]
+        self.side = (self.joint.runs >= reading.first_size).astype(np.int64)
+        # Filled by `families`: what outputs are sorted by.
+        self.splits: list[Split | OutputSplit] = []
+        self.numeric_bins: list[FeatureBins] = []
         self.references, self.marks = references, [float(m) for m in marks]
         self.widths = sorted({len(g.columns) for g in self.joint.groups})
         self.kinds = {kind for g in self.joint.groups for kind in g.kinds}
@@ -249,32 +286,37 @@ class Grammar:
         self.many_integers = _many_integers(self.joint)
 
     def families(self) -> Iterator[EventFamily]:
-        splits: list[Split | OutputSplit] = []
-        for feature in self.categorical():
+        splits, numeric = self.splits, self.numeric_bins
+        for own in self.categorical():
+            feature = self.within(own)
             bins = self._bins(feature)
             if bins is not None:
                 yield Ranges(bins)
-            if not isinstance(feature, f.ElementIs):
+            if not isinstance(own, f.ElementIs):
                 split = Split.of(feature, self.reading.values(feature))
                 if split is not None and self._divides(split, splits):
                     splits.append(split)
         outputs = self._outputs()
         if outputs is not None:
             yield Outputs(outputs)
-        numeric = []
         for number in self.numeric():
-            bins = self._bins(number)
+            bins = self._bins(self.within(number))
             if bins is not None:
-                if splits or outputs is not None:
+                if splits or outputs is not None or self.part is not None:
                     self.reading.places(bins, keep=True)
                 yield Ranges(bins)
                 numeric.append(bins)
-        if numeric and outputs is not None and len(outputs.outputs) <= _MOST_SPLIT:
+        crossed = bool(numeric) or self.part is not None
+        if crossed and outputs is not None and len(outputs.outputs) <= _MOST_SPLIT:
             often = outputs.most_frequent(self.reading, MOST_CATEGORIES)
             if self._divides(often, splits):
                 splits.append(often)
         for bins in numeric:
             yield from (Products(split, bins, self.thorough) for split in splits)
+
+    def within(self, feature: f.LeafFeature) -> f.LeafFeature:
+        """The feature of the whole output that says this of the part that is looked at."""
+        return feature if self.part is None else f.Within(*self.part, feature)
 
     # --- which features -----------------------------------------------------------------------
 
@@ -403,8 +445,12 @@ class Grammar:
         """All discrete outputs, where there is more than one."""
         if self.many_integers or "object" in self.kinds:
             return None
-        _, outputs = self.reading.joint.keys(self.atoms)
-        return OutputSplit(tuple(outputs), self.atoms) if len(outputs) > 1 else None
+        _, outputs = self.joint.keys(self.atoms)
+        if len(outputs) < 2:
+            return None
+        if self.part is None:
+            return OutputSplit(tuple(outputs), self.atoms)
+        return OutputSplit(tuple(outputs), self.atoms, self.within, self.part[0])
 
 
 def _counted(column: NDArray[Any]) -> list[tuple[Any, int]]:
