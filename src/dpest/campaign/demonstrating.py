@@ -6,6 +6,7 @@ import functools
 
 from dpest.ask.patterns import change_points
 from dpest.attacks.demonstration.choosing import demonstrate
+from dpest.attacks.demonstration.weighing import Likelihoods
 from dpest.campaign.findings import Findings
 from dpest.campaign.samplers import run_all_of
 from dpest.campaign.scouting import Scout
@@ -49,7 +50,17 @@ class Demonstrator:
                     question.measure.delta,
                     seed=findings.settings.seed,
                     run_all=run_all_of(findings),
+                    likelihoods=self._likelihoods(),
                 )
         except (DpestError, TimeUp):
             pass  # the bounds stand without it; the time may be up as soon as it was found
         return found
+
+    def _likelihoods(self) -> Likelihoods | None:
+        """How likely outputs are on two inputs, where the code is read."""
+        findings = self.findings
+        if findings.question.mechanism.black_box or "exact" not in findings.engines:
+            return None
+        from dpest.exact.engine import PairObjective
+
+        return PairObjective(findings.question.mechanism).densities

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dpest.ask.declaration import Mechanism, as_mechanism
-from dpest.errors import UntraceableError
+from dpest.errors import RefusedError, UntraceableError
+from dpest.exact.integration.quadrature import Floats
+from dpest.exact.losses.likelihood import log_densities
 from dpest.exact.losses.loss import ExactLoss, privacy_loss
+from dpest.exact.losses.pairs import compare
 from dpest.exact.outputs.products import agree, independent_results
 from dpest.exact.outputs.templates import Template, independent_parts, shape_key
 from dpest.exact.transforms import loss_of_linear_part
 from dpest.reading.conforming import check_generator
 from dpest.reading.paths import Trace
 from dpest.reading.tracing.patches import Overlay
+from dpest.running.samples import Samples
 
 
 def _traced(results: Sequence[Mechanism], x: Any) -> list[Trace]:
@@ -93,6 +97,16 @@ class PairObjective:
         if len(first) != len(second):
             return exact_loss(self._mechanism, x, x2)
         return privacy_loss(first, second)
+
+    def densities(self, x: Any, x2: Any) -> Callable[[Samples], tuple[Floats, Floats]]:
+        """Both log densities of any outputs, for whoever draws some."""
+        first, second = self._trace(x), self._trace(x2)
+        if len(first) != len(second):
+            raise RefusedError("the outputs of the two inputs fall into different parts")
+        if any(trace.leftover for trace in (*first, *second)):
+            raise RefusedError("a loop without a bound was cut off: no density is complete")
+        parts = [compare(p, q) for p, q in zip(first, second, strict=True)]
+        return functools.partial(log_densities, parts)
 
     def _trace(self, x: Any) -> list[Trace]:
         key = repr(x)

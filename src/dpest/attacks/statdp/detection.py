@@ -17,6 +17,7 @@ import numpy as np
 from dpest.attacks.budget import Report
 from dpest.attacks.statdp.counterexample import Counterexample
 from dpest.attacks.statdp.events import Event
+from dpest.attacks.statdp.families import PairedOutputs
 from dpest.attacks.statdp.features import Grouped
 from dpest.attacks.statdp.hypothesis_test import (
     coin_label_bound,
@@ -33,7 +34,7 @@ from dpest.attacks.statdp.selector import (
     ChosenEvent,
     EventSearch,
     rare_limit,
-    select_events,
+    select_from,
     simplest,
 )
 from dpest.errors import InputError
@@ -71,6 +72,18 @@ def count_candidates(
     """Every candidate event of one case, counted on `runs` outputs a side."""
     first = laboratory.search_samples(case, case.x, runs)
     second = laboratory.search_samples(case, case.x2, runs)
+    return events_of(laboratory, case, first, second, PairedOutputs(first, second), thorough)
+
+
+def events_of(
+    laboratory: Laboratory,
+    case: InputCase,
+    first: Samples,
+    second: Samples,
+    reading: PairedOutputs,
+    thorough: bool = False,
+) -> EventSearch:
+    """Every candidate event of one case, counted by a reading of outputs of its two inputs."""
     references = []
     marks: set[float] = set()
     for name, x, samples in (("D1", case.x, first), ("D2", case.x2, second)):
@@ -80,7 +93,7 @@ def count_candidates(
         for value in (*(reference or ()), *leaves_of(x)):
             if isinstance(value, (int, float)) and math.isfinite(value):
                 marks.add(float(value))
-    return select_events(first, second, references, sorted(marks)[:24], thorough)
+    return select_from(reading, references, sorted(marks)[:24], thorough)
 
 
 def search(

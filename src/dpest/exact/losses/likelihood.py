@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.exact.integration.quadrature import Floats
-from dpest.exact.losses.loss import ExactLoss
 from dpest.exact.losses.pairs import BlockPair, CellPair, GroupPair
 from dpest.exact.outputs.cells import constant_key
 from dpest.running.samples import Samples, SkeletonGroup
@@ -26,13 +25,14 @@ _Piece = tuple[NDArray[np.int64], Columns]  # the places of some outputs, and th
 _NUMERIC = ("int", "float")
 # By how much of its own size a relation between released numbers may miss, for their rounding.
 _ROUNDING = 1e-9
+_MANY = 1 << 32  # reals: more than any output has
 
 
 class _Logs:
     """Both log densities of some outputs, in terms of the fewest reals that have mass there."""
 
     def __init__(self, size: int) -> None:
-        self.reals = np.full(size, np.iinfo(np.int64).max)
+        self.reals = np.full(size, _MANY)
         self.log = np.full((2, size), -np.inf)
 
     def add(self, rows: NDArray[np.int64], reals: Any, log: Floats) -> None:
@@ -46,20 +46,19 @@ class _Logs:
         self.reals[rows[fewer]] = reals[fewer]
 
 
-def log_densities(loss: ExactLoss, samples: Samples) -> tuple[Floats, Floats]:
-    """Log densities of each output on `loss.x` and on `loss.x2`, with respect to one measure.
+def log_densities(parts: Sequence[Sequence[GroupPair]], samples: Samples) -> tuple[Floats, Floats]:
+    """Log densities of each output on two inputs, with respect to one measure.
 
-    NaN where an integral did not converge; minus infinity on both where no cell has the output.
+    `parts` are the independent parts of the output, compared. NaN where an integral did not
+    converge; minus infinity on both where no cell has the output.
     """
     log = np.zeros((2, samples.size))
     # Outputs with one part in common are looked at together, whatever their other parts are.
-    pieces: list[dict[tuple[Skeleton, ...], list[_Piece]]] = [{} for _ in loss.parts]
+    pieces: list[dict[tuple[Skeleton, ...], list[_Piece]]] = [{} for _ in parts]
     for group in samples.groups:
-        for alike, (skeletons, columns) in zip(
-            pieces, _taken_apart(loss.parts, group), strict=True
-        ):
+        for alike, (skeletons, columns) in zip(pieces, _taken_apart(parts, group), strict=True):
             alike.setdefault(skeletons, []).append((group.rows, columns))
-    for part, alike in zip(loss.parts, pieces, strict=True):
+    for part, alike in zip(parts, pieces, strict=True):
         for skeletons, some in alike.items():
             rows, columns = _joined(some)
             log[:, rows] += _of_part(part, skeletons, columns, len(rows))
@@ -108,8 +107,8 @@ def _of_part(
         inside = isinstance(known, Nest) and tuple(map(numbers_alike, known.parts)) == alike
         if inside or (numbers_alike(known),) == alike:
             blocks = [_of_block(block, columns, size) for block in group.blocks]
-            reals = sum(block.reals for block in blocks)
-            found.add(everywhere, reals, sum(block.log for block in blocks))
+            reals = np.sum([block.reals for block in blocks], axis=0)
+            found.add(everywhere, reals, np.sum([block.log for block in blocks], axis=0))
     return found.log
 
 
