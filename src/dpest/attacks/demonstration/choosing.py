@@ -33,8 +33,9 @@ from dpest.running.watchdog import TimeUp
 
 # Runs a side of the search: as many as it takes to see an excess.
 _RUNS = (2_000, 20_000, 200_000)
-# With so many a small excess is sought by likelihoods instead, where they are known.
-_FEW = 20_000
+# So many show events that read easily. With more, and with any that can't be enough, a small excess
+# is sought by likelihoods instead, where they are known.
+_FIRST, _FEW = 2_000, 20_000
 # Where they are not, and none is seen, or it is small, the events of a few families are counted
 # closely: on so many runs, for so many pairs. Then the best is judged by so many others.
 _CLOSELY = ((1_000_000, 6), (4_000_000, 2))
@@ -82,8 +83,10 @@ def _best_plan(
     weighing = None if likelihoods is None else Weighing(laboratory, likelihoods, epsilon, delta)
     try:
         for runs in _RUNS:
-            if weighing is not None and runs > _FEW and weighing.weigh(cases):
-                break
+            if weighing is not None and runs > _FIRST:
+                enough = runs <= _FEW and weighing.fewest_runs(cases) < runs
+                if not enough and weighing.weigh(cases):
+                    break
             plans = _planned(laboratory, cases, epsilon, delta, runs)
             found += plans
             if any(plan.needed < runs for plan in plans):

@@ -78,6 +78,8 @@ class Weighing:
         self.laboratory, self.likelihoods = laboratory, likelihoods
         self.epsilon, self.delta = epsilon, delta
         self.plans: list[Plan] = []
+        self._ranked: list[tuple[float, InputCase]] = []
+        self._complete: bool | None = None  # whether all pairs were ranked; None: not yet
 
     def weigh(self, cases: Sequence[InputCase]) -> bool:
         """Find the best events of the best pairs, as `plans`. Is there nothing left to look for?
@@ -85,23 +87,33 @@ class Weighing:
         That is so, too, where no event of these pairs refutes the claim in a reasonable number of
         runs, whatever words there are for it; not where the densities of a pair are not known.
         """
-        ranked: list[tuple[float, int]] = []
-        complete, started = True, time.process_time()
-        for i, case in enumerate(cases):
+        self._rank(cases)
+        good = [case for n, case in self._ranked if n <= min(MOST, _NEARLY * self._ranked[0][0])]
+        for case in good[:_SEARCHED]:
+            self.plans += self._searched(case)
+        return bool(self.plans) or (self._complete is True and not good)
+
+    def fewest_runs(self, cases: Sequence[InputCase]) -> float:
+        """How many runs refute the claim by the best event of the best pair, roughly."""
+        self._rank(cases)
+        return self._ranked[0][0] if self._ranked else math.inf
+
+    def _rank(self, cases: Sequence[InputCase]) -> None:
+        """Sort the pairs by the runs that their best events need; once."""
+        if self._complete is not None:
+            return
+        self._complete, started = True, time.process_time()
+        for case in cases:
+            if time.process_time() - started > _SECONDS:
+                self._complete = False
+                break
             try:
                 drawn = self._draw(case, _RANKING, "ranking")
             except DpestError:
-                complete = False
+                self._complete = False
                 continue
-            ranked.append((fewest_runs(drawn.ratio, self.epsilon, self.delta)[0], i))
-            if time.process_time() - started > _SECONDS:
-                complete = complete and i == len(cases) - 1
-                break
-        ranked = sorted(entry for entry in ranked if entry[0] <= MOST)
-        good = [cases[i] for n, i in ranked[:_SEARCHED] if n <= _NEARLY * ranked[0][0]]
-        for case in good:
-            self.plans += self._searched(case)
-        return bool(self.plans) or (complete and not ranked)
+            self._ranked.append((fewest_runs(drawn.ratio, self.epsilon, self.delta)[0], case))
+        self._ranked.sort(key=lambda entry: entry[0])
 
     def _draw(self, case: InputCase, runs: int, stage: str) -> _Drawn:
         likelihood = self.likelihoods(case.x, case.x2)

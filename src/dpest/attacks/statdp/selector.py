@@ -245,17 +245,18 @@ def families_of(
     marks: Sequence[float] = (),
     thorough: bool = False,
 ) -> Iterator[EventFamily]:
-    """The families of the whole outputs, of their parts, and of two parts together."""
-    yield from Grammar(reading, references, marks, thorough).families()
-    parts = [
-        Grammar(reading, (), marks, thorough, part)
-        for part in enumerate(part_names(reading.joint.whole))
-    ]
-    for grammar in parts:
+    """The families of the outputs, or of their parts and of two parts together."""
+    parts = list(enumerate(part_names(reading.joint.whole)))
+    if not parts:
+        yield from Grammar(reading, references, marks, thorough).families()
+        return
+    grammars = [Grammar(reading, (), marks, thorough, part) for part in parts]
+    for grammar in grammars:
         yield from grammar.families()
-    for one, other in itertools.permutations(parts, 2):
+    for one, other in itertools.permutations(grammars, 2):
         for bins in one.numeric_bins:
-            yield from (Products(split, bins, thorough) for split in other.splits)
+            if one.alone or not isinstance(one.inside(bins.feature), f.Element | f.Difference):
+                yield from (Products(split, bins, thorough) for split in other.splits)
 
 
 class Grammar:
@@ -317,6 +318,11 @@ class Grammar:
     def within(self, feature: f.LeafFeature) -> f.LeafFeature:
         """The feature of the whole output that says this of the part that is looked at."""
         return feature if self.part is None else f.Within(*self.part, feature)
+
+    @staticmethod
+    def inside(feature: f.LeafFeature) -> f.LeafFeature:
+        """The feature of the part, from what `within` made of it."""
+        return feature.feature if isinstance(feature, f.Within) else feature
 
     # --- which features -----------------------------------------------------------------------
 
