@@ -21,7 +21,8 @@ import pytest
 import dpest
 from dpest import l1
 from dpest.ask.declaration import as_mechanism
-from dpest.attacks.demonstration.choosing import demonstrate, middle_of, runs_to_refute
+from dpest.attacks.demonstration.choosing import demonstrate
+from dpest.attacks.demonstration.needed_runs import middle_of, runs_to_refute
 from dpest.attacks.statdp import reading
 from dpest.attacks.statdp.leaves import leaves_of
 from dpest.report.sentence import certainty, sentence

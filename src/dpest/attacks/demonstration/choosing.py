@@ -27,6 +27,8 @@ from dpest.attacks.statdp.detection import (
 )
 from dpest.attacks.statdp.families import EventFamily
 from dpest.attacks.statdp.laboratory import InputCase, Laboratory, named_seed
+from dpest.attacks.statdp.leaves import leaves_of
+from dpest.attacks.statdp.reading import is_number
 from dpest.evidence import Demonstration
 from dpest.running.samples import Samples
 from dpest.running.watchdog import TimeUp
@@ -36,6 +38,8 @@ _RUNS = (2_000, 20_000, 200_000)
 # So many show events that read easily. With more, and with any that can't be enough, a small excess
 # is sought by likelihoods instead, where they are known.
 _FIRST, _FEW = 2_000, 20_000
+# Of events that need hardly more runs than the best, the one that reads best is taken.
+_NEARLY = 1.05
 # Where they are not, and none is seen, or it is small, the events of a few families are counted
 # closely: on so many runs, for so many pairs. Then the best is judged by so many others.
 _CLOSELY = ((1_000_000, 6), (4_000_000, 2))
@@ -58,7 +62,7 @@ def demonstrate(
     and else with many runs. Where the time is up before those are made (TimeUp), the best that was
     seen until then is taken. Whatever chose an event, the script judges it by its own runs.
     """
-    cases = [InputCase(x, x2) for x, x2 in pairs]
+    cases = _cases(pairs)
     laboratory = Laboratory(mechanism, None, seed, run_all=run_all)
     plan = _best_plan(laboratory, cases, epsilon, delta, likelihoods)
     if plan is None or plan.needed > MOST:
@@ -68,6 +72,19 @@ def demonstrate(
     middle = middle_of(plan.cautious_p, plan.cautious_q, epsilon, delta, count)
     text = script(mechanism, case.x, case.x2, event, epsilon, delta, count, middle)
     return Demonstration(case.x, case.x2, event.words, plan.p, plan.q, epsilon, delta, count, text)
+
+
+def _cases(pairs: Sequence[tuple[Any, Any]]) -> list[InputCase]:
+    """The pairs without repetition: in the other order, or with 1 for 1.0, they are the same."""
+
+    def key(x: Any) -> str:
+        leaves = (float(v) if is_number(v) else v for v in leaves_of(x))
+        return f"{type(x).__name__} {list(leaves)!r}"
+
+    found: dict[frozenset[str], InputCase] = {}
+    for x, x2 in pairs:
+        found.setdefault(frozenset((key(x), key(x2))), InputCase(x, x2))
+    return list(found.values())
 
 
 def _best_plan(
@@ -96,7 +113,8 @@ def _best_plan(
     except TimeUp:
         pass
     best = best_of([*found, *(() if weighing is None else weighing.plans)])
-    return best[0] if best else None
+    close = [plan for plan in best if plan.needed <= _NEARLY * best[0].needed]
+    return min(close, key=lambda plan: plan.found.choice.event.complexity, default=None)
 
 
 def _planned(

@@ -32,8 +32,12 @@ Likelihoods = Callable[[Any, Any], Likelihood]
 
 # Runs a side that rank a pair, that choose its event, and that judge it.
 _RANKING, _SEARCHING, _JUDGING = 4_000, 50_000, 100_000
-# Seconds of computing for all pairs' ranks; how many are searched, and how much worse they may be.
-_SECONDS, _SEARCHED, _NEARLY = 12.0, 3, 1.25
+# How many pairs are searched, and how much worse they may be than the best.
+_SEARCHED, _NEARLY = 3, 1.25
+# Seconds of computing: for all ranks, and for the densities of a search. Where these are slow there
+# are fewer runs; below a share of the usual ones, none.
+_RANK_SECONDS, _SEARCH_SECONDS, _LEAST_SHARE = 8.0, 5.0, 0.05
+_TRIAL = 500  # runs a side that tell how long it takes
 # Outputs that an event has at least, in a sample; events of a search that are judged.
 _FEWEST, _JUDGED = 40, 24
 # Outputs whose densities are not known, at most, and standard errors by which frequencies may
@@ -80,6 +84,7 @@ class Weighing:
         self.plans: list[Plan] = []
         self._ranked: list[tuple[float, InputCase]] = []
         self._complete: bool | None = None  # whether all pairs were ranked; None: not yet
+        self._pace: float | None = None  # seconds for the densities of one output
 
     def weigh(self, cases: Sequence[InputCase]) -> bool:
         """Find the best events of the best pairs, as `plans`. Is there nothing left to look for?
@@ -103,12 +108,16 @@ class Weighing:
         if self._complete is not None:
             return
         self._complete, started = True, time.process_time()
-        for case in cases:
-            if time.process_time() - started > _SECONDS:
+        for i, case in enumerate(cases):
+            left = _RANK_SECONDS - (time.process_time() - started)
+            if left < 0:
                 self._complete = False
                 break
             try:
-                drawn = self._draw(case, _RANKING, "ranking")
+                if self._pace is None:
+                    self._draw(case, _TRIAL, "trial")
+                fits = left / (len(cases) - i) / max(2 * (self._pace or 0.0), 1e-9)
+                drawn = self._draw(case, int(np.clip(fits, _TRIAL, _RANKING)), "ranking")
             except DpestError:
                 self._complete = False
                 continue
@@ -120,7 +129,9 @@ class Weighing:
         seeds = (named_seed(self.laboratory.seed, stage, repr(case), side) for side in "ab")
         draws = [(x, runs, seed) for x, seed in zip((case.x, case.x2), seeds, strict=True)]
         first, second = self.laboratory.draw_all(self.laboratory.sampler(case), draws)
+        started = time.process_time()
         log_p, log_q = likelihood(Samples.concatenate([first, second]))
+        self._pace = (time.process_time() - started) / (2 * runs)
         with np.errstate(invalid="ignore"):
             ratio = log_p - log_q
         unknown = np.isnan(ratio)
@@ -130,11 +141,15 @@ class Weighing:
 
     def _searched(self, case: InputCase) -> list[Plan]:
         """The events of one pair: chosen on some outputs, judged by others."""
-        drawn = self._draw(case, _SEARCHING, "weighing")
+        usual = 2 * (_SEARCHING + _JUDGING) * (self._pace or 0.0)
+        share = min(1.0, _SEARCH_SECONDS / max(usual, 1e-9))
+        if share < _LEAST_SHARE:
+            return []
+        drawn = self._draw(case, int(share * _SEARCHING), "weighing")
         reading = WeighedOutputs(drawn, self._sharpness(drawn))
         found = events_of(self.laboratory, case, drawn.first, drawn.second, reading, thorough=True)
         surest = found.surest(self.epsilon, _JUDGED)
-        fresh = WeighedOutputs(self._draw(case, _JUDGING, "judging"))
+        fresh = WeighedOutputs(self._draw(case, int(share * _JUDGING), "judging"))
         plans = (self._judged(oriented(case, c), fresh, c.swapped) for c in surest)
         return [plan for plan in plans if plan is not None]
 

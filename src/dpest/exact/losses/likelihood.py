@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpest.exact.integration.quadrature import Floats
+from dpest.exact.losses.pair_factors import Factor
 from dpest.exact.losses.pairs import BlockPair, CellPair, GroupPair
 from dpest.exact.outputs.cells import constant_key
 from dpest.running.samples import Samples, SkeletonGroup
@@ -25,6 +26,8 @@ _Piece = tuple[NDArray[np.int64], Columns]  # the places of some outputs, and th
 _NUMERIC = ("int", "float")
 # By how much of its own size a relation between released numbers may miss, for their rounding.
 _ROUNDING = 1e-9
+# Outputs at which a density that is an integral is computed.
+_NODES = 500
 _MANY = 1 << 32  # reals: more than any output has
 
 
@@ -169,5 +172,16 @@ def _of_cell(pair: CellPair, columns: Columns, rows: NDArray[np.int64]) -> Float
     for factor in pair.factors:
         points = np.column_stack([at[symbol] for symbol in factor.symbols])
         with np.errstate(invalid="ignore"):
-            log += np.stack(factor.pair(points))
+            log += _of_factor(factor, points)
     return log
+
+
+def _of_factor(factor: Factor, points: Floats) -> Floats:
+    """Both log densities; between neighbouring outputs and kinks where each takes an integral."""
+    lattice = any(c.lattice for c in factor.coordinates)
+    if not factor.costly or len(factor.coordinates) > 1 or lattice or len(points) <= _NODES:
+        return np.stack(factor.pair(points))
+    x = points[:, 0]
+    nodes = np.quantile(x, np.linspace(0, 1, _NODES))
+    nodes = np.union1d(nodes, [kink for kink in factor.kinks() if x.min() < kink < x.max()])
+    return np.stack([np.interp(x, nodes, log) for log in factor.pair(nodes[:, None])])
