@@ -39,9 +39,10 @@ def outputs(make, shift, size=150, seed=0):
     return [make(rng, shift) for _ in range(size)]
 
 
-def holds(event, output):
-    names = {"output": output, "leaves": reading.leaves(output), "nan": math.nan, **NAMES}
-    return bool(eval(event.source, names))
+def holds(event, outputs):
+    code = compile(event.source, "event", "eval")
+    names = [{"output": o, "leaves": reading.leaves(o), "nan": math.nan, **NAMES} for o in outputs]
+    return [bool(eval(code, given)) for given in names]
 
 
 @pytest.mark.parametrize("make", [two_lists, table_and_list, or_an_error])
