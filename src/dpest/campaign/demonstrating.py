@@ -12,6 +12,7 @@ from dpest.campaign.samplers import run_all_of
 from dpest.campaign.scouting import Scout
 from dpest.errors import DpestError
 from dpest.evidence import Demonstration
+from dpest.exact.engine import PairObjective
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
 # Seconds of computing, and pairs that are tried.
@@ -61,6 +62,4 @@ class Demonstrator:
         findings = self.findings
         if findings.question.mechanism.black_box or "exact" not in findings.engines:
             return None
-        from dpest.exact.engine import PairObjective
-
         return PairObjective(findings.question.mechanism).densities

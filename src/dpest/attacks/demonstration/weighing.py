@@ -38,6 +38,8 @@ _SEARCHED, _NEARLY = 3, 1.25
 # are fewer runs; below a share of the usual ones, none.
 _RANK_SECONDS, _SEARCH_SECONDS, _LEAST_SHARE = 8.0, 5.0, 0.05
 _TRIAL = 500  # runs a side that tell how long it takes
+# Pairs without densities, from the first on, after which no other is asked for.
+_REFUSED = 3
 # Outputs that an event has at least, in a sample; events of a search that are judged.
 _FEWEST, _JUDGED = 40, 24
 # Outputs whose densities are not known, at most, and standard errors by which frequencies may
@@ -110,7 +112,7 @@ class Weighing:
         self._complete, started = True, time.process_time()
         for i, case in enumerate(cases):
             left = _RANK_SECONDS - (time.process_time() - started)
-            if left < 0:
+            if left < 0 or (i >= _REFUSED and not self._ranked):
                 self._complete = False
                 break
             try:
@@ -130,7 +132,10 @@ class Weighing:
         draws = [(x, runs, seed) for x, seed in zip((case.x, case.x2), seeds, strict=True)]
         first, second = self.laboratory.draw_all(self.laboratory.sampler(case), draws)
         started = time.process_time()
-        log_p, log_q = likelihood(Samples.concatenate([first, second]))
+        try:
+            log_p, log_q = likelihood(Samples.concatenate([first, second]))
+        except ArithmeticError as error:
+            raise DpestError(f"densities are beyond floating point: {error}") from None
         self._pace = (time.process_time() - started) / (2 * runs)
         with np.errstate(invalid="ignore"):
             ratio = log_p - log_q
