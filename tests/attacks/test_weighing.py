@@ -83,10 +83,10 @@ def test_the_event_needs_hardly_more_runs_than_the_best_of_all():
     assert 1_100_000 < best.promised < best.needed < 1_700_000
 
 
-def test_where_no_event_can_show_it_nothing_is_left_to_look_for():
+def test_of_a_claim_that_holds_no_event_is_searched():
     weighing = weighing_of(zoo.get("SVT1"), 0.1)
-    assert weighing.weigh([InputCase([1.0] * 10, [2.0] * 10)])
-    assert weighing.plans == []
+    assert not weighing.weigh([InputCase([1.0] * 10, [2.0] * 10)])
+    assert weighing.fewest_runs([]) == math.inf
 
 
 def test_likelihoods_that_the_runs_deny_choose_nothing():

@@ -41,7 +41,7 @@ _TRIAL = 500  # runs a side that tell how long it takes
 # Pairs without densities, from the first on, after which no other is asked for.
 _REFUSED = 3
 # Outputs that an event has at least, in a sample; events of a search that are judged.
-_FEWEST, _JUDGED = 40, 24
+_FEWEST, _JUDGED = 10, 24
 # Outputs whose densities are not known, at most, and standard errors by which frequencies may
 # differ from what the densities say.
 _UNKNOWN, _APART = 1e-3, 5.0
@@ -85,20 +85,16 @@ class Weighing:
         self.epsilon, self.delta = epsilon, delta
         self.plans: list[Plan] = []
         self._ranked: list[tuple[float, InputCase]] = []
-        self._complete: bool | None = None  # whether all pairs were ranked; None: not yet
+        self._asked = False  # for the ranks of the pairs
         self._pace: float | None = None  # seconds for the densities of one output
 
     def weigh(self, cases: Sequence[InputCase]) -> bool:
-        """Find the best events of the best pairs, as `plans`. Is there nothing left to look for?
-
-        That is so, too, where no event of these pairs refutes the claim in a reasonable number of
-        runs, whatever words there are for it; not where the densities of a pair are not known.
-        """
+        """Find the best events of the best pairs, as `plans`. Were there any?"""
         self._rank(cases)
         good = [case for n, case in self._ranked if n <= min(MOST, _NEARLY * self._ranked[0][0])]
         for case in good[:_SEARCHED]:
             self.plans += self._searched(case)
-        return bool(self.plans) or (self._complete is True and not good)
+        return bool(self.plans)
 
     def fewest_runs(self, cases: Sequence[InputCase]) -> float:
         """How many runs refute the claim by the best event of the best pair, roughly."""
@@ -107,13 +103,12 @@ class Weighing:
 
     def _rank(self, cases: Sequence[InputCase]) -> None:
         """Sort the pairs by the runs that their best events need; once."""
-        if self._complete is not None:
+        if self._asked:
             return
-        self._complete, started = True, time.process_time()
+        self._asked, started = True, time.process_time()
         for i, case in enumerate(cases):
             left = _RANK_SECONDS - (time.process_time() - started)
             if left < 0 or (i >= _REFUSED and not self._ranked):
-                self._complete = False
                 break
             try:
                 if self._pace is None:
@@ -121,7 +116,6 @@ class Weighing:
                 fits = left / (len(cases) - i) / max(2 * (self._pace or 0.0), 1e-9)
                 drawn = self._draw(case, int(np.clip(fits, _TRIAL, _RANKING)), "ranking")
             except DpestError:
-                self._complete = False
                 continue
             self._ranked.append((fewest_runs(drawn.ratio, self.epsilon, self.delta)[0], case))
         self._ranked.sort(key=lambda entry: entry[0])
