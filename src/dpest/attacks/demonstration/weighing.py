@@ -37,6 +37,7 @@ _SEARCHED, _NEARLY = 3, 1.25
 # Seconds of computing: for all ranks, and for the densities of a search. Where these are slow there
 # are fewer runs; below a share of the usual ones, none.
 _RANK_SECONDS, _SEARCH_SECONDS, _LEAST_SHARE = 8.0, 5.0, 0.05
+_MORE_SECONDS = 4.0  # after so many no other pair is searched, where one was
 _TRIAL = 500  # runs a side that tell how long it takes
 # Pairs without densities, from the first on, after which no other is asked for.
 _REFUSED = 3
@@ -90,9 +91,12 @@ class Weighing:
 
     def weigh(self, cases: Sequence[InputCase]) -> bool:
         """Find the best events of the best pairs, as `plans`. Were there any?"""
+        started = time.process_time()
         self._rank(cases)
         good = [case for n, case in self._ranked if n <= min(MOST, _NEARLY * self._ranked[0][0])]
         for case in good[:_SEARCHED]:
+            if self.plans and time.process_time() - started > _MORE_SECONDS:
+                break
             self.plans += self._searched(case)
         return bool(self.plans)
 
