@@ -11,6 +11,7 @@ from dpest.ask.patterns import patterns
 from dpest.campaign.findings import Findings
 from dpest.errors import DependentRunsError, DpestError, InputError
 from dpest.reading import guard
+from dpest.running.batch.labelled import SERIES_METHODS
 from dpest.running.first_look import inputs_of, look
 from dpest.running.memory import changed, memory
 from dpest.running.seeding import seeded_when_loaded
@@ -94,7 +95,7 @@ def _look_at_types(findings: Findings, types: tuple[str, str] | None) -> None:
         why = "takes rng before its data"
     elif not mechanism.black_box:
         form = guard.form_of(findings.question.domain.as_input([0.0]))
-        finding = guard.refused(mechanism, form=form, symbols=("noise",))
+        finding = guard.refused(mechanism, form=form, symbols=("noise",), methods=SERIES_METHODS)
         why = finding.operation if finding is not None else ""
     if why:
         about = {**mechanism.about, "plain": why}

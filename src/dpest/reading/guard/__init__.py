@@ -54,14 +54,21 @@ def _shape(params: Mapping[str, Any]) -> Any:
 
 
 def refused(
-    mechanism: Any, *, form: str = "list", symbols: Iterable[str] = ALL
+    mechanism: Any,
+    *,
+    form: str = "list",
+    symbols: Iterable[str] = ALL,
+    methods: frozenset[str] = frozenset(),
 ) -> Suspicion | None:
     """The first finding that stands in the way, or None.
 
     `symbols` says what is symbolic in the reading: "data", "length", "noise", "parameter".
+    `methods` are those that its values know, beyond the usual ones.
     """
     looked_at = frozenset(symbols)
     for finding in findings(mechanism, form):
+        if finding.method in methods:
+            continue
         if finding.touches is None or finding.touches & looked_at:
             return finding
     return None

@@ -273,6 +273,7 @@ class LibraryCalls(WalkedObjects):
                 f".{name}() looks at values in a way that is not known",
                 PLAIN,
                 together or None,
+                name,
             )
             return Value("any", together)
         if name in ("copy", "tolist", "astype", "flatten"):

@@ -24,13 +24,15 @@ STATE = "keep everything in variables of the call"
 class Suspicion:
     """Something that symbolic values are not known to be read rightly in.
 
-    `touches` says whose symbols it looks at; None: it is wrong whatever they are.
+    `touches` says whose symbols it looks at; None: it is wrong whatever they are. `method` is the
+    name of the method, where all that is wrong with it is that it is not known.
     """
 
     where: str
     operation: str
     advice: str
     touches: frozenset[str] | None
+    method: str = ""
 
 
 @dataclass(frozen=True)

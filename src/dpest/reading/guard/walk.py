@@ -52,18 +52,24 @@ class Walk:
         operation: str,
         advice: str = PLAIN,
         touches: frozenset[str] | None = None,
+        method: str = "",
     ) -> None:
         if self.calling is not None:  # no line of the user's calls it
             where = defined_at(self.calling)
         else:
             where = f"{self.unit.file}:{getattr(node, 'lineno', self.unit.node.lineno)}"
-        self._note_at(where, operation, advice, touches)
+        self._note_at(where, operation, advice, touches, method)
 
     def _note_at(
-        self, where: str, operation: str, advice: str, touches: frozenset[str] | None
+        self,
+        where: str,
+        operation: str,
+        advice: str,
+        touches: frozenset[str] | None,
+        method: str = "",
     ) -> None:
         if self.recording and (touches is None or touches):
-            self.found[Suspicion(where, operation, advice, touches)] = None
+            self.found[Suspicion(where, operation, advice, touches, method)] = None
 
     def value_of(self, thing: Any) -> Value:
         """An object that a name stands for, outside of all calls."""

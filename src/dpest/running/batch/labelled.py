@@ -403,6 +403,10 @@ for _name in _MOVES:
     setattr(BatchedSeries, _name, _move(_name))
 
 
+#: The methods that a Series of noise has.
+SERIES_METHODS = frozenset(name for name in dir(BatchedSeries) if not name.startswith("_"))
+
+
 # Element by element ------------------------------------------------------------------------------
 
 
