@@ -31,6 +31,11 @@ def bits(x, rng):
     return [v + rng.laplace(scale=1.0) > 0 for v in x]
 
 
+def answers(x, rng):
+    rho = rng.laplace(scale=2.0)
+    return ["yes" if v + rng.laplace(scale=1.0) > rho else None for v in x]
+
+
 def related(x, rng):
     first = x[0] + rng.laplace(scale=1.0)
     return [first, 2 * first, x[1] + rng.laplace(scale=2.0)]
@@ -46,6 +51,7 @@ CASES = [
     (bits, [0.0, 1.0, 2.0], [1.0, 1.0, 1.0]),
     (related, [0.0, 1.0], [1.0, 0.0]),
     (integers, [0], [1]),
+    (answers, [0.0, 1.0, 2.0], [1.0, 0.0, 2.0]),
     (zoo.get("AT3"), [1, 1, 1, 1], [2, 2, 2, 0]),
     (zoo.get("SVT3"), [1] * 10, [2] * 5 + [0] * 5),
     (zoo.get("SVT4"), [1] * 10, [2] * 5 + [0] * 5),

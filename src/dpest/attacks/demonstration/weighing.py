@@ -30,8 +30,9 @@ from dpest.running.samples import Samples
 Likelihood = Callable[[Samples], tuple[Floats, Floats]]
 Likelihoods = Callable[[Any, Any], Likelihood]
 
-# Runs a side that rank a pair, that choose its event, and that judge it.
+# Runs a side that rank a pair, that choose its event, and that judge it; that rank the best few.
 _RANKING, _SEARCHING, _JUDGING = 4_000, 50_000, 100_000
+_CLOSELY, _AGAIN = 40_000, 6
 # How many pairs are searched, and how much worse they may be than the best.
 _SEARCHED, _NEARLY = 3, 1.25
 # Seconds of computing: for all ranks, and for the densities of a search. Where these are slow there
@@ -123,6 +124,18 @@ class Weighing:
                 continue
             self._ranked.append((fewest_runs(drawn.ratio, self.epsilon, self.delta)[0], case))
         self._ranked.sort(key=lambda entry: entry[0])
+        self._rank_again(started)
+
+    def _rank_again(self, started: float) -> None:
+        """The first few by more outputs: of rare events there were only some among the first."""
+        again = list(self._ranked)
+        for i, (needed, case) in enumerate(self._ranked[:_AGAIN]):
+            slow = 2 * _CLOSELY * (self._pace or 0.0) + time.process_time() - started
+            if needed > min(MOST, 2 * self._ranked[0][0]) or slow > _RANK_SECONDS:
+                break
+            drawn = self._draw(case, _CLOSELY, "ranking again")
+            again[i] = (fewest_runs(drawn.ratio, self.epsilon, self.delta)[0], case)
+        self._ranked = sorted(again, key=lambda entry: entry[0])
 
     def _draw(self, case: InputCase, runs: int, stage: str) -> _Drawn:
         likelihood = self.likelihoods(case.x, case.x2)

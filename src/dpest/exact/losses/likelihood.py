@@ -157,6 +157,8 @@ def _equal(kind: str, values: NDArray[Any], constant: Any) -> Any:
         return values == float(wanted[1]) if wanted[0] == "number" else False
     if kind == "bool":
         return values == wanted[1] if wanted[0] == "bool" else False
+    if kind == "str":  # bytes are of this kind, too: nothing is equal to both
+        return np.asarray(values == constant) if isinstance(constant, (str, bytes)) else False
     return np.array([constant_key(value) == wanted for value in values.tolist()], dtype=bool)
 
 
