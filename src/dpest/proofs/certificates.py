@@ -21,7 +21,7 @@ from dpest.proofs.loops.potentials import BudgetState, Potential
 from dpest.reading.cases.records import ReadCases
 from dpest.reading.loops.loops import Graph
 from dpest.reading.loops.piece_runs import Block, World
-from dpest.reading.merged_states import Model
+from dpest.reading.merged_states import MergedModel
 from dpest.running.places import source_of, undeclared
 
 
@@ -223,7 +223,7 @@ def continuous(symbol: Symbol, world: World) -> bool:
 
 def square(
     head: dict[str, Any],
-    model: Model,
+    model: MergedModel,
     regions: Sequence[ReleaseRegion],
     slopes: Mapping[Symbol, Mapping[Symbol, Fraction]],
 ) -> dict[str, Any]:
@@ -238,7 +238,7 @@ def square(
 
 def cells(
     head: dict[str, Any],
-    model: Model,
+    model: MergedModel,
     regions: Sequence[ReleaseRegion],
     alignments: Iterable[tuple[int, int, Alignment]],
 ) -> dict[str, Any]:

@@ -43,13 +43,13 @@ from dpest.reading.lengths.fixed import read_model
 from dpest.reading.loops.merging import build
 from dpest.reading.loops.vector_functions import LISTS
 from dpest.reading.machine.signals import Refused
-from dpest.reading.merged_states import Model
+from dpest.reading.merged_states import MergedModel
 from dpest.reading.tracing.symbolic_arrays import symbolic_array
 from dpest.running.landmarks import landmarks
 
 _MOST_REGIONS = 150
 _MOST_NODES = 3_000
-_Modelled = Callable[["ProofGoal", int, float], "Model"]
+_Modelled = Callable[["ProofGoal", int, float], "MergedModel"]
 _BUILDING = 8.0  # seconds; a length with more states than that needs the loop graph
 
 
@@ -175,7 +175,7 @@ def claimed_rho(question: ProofGoal, power: int) -> Fraction | None:
     return question.claimed() if named and (power == 1 or question.unit is None) else None
 
 
-def _gaussian(question: ProofGoal, model: Model, length: int) -> Proof:
+def _gaussian(question: ProofGoal, model: MergedModel, length: int) -> Proof:
     """zCDP by one shift for all releases; Rényi and (ε, δ) bounds follow from it."""
     refuse_pure(question)
     draws = rates(model.noises).draws
@@ -222,7 +222,7 @@ def _gaussian(question: ProofGoal, model: Model, length: int) -> Proof:
     return with_claim(question, proof)
 
 
-def _by_samples(question: ProofGoal, model: Model, length: int) -> Proof:
+def _by_samples(question: ProofGoal, model: MergedModel, length: int) -> Proof:
     """Too many regions for a proof: the worst of some of them still gives a lower bound."""
     rated = checked_rates(question, model.noises)
     where = place_of(question.mechanism.function)
@@ -249,7 +249,7 @@ def _by_samples(question: ProofGoal, model: Model, length: int) -> Proof:
     )
 
 
-def _model(question: ProofGoal, length: int, width: float) -> Model:
+def _model(question: ProofGoal, length: int, width: float) -> MergedModel:
     """The machine's model; of what it can't read, the builder's."""
     if isinstance(question.mechanism.function, FunctionType):
         variables, data = question.variables(), _data(question, length)
@@ -267,7 +267,7 @@ def _data(question: ProofGoal, length: int) -> Any:
     return question.given(question.symbols(length), symbolic_array)
 
 
-def _built(question: ProofGoal, length: int, width: float) -> Model:
+def _built(question: ProofGoal, length: int, width: float) -> MergedModel:
     variables = question.variables()
     variables[question.argument] = _data(question, length)
     return build(

@@ -19,7 +19,7 @@ from dpest.reading.rewrites.readings import FarNoiseError
 from dpest.reading.tracing.forking import Explored, Names
 from dpest.reading.tracing.patches import Overlay, patched
 from dpest.reading.tracing.running import SAMPLING
-from dpest.reading.tracing.symbolic import Real, Truth
+from dpest.reading.tracing.symbolic import TracedReal, TracedTruth
 from dpest.running.handed import Handed
 from dpest.running.places import innermost, shown
 from dpest.running.skeleton import flatten, raised_output
@@ -88,7 +88,7 @@ def _step(symbol: Symbol, turn: int, width: int | Fraction, names: Names) -> Fra
     return Fraction(round(step)) if names.supports.integral(symbol) else step
 
 
-def _conditions(truth: Truth) -> Iterator[Condition]:
+def _conditions(truth: TracedTruth) -> Iterator[Condition]:
     if truth.condition is not None:
         yield truth.condition
     for part in truth.parts if truth.conjunction else truth.parts[:1]:
@@ -116,7 +116,7 @@ def _check_point(
         return float(form.at(values))
 
     def number(leaf: Any) -> Any:
-        return plain(leaf.form) if isinstance(leaf, Real) else leaf
+        return plain(leaf.form) if isinstance(leaf, TracedReal) else leaf
 
     if names.plan and any(
         abs(c.form.at(values)) < _BORDER
@@ -126,7 +126,7 @@ def _check_point(
         return  # a draw that is made from the noise may fall on the other side
     generator = at_point(values, names.drawn, inside, found.choices, names.plan)
     changed = target
-    if any(isinstance(v, (Real, Symbol, Form)) for v in target.params.values()):
+    if any(isinstance(v, (TracedReal, Symbol, Form)) for v in target.params.values()):
         changed = target.with_params({k: number(as_value(v)) for k, v in target.params.items()})
     try:
         with patched(overlay):

@@ -49,7 +49,7 @@ class MergedNode:
 
 
 @dataclass
-class Model:
+class MergedModel:
     """The graph. Nodes stand in topological order; `leaves` are those that release something."""
 
     nodes: list[MergedNode]
@@ -91,12 +91,12 @@ def all_disjoint(leaves: Sequence[MergedNode]) -> bool:
 
 def _shared(ways: Sequence[tuple[Condition, ...]]) -> tuple[Condition, ...]:
     """The conditions of the ways that all of them imply."""
-    premises = [p for p in map(_Way, ways) if p.consistent]
+    premises = [p for p in map(_QuickPremises, ways) if p.consistent]
     found = distinct(c for p in premises for c in p.conditions)
     return tuple(c for c in found if all(p.implies(c) for p in premises))
 
 
-class _Way(Premises):
+class _QuickPremises(Premises):
     """Premises that first look whether a goal is one of them, or the sum of two."""
 
     def __init__(self, conditions: Sequence[Condition]) -> None:

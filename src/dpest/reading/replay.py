@@ -421,7 +421,7 @@ def _value(form: Form, values: Mapping[Symbol, Any]) -> Any:
 
 
 def _concrete(value: Any, number: Any) -> Any:
-    if isinstance(value, tracing.Real):
+    if isinstance(value, tracing.TracedReal):
         return number(value.form)
     if isinstance(value, Symbol):
         return number(Form.of(value))

@@ -11,7 +11,7 @@ from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
 from dpest.proofs.alignments.alignment import AlignedNoise, Change, Problem
-from dpest.reading.merged_states import MergedNode, Model
+from dpest.reading.merged_states import MergedModel, MergedNode
 from dpest.reading.tracing.roots import Complement
 from dpest.reading.tracing.unit import Unit
 from dpest.running.skeleton import unflatten
@@ -116,7 +116,7 @@ def visible(skeleton: Any, leaves: Sequence[Any]) -> Any:
     )
 
 
-def regions(model: Model, draws: Mapping[Symbol, AlignedNoise]) -> list[ReleaseRegion]:
+def regions(model: MergedModel, draws: Mapping[Symbol, AlignedNoise]) -> list[ReleaseRegion]:
     found = []
     for node in model.leaves:
         assert node.release is not None

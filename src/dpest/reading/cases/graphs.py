@@ -23,7 +23,7 @@ from dpest.noise.gaussian import Gaussian
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.laplace import Laplace
 from dpest.noise.two_sided_geometric import TwoSidedGeometric
-from dpest.reading.cases.records import Block, Entry, ReadCases, RecordError
+from dpest.reading.cases.records import Block, ReadCases, RecordError, SymbolicRecord
 from dpest.reading.cases.tree import OneRecord, RecordBranches, explored, meant
 from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.forms import Raised
@@ -51,7 +51,7 @@ Powered = tuple[Form, int]  # a form times a power of the public number of recor
 
 
 def read_cases(
-    function: Any, parameters: Mapping[str, Any], data: Data, entry: Entry, world: World
+    function: Any, parameters: Mapping[str, Any], data: Data, entry: SymbolicRecord, world: World
 ) -> Graph:
     """The graph of a function; RefusedError where it is no function of sums over its records."""
     found = read(function, dict(parameters), data, by_cases=True)
@@ -155,7 +155,9 @@ class _Way:
 
 
 class _Builder:
-    def __init__(self, ways: Sequence[_Way], data: Data, entry: Entry, world: World) -> None:
+    def __init__(
+        self, ways: Sequence[_Way], data: Data, entry: SymbolicRecord, world: World
+    ) -> None:
         self.ways = ways
         self.entry = entry
         self.world = world

@@ -35,7 +35,7 @@ class RecordError(RefusedError):
 
 
 @dataclass(frozen=True)
-class Entry:
+class SymbolicRecord:
     """What one record may be: a number or some fields, each within a range (±inf: any)."""
 
     symbols: tuple[Symbol, ...]
@@ -85,7 +85,7 @@ class ReadCases:
 
     leaves: tuple[tuple[tuple[Block, ...], Mapping[Symbol, Form]], ...]
     dead: tuple[tuple[Block, ...], ...]
-    entry: Entry
+    entry: SymbolicRecord
     statistics: Mapping[Symbol, OrderStatistic]
     slots: Mapping[Symbol, Symbol]
     """From what a record adds to the slot of its sum."""

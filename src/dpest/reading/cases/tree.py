@@ -14,7 +14,7 @@ from typing import Any
 
 from dpest.geometry.linear import Condition, Form
 from dpest.geometry.regions import Region, Supports
-from dpest.reading.cases.records import Block, Entry, RecordError
+from dpest.reading.cases.records import Block, RecordError, SymbolicRecord
 from dpest.reading.contributions.forms import SymbolicForm as ReadForm
 from dpest.reading.contributions.forms import Terms
 from dpest.reading.contributions.values import RecordTruth
@@ -30,7 +30,7 @@ Leaf = tuple[tuple[Block, ...], Any]
 class RecordBranches:
     """One record along one path of decisions about it."""
 
-    def __init__(self, entry: Entry, prefix: Sequence[int]) -> None:
+    def __init__(self, entry: SymbolicRecord, prefix: Sequence[int]) -> None:
         self.region = Region(Supports(), entry.known(), entry.point())
         self.prefix = list(prefix)
         self.taken: list[int] = []
@@ -172,7 +172,7 @@ def meant(value: Fraction) -> Fraction:
 
 
 def explored(
-    entry: Entry,
+    entry: SymbolicRecord,
     names: Sequence[Any],
     compute: Callable[[Mapping[Any, Form], RecordBranches | None], Any],
 ) -> tuple[list[Leaf], list[tuple[Block, ...]]]:
@@ -202,7 +202,7 @@ def explored(
     return leaves, list(dead)
 
 
-def value_blocks(entry: Entry) -> list[tuple[Block, ...]]:
+def value_blocks(entry: SymbolicRecord) -> list[tuple[Block, ...]]:
     """For each value of a record the decisions that single it out, by halving their range."""
     (symbol,) = entry.symbols
     assert entry.values is not None

@@ -13,7 +13,7 @@ from dpest.reading.guard.things import (
     ALL,
     PLAIN,
     STATE,
-    Opaque,
+    LibraryFunction,
     is_users_class,
     joined,
 )
@@ -83,7 +83,7 @@ class WalkedExpressions(WalkedCalls):
         if node.attr in self.attributes and base.kind in ("object", "any", "element"):
             held = self.attributes[node.attr]
             shared = held.shared | base.shared
-            if any(isinstance(f, Opaque) for f in held.functions):
+            if any(isinstance(f, LibraryFunction) for f in held.functions):
                 self.note(node, f".{node.attr} is kept between calls", STATE)
             known = held.known if not shared else MISSING
             return Value(
@@ -114,10 +114,10 @@ class WalkedExpressions(WalkedCalls):
                 base.touched,
                 base.shared,
                 known=MISSING,
-                functions=frozenset({Opaque(sum)}),
+                functions=frozenset({LibraryFunction(sum)}),
             )
         if base.kind == "rng" and node.attr in permitted.DRAWS:
-            return Value("function", base.touched, NOTHING, frozenset({Opaque(abs)}))
+            return Value("function", base.touched, NOTHING, frozenset({LibraryFunction(abs)}))
         if base.touched or base.kind == "rng" or node.attr.startswith("__"):
             self.note(
                 node, f".{node.attr} looks at more than a number", PLAIN, base.touched or None
@@ -294,8 +294,8 @@ class WalkedExpressions(WalkedCalls):
 
     def _as_function(self, thing: Any) -> Any:
         if isinstance(thing, FunctionType) and is_user_file(thing.__code__.co_filename):
-            return self._unit(thing) or Opaque(thing)
-        return Opaque(thing)
+            return self._unit(thing) or LibraryFunction(thing)
+        return LibraryFunction(thing)
 
     def eval_Lambda(self, node: ast.Lambda) -> Value:
         unit = self._inner(node)

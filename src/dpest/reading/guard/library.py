@@ -16,7 +16,7 @@ from dpest.reading.guard.objects import WalkedObjects
 from dpest.reading.guard.things import (
     PLAIN,
     STATE,
-    Opaque,
+    LibraryFunction,
     dotted,
     is_users_class,
 )
@@ -65,7 +65,7 @@ class LibraryCalls(WalkedObjects):
             inner = frozenset().union(*(v.functions for v in args)) if args else NOTHING
             return Value("function", touches, shared, inner)
         if thing is getattr and len(args) == 2 and args[0].kind == "rng" and not args[1].touched:
-            return Value("function", touches, NOTHING, frozenset({Opaque(abs)}))
+            return Value("function", touches, NOTHING, frozenset({LibraryFunction(abs)}))
         if permitted.permitted(thing):
             return self._result(name, thing, args, touches, shared)
         if not touches and permitted.pure(thing):

@@ -20,11 +20,11 @@ from dpest.reading.lengths.values import (
     Argmax,
     Count,
     DataIterator,
+    ElementPlace,
     Filled,
     FilledList,
     Kept,
     PassLog,
-    Place,
     PlacedList,
     Places,
     Plan,
@@ -175,7 +175,7 @@ class Abstraction:
         if where in self.plan.indices and type(value) is int:
             if self.log.begun:
                 raise Refused("a variable that does not count the elements from the start")
-            place = Place(value)
+            place = ElementPlace(value)
             self.parts.append(place)
             return place
         if where in self.plan.counters and type(value) is int:
@@ -214,9 +214,9 @@ class Abstraction:
 
     def _lengths(self, value: Any, path: str, where: str) -> Any:
         say = self.parts.append
-        if isinstance(value, Place):
+        if isinstance(value, ElementPlace):
             if where in self.plan.indices:
-                place = Place(value.offset - self.log.at)
+                place = ElementPlace(value.offset - self.log.at)
                 if abs(place.offset) > 8:
                     raise Refused("a variable that does not keep up with the elements")
                 say(place)
@@ -434,12 +434,12 @@ class Abstraction:
         if not lazy:
             self.parts.append(count)
             return count
-        if isinstance(count, Place):
-            place = Place(count.offset - self.log.at)
+        if isinstance(count, ElementPlace):
+            place = ElementPlace(count.offset - self.log.at)
         elif self.log.begun:
             raise Refused("enumerate of data of which some were read")
         else:
-            place = Place(int(count))
+            place = ElementPlace(int(count))
         self.parts.append(place)
         return place
 
@@ -454,7 +454,7 @@ def placed_values(thing: PlacedList, log: PassLog) -> list[Any]:
     return [found[0]]
 
 
-_LENGTHS = (Place, Kept, Count, Scale, Places, Sums, Vector, Argmax)
+_LENGTHS = (ElementPlace, Kept, Count, Scale, Places, Sums, Vector, Argmax)
 _CODE = (Method, Closure, BoundMethod, Partial, DictView, Super)
 
 

@@ -17,16 +17,16 @@ from dpest.geometry.linear import Form, Symbol
 from dpest.reading.loops.any_length import (
     ELEMENT,
     ElementTotals,
-    FilledList,
+    OutputList,
     PrefixSums,
     ReadsOutputError,
-    Vector,
+    TracedVector,
     pass_over,
 )
 from dpest.reading.loops.comprehensions import ENTRY, MAP, Mapped, mapped, with_vectors
 from dpest.reading.loops.lengths import Counter, LengthCount, NeedsPositionError, Position
 from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
-from dpest.reading.loops.loop_states import Abstraction
+from dpest.reading.loops.loop_states import LoopStateAbstraction
 from dpest.reading.loops.loop_values import PLACED, as_released, decided_variable, leaves_of
 from dpest.reading.loops.merging import NoDraws, decided
 from dpest.reading.loops.passes import (
@@ -46,8 +46,8 @@ from dpest.reading.loops.vector_generator import VectorGenerator
 from dpest.reading.rewrites.labels import LabelOfPlace, entry
 from dpest.reading.rewrites.named_values import NamedValues
 from dpest.reading.rewrites.order_statistics import (
-    Gap,
     Selected,
+    TracedGap,
 )
 from dpest.reading.rewrites.races import ArgmaxLaw, law_of
 from dpest.reading.rewrites.readings import Plan, RereadError, words
@@ -57,7 +57,7 @@ from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
 from dpest.reading.tracing.needless_forks import without_needless_forks
 from dpest.reading.tracing.running import in_run
 from dpest.reading.tracing.states import copied, signature
-from dpest.reading.tracing.symbolic import Real
+from dpest.reading.tracing.symbolic import TracedReal
 from dpest.running.skeleton import raised_output
 
 _MOST_NODES = 300
@@ -174,7 +174,7 @@ class _LoopRun(PieceRun):
         self.removed: set[str] = set()
         """Places that were taken out of the list that they were drawn from."""
 
-    def total(self, vector: Vector) -> Real:
+    def total(self, vector: TracedVector) -> TracedReal:
         return self.totals.total(vector)
 
     def use_own(self, own: frozenset[Symbol]) -> None:
@@ -185,7 +185,7 @@ class _LoopRun(PieceRun):
 
     def own(self, value: Any) -> frozenset[Symbol]:
         """The noises of a drawn vector are not this piece's: each element has its own."""
-        if not isinstance(value, Real):
+        if not isinstance(value, TracedReal):
             return frozenset()
         new = frozenset(s for s in value.noises(self) if s in self.draws)
         self.vector_draws |= new
@@ -232,7 +232,7 @@ class LoopBuilder:
         self.values: dict[int, list[dict[str, Any]]] = {}
         self.selections: list[Selected] = []
         self.unknown_places: list[int] = []
-        self.gaps: list[Gap] = []
+        self.gaps: list[TracedGap] = []
         self.recognised = False
         self.prefix_sums = False
         self.named = NamedValues()
@@ -277,7 +277,7 @@ class LoopBuilder:
         world = World(private=True)
         world.derived, world.notes = self.world.derived, self.world.notes
         noise = world.noise_symbol("0_0", law.noise)
-        element = Real(law.form.plus(Form.of(noise)))
+        element = TracedReal(law.form.plus(Form.of(noise)))
         edge = LoopEdge(0, END, False, (), (), {}, (), ((noise, True),))
         node = LoopNode(0, ())
         return Graph(
@@ -300,7 +300,7 @@ class LoopBuilder:
 
     def data(self, element: Any) -> Any:
         """What stands for the private argument."""
-        return Vector(Real(Form.of(ELEMENT)) if element is None else element)
+        return TracedVector(TracedReal(Form.of(ELEMENT)) if element is None else element)
 
     def new_run(self, *args: Any) -> _LoopRun:
         return _LoopRun(*args)
@@ -324,7 +324,7 @@ class LoopBuilder:
         if turn is None and piece < len(self.parts.pieces):
             turn = 0 if self.parts.pieces[piece].kind == "loop" else None
         looked = outcome.run.looked  # type: ignore[attr-defined]
-        found = Abstraction(self.parts, self.named, self.counters, self.kept_lists, looked)
+        found = LoopStateAbstraction(self.parts, self.named, self.counters, self.kept_lists, looked)
         abstract = {
             name: found.of(variables[name], name) for name in sorted(variables) if name in names
         }
@@ -444,7 +444,7 @@ class LoopBuilder:
             outcome = PieceOutcome(self._still(), "return", raised_output(error))
             self._leave(state, outcome, state.node)
             return
-        asked: dict[Symbol, Vector] = {}
+        asked: dict[Symbol, TracedVector] = {}
         for outcome in found:
             asked.update(outcome.run.totals.vectors)  # type: ignore[attr-defined]
         source = state.node
@@ -453,7 +453,7 @@ class LoopBuilder:
         for outcome in found:
             self._go(state, source, outcome, False, state.piece + 1, None, self.first, piece.after)
 
-    def _sums(self, state: LoopState, totals: Sequence[tuple[Symbol, Vector]]) -> LoopNode:
+    def _sums(self, state: LoopState, totals: Sequence[tuple[Symbol, TracedVector]]) -> LoopNode:
         """A pass over the data that fills the sums, put before a block that uses them."""
         self._count_pass(state.piece, "a sum")
         slots = tuple(sorted({*state.node.slots, *(s for s, _ in totals)}))
@@ -468,7 +468,7 @@ class LoopBuilder:
             self._use_own(vector.own, state.piece)
             own |= vector.own
             element = vector.element
-            form = element.form if isinstance(element, Real) else Form.number(element)
+            form = element.form if isinstance(element, TracedReal) else Form.number(element)
             step[symbol] = Form.of(symbol).plus(form)
         draws = tuple(sorted(own))
         self.edges.append(LoopEdge(node.index, node.index, True, (), draws, step, ()))
@@ -641,7 +641,7 @@ class LoopBuilder:
     ) -> None:
         """An edge to the end, releasing what is returned."""
         returned_value = [] if self.parts.is_generator else [outcome.value]
-        vectors: list[Vector] = []
+        vectors: list[TracedVector] = []
         plain: list[Any] = []
         returned: set[str] = set()
         for leaf in leaves_of(decided(outcome.run.given)) + leaves_of(returned_value):
@@ -664,14 +664,14 @@ class LoopBuilder:
             if isinstance(leaf, PrefixSums):
                 self.prefix_sums = True
                 vectors.append(leaf.vector)
-            elif isinstance(leaf, Vector):
+            elif isinstance(leaf, TracedVector):
                 vectors.append(leaf)
-            elif isinstance(leaf, FilledList):
+            elif isinstance(leaf, OutputList):
                 returned.add(leaf.name)
                 plain.extend(leaves_of(leaf.items))
             elif isinstance(leaf, Selected):
                 self.selections.append(leaf)
-            elif isinstance(leaf, Gap):
+            elif isinstance(leaf, TracedGap):
                 self.gaps.append(leaf)
             elif isinstance(leaf, PLACED):
                 raise RefusedError(
@@ -680,7 +680,7 @@ class LoopBuilder:
                 )
             else:
                 plain.append(leaf)
-        lists = {v.name for v in state.variables.values() if isinstance(v, FilledList)}
+        lists = {v.name for v in state.variables.values() if isinstance(v, OutputList)}
         if lists - returned:
             self.faithful = False
         if (self.selections or self.gaps) and (
@@ -701,11 +701,11 @@ class LoopBuilder:
         outcome: PieceOutcome,
         source: LoopNode,
         plain: Sequence[Any],
-        vectors: Sequence[Vector],
+        vectors: Sequence[TracedVector],
     ) -> None:
         """A last pass that releases the elements one by one."""
         self._count_pass(len(self.parts.pieces), "a release of the elements")
-        found = Abstraction(self.parts, self.named)
+        found = LoopStateAbstraction(self.parts, self.named)
         shared = [found.element(v, f"release{i}") for i, v in enumerate(vectors)]
         updates = found.updates
         node = LoopNode(len(self.nodes), tuple(sorted(updates)), "release")

@@ -32,7 +32,7 @@ from dpest.reading.rewrites.readings import Plan, Site, site_of_draw
 from dpest.reading.tracing.patches import overlaid, overlay_of, patched
 from dpest.reading.tracing.running import arrived, in_run, remembered
 from dpest.reading.tracing.states import copied
-from dpest.reading.tracing.symbolic import Real
+from dpest.reading.tracing.symbolic import TracedReal
 from dpest.running.places import shown, source_line, user_place
 
 Block = tuple[Condition, ...]
@@ -260,7 +260,9 @@ class PieceRun:
     def draw(self, noise: Noise) -> Any:
         """A value of a noise: a symbol, or the only value that it has."""
         only = getattr(noise, "constant", None)
-        return only if only is not None else Real(Form.of(self._symbol(noise)), noise.discrete)
+        return (
+            only if only is not None else TracedReal(Form.of(self._symbol(noise)), noise.discrete)
+        )
 
     def outcome(self, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
         """One of finitely many outcomes: decisions about an integer symbol, its number."""
