@@ -105,18 +105,14 @@ def _at_length(question: ProofGoal, length: int, certify: bool, modelled: _Model
                 return _by_samples(question, model, length)
     if any(n.shift_cost.kind == "square" for n in model.noises.values()):
         return _gaussian(question, model, length)
+    return _by_cells(question, model, length, certify)
+
+
+def _by_cells(question: ProofGoal, model: MergedModel, length: int, certify: bool) -> Proof:
+    """A shift of the noise for each release, affine in the difference of the inputs."""
     rated = checked_rates(question, model.noises)
-    where = place_of(question.mechanism.function)
     integers = question.integer_data(has_integral(rated.draws))
-    conformance.check_model(
-        question.run,
-        model,
-        question.inputs(length),
-        integers=integers,
-        where=where,
-        marks=landmarks(question.mechanism),
-        ranges=question.record.ranges,
-    )
+    _check_model(question, model, length, integers)
     found = regions(model, rated.draws)
     inputs = question.inputs(length)
     used = {s for r in found for s in r.problem.data_symbols()}
@@ -136,17 +132,7 @@ def _at_length(question: ProofGoal, length: int, certify: bool, modelled: _Model
         certificate = certified(lambda: certificates.cells(head, model, found, planned.alignments))
     reason = ""
     if planned.cost is None:
-        reason = "no shift of the noise that is affine in the difference keeps a release"
-        if question.adjacency.replaces and math.isinf(
-            radius_of(question.adjacency, question.domain)
-        ):
-            reason += (
-                ". An entry may be replaced by anything: clip it (np.clip), or bound the domain"
-            )
-        if has_integral(rated.draws):
-            reason += ". Integer noise moves by whole steps: what it is added to must do so, too"
-        if has_integral(rated.draws) and not whole.issuperset(used):
-            reason += "; say that the data are integers (domain=dpest.integers()) if they are"
+        reason = _no_shift(question, has_integral(rated.draws), whole.issuperset(used))
     return concluded(
         question,
         replace(
@@ -160,6 +146,32 @@ def _at_length(question: ProofGoal, length: int, certify: bool, modelled: _Model
             words=("cells", model, found, planned),
         ),
     )
+
+
+def _check_model(question: ProofGoal, model: MergedModel, length: int, integers: bool) -> None:
+    """Raises unless the untouched function does what the model says."""
+    conformance.check_model(
+        question.run,
+        model,
+        question.inputs(length),
+        integers=integers,
+        where=place_of(question.mechanism.function),
+        marks=landmarks(question.mechanism),
+        ranges=question.record.ranges,
+    )
+
+
+def _no_shift(question: ProofGoal, integer_noise: bool, integer_data: bool) -> str:
+    """Why there is no proof, and what a user can do about it."""
+    reason = "no shift of the noise that is affine in the difference keeps a release"
+    adjacency = question.adjacency
+    if adjacency.replaces and math.isinf(radius_of(adjacency, question.domain)):
+        reason += ". An entry may be replaced by anything: clip it (np.clip), or bound the domain"
+    if integer_noise:
+        reason += ". Integer noise moves by whole steps: what it is added to must do so, too"
+    if integer_noise and not integer_data:
+        reason += "; say that the data are integers (domain=dpest.integers()) if they are"
+    return reason
 
 
 def refuse_pure(question: ProofGoal) -> None:
@@ -180,17 +192,8 @@ def _gaussian(question: ProofGoal, model: MergedModel, length: int) -> Proof:
     refuse_pure(question)
     draws = rates(model.noises).draws
     power = gaussian.variances(model.noises, draws)
-    where = place_of(question.mechanism.function)
     integers = question.integer_data(has_integral(draws))
-    conformance.check_model(
-        question.run,
-        model,
-        question.inputs(length),
-        integers=integers,
-        where=where,
-        marks=landmarks(question.mechanism),
-        ranges=question.record.ranges,
-    )
+    _check_model(question, model, length, integers)
     found = regions(model, draws)
     inputs = question.inputs(length)
     groups = faces(question.adjacency, inputs, model.world.derived, question.domain, integers)

@@ -375,15 +375,10 @@ def head_of(
     draws: Mapping[Symbol, AlignedNoise],
     world: World,
 ) -> dict[str, Any]:
-    target = question.mechanism
+    radius = radius_of(question.adjacency, question.domain)
     return certificates.header(
-        target.function,
-        target.name,
-        {k: v for k, v in target.all_params.items() if k != question.unit},
-        question.adjacency,
-        radius_of(question.adjacency, question.domain),
+        certificates.subject(question.mechanism, question.unit, question.adjacency, radius),
         "any" if length is ANY else length,
-        question.unit,
         epsilon,
         method,
         domain_facts(question, draws, world.cases is not None),

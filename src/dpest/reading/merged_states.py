@@ -16,7 +16,8 @@ from dpest.geometry.linear import Condition, Symbol, distinct
 from dpest.geometry.polyhedra import Premises, feasible
 from dpest.geometry.regions import Point
 from dpest.noise.family import Noise
-from dpest.reading.loops.piece_runs import Block, World
+from dpest.reading.decision_path import Block
+from dpest.reading.loops.piece_runs import World
 from dpest.running.skeleton import Skeleton
 
 

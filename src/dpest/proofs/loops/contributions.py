@@ -18,8 +18,8 @@ from dpest.geometry.polyhedra import feasible
 from dpest.proofs.alignments.alignment import AlignedNoise
 from dpest.proofs.proof import AttainingPair, Lower
 from dpest.reading.cases.records import ReadCases, RecordError, SymbolicRecord
+from dpest.reading.decision_path import Block
 from dpest.reading.loops.loop_graph import END, Graph
-from dpest.reading.loops.piece_runs import Block
 
 Point = tuple[tuple[Symbol, Fraction], ...]
 _MANY_MOVES = 100

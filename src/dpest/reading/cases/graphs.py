@@ -23,7 +23,7 @@ from dpest.noise.gaussian import Gaussian
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.laplace import Laplace
 from dpest.noise.two_sided_geometric import TwoSidedGeometric
-from dpest.reading.cases.records import Block, ReadCases, RecordError, SymbolicRecord
+from dpest.reading.cases.records import ReadCases, RecordError, SymbolicRecord
 from dpest.reading.cases.tree import OneRecord, RecordBranches, explored, meant
 from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.forms import Raised
@@ -31,6 +31,7 @@ from dpest.reading.contributions.forms import SymbolicForm as ReadForm
 from dpest.reading.contributions.ledger import OrderStatistic
 from dpest.reading.contributions.reading import Data, PublicWay, read
 from dpest.reading.contributions.values import Map, ProgramObject, RecordTruth, Seq, SmallArray
+from dpest.reading.decision_path import Block
 from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.loops.piece_runs import World
 from dpest.reading.tracing.roots import Complement

@@ -17,9 +17,9 @@ from typing import Any
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.contributions.ledger import OrderStatistic
+from dpest.reading.decision_path import Block
 
 _MOST_VALUES = 256
-Block = tuple[Condition, ...]
 Range = tuple[Any, Any]
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from dpest.ask.declaration import Mechanism
 from dpest.geometry.linear import Form, Symbol
+from dpest.reading.decision_path import Block
 from dpest.reading.lengths.machine import LengthMachine
 from dpest.reading.lengths.starting import first_state
 from dpest.reading.lengths.values import Plan, Restart
-from dpest.reading.loops.piece_runs import Block, World
+from dpest.reading.loops.piece_runs import World
 from dpest.reading.machine.exploring.releasing import released
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State

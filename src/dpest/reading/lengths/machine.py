@@ -20,7 +20,7 @@ from dpest.noise import Bernoulli
 from dpest.noise.family import Noise
 from dpest.noise.parameters import exact, is_number
 from dpest.reading.code.instructions import Instruction
-from dpest.reading.domains.arithmetic import COMPARISONS, OPERATORS
+from dpest.reading.code.operators import COMPARISONS, OPERATORS
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.lengths.values import (
     ELEMENT,

@@ -96,17 +96,7 @@ class LoopStateAbstraction:
                 self.memo[id(value)] = OutputList(value.name)
             return self.memo[id(value)]
         if type(value) is list:
-            if id(value) in self.memo:
-                return self.memo[id(value)]
-            if path not in self.kept_lists:
-                self.released.extend(leaves_of(value))
-                self.memo[id(value)] = OutputList(path)
-                return self.memo[id(value)]
-            fresh: list[Any] = []
-            self.memo[id(value)] = fresh
-            for i, v in enumerate(value):
-                fresh.append(self.of(v, f"{path}.{i}"))
-            return fresh
+            return self._list(value, path)
         if type(value) is tuple:
             return tuple(self.of(v, f"{path}.{i}") for i, v in enumerate(value))
         if type(value) is dict or (isinstance(value, np.ndarray) and value.dtype == object):
@@ -115,6 +105,20 @@ class LoopStateAbstraction:
             return self.memo[id(value)]
         self._refuse_hidden(value, path)
         return copied(value)
+
+    def _list(self, value: list[Any], path: str) -> Any:
+        """A list that is only filled is released; of one that is read each entry is kept."""
+        if id(value) in self.memo:
+            return self.memo[id(value)]
+        if path not in self.kept_lists:
+            self.released.extend(leaves_of(value))
+            self.memo[id(value)] = OutputList(path)
+            return self.memo[id(value)]
+        fresh: list[Any] = []
+        self.memo[id(value)] = fresh
+        for i, v in enumerate(value):
+            fresh.append(self.of(v, f"{path}.{i}"))
+        return fresh
 
     def _place(self, value: RandomPlace | Chosen, path: str) -> Any:
         """A place that nobody has looked at yet is as good as drawn anew; others can be kept."""

@@ -717,16 +717,12 @@ class LoopBuilder:
         still = {s: Form.of(s) for s in updates}
         pending: list[list[int]] = [[]]
         while pending:
-            prefix = pending.pop()
-            run = _LoopRun(self.world, "release", (), {}, prefix)
+            run = _LoopRun(self.world, "release", (), {}, pending.pop())
             run.draws = sorted(own)
             run.given_draws = frozenset(own)
             with in_run(run):
                 values = [decided(v.element) for v in shared]
-            for at in range(len(prefix), len(run.taken)):
-                pending += [
-                    [*run.taken[:at], other] for other in run.options[at] if other != run.taken[at]
-                ]
+            pending += run.other_prefixes()
             for blocks in run.dead:
                 self.dead[node.index, True, blocks, tuple(run.draws)] = None
             self._edge(

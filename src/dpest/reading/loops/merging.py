@@ -16,7 +16,8 @@ import numpy as np
 
 from dpest.errors import DpestError, PathLimitError, UntraceableError
 from dpest.geometry.linear import Form
-from dpest.reading.loops.piece_runs import Block, PieceOutcome, PieceRun, World, kept, outcomes
+from dpest.reading.decision_path import Block
+from dpest.reading.loops.piece_runs import PieceOutcome, PieceRun, World, kept, outcomes
 from dpest.reading.loops.pieces import GIVEN, ITEM, FunctionCut, cut, scope
 from dpest.reading.merged_states import MergedEdge, MergedModel, MergedNode, all_disjoint, settle
 from dpest.reading.rewrites.readings import Plan, RereadError, words

@@ -15,6 +15,7 @@ from dpest.errors import PathLimitError, RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.regions import Point, Region, Supports
 from dpest.noise.family import Noise
+from dpest.reading.decision_path import Block, DecisionPath
 from dpest.reading.loops.pieces import (
     BIND,
     BOUND,
@@ -34,9 +35,6 @@ from dpest.reading.tracing.running import arrived, in_run, remembered
 from dpest.reading.tracing.states import copied
 from dpest.reading.tracing.symbolic import TracedReal
 from dpest.running.places import shown, source_line, user_place
-
-Block = tuple[Condition, ...]
-"""One decision: a single condition, or all the conditions that make one of several the first."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +169,7 @@ def conditions_of(truth: Any) -> Iterator[Condition]:
         yield from conditions_of(part)
 
 
-class PieceRun:
+class PieceRun(DecisionPath):
     """A run along one path of a piece: it answers what symbolic values ask (`running.Decider`)."""
 
     def __init__(
@@ -182,38 +180,15 @@ class PieceRun:
         point: Point,
         prefix: Sequence[int],
     ) -> None:
+        super().__init__(Region(world.supports, list(known), dict(point)), prefix)
         self.world = world
         self.site = site
-        self.region = Region(world.supports, list(known), dict(point))
-        self.prefix = list(prefix)
-        self.taken: list[int] = []
-        self.options: list[list[int]] = []
-        self.blocks: list[Block] = []
         self.draws: list[Symbol] = []
         self.given_draws: frozenset[Symbol] = frozenset()
         self.count = 0
-        self.dead: list[tuple[Block, ...]] = []
         self.given: list[Any] = []
 
     # What symbolic values ask
-
-    def decide(self, condition: Condition) -> bool:
-        known = condition.decided()
-        if known is not None:
-            return known
-        if condition.relation == "==":
-            return self.decide(Condition(condition.form, ">=")) and self.decide(
-                Condition(condition.form.times(-1), ">=")
-            )
-        if condition.relation == "!=":
-            return not self.decide(condition.negated())
-        if condition in self.region.conditions:
-            return True
-        opposite = condition.negated()
-        if opposite in self.region.conditions:
-            return False
-        self._refuse_private([condition])
-        return self._fork([(condition,), (opposite,)]) == 0
 
     def choose(self, cells: Sequence[Sequence[Condition] | None]) -> int:
         open_ = [i for i, cell in enumerate(cells) if cell is not None]
@@ -221,11 +196,11 @@ class PieceRun:
         if len(open_) == 1:
             return open_[0]
         if all(len(cell) == len(found) - 1 for cell in found):
-            self._refuse_private([c for cell in found for c in cell])
+            self.check_decidable([c for cell in found for c in cell])
             if len(found) > 2:
                 for number, cell in enumerate(found):
                     self.world.families[cell] = (tuple(found), number)
-            return open_[self._fork(found)]
+            return open_[self.fork(found)]
         for position, cell in enumerate(found[:-1]):
             if all(self.decide(c) for c in cell):
                 return open_[position]
@@ -279,9 +254,7 @@ class PieceRun:
         self.world.draw_sites[symbol] = site_of_draw(noise)
         return symbol
 
-    # Forks
-
-    def _refuse_private(self, conditions: Sequence[Condition]) -> None:
+    def check_decidable(self, conditions: Sequence[Condition]) -> None:
         if not self.world.private:
             return
         for condition in conditions:
@@ -296,25 +269,6 @@ class PieceRun:
                         "data use np.clip and sums of comparisons, whose sensitivity is known."
                     )
                 )
-
-    def _fork(self, cells: Sequence[Block]) -> int:
-        points = [self.region.meet(cell) for cell in cells]
-        possible = [i for i, point in enumerate(points) if point is not None]
-        if not possible:
-            raise remembered(RefusedError("a path that was possible has no possible continuation"))
-        for i, point in enumerate(points):
-            if point is None:
-                self.dead.append((*self.blocks, cells[i]))
-        if len(possible) == 1:
-            choice = possible[0]
-        else:
-            at = len(self.taken)
-            choice = self.prefix[at] if at < len(self.prefix) else possible[0]
-            self.taken.append(choice)
-            self.options.append(possible)
-        self.blocks.append(cells[choice])
-        self.region.add(cells[choice], points[choice] or {})
-        return choice
 
 
 @dataclass
@@ -366,10 +320,7 @@ def outcomes(
         run.draws = list(drawn)
         run.given_draws = frozenset(drawn)
         outcome = executed(run, piece, variables, make_generator, replacements, overlay, finish)
-        for at in range(len(prefix), len(run.taken)):
-            for other in run.options[at]:
-                if other != run.taken[at]:
-                    pending.append([*run.taken[:at], other])
+        pending += run.other_prefixes()
         yield outcome
 
 
