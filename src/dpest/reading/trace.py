@@ -185,28 +185,8 @@ def _traced(
 ) -> Trace:
     where = place_of(target.function)
     names = Names(plan=plan, pairs=pairs)
-    call = caller(target)
-    first = True
-
-    def run(rng: Any) -> Any:
-        nonlocal first
-        inner = fresh(x, lenient=lenient)
-        if not first:
-            return released(call(inner, rng))
-        first = False
-        before = _global_randomness()
-        try:
-            return released(call(inner, rng))
-        finally:
-            if _global_randomness() != before:
-                raise ReplayError(
-                    "the function draws from a global random generator (np.random.… or random.…)",
-                    "draw from the parameter `rng` instead: rng.laplace(…)",
-                    _global_draw_line(target.function) or where,
-                ) from None
-
     exploration = explore(
-        run,
+        _watching_global_randomness(target, lambda: fresh(x, lenient=lenient)),
         limits=limits,
         names=names,
         assume=assume,
@@ -235,9 +215,7 @@ def _traced(
             releases.add(_hashable(skeleton, leaves))
         if len(paths) == _FEW_PATHS and 2 * len(releases) <= _FEW_PATHS and not assume:
             # Many ways to few releases: states that are equal must be many.
-            loops = exploration.loops
-            endless = exploration.suspensions > 0 or (loops is not None and bool(loops.found))
-            merged = None if endless else merged_trace(target, x, min(limits.seconds / 4, 10))
+            merged = _merged(target, x, limits, exploration)
             if merged is not None:
                 return merged
         ways.append(found)
@@ -248,14 +226,46 @@ def _traced(
     if not symbolic_in(x) and not any(symbolic_in(v) for v in target.params.values()):
         check_generator(target, x, exploration.overlay)
     used = {s for path in paths for form in path.forms for s in form.symbols("indicator")}
-    return Trace(
-        tuple(paths),
-        noises,
-        {s: truth for s, truth in names.indicators.items() if s in used},
-        exploration.leftover,
-        x,
-        (*exploration.notes, *words(plan)),
-    )
+    indicators = {s: truth for s, truth in names.indicators.items() if s in used}
+    notes = (*exploration.notes, *words(plan))
+    return Trace(tuple(paths), noises, indicators, exploration.leftover, x, notes)
+
+
+def _watching_global_randomness(
+    target: Mechanism, make_input: Callable[[], Any]
+) -> Callable[[Any], Any]:
+    """The function on a fresh input; a first run that draws from a global generator is refused."""
+    call = caller(target)
+    first = True
+
+    def run(rng: Any) -> Any:
+        nonlocal first
+        inner = make_input()
+        if not first:
+            return released(call(inner, rng))
+        first = False
+        before = _global_randomness()
+        try:
+            return released(call(inner, rng))
+        finally:
+            if _global_randomness() != before:
+                raise ReplayError(
+                    "the function draws from a global random generator (np.random.… or random.…)",
+                    "draw from the parameter `rng` instead: rng.laplace(…)",
+                    _global_draw_line(target.function) or place_of(target.function),
+                ) from None
+
+    return run
+
+
+def _merged(
+    target: Mechanism, x: Any, limits: TraceLimits, exploration: TraceExploration
+) -> Trace | None:
+    """The trace by merging equal states; None where a loop has no bound, or states don't merge."""
+    loops = exploration.loops
+    if exploration.suspensions > 0 or (loops is not None and bool(loops.found)):
+        return None
+    return merged_trace(target, x, min(limits.seconds / 4, 10))
 
 
 def _with_turns(

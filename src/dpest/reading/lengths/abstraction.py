@@ -364,17 +364,7 @@ class Abstraction:
             say(tuple(map(_key, thing.items)))
             return thing.copied()
         if isinstance(thing, (Instance, LocalClass)):
-            if isinstance(thing, Instance):
-                cls = thing.cls
-                if isinstance(cls, Ref):
-                    self._object(cls, f"{path}.class", f"{where}.class")
-                else:
-                    say(id(cls))
-            else:
-                say((thing.name, tuple(id(o) for o in thing.order if not isinstance(o, Ref))))
-                for o in thing.order:
-                    if isinstance(o, Ref):
-                        self._object(o, f"{path}.base", f"{where}.base")
+            self._say_class(thing, path, where)
             say(tuple(thing.attributes))
             return replace(thing, attributes={k: inner(v, k) for k, v in thing.attributes.items()})
         if isinstance(thing, Cell):
@@ -383,6 +373,20 @@ class Abstraction:
         if isinstance(thing, Buffer):
             return self._buffer(thing, path, where)
         return self._iterator(thing, path, where)
+
+    def _say_class(self, thing: Instance | LocalClass, path: str, where: str) -> None:
+        """What an object is an instance of, or a class is derived from."""
+        say = self.parts.append
+        if isinstance(thing, Instance):
+            if isinstance(thing.cls, Ref):
+                self._object(thing.cls, f"{path}.class", f"{where}.class")
+            else:
+                say(id(thing.cls))
+            return
+        say((thing.name, tuple(id(o) for o in thing.order if not isinstance(o, Ref))))
+        for o in thing.order:
+            if isinstance(o, Ref):
+                self._object(o, f"{path}.base", f"{where}.base")
 
     def _buffer(self, thing: Buffer, path: str, where: str) -> Buffer:
         if thing.data.dtype != object:
