@@ -385,3 +385,14 @@ def _response(bit, rng):
     if rng.random() < 0.75:
         return bit
     return 1 - bit
+
+
+def test_pairs_that_promise_alike_leave_runs_to_measure_with() -> None:
+    """Each of them is learnt from, and still most runs that were bought are counted."""
+    pairs = [(float(v), float(v + 1)) for v in (0, 5, 10, 15)]
+    found = sniper_attack(
+        MechanismSampler(lambda x, rng: x + rng.laplace()), pairs, budget=20_000, seed=1
+    )
+    assert found.runs <= 20_000
+    assert found.details["final_runs_per_side"] >= 4_000
+    assert 0.7 < found.value < 1.0

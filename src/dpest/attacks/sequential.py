@@ -10,6 +10,7 @@ such that it and all smaller ones are refuted, which is valid at every moment.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,6 +33,8 @@ _FIRST_BATCH = 8
 # A batch is at most this part of the runs so far: small ones learn sooner, large ones cost less.
 _GROWTH_EARLY, _GROWTH_LATE, _EARLY = 32, 12, 4000
 _LARGEST_BATCH = 1 << 18
+# A batch that takes this part of a budget in seconds is made larger, if that makes runs cheaper.
+_VISIBLE, _CHEAPER = 0.005, 0.75
 _HISTORY = 1 << 17
 # The part of the wealth for bets on few large regions, which learn soonest; the rest follows the
 # predictors, which see more in the end.
@@ -209,12 +212,15 @@ def sequential_attack(
     # The claim, or the next epsilon that is bet against.
     watched = None if claim is None else int(np.searchsorted(audit.grid, claim))
     interrupted = False
+    pace = _Pace(meter.budget.seconds)
     try:
         while True:
-            size = meter.allow(audit.next_batch)
+            size = meter.allow(max(audit.next_batch, pace.least))
             if size < 1:
                 break
+            started = time.monotonic()
             labels, samples = _coin_batch(sample, x, x2, size, coins)
+            pace.note(size, time.monotonic() - started)
             audit.feed(samples, labels)
             meter.runs += size
             if watched is not None and watched < len(audit.grid):
@@ -258,6 +264,25 @@ def _thinned(points: list[tuple[int, float]], most: int = 200) -> list[tuple[int
         return points
     places = np.linspace(0, len(points) - 1, most).round().astype(int)
     return [points[place] for place in places]
+
+
+class _Pace:
+    """The least size of a batch, where making one takes long however few its runs are.
+
+    It doubles as long as batches take a visible part of the seconds that there are, and runs of
+    larger ones are cheaper. A budget in runs alone has no pace: its answer can be repeated.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self.least = 1
+        self._visible = math.inf if seconds is None else _VISIBLE * seconds
+        self._a_run = math.inf
+
+    def note(self, size: int, seconds: float) -> None:
+        """A batch of this size took so long."""
+        if seconds > self._visible and seconds / size < _CHEAPER * self._a_run:
+            self._a_run = seconds / size
+            self.least = 2 * size
 
 
 def _coin_batch(

@@ -57,6 +57,10 @@ _FUSED_PORTION = 1 << 22
 _MOST_COMPARED = 1 << 20
 # Of a budget in seconds: when the comparison of pairs, and all learning, should be over.
 _COMPARING, _LEARNING = 0.3, 0.7
+# What the final stage gets at least: without it, all that was learnt is worth nothing.
+_MEASURING = 0.2
+# Several pairs that promise much learn with so many times the runs of one, all together.
+_SEVERAL = 1.5
 # A pair that promises this much less than the best may still be the better one.
 _NEARLY = 0.25
 
@@ -154,6 +158,8 @@ class _SniperRun:
     ) -> None:
         self.sample, self.meter, self.progress = sample, meter, progress
         self.portion = portion
+        self.a_run = 0.0
+        """Seconds that one run took when the attack was chosen, its scores included."""
         self._seeds = np.random.default_rng(np.random.SeedSequence(seed))
 
     def seed(self) -> int:
@@ -354,10 +360,13 @@ class _Shot:
                 run, pairs, plan.train, plan.choose, plan.check, options
             )
             return
-        for candidate in _best_pairs(run, pairs, options):
+        candidates = _best_pairs(run, pairs, options)
+        share = min(1.0, _SEVERAL / len(candidates))
+        train, choose = (max(int(share * size), 50) for size in (plan.train, plan.choose))
+        for candidate in candidates:
             if self.attack is not None and run.left(_LEARNING) == 0.0:
                 break
-            found = _find(run, candidate, plan.train, plan.choose, options)
+            found = _find(run, candidate, train, choose, options)
             if self.attack is None or found.expected > self.attack.expected:
                 self.attack = found
                 self.pair = candidate[::-1] if found.flipped else candidate
@@ -366,7 +375,7 @@ class _Shot:
         """Count on fresh runs."""
         assert self.attack is not None
         rng = np.random.default_rng(run.seed())
-        final = _final_size(options.plan, run.meter, self.attack.uses_coin)
+        final = _final_size(options.plan, run, self.attack.uses_coin)
         for so_far in run.measure(self.pair, final, self.attack, rng):
             self.counts, self.named = so_far
 
@@ -531,7 +540,10 @@ def _find(
             in_words = event_scorer(first, second)
     scorers = [*trainer.finish(), *([in_words] if in_words is not None else [])]
     rest = run.draw(pair, choose, stage if quick else "choosing the attack")
-    return _choose(scorers, rest, options)
+    started = run.meter.seconds
+    attack = _choose(scorers, rest, options)
+    run.a_run = (run.meter.seconds - started) / (2 * choose)
+    return attack
 
 
 def _choose(
@@ -588,10 +600,16 @@ def algorithm_one(
     return _find(run, pair, size, size, options)
 
 
-def _final_size(plan: SniperPlan, meter: Meter, coin: bool) -> int:
+def _final_size(plan: SniperPlan, run: _SniperRun, coin: bool) -> int:
     """Runs on each side of the final stage, fixed before it starts.
 
     With a coin these are means, a little lower so that neither side exceeds the plan.
     """
-    size = min(plan.final, max(100, meter.allow(2 * plan.final) // 2))
+    size, budget = plan.final, run.meter.budget
+    if budget.runs is not None:
+        size = min(size, (budget.runs - run.meter.runs) // 2)
+    if budget.seconds is not None and run.a_run > 0.0:
+        seconds = max(budget.seconds - run.meter.seconds, _MEASURING * budget.seconds)
+        size = min(size, int(0.5 * seconds / run.a_run))
+    size = max(100, size)
     return size - min(math.ceil(4.0 * math.sqrt(size)), size // 10) if coin else size

@@ -22,14 +22,14 @@ from dpest.running.batch.replay import (
     Replays,
     draws_from_the_system,
     looks_at_identity,
-    same_output,
+    same_flat,
 )
 from dpest.running.batch.scalar import ScalarGenerator
 from dpest.running.batch.values import NeedsScalar
 from dpest.running.black_box import GlobalState, global_randomness
 from dpest.running.places import where_defined
 from dpest.running.seeds import block_seed, generator_of
-from dpest.running.skeleton import consumed, flatten, raised_output, unflatten
+from dpest.running.skeleton import consumed, flatten, raised_output
 from dpest.running.watchdog import Clock
 
 _SMALL = 8  # so few runs are finished one by one: array operations no longer pay
@@ -154,10 +154,10 @@ class BlockReader:
         first = self._outcome(generator_of(block_seed(seed, 0)))
         with stand_ins_accepted(self._function):
             handed = self._outcome(HandedLikeBatch(generator_of(block_seed(seed, 0))))
-        if same_output(*first, unflatten(*handed)):
+        if same_flat(first, handed):
             return ""
         again = self._outcome(generator_of(block_seed(seed, 0)))
-        return _NOT_ALIKE if same_output(*first, unflatten(*again)) else _OWN_RANDOMNESS
+        return _NOT_ALIKE if same_flat(first, again) else _OWN_RANDOMNESS
 
     def _outcome(self, rng: Any) -> tuple[Any, list[Any]]:
         try:

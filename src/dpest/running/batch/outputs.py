@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dpest.running.batch.labelled import BatchedSeries
 from dpest.running.batch.patches import FillableArray
 from dpest.running.batch.reading import BatchReading
 from dpest.running.batch.rows import RunRows
@@ -51,6 +52,8 @@ def _flatten(reading: BatchReading, value: Any, leaves: list[Any]) -> Skeleton:
             return Leaf(kind)
         leaves.extend(LeafColumn(row) for row in data.reshape(-1, data.shape[-1]))
         return Nest("array", value.shape, (Leaf(kind),) * value.size)
+    if type(value) is BatchedSeries:
+        return _column_of(reading, value, leaves)
     if type(value) in (list, tuple, Generated):
         name = type(value).__name__ if type(value) is not Generated else "list"
         parts = tuple(_flatten(reading, part, leaves) for part in value)
@@ -78,6 +81,16 @@ def _flatten(reading: BatchReading, value: Any, leaves: list[Any]) -> Skeleton:
     skeleton, values = flatten(value)
     leaves.extend(values)
     return skeleton
+
+
+def _column_of(reading: BatchReading, value: BatchedSeries, leaves: list[Any]) -> Skeleton:
+    """As `flatten` takes a Series apart."""
+    index, labels = flatten(value.index)
+    leaves.extend(labels)
+    numbers = _flatten(reading, [str(value.dtype), None, value.tolist()], leaves)
+    name, text = flatten(value.name)
+    leaves.extend(text)
+    return Nest("column", (), (index, numbers, name, flatten({})[0]), "Series")
 
 
 def _holds_runs(value: Any) -> bool:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpest.running.batch.labelled import BatchedSeries
 from dpest.running.batch.python_operators import common_kind, retyped
 from dpest.running.batch.scipy_noise import scipy_replaced
 from dpest.running.batch.values import _METHODS, Batched, BatchedArray
@@ -89,7 +90,7 @@ def _active() -> BatchReading | None:
 
 
 def _holds_noise(value: Any, depth: int = 3) -> bool:
-    if isinstance(value, Batched):
+    if isinstance(value, (Batched, BatchedSeries)):
         return True
     if isinstance(value, (list, tuple)) and depth:
         return any(_holds_noise(part, depth - 1) for part in value)
@@ -272,7 +273,7 @@ def _extremum(original: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _type(*args: Any, **options: Any) -> Any:
     """type(noise) is what it is in a plain run."""
-    if len(args) == 1 and isinstance(args[0], Batched) and _active() is not None:
+    if len(args) == 1 and isinstance(args[0], (Batched, BatchedSeries)) and _active() is not None:
         return args[0].__class__
     return builtins.type(*args, **options)
 

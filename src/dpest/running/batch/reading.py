@@ -9,6 +9,7 @@ import numpy as np
 
 from dpest.errors import user_line
 from dpest.running.batch.functions import FUNCTIONS
+from dpest.running.batch.labelled import BatchedSeries, is_series, labelled
 from dpest.running.batch.python_operators import operate, retyped
 from dpest.running.batch.rows import RunRows
 from dpest.running.batch.values import Batched, BatchedArray, NeedsScalar, TooMuchKept
@@ -190,7 +191,7 @@ class BatchReading:
                 return lifted.node if isinstance(lifted, Batched) else lifted
             return value
         array = np.asarray(value)
-        if array.dtype == object:
+        if array.dtype == object or type(value).__module__.startswith("pandas."):
             self.need_scalar(f"an operation on noise and a {type(value).__name__}")
         return array
 
@@ -198,6 +199,8 @@ class BatchReading:
         """np.array(value) for nested lists or an array of objects that may hold batched values."""
         if isinstance(value, Batched):
             return value
+        if isinstance(value, BatchedSeries):
+            return value.values
         if isinstance(value, np.ndarray) and value.dtype != object:
             return value
         if isinstance(value, np.ndarray) and value.ndim == 0:
@@ -228,6 +231,8 @@ class BatchReading:
     def elementwise(self, ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:
         if ufunc in _PLAIN and type(operands[0]) in SINGLE and type(operands[1]) in SINGLE:
             return Batched(self, (), self.ufuncs[ufunc], operands, elementwise=True)
+        if any(map(is_series, operands)):
+            return labelled(self, ufunc, operands)
         nodes = []
         shape: tuple[int, ...] = ()
         for operand in operands:

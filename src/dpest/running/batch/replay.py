@@ -104,7 +104,12 @@ class Replays:
 
 def same_output(skeleton: Skeleton, leaves: list[Any], output: Any) -> bool:
     """Equal up to the last bits, and whether a whole number is an int or a float."""
-    other, values = flatten(output)
+    return same_flat((skeleton, leaves), flatten(output))
+
+
+def same_flat(first: tuple[Skeleton, list[Any]], second: tuple[Skeleton, list[Any]]) -> bool:
+    """`same_output`, of outputs that were taken apart."""
+    (skeleton, leaves), (other, values) = first, second
     return (
         len(leaves) == len(values)
         and (skeleton == other or _alike(skeleton, other))

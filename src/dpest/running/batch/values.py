@@ -27,6 +27,9 @@ _METHODS = (
     *("floor", "ceil", "trunc", "rint", "fabs", "sign", "isfinite", "isinf", "isnan"),
 )
 
+# pandas leaves an operation to the other operand where its priority is higher than a DataFrame's.
+PANDAS_PRIORITY = 5000
+
 _DEEP = 100  # operations waiting on one another, before they are carried out (recursion)
 
 
@@ -64,7 +67,8 @@ class Batched:
         "python",
         "shape",
     )
-    __array_priority__ = 1000
+    __array_priority__ = PANDAS_PRIORITY
+    __pandas_priority__ = PANDAS_PRIORITY
 
     def __init__(
         self,
