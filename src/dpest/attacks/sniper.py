@@ -298,30 +298,22 @@ def sniper_attack(
         raise InputError("DP-Sniper needs at least one pair of inputs")
     chosen_budget = Budget.of(budget)
     meter = Meter(chosen_budget)
-    if plan is None:
-        plan = (
-            SniperPlan.paper(c)
-            if paper and chosen_budget.runs is None
-            else SniperPlan.for_runs(chosen_budget.runs or 4_000_000, len(pairs))
-        )
+    if plan is None and paper and chosen_budget.runs is None:
+        plan = SniperPlan.paper(c)
+    elif plan is None:
+        plan = SniperPlan.for_runs(chosen_budget.runs or 4_000_000, len(pairs))
     run = _SniperRun(sample, seed, meter, progress, plan.portion)
     options = _Options(plan, alpha, delta, classifier, paper, c)
     _trainer(classifier, paper, 0, True)  # a bad choice is refused before anything runs
-    notes: list[str] = []
     shot = _Shot(pairs[0])
     try:
         shot.choose(run, pairs, options)
         shot.measure(run, options)
     except KeyboardInterrupt:
         shot.stopped = True
-        notes.append(
-            "interrupted: the bound is an anytime-valid one for the runs of the final stage"
-            if shot.counts.n1
-            else "interrupted before the final stage: nothing was measured"
-        )
+    notes = (*shot.notes(), *sample.notes())
     level = shot.prefer_words(options)
     value, p, q, details = shot.bound(run, options, level)
-    notes.extend(sample.notes())
     event = shot.attack.describe() if shot.attack else ""
     return Evidence(
         side="lower",
@@ -333,7 +325,7 @@ def sniper_attack(
         seconds=meter.seconds,
         seed=seed,
         measure=Measure(delta=delta),
-        notes=tuple(notes),
+        notes=notes,
         details=details,
     )
 
@@ -378,6 +370,15 @@ class _Shot:
         final = _final_size(options.plan, run, self.attack.uses_coin)
         for so_far in run.measure(self.pair, final, self.attack, rng):
             self.counts, self.named = so_far
+
+    def notes(self) -> tuple[str, ...]:
+        if not self.stopped:
+            return ()
+        if self.counts.n1:
+            return (
+                "interrupted: the bound is an anytime-valid one for the runs of the final stage",
+            )
+        return ("interrupted before the final stage: nothing was measured",)
 
     def prefer_words(self, options: _Options) -> float:
         """Take the attack in words where it shows nearly as much; the level of what is taken.

@@ -11,10 +11,10 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from dpest.ask.adjacency import LInf, parse_adjacency
-from dpest.ask.declaration import as_mechanism
+from dpest.ask.adjacency import Adjacency, LInf, parse_adjacency
+from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.ask.domain_text import parse_domain
-from dpest.ask.domains import reals
+from dpest.ask.domains import Domain, reals
 from dpest.ask.patterns import patterns
 from dpest.attacks.budget import Budget, Progress, Report
 from dpest.attacks.finder.confirmation import (
@@ -107,13 +107,7 @@ def finder_search(
         raise InputError("give both inputs of the pair, or none")
     started = time.perf_counter()
     mechanism = as_mechanism(target).with_params(params)
-    rule = adjacency if adjacency is not None else mechanism.adjacency
-    rule = parse_adjacency(rule) if rule is not None else LInf()
-    space = domain if domain is not None else mechanism.domain
-    space = parse_domain(space) if space is not None else reals()
-    if length is None:
-        length = len(x) if x is not None and np.ndim(x) == 1 else space.default_length()
-    space = space.with_length(length)
+    rule, space, length = _where_to_search(mechanism, adjacency, domain, length, x)
     search = _Attack(
         FinderRequest(
             mechanism,
@@ -136,6 +130,19 @@ def finder_search(
     except (NotSmoothError, ReadingError) as error:
         return search.fall_back(rule, space, length, x, x2, str(error))
     return search.run(searcher, restarts, half_width)
+
+
+def _where_to_search(
+    mechanism: Mechanism, adjacency: Any, domain: Any, length: int | None, x: Any
+) -> tuple[Adjacency, Domain, int]:
+    """What was asked for, what the mechanism declares, or vectors of reals that differ by 1."""
+    rule = adjacency if adjacency is not None else mechanism.adjacency
+    rule = parse_adjacency(rule) if rule is not None else LInf()
+    space = domain if domain is not None else mechanism.domain
+    space = parse_domain(space) if space is not None else reals()
+    if length is None:
+        length = len(x) if x is not None and np.ndim(x) == 1 else space.default_length()
+    return rule, space.with_length(length), length
 
 
 def _evidence_alone(

@@ -399,8 +399,10 @@ class LoopBuilder:
 
         totals: dict[Any, Symbol] = {}
 
-        def make_run(*args: Any) -> _LoopRun:
-            run = self.new_run(*args)
+        def make_run(prefix: Sequence[int]) -> _LoopRun:
+            run = self.new_run(self.world, f"{state.piece}", (), {}, prefix)
+            run.draws = sorted(own)
+            run.given_draws = own
             run.totals.known = totals
             run.values = self.named
             run.looked = set(looked)
@@ -418,17 +420,12 @@ class LoopBuilder:
         return outcomes(
             self.parts,
             piece,
-            self.world,
-            f"{state.piece}",
-            (),
-            {},
             variables,
+            make_run,
             prepare,
             BUILTINS,
             limit=_MOST_PATHS,
             finish=finish,
-            make_run=make_run,
-            drawn=sorted(own),
         )
 
     def _block(self, state: LoopState, piece: Piece) -> None:

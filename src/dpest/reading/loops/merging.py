@@ -9,7 +9,7 @@ the plain paths are taken instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -206,14 +206,14 @@ class _MergedBuilder:
     def _run(self, node: MergedNode, number: int, site: str, variables: Mapping[str, Any]) -> Any:
         from dpest.reading.tracing.generator import SymbolicGenerator
 
+        def make_run(prefix: Sequence[int]) -> PieceRun:
+            return PieceRun(self.world, site, node.known, node.point, prefix)
+
         return outcomes(
             self.parts,
             self.parts.pieces[number],
-            self.world,
-            site,
-            node.known,
-            node.point,
             variables,
+            make_run,
             SymbolicGenerator,
             self.replacements,
             limit=_MOST_PATHS,

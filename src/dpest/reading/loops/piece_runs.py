@@ -281,28 +281,24 @@ class PieceOutcome:
     variables: dict[str, Any] = field(default_factory=dict)
 
 
+MakeRun = Callable[[Sequence[int]], PieceRun]
 MakeGenerator = Callable[[PieceRun], Any]
 
 
 def outcomes(
     cut: FunctionCut,
     piece: Piece,
-    world: World,
-    site: str,
-    known: Sequence[Condition],
-    point: Point,
     variables: Mapping[str, Any],
+    make_run: MakeRun,
     make_generator: MakeGenerator,
     replacements: Mapping[str, Any],
     *,
     limit: int,
-    finish: Callable[[PieceOutcome], None] | None = None,
-    make_run: Callable[..., PieceRun] = PieceRun,
-    drawn: Sequence[Symbol] = (),
+    finish: Callable[[PieceOutcome], None],
 ) -> Iterator[PieceOutcome]:
-    """All paths of a piece from one state. `finish` may decide more, inside the run.
+    """All paths of a piece from one state, with a run for each. `finish` decides what is left.
 
-    `drawn` are noises that were drawn for this piece before it starts.
+    `make_run` is given the first decisions of a path, as `DecisionPath` has them.
     """
     pending: list[list[int]] = [[]]
     overlay = overlay_of(piece.names)
@@ -316,9 +312,7 @@ def outcomes(
                 "Use a smaller length, or release less.",
                 f"{cut.file}:{piece.line}",
             )
-        run = make_run(world, site, known, point, prefix)
-        run.draws = list(drawn)
-        run.given_draws = frozenset(drawn)
+        run = make_run(prefix)
         outcome = executed(run, piece, variables, make_generator, replacements, overlay, finish)
         pending += run.other_prefixes()
         yield outcome
@@ -331,10 +325,9 @@ def executed(
     make_generator: MakeGenerator,
     replacements: Mapping[str, Any],
     overlay: Any,
-    finish: Callable[[PieceOutcome], None] | None = None,
-    start: Callable[[dict[str, Any]], bool] | None = None,
+    finish: Callable[[PieceOutcome], None],
 ) -> PieceOutcome:
-    """A piece along the path of one run. `start` may set names, inside the run, or skip it."""
+    """A piece along the path of one run; `finish` is still inside of it."""
     names = scope(piece, copied(dict(variables)), replacements)
     if piece.rng:
         names[piece.rng] = make_generator(run)
@@ -347,8 +340,7 @@ def executed(
     names.update(own)
     with in_run(run), patched(overlay):
         try:
-            if start is None or start(names):
-                exec(piece.code, names)
+            exec(piece.code, names)
         except PieceReturn as left:
             outcome.how, outcome.value = "return", left.value
             arrived(left)
@@ -360,8 +352,7 @@ def executed(
             arrived(left)
         if piece.kind == "enter":
             outcome.variables = names[BOUND]
-        if finish is not None:
-            finish(outcome)
+        finish(outcome)
     return outcome
 
 
