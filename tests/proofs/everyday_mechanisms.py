@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
+import operator
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -199,10 +201,48 @@ def typed_series(bits: Any, rng: Any) -> Any:
     return counts + rng.laplace(0, 1, size=2)
 
 
+def whole_array(bits: Any, rng: Any) -> Any:
+    counts = np.bincount(np.asarray(bits, dtype=int), minlength=2)[:2]
+    return (counts + rng.laplace(0, 1, size=2)).round(2).tolist()
+
+
+def folded(bits: Any, rng: Any) -> Any:
+    return functools.reduce(lambda total, b: total + min(max(b, 0), 1), bits, 0.0) + rng.laplace()
+
+
+def folded_twice(bits: Any, rng: Any) -> Any:
+    return functools.reduce(lambda total, b: total + b + min(b, 1), bits, 0.0) + rng.laplace()
+
+
+def whole_noise(bits: Any, rng: Any) -> Any:
+    p = 1 - math.exp(-1)
+    return sum(bits) + int(rng.geometric(p)) - int(rng.geometric(p))
+
+
+def whole_noise_unlike(bits: Any, rng: Any) -> Any:
+    return sum(bits) + int(rng.geometric(0.6)) - int(rng.geometric(0.5))
+
+
+def greatest_by_item(bits: Any, rng: Any) -> Any:
+    noisy = [bits.count(k) + rng.exponential(1) for k in range(2)]
+    return max(range(2), key=noisy.__getitem__)
+
+
+def greatest_by_item_cheap(bits: Any, rng: Any) -> Any:
+    noisy = [bits.count(k) + rng.exponential(0.5) for k in range(2)]
+    return max(range(2), key=noisy.__getitem__)
+
+
+def greatest_by_getter(bits: Any, rng: Any) -> Any:
+    noisy = [(k, bits.count(k) + rng.exponential(1)) for k in range(2)]
+    return max(noisy, key=operator.itemgetter(1))[0]
+
+
 RIGHT = {
     BITS: [
         inverse_cdf, legacy_sign, sign_and_log, log_of_ratio, minus_two_logs, in_a_session,
-        int_of_a_count, quantile_of_the_noise, typed_series,
+        int_of_a_count, quantile_of_the_noise, typed_series, whole_array, folded, whole_noise,
+        greatest_by_item, greatest_by_getter,
     ],
     PEOPLE: [capped_totals, capped_get, people_by_set, people_by_counter],
     POINTS: [histogram_2d, signs, products],
@@ -211,7 +251,8 @@ RIGHT = {
 WRONG = {
     BITS: [
         shows_the_draw, decides_by_the_draw, draw_for_two, sign_of_the_same_draw, unfair_sign,
-        no_two_in_the_log, one_sided, leaves_the_session,
+        no_two_in_the_log, one_sided, leaves_the_session, folded_twice, whole_noise_unlike,
+        greatest_by_item_cheap,
     ],
     PEOPLE: [uncapped_totals, capped_rows, shows_a_person],
     POINTS: [histogram_2d_own_edges, int_of_a_mean, products_unclipped],

@@ -32,6 +32,8 @@ from dpest.reading.contributions.values import (
 MOST_CASES = 600
 # Holds of everybody; marks what there is once for each person, where people have several rows.
 ONCE = RecordTruth("==", number(0))
+# Families of noise whose draws are whole numbers.
+_WHOLE = ("geometric", "two_sided_geometric", "discrete_laplace", "discrete_gaussian")
 
 
 @dataclass(frozen=True)
@@ -344,7 +346,7 @@ class Recording(Arithmetic):
         return found
 
     def is_whole_sum(self, value: Any) -> bool:
-        """Whether it is made of sums of whole numbers: int() leaves it as it is."""
+        """Whether it is made of whole numbers, sums or noise: int() leaves it as it is."""
         if (
             not isinstance(value, SymbolicForm)
             or value.constant.denominator != 1
@@ -353,7 +355,11 @@ class Recording(Arithmetic):
             return False
         for symbol, c in value.terms:
             node = self.terms.nodes[symbol]
-            if node[0] != "sum" or c.denominator != 1:
+            if c.denominator != 1:
+                return False
+            if node[0] == "noise" and self.ledger.noises[node[1]].family in _WHOLE:
+                continue
+            if node[0] != "sum":
                 return False
             if node[1] == "key":
                 continue  # how often a key occurs

@@ -70,6 +70,7 @@ from dpest.reading.contributions.values import (
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine
 
+WHOLE_TYPES = (int, np.int64, "int", "int64", "i8")
 PURE_MODULES = ("math", "numpy", "scipy", "fractions", "operator", "collections", "itertools")
 Handler = Callable[["ContributionMachine", list[Any], dict[str, Any]], Any]
 FUNCTIONS: dict[Any, Handler] = {}
@@ -625,6 +626,8 @@ def _new_array(m: ContributionMachine, arguments: list[Any], named: dict[str, An
     value, dtype, copied = given(arguments, named, "x", "dtype", "copy", dtype=None, copy=True)
     if isinstance(dtype, Seq) and isinstance(rows_of(m, value), Rows):
         return structured(m, rows_of(m, value), dtype)
+    if dtype in WHOLE_TYPES:
+        return _whole_array(m, value)
     _float_type(dtype)
     if isinstance(value, SmallArray):
         return m.array(value) if copied is True else value.view(value.shape, list(value.cells))
@@ -634,10 +637,17 @@ def _new_array(m: ContributionMachine, arguments: list[Any], named: dict[str, An
 @entry(np.asarray, np.asanyarray, np.ascontiguousarray, np.atleast_1d)
 def _as_array(m: ContributionMachine, arguments: list[Any], named: dict[str, Any]) -> Any:
     value, dtype, _ = given(arguments, named, "x", "dtype", "copy", dtype=None, copy=None)
+    if dtype in WHOLE_TYPES:
+        return _whole_array(m, value)
     _float_type(dtype)
     if isinstance(value, SmallArray):
         return value.view(value.shape, list(value.cells))
     return _array(m, value)
+
+
+def _whole_array(m: ContributionMachine, value: Any) -> Any:
+    """An array of whole numbers, made of numbers that are cut off one by one."""
+    return m.elementwise(lambda v: m.call(int, [v], {}), _array(m, value))
 
 
 def _float_type(dtype: Any) -> None:
@@ -1026,6 +1036,8 @@ class _Methods:
         arguments: list[Any],
         named: dict[str, Any],
     ) -> Any:
+        if name == "__getitem__" and len(arguments) == 1 and not named:
+            return m.item(owner, arguments[0])
         if isinstance(owner, Seq) and owner.rows is not None and name == "copy":
             return owner
         if isinstance(rows_of(m, owner), Rows) and name == "count" and len(arguments) == 1:
@@ -1087,6 +1099,8 @@ class _Methods:
         if name == "dot":
             return m.binary("@", owner, *arguments)
         if name == "astype":
+            if len(arguments) == 1 and not named and arguments[0] in WHOLE_TYPES:
+                return _whole_array(m, owner)
             _float_type(*arguments)
             return m.array(owner)
         if name == "copy" and not arguments:

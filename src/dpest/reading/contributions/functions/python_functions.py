@@ -19,7 +19,7 @@ from scipy.special import logsumexp, softmax
 
 from dpest.reading.contributions.arithmetic import is_number, is_plain, natively, unshared
 from dpest.reading.contributions.calling import given
-from dpest.reading.contributions.control.objects import PartialCall
+from dpest.reading.contributions.control.objects import Own, PartialCall
 from dpest.reading.contributions.control.public import method_of
 from dpest.reading.contributions.control.stack import Suspended
 from dpest.reading.contributions.forms import NOISE, SymbolicForm, Unread
@@ -173,6 +173,8 @@ FUNCTIONS[builtins.all] = _quantified(True, builtins.all)
 @entry(functools.reduce)
 def _reduce(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     function, value, *start = arguments
+    if start and isinstance(m.iterate(value), RowsIterator):
+        return m.call(_fold, [function, value, *start], {})
     values = [*start, *m.listed(value)]
     if not values:
         raise Unread("reduce of nothing")
@@ -180,6 +182,29 @@ def _reduce(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any
     for v in values[1:]:
         total = m.call(function, [total, v], {})
     return total
+
+
+def _fold(function: Any, values: Any, total: Any) -> Any:
+    """reduce, as the machine reads it: a loop over the records."""
+    for value in values:
+        total = function(total, value)
+    return total
+
+
+@entry(operator.itemgetter)
+def _itemgetter(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
+    def picked(m: Any, owner: Any) -> Any:
+        found = tuple(m.item(owner, key) for key in arguments)
+        return found if len(found) > 1 else found[0]
+
+    return Own(picked)
+
+
+@entry(operator.attrgetter)
+def _attrgetter(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
+    if len(arguments) != 1 or "." in arguments[0]:
+        raise Unread("attrgetter of several names")
+    return Own(lambda m, owner: m.attribute(owner, arguments[0]))
 
 
 @entry(functools.partial)
