@@ -113,9 +113,9 @@ def _literature(
     started = time.monotonic()
     console = Console(stderr=True)
 
-    def done(cell: object, finished: int, total: int) -> None:
+    def done(cell: Any, finished: int, total: int) -> None:
         if sys.stderr.isatty():
-            console.print(f"[{finished}/{total}] {cell.row} {cell.engine}", end="\r")  # type: ignore[attr-defined]
+            console.print(f"[{finished}/{total}] {cell.row} {cell.engine}", end="\r")
 
     extra = [p for p in pictures.wanted() if p[0] in {r.name for r in rows}] if files.html else []
     cells = benchmark.run(

@@ -317,13 +317,13 @@ class LoopBuilder:
         position: Position,
         variables: Mapping[str, Any],
         names: frozenset[str],
-        outcome: PieceOutcome,
+        outcome: PieceOutcome[_LoopRun],
         extra: Sequence[Symbol] = (),
     ) -> tuple[LoopNode, dict[Symbol, Form], list[Any]]:
         """The node of a state, what its slots are set to, and what is released on the way."""
         if turn is None and piece < len(self.parts.pieces):
             turn = 0 if self.parts.pieces[piece].kind == "loop" else None
-        looked = outcome.run.looked  # type: ignore[attr-defined]
+        looked = outcome.run.looked
         found = LoopStateAbstraction(self.parts, self.named, self.counters, self.kept_lists, looked)
         abstract = {
             name: found.of(variables[name], name) for name in sorted(variables) if name in names
@@ -394,7 +394,7 @@ class LoopBuilder:
         variables: Mapping[str, Any],
         own: frozenset[Symbol],
         looked: frozenset[str] = frozenset(),
-    ) -> Iterator[PieceOutcome]:
+    ) -> Iterator[PieceOutcome[_LoopRun]]:
         from dpest.reading.tracing.generator import SymbolicGenerator
 
         totals: dict[Any, Symbol] = {}
@@ -408,10 +408,10 @@ class LoopBuilder:
             run.looked = set(looked)
             return run
 
-        def prepare(run: PieceRun) -> Any:
-            return VectorGenerator(SymbolicGenerator(run), run.own)  # type: ignore[attr-defined]
+        def prepare(run: _LoopRun) -> Any:
+            return VectorGenerator(SymbolicGenerator(run), run.own)
 
-        def finish(outcome: PieceOutcome) -> None:
+        def finish(outcome: PieceOutcome[_LoopRun]) -> None:
             outcome.value = decided_variable(outcome.value)
             for name, value in outcome.variables.items():
                 if name in piece.after or name in piece.before:
@@ -443,7 +443,7 @@ class LoopBuilder:
             return
         asked: dict[Symbol, TracedVector] = {}
         for outcome in found:
-            asked.update(outcome.run.totals.vectors)  # type: ignore[attr-defined]
+            asked.update(outcome.run.totals.vectors)
         source = state.node
         if asked:
             source = self._sums(state, list(asked.items()))
@@ -520,7 +520,7 @@ class LoopBuilder:
         for outcome in self._run(state, piece, variables, frozenset()):
             here = outcome.how != "break"
             # A `while` that looks at a random place knows its turn by its variables alone.
-            again = turn if items is None and outcome.run.looked else turn + 1  # type: ignore[attr-defined]
+            again = turn if items is None and outcome.run.looked else turn + 1
             self._go(
                 state,
                 state.node,
@@ -554,7 +554,7 @@ class LoopBuilder:
         self,
         state: LoopState,
         source: LoopNode,
-        outcome: PieceOutcome,
+        outcome: PieceOutcome[_LoopRun],
         reads: bool,
         piece: int,
         turn: int | None,
@@ -578,7 +578,7 @@ class LoopBuilder:
         self,
         source: LoopNode,
         target: int,
-        outcome: PieceOutcome,
+        outcome: PieceOutcome[_LoopRun],
         reads: bool,
         updates: Mapping[Symbol, Form],
         released: Sequence[Any],
@@ -634,7 +634,11 @@ class LoopBuilder:
         )
 
     def _leave(
-        self, state: LoopState, outcome: PieceOutcome, source: LoopNode, reads: bool = False
+        self,
+        state: LoopState,
+        outcome: PieceOutcome[_LoopRun],
+        source: LoopNode,
+        reads: bool = False,
     ) -> None:
         """An edge to the end, releasing what is returned."""
         returned_value = [] if self.parts.is_generator else [outcome.value]
@@ -695,7 +699,7 @@ class LoopBuilder:
     def _release_vectors(
         self,
         state: LoopState,
-        outcome: PieceOutcome,
+        outcome: PieceOutcome[_LoopRun],
         source: LoopNode,
         plain: Sequence[Any],
         vectors: Sequence[TracedVector],

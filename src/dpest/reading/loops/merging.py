@@ -240,7 +240,7 @@ class _MergedBuilder:
     def _arrive(
         self,
         source: MergedNode,
-        outcome: PieceOutcome,
+        outcome: PieceOutcome[PieceRun],
         table: dict[Any, MergedNode],
         names: frozenset[str],
         extra: Any = None,
@@ -256,16 +256,18 @@ class _MergedBuilder:
         self._connect(source, node, outcome.run)
         return node
 
-    def _only_return(self, outcome: PieceOutcome) -> None:
+    def _only_return(self, outcome: PieceOutcome[PieceRun]) -> None:
         if outcome.how == "return":
             self._release(outcome)
 
-    def _release(self, outcome: PieceOutcome) -> None:
+    def _release(self, outcome: PieceOutcome[PieceRun]) -> None:
         """Decide what is still open in a released value, inside of the run."""
         outcome.value = decided(outcome.value)
         outcome.run.given[:] = decided(outcome.run.given)
 
-    def _finish(self, source: MergedNode, outcome: PieceOutcome, returned: bool) -> MergedNode:
+    def _finish(
+        self, source: MergedNode, outcome: PieceOutcome[PieceRun], returned: bool
+    ) -> MergedNode:
         from dpest.reading.release import released
 
         given = [*source.given, *outcome.run.given]

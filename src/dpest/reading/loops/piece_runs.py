@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from dpest.errors import PathLimitError, RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
@@ -271,31 +271,30 @@ class PieceRun(DecisionPath):
                 )
 
 
+AnyRun = TypeVar("AnyRun", bound=PieceRun)
+
+
 @dataclass
-class PieceOutcome:
+class PieceOutcome(Generic[AnyRun]):
     """Where one path of a piece ends: by falling through, `return`, `break` or `continue`."""
 
-    run: PieceRun
+    run: AnyRun
     how: str
     value: Any
     variables: dict[str, Any] = field(default_factory=dict)
-
-
-MakeRun = Callable[[Sequence[int]], PieceRun]
-MakeGenerator = Callable[[PieceRun], Any]
 
 
 def outcomes(
     cut: FunctionCut,
     piece: Piece,
     variables: Mapping[str, Any],
-    make_run: MakeRun,
-    make_generator: MakeGenerator,
+    make_run: Callable[[Sequence[int]], AnyRun],
+    make_generator: Callable[[AnyRun], Any],
     replacements: Mapping[str, Any],
     *,
     limit: int,
-    finish: Callable[[PieceOutcome], None],
-) -> Iterator[PieceOutcome]:
+    finish: Callable[[PieceOutcome[AnyRun]], None],
+) -> Iterator[PieceOutcome[AnyRun]]:
     """All paths of a piece from one state, with a run for each. `finish` decides what is left.
 
     `make_run` is given the first decisions of a path, as `DecisionPath` has them.
@@ -319,14 +318,14 @@ def outcomes(
 
 
 def executed(
-    run: PieceRun,
+    run: AnyRun,
     piece: Piece,
     variables: Mapping[str, Any],
-    make_generator: MakeGenerator,
+    make_generator: Callable[[AnyRun], Any],
     replacements: Mapping[str, Any],
     overlay: Any,
-    finish: Callable[[PieceOutcome], None],
-) -> PieceOutcome:
+    finish: Callable[[PieceOutcome[AnyRun]], None],
+) -> PieceOutcome[AnyRun]:
     """A piece along the path of one run; `finish` is still inside of it."""
     names = scope(piece, copied(dict(variables)), replacements)
     if piece.rng:
@@ -364,7 +363,7 @@ def _signal(kind: type[BaseException]) -> Callable[..., BaseException]:
 _INNER = frozenset({ITEM, GIVEN, BOUND, BIND, *CONTROL})
 
 
-def kept(outcome: PieceOutcome, names: frozenset[str]) -> dict[str, Any]:
+def kept(outcome: PieceOutcome[Any], names: frozenset[str]) -> dict[str, Any]:
     """The variables that are still needed; the generator is handed out anew."""
     return {
         k: v
