@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import heapq
 import math
 import operator
 import random
@@ -238,11 +239,15 @@ def greatest_by_getter(bits: Any, rng: Any) -> Any:
     return max(noisy, key=operator.itemgetter(1))[0]
 
 
+def two_by_heap(bits: Any, rng: Any) -> Any:
+    return heapq.nsmallest(2, [bits.count(k) + rng.laplace(0, 1) for k in range(2)])
+
+
 RIGHT = {
     BITS: [
         inverse_cdf, legacy_sign, sign_and_log, log_of_ratio, minus_two_logs, in_a_session,
         int_of_a_count, quantile_of_the_noise, typed_series, whole_array, folded, whole_noise,
-        greatest_by_item, greatest_by_getter,
+        greatest_by_item, greatest_by_getter, two_by_heap,
     ],
     PEOPLE: [capped_totals, capped_get, people_by_set, people_by_counter],
     POINTS: [histogram_2d, signs, products],

@@ -484,6 +484,15 @@ family(
     from functools import reduce
     return reduce(lambda a, b: a * 10 + b, [1, 2, 3]), reduce(lambda a, b: a + b, [], 7)
 
+    from heapq import nlargest, nsmallest
+    pairs = [(2, "a"), (1, "b"), (2, "c"), (0, "d")]
+    most = nlargest(2, pairs, key=lambda p: p[0])
+    return most, nsmallest(3, pairs), nlargest(-1, [1, 2]), nsmallest(9, [3, 1])
+
+    import heapq
+    most = heapq.nlargest(2, (v % 5 for v in range(12)))
+    return most, heapq.nsmallest(0, [1]), heapq.nsmallest(1, {4, 2})
+
     def deco(f):
         def wrapper(*args):
             return f(*args) + 1

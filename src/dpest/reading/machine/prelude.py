@@ -205,6 +205,11 @@ def sorted_(values, key, reverse):
     return made
 
 
+def outermost_(count, values, key, largest):
+    """heapq.nlargest and nsmallest, which promise to be this."""
+    return sorted(values, key=key, reverse=largest)[: max(count, 0)]
+
+
 def reduce_(f, values, start, has_start):
     total = start
     empty = not has_start

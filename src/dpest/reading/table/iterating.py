@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import heapq
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,16 @@ def sorted_(m: Machine, values: Any, *, key: Any = None, reverse: Any = False) -
         if sum(map(is_symbolic, items)) > _MOST_ORDERED:
             raise Refused("an order of many noisy or private values")
     return Enter(prelude.sorted_, (values, key, reverse))
+
+
+@entry(heapq.nlargest)
+def nlargest(m: Machine, count: Any, values: Any, key: Any = None) -> Any:
+    return Enter(prelude.outermost_, (count, values, key, True))
+
+
+@entry(heapq.nsmallest)
+def nsmallest(m: Machine, count: Any, values: Any, key: Any = None) -> Any:
+    return Enter(prelude.outermost_, (count, values, key, False))
 
 
 @entry(builtins.reversed)

@@ -7,6 +7,7 @@ import builtins
 import contextlib
 import dataclasses
 import functools
+import heapq
 import itertools
 import operator
 import types
@@ -189,6 +190,23 @@ def _fold(function: Any, values: Any, total: Any) -> Any:
     for value in values:
         total = function(total, value)
     return total
+
+
+def _outermost(largest: bool) -> Any:
+    """heapq.nlargest and nsmallest: the first of an order."""
+
+    def handler(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
+        count, value, key = given(arguments, named, "n", "iterable", "key", key=None)
+        if not isinstance(count, int) or count < 0:
+            raise Unread("a number of values that is not known")
+        ordered = m.call(builtins.sorted, [value], {"key": key, "reverse": largest})
+        return m.item(ordered, slice(None, count))
+
+    return handler
+
+
+FUNCTIONS[heapq.nlargest] = _outermost(True)
+FUNCTIONS[heapq.nsmallest] = _outermost(False)
 
 
 @entry(operator.itemgetter)
