@@ -21,7 +21,7 @@ from dpest.proofs.certificates import sealed
 from dpest.proofs.question import asked
 from dpest.proofs.rebuilding import differences
 from dpest.reading.contributions.forms import Unread
-from dpest.reading.contributions.reading import Column, Data, read
+from dpest.reading.contributions.reading import Data, RecordField, read
 from proofs import proof_mechanisms as m
 
 
@@ -446,7 +446,7 @@ def test_a_view_that_is_changed_is_refused_by_the_reader(function):
     """A view was read as a copy, and only the runs showed it: a rare case would not be run."""
     domain = dpest.integers(ANY, 0, 3)
     question = asked(function, "replace_one", ANY, None, None, domain, None, None)
-    data = Data((Column(None, Fraction(0), Fraction(3), True),), question.form, True)
+    data = Data((RecordField(None, Fraction(0), Fraction(3), True),), question.form, True)
     with pytest.raises(Unread, match=r"in place|changes what it is given"):
         read(function, {"eps": 1.0}, data)
     assert prove(function, adjacency="replace_one", domain=domain).certificate is None

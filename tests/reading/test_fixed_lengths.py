@@ -17,7 +17,7 @@ from dpest.reading.lengths.fixed import read_model
 from dpest.reading.loops.merging import build
 from dpest.reading.loops.vector_functions import LISTS
 from dpest.reading.machine.signals import Refused
-from dpest.reading.merged_states import Model
+from dpest.reading.merged_states import MergedModel
 from dpest.reading.tracing.symbolic_arrays import symbolic_array
 from proofs import proof_mechanisms as m
 
@@ -30,7 +30,7 @@ def goal(target: Any, length: int) -> ProofGoal:
     return asked(target, adjacency, length, None, None, None, None, None)
 
 
-def model_of(question: ProofGoal, length: int) -> Model:
+def model_of(question: ProofGoal, length: int) -> MergedModel:
     data = question.given(question.symbols(length), symbolic_array)
     return read_model(question.mechanism, question.variables(), data, question.world)
 
@@ -59,7 +59,7 @@ def test_the_builder_before_it_finds_the_same_releases(target: Any) -> None:
     variables[question.argument] = question.given(question.symbols(3), symbolic_array)
     other = build(question.mechanism.function, variables, question.world, replacements=LISTS)
 
-    def shapes(model: Model) -> list[str]:
+    def shapes(model: MergedModel) -> list[str]:
         return sorted(
             repr(
                 [type(v).__name__ if not isinstance(v, (bool, int)) else v for v in leaf.release[1]]

@@ -11,11 +11,11 @@ from dpest.geometry.linear import Form, Symbol
 from dpest.reading.loops.merging import build
 from dpest.reading.loops.piece_runs import PrivateBranchError, World
 from dpest.reading.merged_states import disjoint
-from dpest.reading.tracing.symbolic import Real
+from dpest.reading.tracing.symbolic import TracedReal
 
 
-def input_symbols(length: int) -> list[Real]:
-    return [Real(Form.of(Symbol("input", f"q{j}"))) for j in range(length)]
+def input_symbols(length: int) -> list[TracedReal]:
+    return [TracedReal(Form.of(Symbol("input", f"q{j}"))) for j in range(length)]
 
 
 def running_maximum(x, rng):

@@ -14,7 +14,7 @@ from dpest.geometry.linear import Condition, Form, Symbol, rational
 from dpest.noise import DiscreteLaplace, Laplace
 from dpest.noise.discrete_uniform import DiscreteUniform
 from dpest.reading.trace import trace
-from dpest.reading.tracing.forking import Limits, explore
+from dpest.reading.tracing.forking import TraceLimits, explore
 from dpest.reading.tracing.unit import Unit
 
 # Operations against NumPy's own on random numbers: one draw of noise is as good as a number, so
@@ -167,9 +167,9 @@ def test_assumptions_hold_from_the_start() -> None:
     assume = [Condition(Form({q: Fraction(1)}, Fraction(-2)), ">=")]
 
     def run(rng):
-        from dpest.reading.tracing.symbolic import Real
+        from dpest.reading.tracing.symbolic import TracedReal
 
-        return bool(Real(Form.of(q)) > 1)
+        return bool(TracedReal(Form.of(q)) > 1)
 
     found = paths_of(run, assume=assume)
     assert [p.outcome for p in found] == [True]
@@ -204,7 +204,7 @@ def test_draws_have_numpys_shapes_and_errors() -> None:
         assert rng.laplace(scale=0) == 0
         return True
 
-    assert next(iter(explore(shapes, limits=Limits(paths=100)))).outcome is True
+    assert next(iter(explore(shapes, limits=TraceLimits(paths=100)))).outcome is True
 
 
 def test_finite_draws_have_exact_probabilities() -> None:

@@ -108,7 +108,7 @@ def noisy_has_a_type(x, rng, *, eps=1.0):
 @case(INF)
 def noise_by_class_name(x, rng, *, eps=1.0):
     y = sum(x) + lap(rng, 1 / eps)
-    return y if y.__class__.__name__ == "Real" else sum(x)
+    return y if y.__class__.__name__.endswith("Real") else sum(x)
 
 
 @case(INF)

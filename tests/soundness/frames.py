@@ -50,6 +50,35 @@ def reindex_with_ones(df, rng):
     return counts + rng.laplace(0, 0.5, size=3)
 
 
+def named_totals_without_reindex(df, rng):
+    table = df.groupby("city").agg(n=("income", "size"))
+    table["n"] = table["n"] + rng.laplace(0, 1, size=len(table))
+    return table
+
+
+def named_totals_with_gaps(df, rng):
+    table = df.groupby("city").agg(n=("income", "size")).reindex(CITIES)
+    return table["n"] + rng.laplace(0, 1, size=3)
+
+
+def two_totals_for_the_price_of_one(df, rng):
+    table = df.groupby("city").agg(n=("income", "size"), m=("age", "count"))
+    table = table.reindex(CITIES, fill_value=0)
+    return table + rng.laplace(0, 1, size=(3, 2))
+
+
+def a_column_left_without_noise(df, rng):
+    table = df.groupby("city").agg(n=("income", "size"), m=("age", "count"))
+    table = table.reindex(CITIES, fill_value=0)
+    table["n"] = table["n"] + rng.laplace(0, 1, size=3)
+    return table
+
+
+def largest_of_a_group(df, rng):
+    table = df.groupby("city").agg(top=("income", "max")).reindex(CITIES, fill_value=0)
+    return table["top"] + rng.laplace(0, 10, size=3)
+
+
 def loop_over_groups(df, rng):
     return {city: len(group) + rng.laplace(0, 1) for city, group in df.groupby("city")}
 
@@ -236,6 +265,9 @@ def square_root_of_a_sum(df, rng):
 TRAPS = {
     keys_from_value_counts: TABLE, value_counts_without_reindex: TABLE,
     groupby_without_reindex: TABLE, reindex_without_fill: TABLE, reindex_with_ones: TABLE,
+    named_totals_without_reindex: TABLE, named_totals_with_gaps: TABLE,
+    two_totals_for_the_price_of_one: TABLE, a_column_left_without_noise: TABLE,
+    largest_of_a_group: TABLE,
     loop_over_groups: TABLE, order_of_the_groups: TABLE, keys_of_a_counter: TEXTS,
     keys_of_a_defaultdict: TEXTS, how_many_cities: TEXTS, a_city_is_there: TEXTS,
     starts_with_five: TEXTS, index_left_in: TABLE, label_of_the_richest: TABLE,

@@ -83,7 +83,36 @@ def queried(df, rng):
     return len(df.query("18 <= age < 65 and city == 'Paris'").index) + rng.laplace(0, 1)
 
 
-@pytest.mark.parametrize("function", [a_frame_is_given, cut_and_reindexed, cut_in_order, queried])
+def named_totals(df, rng):
+    capped = df.assign(income=df["income"].clip(0, 100))
+    table = capped.groupby("city").agg(n=("income", "size"), total=("income", "sum"))
+    table = table.reindex(CITIES, fill_value=0)
+    table["n"] = table["n"] + rng.laplace(0, 2, size=3)
+    table["total"] = table.total + rng.laplace(0, 200, size=3)
+    table["mean"] = table["total"] / table["n"].clip(lower=1)
+    return table
+
+
+def totals_by_a_dict(df, rng):
+    df["income"] = df["income"].clip(0, 100)
+    table = df.groupby("city").agg({"income": "sum", "age": "count"}).reindex(CITIES).fillna(0)
+    sums = table["income"] + rng.laplace(0, 200, size=3)
+    return sums.to_dict(), table["age"] + rng.laplace(0, 2, size=3)
+
+
+def totals_of_two_columns(df, rng):
+    capped = df[["age", "income"]].clip(0, 100).assign(city=df["city"])
+    sums = capped.groupby("city")[["age", "income"]].sum().reindex(CITIES, fill_value=0)
+    return (sums + rng.laplace(0, 200, size=(3, 2))).round(1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        a_frame_is_given, cut_and_reindexed, cut_in_order, queried, named_totals,
+        totals_by_a_dict, totals_of_two_columns,
+    ],
+)  # fmt: skip
 def test_more_of_pandas(function: Callable[..., Any]) -> None:
     assert bound(function, ROWS) == pytest.approx(1.0)
 

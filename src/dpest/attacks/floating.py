@@ -21,7 +21,7 @@ from dpest.attacks.budget import Budget, Meter, Progress, Report
 from dpest.attacks.features import Codes, Feature, as_numbers, tailed_edges
 from dpest.attacks.models import additive
 from dpest.attacks.sampler import Sampler
-from dpest.attacks.thresholds import best_threshold
+from dpest.attacks.thresholds import ThresholdAttack, best_threshold
 from dpest.evidence import Evidence, Measure, Witness, confidence
 from dpest.running.samples import Samples
 from dpest.running.skeleton import raised_output
@@ -209,20 +209,10 @@ def floating_attack(
     of the runs, choosing the event another, the rest measures it.
     """
     meter = Meter(Budget.of(budget, DEFAULT_BUDGET))
-    seeds = np.random.default_rng(np.random.SeedSequence(seed))
+    source = _MeteredDraws(sample, meter, seed, progress)
+    draw = source.draw
     runs = meter.budget.runs or 10**9
     small = max(100, min(100_000, runs // 8))
-
-    def draw(who: Any, size: int, stage: str) -> Samples:
-        parts = []
-        for begin in range(0, size, _CHUNK):
-            count = min(_CHUNK, size - begin)
-            parts.append(sample.draw(who, count, int(seeds.integers(0, 2**63))))
-            meter.runs += count
-            if progress is not None:
-                progress(Progress(_METHOD, meter.runs, meter.seconds, 0.0, stage))
-        return parts[0] if len(parts) == 1 else Samples.concatenate(parts)
-
     if meter.budget.seconds is not None:
         # A short pilot, thrown away, to learn how fast the mechanism runs.
         draw(x, 200, "timing")
@@ -239,14 +229,8 @@ def floating_attack(
         scorer, scorer.scores(first), scorer.scores(second), final, alpha, delta
     )
     pair = (x2, x) if attack.flipped else (x, x2)
-    rng = np.random.default_rng(int(seeds.integers(0, 2**63)))
-    counts = []
-    for who in pair:
-        inside = 0
-        for begin in range(0, final, _CHUNK):
-            part = draw(who, min(_CHUNK, final - begin), "measuring")
-            inside += attack.count(part, rng)[0]
-        counts.append(inside)
+    rng = np.random.default_rng(source.seed())
+    counts = [source.count(attack, who, final, rng) for who in pair]
     value = ratio.unconditional(counts[0], final, counts[1], final, alpha, delta)
     notes.extend(sample.notes())
     return Evidence(
@@ -272,6 +256,36 @@ def floating_attack(
             "noise": [f"{c.method}(scale={c.scale!r})" for c in calls],
         },
     )
+
+
+class _MeteredDraws:
+    """Runs in portions, each with a seed of its own: they are counted and reported."""
+
+    def __init__(self, sample: Sampler, meter: Meter, seed: int, progress: Report | None) -> None:
+        self._sample, self._meter, self._progress = sample, meter, progress
+        self._seeds = np.random.default_rng(np.random.SeedSequence(seed))
+
+    def seed(self) -> int:
+        return int(self._seeds.integers(0, 2**63))
+
+    def draw(self, x: Any, size: int, stage: str) -> Samples:
+        parts = []
+        for begin in range(0, size, _CHUNK):
+            count = min(_CHUNK, size - begin)
+            parts.append(self._sample.draw(x, count, self.seed()))
+            meter = self._meter
+            meter.runs += count
+            if self._progress is not None:
+                self._progress(Progress(_METHOD, meter.runs, meter.seconds, 0.0, stage))
+        return parts[0] if len(parts) == 1 else Samples.concatenate(parts)
+
+    def count(self, attack: ThresholdAttack, x: Any, size: int, rng: np.random.Generator) -> int:
+        """How many of so many outputs on x are in the attack's event."""
+        inside = 0
+        for begin in range(0, size, _CHUNK):
+            part = self.draw(x, min(_CHUNK, size - begin), "measuring")
+            inside += attack.count(part, rng)[0]
+        return inside
 
 
 def _train(features: BitFeatures, first: Samples, second: Samples) -> additive.AdditiveModel:

@@ -14,7 +14,7 @@ import copy
 import math
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -298,82 +298,127 @@ def sniper_attack(
         raise InputError("DP-Sniper needs at least one pair of inputs")
     chosen_budget = Budget.of(budget)
     meter = Meter(chosen_budget)
-    if plan is None:
-        plan = (
-            SniperPlan.paper(c)
-            if paper and chosen_budget.runs is None
-            else SniperPlan.for_runs(chosen_budget.runs or 4_000_000, len(pairs))
-        )
+    if plan is None and paper and chosen_budget.runs is None:
+        plan = SniperPlan.paper(c)
+    elif plan is None:
+        plan = SniperPlan.for_runs(chosen_budget.runs or 4_000_000, len(pairs))
     run = _SniperRun(sample, seed, meter, progress, plan.portion)
     options = _Options(plan, alpha, delta, classifier, paper, c)
     _trainer(classifier, paper, 0, True)  # a bad choice is refused before anything runs
-    notes: list[str] = []
-    counts, named = Counts(), Counts()
-    attack: ThresholdAttack | None = None
-    pair: Pair = pairs[0]
-    stopped = False
+    shot = _Shot(pairs[0])
     try:
-        if plan.check:
-            pair, attack = _dd_search(run, pairs, plan.train, plan.choose, plan.check, options)
-        else:
-            candidates = _best_pairs(run, pairs, options)
-            share = min(1.0, _SEVERAL / len(candidates))
-            train, choose = (max(int(share * size), 50) for size in (plan.train, plan.choose))
-            for candidate in candidates:
-                if attack is not None and run.left(_LEARNING) == 0.0:
-                    break
-                found = _find(run, candidate, train, choose, options)
-                if attack is None or found.expected > attack.expected:
-                    attack = found
-                    pair = candidate[::-1] if found.flipped else candidate
-        assert attack is not None
-        rng = np.random.default_rng(run.seed())
-        final = _final_size(plan, run, attack.uses_coin)
-        for so_far in run.measure(pair, final, attack, rng):
-            counts, named = so_far
+        shot.choose(run, pairs, options)
+        shot.measure(run, options)
     except KeyboardInterrupt:
-        stopped = True
-        notes.append(
-            "interrupted: the bound is an anytime-valid one for the runs of the final stage"
-            if counts.n1
-            else "interrupted before the final stage: nothing was measured"
+        shot.stopped = True
+    notes = (*shot.notes(), *sample.notes())
+    level = shot.prefer_words(options)
+    value, p, q, details = shot.bound(run, options, level)
+    event = shot.attack.describe() if shot.attack else ""
+    return Evidence(
+        side="lower",
+        value=max(0.0, value),
+        standing=confidence(alpha),
+        method=_METHOD + (" (paper)" if paper else ""),
+        witness=Witness(x=shot.pair[0], x2=shot.pair[1], event=event, p=p, q=q),
+        runs=meter.runs,
+        seconds=meter.seconds,
+        seed=seed,
+        measure=Measure(delta=delta),
+        notes=notes,
+        details=details,
+    )
+
+
+@dataclass
+class _Shot:
+    """The best attack so far, the pair that it is aimed at, and what was counted of it.
+
+    `named` are the counts of the attack in words, where there is one. Whatever interrupts a stage,
+    what those before it have found is here.
+    """
+
+    pair: Pair
+    attack: ThresholdAttack | None = None
+    counts: Counts = field(default_factory=Counts)
+    named: Counts = field(default_factory=Counts)
+    stopped: bool = False
+
+    def choose(self, run: _SniperRun, pairs: Sequence[Pair], options: _Options) -> None:
+        """Learn attacks on the pairs that promise most, and keep the best."""
+        plan = options.plan
+        if plan.check:
+            self.pair, self.attack = _dd_search(
+                run, pairs, plan.train, plan.choose, plan.check, options
+            )
+            return
+        candidates = _best_pairs(run, pairs, options)
+        share = min(1.0, _SEVERAL / len(candidates))
+        train, choose = (max(int(share * size), 50) for size in (plan.train, plan.choose))
+        for candidate in candidates:
+            if self.attack is not None and run.left(_LEARNING) == 0.0:
+                break
+            found = _find(run, candidate, train, choose, options)
+            if self.attack is None or found.expected > self.attack.expected:
+                self.attack = found
+                self.pair = candidate[::-1] if found.flipped else candidate
+
+    def measure(self, run: _SniperRun, options: _Options) -> None:
+        """Count on fresh runs."""
+        assert self.attack is not None
+        rng = np.random.default_rng(run.seed())
+        final = _final_size(options.plan, run, self.attack.uses_coin)
+        for so_far in run.measure(self.pair, final, self.attack, rng):
+            self.counts, self.named = so_far
+
+    def notes(self) -> tuple[str, ...]:
+        if not self.stopped:
+            return ()
+        if self.counts.n1:
+            return (
+                "interrupted: the bound is an anytime-valid one for the runs of the final stage",
+            )
+        return ("interrupted before the final stage: nothing was measured",)
+
+    def prefer_words(self, options: _Options) -> float:
+        """Take the attack in words where it shows nearly as much; the level of what is taken.
+
+        Where two were measured and one of them is picked by its counts, each has half of alpha.
+        """
+        attack = self.attack
+        if attack is None or attack.in_words is None:
+            return options.alpha
+        level = options.alpha / 2
+        halved = replace(options, alpha=level)
+        if _keeps(attack, attack.in_words, self.counts, self.named, halved, self.stopped):
+            self.pair = self.pair[::-1] if attack.words_turned else self.pair
+            self.attack, self.counts = attack.in_words, self.named
+        return level
+
+    def bound(
+        self, run: _SniperRun, options: _Options, level: float
+    ) -> tuple[float, float | None, float | None, dict[str, Any]]:
+        """The bound at a level, the two frequencies behind it, and details for the evidence."""
+        attack, counts, c = self.attack, self.counts, options.c
+        details: dict[str, Any] = {
+            "interrupted": self.stopped,
+            "final_runs_per_side": max(counts.n1, counts.n2),
+            "counts": (counts.above1, counts.above2),
+            "paper": options.paper,
+            "runner": runners_of(run.sample),
+        }
+        if attack is None or not counts.n1 or not counts.n2:
+            return -math.inf, None, None, details
+        value = counts.bound(
+            attack, level, options.delta, stopped=self.stopped, paper=options.paper
         )
-    value, p, q = -math.inf, None, None
-    level = alpha
-    if attack is not None and attack.in_words is not None:
-        level = alpha / 2  # two were measured, and one of them is picked by its counts
-        if _keeps(attack, attack.in_words, counts, named, replace(options, alpha=level), stopped):
-            pair = pair[::-1] if attack.words_turned else pair
-            attack, counts = attack.in_words, named
-    details: dict[str, Any] = {
-        "interrupted": stopped,
-        "final_runs_per_side": max(counts.n1, counts.n2),
-        "counts": (counts.above1, counts.above2),
-        "paper": paper,
-        "runner": runners_of(sample),
-    }
-    if attack is not None and counts.n1 and counts.n2:
-        value = counts.bound(attack, level, delta, stopped=stopped, paper=paper)
         p, q = counts.above1 / counts.n1, counts.above2 / counts.n2
         details["c"] = q if math.isnan(attack.c) else attack.c
         details["c_power"] = math.log(max(p, c) / max(q, c))
         details["c_of_power"] = c
         if attack.two_sided:
             details["right_and_wrong"] = (counts.right, counts.wrong)
-    notes.extend(sample.notes())
-    return Evidence(
-        side="lower",
-        value=max(0.0, value),
-        standing=confidence(alpha),
-        method=_METHOD + (" (paper)" if paper else ""),
-        witness=Witness(x=pair[0], x2=pair[1], event=attack.describe() if attack else "", p=p, q=q),
-        runs=meter.runs,
-        seconds=meter.seconds,
-        seed=seed,
-        measure=Measure(delta=delta),
-        notes=tuple(notes),
-        details=details,
-    )
+        return value, p, q, details
 
 
 def _keeps(

@@ -53,6 +53,10 @@ class ThresholdEvent:
     def __call__(self, values: _Values) -> Any:
         return self.sign * self.score(values) > self.threshold
 
+    def __str__(self) -> str:
+        side = "above" if self.sign > 0 else "below"
+        return f"{self.name} {side} {self.sign * self.threshold:.6g}"
+
 
 def steps_attack(
     mechanism: Mechanism,
@@ -87,29 +91,10 @@ def steps_attack(
     fresh = np.random.default_rng([seed, 4022])
     c, d = _both(mechanism, x, x2, fresh, started + seconds, MEASURE)
     runs += len(a) + len(b) + len(c) + len(d)
-    return _measured(mechanism, event, x, x2, c, d, delta, alpha, runs, seed, started)
-
-
-def _measured(
-    mechanism: Mechanism,
-    event: ThresholdEvent,
-    x: Any,
-    x2: Any,
-    c: _Values,
-    d: _Values,
-    delta: float,
-    alpha: float,
-    runs: int,
-    seed: int,
-    started: float,
-) -> Evidence:
     if event.first == 1:
         x, x2, c, d = x2, x, d, c
     k1, k2 = int(event(c).sum()), int(event(d).sum())
     value = unconditional(k1, len(c), k2, len(d), alpha, delta)
-    shown = (
-        f"{event.name} {'above' if event.sign > 0 else 'below'} {event.sign * event.threshold:.6g}"
-    )
     return Evidence(
         side="lower",
         value=max(0.0, value),
@@ -118,7 +103,7 @@ def _measured(
         witness=Witness(
             x=x,
             x2=x2,
-            event=shown,
+            event=str(event),
             p=k1 / max(len(c), 1),
             q=k2 / max(len(d), 1),
             replay=f"# run {mechanism.name} often on x = {as_code(x)} and on x2 = {as_code(x2)}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from dpest.attacks.methods import RECORDED_PAIRS, SEARCH_SHARE, gravity
 from dpest.attacks.power import detectable, runs_needed
@@ -54,15 +55,12 @@ def statistical(findings: Findings, scout: Scout) -> list[Evidence]:
     sampler = sampler_of(findings)
     if question.measure != Measure():
         return _by_scores(findings, scout, sampler)
-    try:
-        found = search_pair(findings, scout, sampler, SEARCH_SHARE, alpha / 2)
-    except (DependentRunsError, StateError):
-        raise
-    except DpestError as reason:
-        findings.notes.append(f"no sampling: {reason}")
+    found = _sampled(
+        findings, lambda: search_pair(findings, scout, sampler, SEARCH_SHARE, alpha / 2)
+    )
+    if found is None:
         return []
     if found.details.get("interrupted"):
-        findings.details["interrupted"] = True
         return [found]
     evidence = sequential_attack(
         sampler,
@@ -81,6 +79,23 @@ def statistical(findings: Findings, scout: Scout) -> list[Evidence]:
         _state_power(findings, evidence)
     better = max(found, evidence, key=lambda e: e.value)
     return [found, evidence, *estimate_beside(better)]
+
+
+def _sampled(findings: Findings, attack: Callable[[], Evidence]) -> Evidence | None:
+    """What an attack by runs finds; None, with a note, where the function can't be sampled.
+
+    Runs that depend on one another and a state that can't be kept are no note: they are raised.
+    """
+    try:
+        found = attack()
+    except (DependentRunsError, StateError):
+        raise
+    except DpestError as reason:
+        findings.notes.append(f"no sampling: {reason}")
+        return None
+    if found.details.get("interrupted"):
+        findings.details["interrupted"] = True
+    return found
 
 
 def estimate_beside(lower: Evidence) -> list[Evidence]:
@@ -109,9 +124,9 @@ def _by_scores(findings: Findings, scout: Scout, sampler: MechanismSampler) -> l
     """The attack by scores, with what is left of alpha and of the runs, and its estimate."""
     from dpest.attacks.scores.attack import scores_attack  # loads SciPy's optimisers
 
-    try:
+    def attack() -> Evidence:
         pairs = scout.pairs()
-        found = scores_attack(
+        return scores_attack(
             sampler,
             pairs,
             measure=findings.question.measure,
@@ -120,13 +135,10 @@ def _by_scores(findings: Findings, scout: Scout, sampler: MechanismSampler) -> l
             seed=findings.settings.seed,
             progress=findings.settings.progress,
         )
-    except (DependentRunsError, StateError):
-        raise
-    except DpestError as reason:
-        findings.notes.append(f"no sampling: {reason}")
+
+    found = _sampled(findings, attack)
+    if found is None:
         return []
-    if found.details.get("interrupted"):
-        findings.details["interrupted"] = True
     return [_judged(found, findings.question.limit), *estimate_beside(found)]
 
 

@@ -6,7 +6,10 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -66,35 +69,61 @@ def bench(
     """
     if name == "libraries":
         return _libraries(only, seed, seconds, workers or 2, python_paths, json_path, markdown_path)
+    files = _ReportFiles(json_path, html_path, markdown_path)
+    return _literature(
+        only, engines, int(runs), seed, workers, None if no_cache else Path(cache), files
+    )
+
+
+@dataclass(frozen=True)
+class _ReportFiles:
+    """Where the results are written; None: nowhere, "-": to stdout."""
+
+    json: str | None
+    html: str | None
+    markdown: str | None
+
+    def check(self) -> None:
+        for path in (self.json, self.html, self.markdown):
+            check_writable(path)
+
+
+def _literature(
+    only: tuple[str, ...],
+    engines: str | None,
+    runs: int,
+    seed: int,
+    workers: int | None,
+    cache: Path | None,
+    files: _ReportFiles,
+) -> int:
     from rich.console import Console
-    from rich.table import Table as Grid
 
     _find_benchmarks()
     from literature_benchmark import bench as benchmark
     from literature_benchmark import pictures, table
-    from literature_benchmark.cells import ENGINES, EXACT_ENGINES, PICTURES, Settings
+    from literature_benchmark.cells import ENGINES, EXACT_ENGINES, Settings
 
-    for path in (json_path, html_path, markdown_path):
-        check_writable(path)
+    files.check()
     words = engines.split(",") if engines else list(ENGINES)
     chosen = [e for w in words for e in (EXACT_ENGINES if w == "exact" else (w,))]
-    settings = Settings(seed=seed, runs=int(runs))
+    settings = Settings(seed=seed, runs=runs)
     rows = benchmark.select(only)
     cores = workers or os.cpu_count() or 1
     started = time.monotonic()
     console = Console(stderr=True)
 
-    def done(cell: object, finished: int, total: int) -> None:
+    def done(cell: Any, finished: int, total: int) -> None:
         if sys.stderr.isatty():
-            console.print(f"[{finished}/{total}] {cell.row} {cell.engine}", end="\r")  # type: ignore[attr-defined]
+            console.print(f"[{finished}/{total}] {cell.row} {cell.engine}", end="\r")
 
-    extra = [p for p in pictures.wanted() if p[0] in {r.name for r in rows}] if html_path else []
+    extra = [p for p in pictures.wanted() if p[0] in {r.name for r in rows}] if files.html else []
     cells = benchmark.run(
         rows,
         engines=chosen,
         pictures=extra,
         settings=settings,
-        cache=None if no_cache else Path(cache),
+        cache=cache,
         workers=cores,
         done=done,
     )
@@ -104,29 +133,38 @@ def bench(
     flags = [f" --only {o}" for o in only] + ([f" --engines {engines}"] if engines else [])
     command = "dpest bench literature" + "".join(flags)
     about = {"command": command, "cores": cores, "seconds": seconds}
-    if json_path:
-        write(json_path, json.dumps(table.as_json(cells, settings, problems), indent=1))
-    if html_path:
-        write(html_path, table.page(result, settings, **about))
-    if markdown_path:
-        write(markdown_path, table.markdown(result, settings, **about))
-    if json_path != "-":
-        out = Console()
-        for head, lines in (
-            (table.EXACT_HEAD, result.exact_lines()),
-            (table.ATTACK_HEAD, result.attack_lines()),
-        ):
-            grid = Grid(*head, box=None)
-            for texts in lines:
-                grid.add_row(*texts)
-            out.print(grid)
-        for line in result.ratios():
-            out.print(line, soft_wrap=True, highlight=False)
-        spent = sum(c.seconds for c in cells if c.engine not in PICTURES)
-        out.print(f"{len(cells)} cells, {spent:.0f} s of work, {seconds:.0f} s by the clock")
+    if files.json:
+        write(files.json, json.dumps(table.as_json(cells, settings, problems), indent=1))
+    if files.html:
+        write(files.html, table.page(result, settings, **about))
+    if files.markdown:
+        write(files.markdown, table.markdown(result, settings, **about))
+    if files.json != "-":
+        _print_literature(result, cells, seconds)
     for problem in problems:
         click.echo(f"DISAGREEMENT: {problem}", err=True)
     return EXIT_VIOLATED if problems else EXIT_HOLDS
+
+
+def _print_literature(result: Any, cells: Sequence[Any], seconds: float) -> None:
+    from literature_benchmark import table
+    from literature_benchmark.cells import PICTURES
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+    out = Console()
+    for head, lines in (
+        (table.EXACT_HEAD, result.exact_lines()),
+        (table.ATTACK_HEAD, result.attack_lines()),
+    ):
+        grid = Grid(*head, box=None)
+        for texts in lines:
+            grid.add_row(*texts)
+        out.print(grid)
+    for line in result.ratios():
+        out.print(line, soft_wrap=True, highlight=False)
+    spent = sum(c.seconds for c in cells if c.engine not in PICTURES)
+    out.print(f"{len(cells)} cells, {spent:.0f} s of work, {seconds:.0f} s by the clock")
 
 
 def _find_benchmarks() -> None:

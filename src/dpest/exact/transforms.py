@@ -38,7 +38,9 @@ _RELATIVE = 1e-12
 class RealVariable:
     """A real random variable. `kinks` are where its density is not smooth."""
 
-    noises: frozenset[Symbol]
+    @property
+    def noises(self) -> frozenset[Symbol]:
+        raise NotImplementedError
 
     def density(self, z: float) -> float:
         raise NotImplementedError
@@ -64,7 +66,7 @@ class ScaledNoise(RealVariable):
     centre: float
 
     @property
-    def noises(self) -> frozenset[Symbol]:  # type: ignore[override]
+    def noises(self) -> frozenset[Symbol]:
         return frozenset({self.symbol})
 
     def density(self, z: float) -> float:
@@ -91,7 +93,7 @@ class CurvedVariable(RealVariable):
     inner: RealVariable
 
     @property
-    def noises(self) -> frozenset[Symbol]:  # type: ignore[override]
+    def noises(self) -> frozenset[Symbol]:
         return self.inner.noises
 
     def preimages(self, z: float) -> Iterator[tuple[float, float]]:
@@ -171,7 +173,7 @@ class VariablePair(RealVariable):
     right: RealVariable
 
     @property
-    def noises(self) -> frozenset[Symbol]:  # type: ignore[override]
+    def noises(self) -> frozenset[Symbol]:
         return self.left.noises | self.right.noises
 
     def density(self, z: float) -> float:
@@ -441,7 +443,7 @@ class Multiple(RealVariable):
     inner: RealVariable
 
     @property
-    def noises(self) -> frozenset[Symbol]:  # type: ignore[override]
+    def noises(self) -> frozenset[Symbol]:
         return self.inner.noises
 
     def density(self, z: float) -> float:

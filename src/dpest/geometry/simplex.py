@@ -121,56 +121,89 @@ def _by_rationals(
         for row, c, s in zip(rows, constants, strict, strict=True)
     ]
     columns.append([zero] * width + [one, one])
-    height = width + 2
-    count = len(columns)
-    # Tableau: structural columns, then the artificial ones (kept, to read off the multipliers).
-    table = [
-        [columns[j][i] for j in range(count)] + [one if k == i else zero for k in range(height)]
-        for i in range(height)
-    ]
-    rhs = [zero] * (height - 1) + [one]
-    basis = [count + i for i in range(height)]
-    # Reduced costs of the phase-one objective (minimise the sum of the artificials).
-    cost = [-sum((table[i][j] for i in range(height)), zero) for j in range(count)]
-    cost += [zero] * height
-    value = -sum(rhs, zero)
-    while value != 0:
-        entering = next((j for j in range(count) if cost[j] < 0), None)
-        if entering is None:
-            break
+    tableau = _Tableau(columns, [zero] * (width + 1) + [one])
+    if tableau.solved():
+        return tableau.solution()[:-1], None
+    multipliers = tableau.multipliers()
+    scale = multipliers[width]
+    return None, [_f(y / scale) for y in multipliers[:width]]
+
+
+class _Tableau:
+    """Σ x_j·column_j = rhs with x ≥ 0: phase one, which minimises the sum of artificial columns.
+
+    `rhs` is non-negative. The artificial columns stand behind the others; they never enter the
+    basis again, and are kept to read off the multipliers.
+    """
+
+    def __init__(self, columns: Sequence[Sequence[Any]], rhs: list[Any]) -> None:
+        zero, one = flint.fmpq(0), flint.fmpq(1)
+        self.height, self.count = len(rhs), len(columns)
+        self.rows = [
+            [column[i] for column in columns]
+            + [one if k == i else zero for k in range(self.height)]
+            for i in range(self.height)
+        ]
+        self.rhs = rhs
+        self.basis = [self.count + i for i in range(self.height)]
+        # Reduced costs of the objective, priced out for the artificial basis.
+        self.cost = [-sum((row[j] for row in self.rows), zero) for j in range(self.count)]
+        self.cost += [zero] * self.height
+        self.value = -sum(rhs, zero)
+
+    def solved(self) -> bool:
+        """Pivots to the optimum; whether the artificial columns are zero there."""
+        while self.value != 0:
+            entering = next((j for j in range(self.count) if self.cost[j] < 0), None)
+            if entering is None:
+                return False
+            self._pivot(self._leaving(entering), entering)
+        return True
+
+    def solution(self) -> list[Fraction]:
+        found = [Fraction(0)] * self.count
+        for i, j in enumerate(self.basis):
+            if j < self.count:
+                found[j] = _f(self.rhs[i])
+        return found
+
+    def multipliers(self) -> list[Any]:
+        """y, with y·column ≤ 0 for every column and y·rhs > 0, where there is no solution.
+
+        The reduced cost of artificial i is 1 - y_i in the original costs; ours started at zero for
+        the artificials because the basis was priced out, hence y_i = 1 - cost_i.
+        """
+        return [flint.fmpq(1) - c for c in self.cost[self.count :]]
+
+    def _leaving(self, entering: int) -> int:
         leaving = None
         best = None
-        for i in range(height):
-            if table[i][entering] > 0:
-                ratio = rhs[i] / table[i][entering]
-                if leaving is None or ratio < best or (ratio == best and basis[i] < basis[leaving]):
+        for i, row in enumerate(self.rows):
+            if row[entering] > 0:
+                ratio = self.rhs[i] / row[entering]
+                if (
+                    leaving is None
+                    or ratio < best
+                    or (ratio == best and self.basis[i] < self.basis[leaving])
+                ):
                     leaving, best = i, ratio
         assert leaving is not None, "the phase-one objective is bounded below"
-        pivot = table[leaving][entering]
-        row = [a / pivot for a in table[leaving]]
-        table[leaving] = row
+        return leaving
+
+    def _pivot(self, leaving: int, entering: int) -> None:
+        rhs = self.rhs
+        pivot = self.rows[leaving][entering]
+        row = self.rows[leaving] = [a / pivot for a in self.rows[leaving]]
         rhs[leaving] = rhs[leaving] / pivot
         live = [j for j, a in enumerate(row) if a != 0]
-        for i in range(height):
-            factor = table[i][entering]
+        for i, target in enumerate(self.rows):
+            factor = target[entering]
             if i != leaving and factor != 0:
-                target = table[i]
                 for j in live:
                     target[j] -= factor * row[j]
                 rhs[i] -= factor * rhs[leaving]
-        factor = cost[entering]
+        factor = self.cost[entering]
         for j in live:
-            cost[j] -= factor * row[j]
-        value -= factor * rhs[leaving]
-        basis[leaving] = entering
-    if value == 0:
-        solution = [Fraction(0)] * count
-        for i, j in enumerate(basis):
-            if j < count:
-                solution[j] = _f(rhs[i])
-        return solution[:-1], None
-    # The reduced cost of artificial i is 1 - y_i in the original costs; ours started at zero for
-    # the artificials because the basis was priced out, hence y_i = 1 - cost_i.
-    multipliers = [one - cost[count + i] for i in range(height)]
-    scale = multipliers[width]
-    return None, [_f(multipliers[i] / scale) for i in range(width)]
+            self.cost[j] -= factor * row[j]
+        self.value -= factor * rhs[leaving]
+        self.basis[leaving] = entering

@@ -35,6 +35,21 @@ class RowBudget:
     seed: int = 0
 
 
+@dataclass(frozen=True)
+class _RowAudit:
+    """A row, its mechanism, and its claim as an ε (`limit`) at a δ that runs can contradict."""
+
+    mechanism: Mechanism
+    row: LibraryRow
+    measure: Measure
+    limit: float
+    budget: RowBudget
+
+    def affordable(self, pace: float) -> int:
+        """How many runs the budget pays for, where one takes `pace` seconds."""
+        return int(min(MOST_RUNS, self.budget.seconds / max(pace, 1e-7)))
+
+
 def mechanism_of(row: LibraryRow, library: Library) -> Mechanism:
     """Run the glue, as it is shown."""
     from dpest import adapters
@@ -62,31 +77,24 @@ def audit_row(row: LibraryRow, library: Library, settings: RowBudget) -> dict[st
     own, limit, measure = _claim(mechanism)
     cell |= {"claim": own, "limit": limit, "delta": measure.delta}
     try:
-        _measure(mechanism, row, measure, limit, settings, cell)
+        _measure(_RowAudit(mechanism, row, measure, limit, settings), cell)
     except DpestError as refused:
         cell["error"] = str(refused)
     cell["seconds"] = time.monotonic() - started
     return cell
 
 
-def _measure(
-    mechanism: Mechanism,
-    row: LibraryRow,
-    measure: Measure,
-    limit: float,
-    settings: RowBudget,
-    cell: dict[str, Any],
-) -> None:
+def _measure(audit: _RowAudit, cell: dict[str, Any]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cell["grey"] = _grey(mechanism, row, settings)
+        cell["grey"] = _grey(audit)
         pace, paced = cell["grey"]["seconds"] / cell["grey"]["runs"], 0
         if pace < SLOW:
-            pace, paced = _pace(mechanism, row), PACED
+            pace, paced = _pace(audit), PACED
         cell["seconds_per_run"] = pace
         cell["runs"] = cell["grey"]["runs"] + paced
-        cell["black_box"] = _black_box(mechanism, row, measure, limit, pace, settings, cell)
-        cell["doubles"] = _doubles(mechanism, row, measure, limit, pace, settings, cell)
+        cell["black_box"] = _black_box(audit, pace, cell)
+        cell["doubles"] = _doubles(audit, pace, cell)
     cell["violated"] = bool(cell["black_box"] and cell["black_box"]["violated"])
     cell["doubles_violated"] = bool(cell["doubles"] and cell["doubles"]["violated"])
     cell["found"] = bool(cell["grey"]["findings"])
@@ -104,13 +112,18 @@ def _claim(mechanism: Mechanism) -> tuple[str, float, Measure]:
     return str(claim), float(claim.epsilon_at(DELTA)), Measure(delta=DELTA)
 
 
-def _grey(mechanism: Mechanism, row: LibraryRow, settings: RowBudget) -> dict[str, Any]:
+def _grey(audit: _RowAudit) -> dict[str, Any]:
     from dpest.ask.questions import measured
     from dpest.attacks.recorded import recorded_attack
 
-    measure, limit = measured(mechanism.claim)
+    measure, limit = measured(audit.mechanism.claim)
     found = recorded_attack(
-        mechanism, row.x, row.x2, limit=limit, measure=measure, seed=settings.seed
+        audit.mechanism,
+        audit.row.x,
+        audit.row.x2,
+        limit=limit,
+        measure=measure,
+        seed=audit.budget.seed,
     )
     seen = found.details["recorded"]
     return {
@@ -129,85 +142,65 @@ def _grey(mechanism: Mechanism, row: LibraryRow, settings: RowBudget) -> dict[st
     }
 
 
-def _pace(mechanism: Mechanism, row: LibraryRow) -> float:
+def _pace(audit: _RowAudit) -> float:
     """Seconds of computing that one run takes, whatever else the machine does meanwhile."""
     slept, computed = time.monotonic(), time.process_time()
     for _ in range(PACED):
         with contextlib.suppress(Exception):  # an output like any other
-            mechanism(row.x)
+            audit.mechanism(audit.row.x)
     computed = time.process_time() - computed
     slept = time.monotonic() - slept
     # Work that other processes do (Spark's) counts too.
     return max(computed, 0.1 * slept) / PACED
 
 
-def _affordable(settings: RowBudget, pace: float) -> int:
-    return int(min(MOST_RUNS, settings.seconds / max(pace, 1e-7)))
-
-
-def _black_box(
-    mechanism: Mechanism,
-    row: LibraryRow,
-    measure: Measure,
-    limit: float,
-    pace: float,
-    settings: RowBudget,
-    cell: dict[str, Any],
-) -> dict[str, Any] | None:
+def _black_box(audit: _RowAudit, pace: float, cell: dict[str, Any]) -> dict[str, Any] | None:
     from dpest.attacks.budget import Budget
     from dpest.attacks.sampler import MechanismSampler
     from dpest.attacks.sniper import sniper_attack
 
-    if settings.seconds < LEAST_RUNS * pace:
+    if audit.budget.seconds < LEAST_RUNS * pace:
         cell["notes"].append(f"no runs: one takes {pace:.2g} s")
         return None
-    sampler = MechanismSampler(mechanism)
-    budget = Budget(runs=_affordable(settings, pace))
+    sampler = MechanismSampler(audit.mechanism)
+    budget = Budget(runs=audit.affordable(pace))
     found = sniper_attack(
         sampler,
-        [(row.x, row.x2)],
+        [(audit.row.x, audit.row.x2)],
         alpha=ALPHA,
         budget=budget,
-        delta=measure.delta,
-        seed=settings.seed,
+        delta=audit.measure.delta,
+        seed=audit.budget.seed,
     )
     cell["runs"] += found.runs
-    return _bound(found, limit)
+    return _bound(found, audit.limit)
 
 
-def _doubles(
-    mechanism: Mechanism,
-    row: LibraryRow,
-    measure: Measure,
-    limit: float,
-    pace: float,
-    settings: RowBudget,
-    cell: dict[str, Any],
-) -> dict[str, Any] | None:
+def _doubles(audit: _RowAudit, pace: float, cell: dict[str, Any]) -> dict[str, Any] | None:
     from dpest.attacks.budget import Budget
     from dpest.attacks.floating import audit_doubles
     from dpest.running.skeleton import flatten
 
-    if settings.seconds < LEAST_RUNS * pace:
+    if audit.budget.seconds < LEAST_RUNS * pace:
         return None
     try:
-        leaves = [leaf for _ in range(3) for leaf in flatten(mechanism(row.x))[1]]
+        leaves = [leaf for _ in range(3) for leaf in flatten(audit.mechanism(audit.row.x))[1]]
     except Exception:
         return None
     if not any(isinstance(v, float) and math.isfinite(v) and v != round(v) for v in leaves):
         return None
-    budget = Budget(runs=_affordable(settings, pace) // 2)
+    budget = Budget(runs=audit.affordable(pace) // 2)
     found = audit_doubles(
-        mechanism,
-        row.x,
-        row.x2,
+        audit.mechanism,
+        audit.row.x,
+        audit.row.x2,
         alpha=ALPHA,
-        delta=measure.delta,
-        seed=settings.seed,
+        delta=audit.measure.delta,
+        seed=audit.budget.seed,
         budget=budget,
     )
     cell["runs"] += found.runs
-    return _bound(found, limit)
+    return _bound(found, audit.limit)
 
 
 def _bound(found: Evidence, limit: float) -> dict[str, Any]:

@@ -70,6 +70,19 @@ _GRID = (
     "doubles of its size, so that the rounding of noise and sum to doubles shows: of the results "
     "below 1/2, one in two is a multiple of 2^-52 for the value 0, and three in four for 1"
 )
+_CLASSES = (
+    "the classes are taken from the labels of the data (`np.unique(y)` in fit), so that a "
+    "label that only one record has shows in what is released, without noise"
+)
+_LOWER_TWICE = (
+    "`_construct_regression_obj` computes the sensitivity of a squared feature as "
+    "max(|lower|, |lower|)²: the lower bound is used twice, the upper one not at all. With "
+    "bounds [0, 1] the sensitivity is taken for 0, and no noise is added"
+)
+_INTERCEPT = (
+    _LOWER_TWICE + "; with an intercept the bounds are moved by the noisy means first, so that the "
+    "sensitivity is too small on some draws of noise and not on others"
+)
 _NUMBER = ([0.0], [1.0])
 _WHOLE = ([0], [1])
 _BITS = "[1.0, 0.0, 1.0, 1.0, 0.0, 1.0]"
@@ -77,14 +90,22 @@ _TEN = "[0.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]"
 _TEN2 = "[10.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]"
 _LESS = "[2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]"
 _FLOATS = "dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()"
+_OpenDPRow = tuple[str, str, list[Any], list[Any]]
 _INTS = "dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()"
 
 
 def _opendp() -> list[LibraryRow]:
+    return [
+        LibraryRow("opendp", name, f"f = adapters.opendp({glue})", x, x2)
+        for name, glue, x, x2 in (*_opendp_mechanisms(), *_opendp_queries())
+    ]
+
+
+def _opendp_mechanisms() -> list[_OpenDPRow]:
     number = "dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)"
     whole = "dp.atom_domain(T=int), dp.absolute_distance(T=int)"
     vector = "dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.{}_distance(T=float)"
-    made = [
+    return [
         ("Laplace", f"dp.m.make_laplace({number}, 1.0), 1.0", *_NUMBER),
         ("discrete Laplace", f"dp.m.make_laplace({whole}, 1.0), 1", *_WHOLE),
         ("Gaussian", f"dp.m.make_gaussian({number}, 1.0), 1.0", *_NUMBER),
@@ -121,6 +142,11 @@ def _opendp() -> list[LibraryRow]:
             ["a"],
             ["b"],
         ),
+    ]
+
+
+def _opendp_queries() -> list[_OpenDPRow]:
+    return [
         (
             "sum of clamped floats",
             f"({_FLOATS}) >> dp.t.then_clamp((0.0, 10.0)) >> dp.t.then_sum() "
@@ -147,9 +173,6 @@ def _opendp() -> list[LibraryRow]:
             ["a", "b", "a"],
             ["b", "a"],
         ),
-    ]
-    return [
-        LibraryRow("opendp", n, f"f = adapters.opendp({glue})", x, x2) for n, glue, x, x2 in made
     ]
 
 
@@ -225,19 +248,6 @@ def _diffprivlib_models() -> list[LibraryRow]:
     moved = [*labelled[:3], [0.0, 0.0, 1]]
     points = [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 0.0, 0.0], [0.5, 0.5, 0.5]]
     points2 = [[1.0, 1.0, 1.0], *points[1:]]
-    classes = (
-        "the classes are taken from the labels of the data (`np.unique(y)` in fit), so that a "
-        "label that only one record has shows in what is released, without noise"
-    )
-    lower = (
-        "`_construct_regression_obj` computes the sensitivity of a squared feature as "
-        "max(|lower|, |lower|)²: the lower bound is used twice, the upper one not at all. With "
-        "bounds [0, 1] the sensitivity is taken for 0, and no noise is added"
-    )
-    intercept = (
-        lower + "; with an intercept the bounds are moved by the noisy means first, so that the "
-        "sensitivity is too small on some draws of noise and not on others"
-    )
     learnt = "released=['theta_', 'var_', 'class_count_']"
     return [
         LibraryRow(
@@ -246,8 +256,8 @@ def _diffprivlib_models() -> list[LibraryRow]:
             f"f = adapters.diffprivlib(models.GaussianNB, {box}, {learnt})",
             labelled,
             other,
-            why=classes,
-            doubles=classes,
+            why=_CLASSES,
+            doubles=_CLASSES,
         ),
         LibraryRow(
             "diffprivlib",
@@ -264,7 +274,7 @@ def _diffprivlib_models() -> list[LibraryRow]:
             "released=['coef_'])",
             points,
             points2,
-            why=lower,
+            why=_LOWER_TWICE,
             doubles=_TEXTBOOK,
         ),
         LibraryRow(
@@ -273,7 +283,7 @@ def _diffprivlib_models() -> list[LibraryRow]:
             f"f = adapters.diffprivlib(models.LinearRegression, {lines}, released=['coef_'])",
             points,
             points2,
-            why=intercept,
+            why=_INTERCEPT,
             doubles=_TEXTBOOK,
         ),
         LibraryRow(

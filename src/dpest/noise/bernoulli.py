@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -10,17 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpest.noise.family import Floats, Noise
+from dpest.noise.family import FiniteNoise, Floats
 from dpest.noise.parameters import check_probability, exact, is_number
 
 
 @dataclass(frozen=True)
-class Bernoulli(Noise):
+class Bernoulli(FiniteNoise):
     """True with probability p; in arithmetic True is 1 and False is 0."""
 
     p: Any
     family: ClassVar[str] = "bernoulli"
-    discrete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_probability(self.p, "p < 0, p > 1 or p is NaN")
@@ -63,20 +61,6 @@ class Bernoulli(Noise):
     def sample(self, generator: np.random.Generator, size: Any = None) -> Any:
         flips = generator.random(size) < float(self.p)
         return bool(flips) if size is None else flips
-
-    @property
-    def support(self) -> tuple[float, float]:
-        values = [float(value) for value, _ in self.outcomes]
-        return (min(values), max(values))
-
-    @property
-    def tail_rates(self) -> tuple[float, float]:
-        return (math.inf, math.inf)
-
-    @property
-    def constant(self) -> Any:
-        possible = self.outcomes
-        return possible[0][0] if len(possible) == 1 else None
 
     @property
     def mean(self) -> float:

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpest.noise.family import Floats, Noise
+from dpest.noise.family import FiniteNoise, Floats
 from dpest.noise.parameters import exact, is_number
 
 
 @dataclass(frozen=True)
-class Categorical(Noise):
+class Categorical(FiniteNoise):
     """`values[i]` with probability `probabilities[i]`.
 
     Values may be anything hashable; cdf and quantile need numbers. Probabilities sum to 1 within
@@ -25,7 +25,6 @@ class Categorical(Noise):
     values: tuple[Any, ...]
     probabilities: tuple[Any, ...]
     family: ClassVar[str] = "categorical"
-    discrete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(self.values))
@@ -117,20 +116,6 @@ class Categorical(Noise):
             pool = np.empty(len(self.values), dtype=object)
             pool[:] = self.values
         return pool[places]
-
-    @property
-    def support(self) -> tuple[float, float]:
-        possible = [float(value) for value, _ in self.outcomes]
-        return (min(possible), max(possible))
-
-    @property
-    def tail_rates(self) -> tuple[float, float]:
-        return (math.inf, math.inf)
-
-    @property
-    def constant(self) -> Any:
-        possible = self.outcomes
-        return possible[0][0] if len(possible) == 1 else None
 
     @property
     def mean(self) -> float:

@@ -127,3 +127,27 @@ class Noise:
     def mass_exact(self, k: int) -> Fraction | None:
         """The mass at k as a rational, where the parameters make it one."""
         return None
+
+
+class FiniteNoise(Noise):
+    """Finitely many `outcomes`, each of which is possible."""
+
+    discrete: ClassVar[bool] = True
+
+    @property
+    def outcomes(self) -> tuple[tuple[Any, Any], ...]:
+        raise NotImplementedError
+
+    @property
+    def support(self) -> tuple[float, float]:
+        values = [float(value) for value, _ in self.outcomes]
+        return (min(values), max(values))
+
+    @property
+    def tail_rates(self) -> tuple[float, float]:
+        return (np.inf, np.inf)
+
+    @property
+    def constant(self) -> Any:
+        possible = self.outcomes
+        return possible[0][0] if len(possible) == 1 else None

@@ -33,6 +33,13 @@ _CHECKS: dict[str, Callable[[Any, str], Number]] = {
 }
 
 
+def known(value: Value) -> Number:
+    """The number itself; an expression in the parameters has to be resolved first."""
+    if isinstance(value, str):
+        raise DomainError(f"{value!r} has parameters without values; use resolve(params) first")
+    return value
+
+
 class Claim:
     """What all claims share. `main` names the number that a proof or an audit bounds."""
 

@@ -131,8 +131,9 @@ def compose_tradeoffs(*functions: Tradeoff, step: float = 1e-3, reach: float = 4
     """
     if not functions:
         raise DomainError("give at least one trade-off function")
-    if all(isinstance(f, GaussianTradeoff) for f in functions):
-        return GaussianTradeoff(math.hypot(*(f.mu for f in functions)))  # type: ignore[attr-defined]
+    gaussian = [f for f in functions if isinstance(f, GaussianTradeoff)]
+    if len(gaussian) == len(functions):
+        return GaussianTradeoff(math.hypot(*(f.mu for f in gaussian)))
     if len(functions) == 1:
         return functions[0]
     linear = [
@@ -160,7 +161,7 @@ def parallel(*claims: Claim) -> Claim:
         delta = max(float(getattr(claim, "delta", 0)) for claim in claims)
         return ApproxDP(max(float(claim.value) for claim in claims), delta)
     if kinds == {RenyiDP}:
-        order = min(float(claim.alpha) for claim in claims)  # type: ignore[attr-defined]
+        order = min(float(claim.alpha) for claim in claims if isinstance(claim, RenyiDP))
         return RenyiDP(order, max(float(claim.value) for claim in claims))
     if len(kinds) == 1 and claims[0].main is not None:
         return max(claims, key=lambda claim: float(claim.value))

@@ -26,6 +26,7 @@ from dpest.notions.claims import (
     RenyiCurve,
     RenyiDP,
     TradeoffDP,
+    known,
 )
 from dpest.notions.closed_forms import gaussian_delta, randomised_response_renyi
 from dpest.notions.domain import Array, Number
@@ -321,11 +322,11 @@ def delta_of(claim: Claim, epsilon: Number) -> float:
     eps = domain.epsilon(epsilon)
     match claim:
         case PureDP():
-            return approx_to_delta(claim.epsilon, 0, eps)  # type: ignore[arg-type]
+            return approx_to_delta(known(claim.epsilon), 0, eps)
         case ApproxDP():
-            return approx_to_delta(claim.epsilon, claim.delta, eps)  # type: ignore[arg-type]
+            return approx_to_delta(known(claim.epsilon), known(claim.delta), eps)
         case RenyiDP():
-            return renyi_to_delta_optimal(claim.alpha, claim.rho, eps, both=True)  # type: ignore[arg-type]
+            return renyi_to_delta_optimal(known(claim.alpha), known(claim.rho), eps, both=True)
         case ZCDP() | RenyiCurve():
             return curve_to_approx_optimal(curve_of(claim), epsilon=eps, both=True)
         case GaussianDP():
@@ -342,11 +343,11 @@ def epsilon_of(claim: Claim, delta: Number) -> float:
     d = domain.probability(delta)
     match claim:
         case PureDP():
-            return approx_to_epsilon(claim.epsilon, 0, d)  # type: ignore[arg-type]
+            return approx_to_epsilon(known(claim.epsilon), 0, d)
         case ApproxDP():
-            return approx_to_epsilon(claim.epsilon, claim.delta, d)  # type: ignore[arg-type]
+            return approx_to_epsilon(known(claim.epsilon), known(claim.delta), d)
         case RenyiDP():
-            return renyi_to_epsilon_optimal(claim.alpha, claim.rho, d, both=True)  # type: ignore[arg-type]
+            return renyi_to_epsilon_optimal(known(claim.alpha), known(claim.rho), d, both=True)
         case ZCDP(rho=0):
             return 0.0
         case ZCDP() | RenyiCurve():
@@ -354,7 +355,7 @@ def epsilon_of(claim: Claim, delta: Number) -> float:
                 return math.inf
             return curve_to_approx_optimal(curve_of(claim), delta=d, both=True)
         case GaussianDP():
-            return gdp_to_epsilon(claim.mu, d)  # type: ignore[arg-type]
+            return gdp_to_epsilon(known(claim.mu), d)
     return invert(lambda e: delta_of(claim, e), float(d))
 
 
@@ -402,17 +403,17 @@ def tradeoff_of(claim: Claim) -> Tradeoff:
     """The greatest symmetric f with f-DP that follows from a claim."""
     match claim:
         case PureDP():
-            return approx_tradeoff(claim.epsilon, 0)  # type: ignore[arg-type]
+            return approx_tradeoff(known(claim.epsilon), 0)
         case ApproxDP():
-            return approx_tradeoff(claim.epsilon, claim.delta)  # type: ignore[arg-type]
+            return approx_tradeoff(known(claim.epsilon), known(claim.delta))
         case GaussianDP():
-            return GaussianTradeoff(claim.mu)  # type: ignore[arg-type]
+            return GaussianTradeoff(known(claim.mu))
         case TradeoffDP():
             return symmetrised(as_tradeoff(claim.f))
         case PrivacyProfile():
             return FromProfile(claim.delta_of_epsilon)
         case RenyiDP() if claim.alpha == math.inf:
-            return approx_tradeoff(claim.rho, 0)  # type: ignore[arg-type]
+            return approx_tradeoff(known(claim.rho), 0)
         case RenyiDP():
             return RenyiRegion({float(claim.alpha): float(claim.rho)}, both=True).boundary()
         case ZCDP() | RenyiCurve():

@@ -19,6 +19,7 @@ from dpest.notions.claims import (
     RenyiCurve,
     RenyiDP,
     TradeoffDP,
+    known,
 )
 from dpest.notions.pairs import FinitePair
 from dpest.notions.tradeoff import GaussianTradeoff, as_tradeoff
@@ -46,9 +47,9 @@ def implies(a: Claim, b: Claim) -> bool:
         case PureDP():
             return _below(conversions.epsilon_of(a, 0), b.epsilon)
         case ApproxDP():
-            return _below(conversions.delta_of(a, b.epsilon), b.delta)  # type: ignore[arg-type]
+            return _below(conversions.delta_of(a, known(b.epsilon)), b.delta)
         case RenyiDP():
-            return _below(conversions.renyi_of(a, b.alpha), b.rho)  # type: ignore[arg-type]
+            return _below(conversions.renyi_of(a, known(b.alpha)), b.rho)
         case RenyiCurve():
             orders = b.orders or tuple(map(float, _ORDERS))
             return all(_below(conversions.renyi_of(a, x), b.at(x)) for x in orders)
@@ -78,16 +79,16 @@ def zcdp_of(claim: Claim) -> float:
         case ZCDP():
             return float(claim.rho)
         case PureDP():
-            return conversions.pure_to_zcdp(claim.epsilon)  # type: ignore[arg-type]
+            return conversions.pure_to_zcdp(known(claim.epsilon))
         case ApproxDP(delta=0):
-            return conversions.pure_to_zcdp(claim.epsilon)  # type: ignore[arg-type]
+            return conversions.pure_to_zcdp(known(claim.epsilon))
         case ApproxDP():
             return math.inf
         case GaussianDP():
             return float(claim.mu) ** 2 / 2
         case RenyiDP():
             pure = claim.alpha == math.inf
-            return conversions.pure_to_zcdp(claim.rho) if pure else math.inf  # type: ignore[arg-type]
+            return conversions.pure_to_zcdp(known(claim.rho)) if pure else math.inf
         case RenyiCurve() if claim.orders is not None and claim.orders[-1] < math.inf:
             return math.inf
         case TradeoffDP(f=GaussianTradeoff() as f):
@@ -101,9 +102,9 @@ def gdp_of(claim: Claim) -> float:
         case GaussianDP():
             return float(claim.mu)
         case PureDP() | ApproxDP(delta=0):
-            return conversions.pure_to_gdp(claim.epsilon)  # type: ignore[arg-type]
+            return conversions.pure_to_gdp(known(claim.epsilon))
         case RenyiDP(alpha=math.inf):
-            return conversions.pure_to_gdp(claim.rho)  # type: ignore[arg-type]
+            return conversions.pure_to_gdp(known(claim.rho))
         case TradeoffDP() | PrivacyProfile():
             f = conversions.tradeoff_of(claim)
             return f.mu if isinstance(f, GaussianTradeoff) else _mu_below(f, _LEVELS)

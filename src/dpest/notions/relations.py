@@ -99,18 +99,32 @@ def lifting(
         # The extra element: its row matches q's surplus, its column takes p's.
         allowed = np.pad(allowed, ((0, 1), (0, 1)), constant_values=True)
         allowed[-1, -1] = False
-    rows, columns = np.nonzero(allowed)
-    count, n, m = len(rows), len(a), len(b)
-    if count == 0:
+    solved = _least_excess(a, b, allowed, eps, star) if allowed.any() else None
+    if solved is None:
         return Lifting(eps, math.inf, None, None, event, event_delta)
+    rows, columns = np.nonzero(allowed)
+    left, right = np.zeros(allowed.shape), np.zeros(allowed.shape)
+    left[rows, columns] = solved.x[: len(rows)]
+    right[rows, columns] = solved.x[len(rows) : 2 * len(rows)]
+    return Lifting(eps, max(0.0, float(solved.fun)), left, right, event, event_delta)
+
+
+def _least_excess(
+    a: Array, b: Array, allowed: npt.NDArray[np.bool_], eps: float, star: bool
+) -> Any | None:
+    """The linear program: ν_L and ν_R on the allowed pairs, with the least excess; None: no such.
+
+    Its solution holds ν_L, then ν_R, then the excess of ν_L over e^ε ν_R, whose sum is δ.
+    """
     from scipy.optimize import linprog
     from scipy.sparse import coo_matrix, hstack, identity, vstack
 
+    rows, columns = np.nonzero(allowed)
+    count, n, m = len(rows), len(a), len(b)
     ones, index = np.ones(count), np.arange(count)
     row_sums = coo_matrix((ones, (rows, index)), shape=(n + star, count)).tocsr()[:n]
     column_sums = coo_matrix((ones, (columns, index)), shape=(m + star, count)).tocsr()[:m]
     unit = identity(count, format="csr")
-    # Variables: ν_L, ν_R, and the excess of ν_L over e^ε ν_R, whose sum is δ.
     equal = vstack(
         [
             hstack([row_sums, 0 * row_sums, 0 * row_sums]),
@@ -136,13 +150,10 @@ def lifting(
         method="highs",
     )
     if solved.status == 2:
-        return Lifting(eps, math.inf, None, None, event, event_delta)
+        return None
     if solved.status != 0:
         raise DpestError(f"the linear program was not solved: {solved.message}")
-    left, right = np.zeros(allowed.shape), np.zeros(allowed.shape)
-    left[rows, columns] = solved.x[:count]
-    right[rows, columns] = solved.x[count : 2 * count]
-    return Lifting(eps, max(0.0, float(solved.fun)), left, right, event, event_delta)
+    return solved
 
 
 def worst_event(

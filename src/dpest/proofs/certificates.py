@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from dpest import kernel
+from dpest.ask.adjacency import Adjacency
+from dpest.ask.declaration import Mechanism
 from dpest.geometry.linear import Condition, Form, Symbol, distinct
 from dpest.geometry.polyhedra import farkas, feasible
 from dpest.kernel.header import FORMAT, VERSION
@@ -19,9 +21,10 @@ from dpest.proofs.alignments.regions_of_release import ReleaseRegion
 from dpest.proofs.alignments.selection import ArgmaxPlan
 from dpest.proofs.loops.potentials import BudgetState, Potential
 from dpest.reading.cases.records import ReadCases
+from dpest.reading.decision_path import Block
 from dpest.reading.loops.loops import Graph
-from dpest.reading.loops.piece_runs import Block, World
-from dpest.reading.merged_states import Model
+from dpest.reading.loops.piece_runs import World
+from dpest.reading.merged_states import MergedModel, MergedNode
 from dpest.running.places import source_of, undeclared
 
 
@@ -29,14 +32,30 @@ class UncertifiedError(Exception):
     """A step holds, but not by a certificate that the kernel knows."""
 
 
+def subject(
+    mechanism: Mechanism, unit: str | None, adjacency: Adjacency, radius: Any
+) -> dict[str, Any]:
+    """What a certificate is about: a function with its parameters, and which inputs are close.
+
+    `unit` is the parameter that all bounds are multiples of: its value is no part of it.
+    """
+    source = source_of(mechanism.function)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "mechanism": mechanism.name,
+        "source": source,
+        "sha256": hashlib.sha256(source.encode()).hexdigest(),
+        "module": getattr(undeclared(mechanism.function), "__module__", None),
+        "parameters": {k: repr(v) for k, v in mechanism.all_params.items() if k != unit},
+        "unit": unit,
+        "adjacency": {"name": adjacency.name, "radius": number(radius)},
+    }
+
+
 def header(
-    function: Any,
-    name: str,
-    parameters: Mapping[str, Any],
-    adjacency: Any,
-    radius: Any,
+    about: Mapping[str, Any],
     length: Any,
-    unit: str | None,
     epsilon: Fraction,
     method: str,
     domain: Mapping[str, Any],
@@ -44,17 +63,9 @@ def header(
     draws: Mapping[Symbol, AlignedNoise],
     world: World,
 ) -> dict[str, Any]:
-    source = source_of(function)
+    """What every certificate of a model begins with; `about` is its `subject`."""
     return {
-        "format": FORMAT,
-        "version": VERSION,
-        "mechanism": name,
-        "source": source,
-        "sha256": hashlib.sha256(source.encode()).hexdigest(),
-        "module": getattr(undeclared(function), "__module__", None),
-        "parameters": {k: repr(v) for k, v in parameters.items()},
-        "unit": unit,
-        "adjacency": {"name": adjacency.name, "radius": number(radius)},
+        **about,
         "length": length,
         "domain": dict(domain),
         "method": method,
@@ -87,28 +98,17 @@ def sealed(certificate: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def table(
-    function: Any,
-    name: str,
-    parameters: Mapping[str, Any],
-    adjacency: Any,
+    mechanism: Mechanism,
     unit: str | None,
+    adjacency: Adjacency,
     epsilon: Fraction | None,
     inputs: Sequence[Any],
     found: Any,
 ) -> dict[str, Any]:
     """A finite mechanism: the exact chances of every output on every input."""
-    source = source_of(function)
     radius = adjacency._exact_radius() if adjacency.radius is not None else math.inf
     return {
-        "format": FORMAT,
-        "version": VERSION,
-        "mechanism": name,
-        "source": source,
-        "sha256": hashlib.sha256(source.encode()).hexdigest(),
-        "module": getattr(undeclared(function), "__module__", None),
-        "parameters": {k: repr(v) for k, v in parameters.items()},
-        "unit": unit,
-        "adjacency": {"name": adjacency.name, "radius": number(radius)},
+        **subject(mechanism, unit, adjacency, radius),
         "length": 1,
         "domain": {"kind": "finite", "values": [_jsonable(x) for x in inputs]},
         "method": "finite",
@@ -223,7 +223,7 @@ def continuous(symbol: Symbol, world: World) -> bool:
 
 def square(
     head: dict[str, Any],
-    model: Model,
+    model: MergedModel,
     regions: Sequence[ReleaseRegion],
     slopes: Mapping[Symbol, Mapping[Symbol, Fraction]],
 ) -> dict[str, Any]:
@@ -238,65 +238,18 @@ def square(
 
 def cells(
     head: dict[str, Any],
-    model: Model,
+    model: MergedModel,
     regions: Sequence[ReleaseRegion],
     alignments: Iterable[tuple[int, int, Alignment]],
 ) -> dict[str, Any]:
+    """A graph of merged states, its releases, and a shift of the noise for each of them."""
     by_index = {node.index: node for node in model.nodes}
-    world = model.world
-    nodes = []
-    for node in model.nodes:
-        edges = []
-        for edge in node.incoming:
-            entry: dict[str, Any] = {
-                "from": edge.source,
-                "if": [_decision(b, world) for b in edge.blocks],
-                "noise": [label(s) for s in edge.draws],
-            }
-            if len(node.incoming) > 1:
-                held = distinct(
-                    (
-                        *by_index[edge.source].known,
-                        *world.supports.conditions(edge.draws),
-                        *edge.conditions,
-                    )
-                )
-                if feasible(held) is None:
-                    entry["empty"] = multipliers(opened(held, world), None)
-                else:
-                    present = set(held)
-                    entry["proof"] = {
-                        str(k): multipliers(held, goal)
-                        for k, goal in enumerate(node.known)
-                        if goal not in present
-                    }
-            edges.append(entry)
-        record: dict[str, Any] = {"id": node.index, "in": edges}
-        if len(node.incoming) > 1:
-            record["invariant"] = [_condition(c) for c in node.known]
-        nodes.append(record)
-    dead = []
-    for source, blocks in model.dead:
-        conditions = [c for b in blocks for c in b]
-        used = sorted({s for c in conditions for s in c.form.terms if s.kind == "noise"})
-        held = (*by_index[source].known, *world.supports.conditions(used), *conditions)
-        dead.append(
-            {
-                "from": source,
-                "if": [_decision(b, world) for b in blocks],
-                "empty": multipliers(opened(held, world), None),
-            }
-        )
-    disjoint = []
-    for i, first in enumerate(model.leaves):
-        for second in model.leaves[i + 1 :]:
-            if not (first.plain and second.plain):
-                weights = multipliers(opened((*first.known, *second.known), world), None)
-                disjoint.append({"pair": [first.index, second.index], "proof": weights})
     return {
         **head,
-        "nodes": nodes,
-        "dead": dead,
+        "nodes": [_node(node, by_index, model.world) for node in model.nodes],
+        "dead": [
+            _impossible(by_index[source], blocks, model.world) for source, blocks in model.dead
+        ],
         "leaves": [
             {
                 "node": r.node.index,
@@ -305,12 +258,62 @@ def cells(
             }
             for r in regions
         ],
-        "disjoint": disjoint,
+        "disjoint": list(_disjoint(model)),
         "alignments": [
             {"leaf": regions[i].node.index, **_alignment(component, a)}
             for i, component, a in alignments
         ],
     }
+
+
+def _node(node: MergedNode, by_index: Mapping[int, MergedNode], world: World) -> dict[str, Any]:
+    """A state; where several ways meet, what holds on each of them, with a proof."""
+    edges = []
+    for edge in node.incoming:
+        entry: dict[str, Any] = {
+            "from": edge.source,
+            "if": [_decision(b, world) for b in edge.blocks],
+            "noise": [label(s) for s in edge.draws],
+        }
+        if len(node.incoming) > 1:
+            before = by_index[edge.source].known
+            support = world.supports.conditions(edge.draws)
+            held = distinct((*before, *support, *edge.conditions))
+            if feasible(held) is None:
+                entry["empty"] = multipliers(opened(held, world), None)
+            else:
+                present = set(held)
+                entry["proof"] = {
+                    str(k): multipliers(held, goal)
+                    for k, goal in enumerate(node.known)
+                    if goal not in present
+                }
+        edges.append(entry)
+    record: dict[str, Any] = {"id": node.index, "in": edges}
+    if len(node.incoming) > 1:
+        record["invariant"] = [_condition(c) for c in node.known]
+    return record
+
+
+def _impossible(source: MergedNode, blocks: Sequence[Block], world: World) -> dict[str, Any]:
+    """Decisions that no run takes, with a proof."""
+    conditions = [c for b in blocks for c in b]
+    used = sorted({s for c in conditions for s in c.form.terms if s.kind == "noise"})
+    held = (*source.known, *world.supports.conditions(used), *conditions)
+    return {
+        "from": source.index,
+        "if": [_decision(b, world) for b in blocks],
+        "empty": multipliers(opened(held, world), None),
+    }
+
+
+def _disjoint(model: MergedModel) -> Iterator[dict[str, Any]]:
+    """Proofs that no run releases twice, where that does not follow from the decisions."""
+    for i, first in enumerate(model.leaves):
+        for second in model.leaves[i + 1 :]:
+            if not (first.plain and second.plain):
+                held = opened((*first.known, *second.known), model.world)
+                yield {"pair": [first.index, second.index], "proof": multipliers(held, None)}
 
 
 def _alignment(component: int, found: Alignment) -> dict[str, Any]:

@@ -120,17 +120,7 @@ def compose(
     rule = parse_adjacency(adjacency)
     pairs = list(parts.items() if isinstance(parts, Mapping) else parts)
     listed, proofs = [part for part, _ in pairs], [proof for _, proof in pairs]
-    for proof in proofs:
-        if proof.bound is None or proof.certificate is None:
-            raise RefusedError(f"a part without a proof: {proof.summary()}")
-        if (proof.adjacency.name, proof.adjacency.radius) != (rule.name, rule.radius):
-            raise RefusedError(
-                f"{proof.mechanism} was proved for {proof.adjacency}, not for {rule}"
-            )
-    units = {p.unit for p in proofs}
-    if len(units) > 1:
-        raise RefusedError(f"the parts are proved in different units: {sorted(map(str, units))}")
-    part_unit = units.pop() if units else None
+    part_unit = _common_unit(proofs, rule)
     values = target.all_params
     own = unit or next((n for n in (part_unit, "eps", "epsilon", "rho") if n in values), None)
     paths = _paths(target, pairs, own, part_unit)
@@ -168,6 +158,21 @@ def compose(
         notes=("costs of the calls add up; post-processing is free",),
         words=None,
     )
+
+
+def _common_unit(proofs: list[Proof], rule: Adjacency) -> str | None:
+    """The unit of all bounds; raises where parts have no proof, or one of something else."""
+    for proof in proofs:
+        if proof.bound is None or proof.certificate is None:
+            raise RefusedError(f"a part without a proof: {proof.summary()}")
+        if (proof.adjacency.name, proof.adjacency.radius) != (rule.name, rule.radius):
+            raise RefusedError(
+                f"{proof.mechanism} was proved for {proof.adjacency}, not for {rule}"
+            )
+    units = {p.unit for p in proofs}
+    if len(units) > 1:
+        raise RefusedError(f"the parts are proved in different units: {sorted(map(str, units))}")
+    return units.pop() if units else None
 
 
 def _common_length(proofs: list[Proof]) -> Any:

@@ -24,7 +24,7 @@ from dpest.reading.fixed import FixedRun
 from dpest.reading.loops.any_length import ELEMENT
 from dpest.reading.loops.loops import END, Graph, LoopEdge
 from dpest.reading.loops.piece_runs import Coin, World
-from dpest.reading.merged_states import MergedEdge, Model
+from dpest.reading.merged_states import MergedEdge, MergedModel
 from dpest.reading.rewrites.readings import SCALED, Plan, scale_of, value_of
 from dpest.reading.tracing.generator import SymbolicGenerator
 from dpest.reading.tracing.roots import Root
@@ -155,7 +155,7 @@ def special_inputs(
 
 def check_model(
     function: Callable[[Any, Any], Any],
-    model: Model,
+    model: MergedModel,
     inputs: Sequence[Symbol],
     *,
     integers: bool,

@@ -43,13 +43,13 @@ from dpest.reading.lengths.fixed import read_model
 from dpest.reading.loops.merging import build
 from dpest.reading.loops.vector_functions import LISTS
 from dpest.reading.machine.signals import Refused
-from dpest.reading.merged_states import Model
+from dpest.reading.merged_states import MergedModel
 from dpest.reading.tracing.symbolic_arrays import symbolic_array
 from dpest.running.landmarks import landmarks
 
 _MOST_REGIONS = 150
 _MOST_NODES = 3_000
-_Modelled = Callable[["ProofGoal", int, float], "Model"]
+_Modelled = Callable[["ProofGoal", int, float], "MergedModel"]
 _BUILDING = 8.0  # seconds; a length with more states than that needs the loop graph
 
 
@@ -105,18 +105,14 @@ def _at_length(question: ProofGoal, length: int, certify: bool, modelled: _Model
                 return _by_samples(question, model, length)
     if any(n.shift_cost.kind == "square" for n in model.noises.values()):
         return _gaussian(question, model, length)
+    return _by_cells(question, model, length, certify)
+
+
+def _by_cells(question: ProofGoal, model: MergedModel, length: int, certify: bool) -> Proof:
+    """A shift of the noise for each release, affine in the difference of the inputs."""
     rated = checked_rates(question, model.noises)
-    where = place_of(question.mechanism.function)
     integers = question.integer_data(has_integral(rated.draws))
-    conformance.check_model(
-        question.run,
-        model,
-        question.inputs(length),
-        integers=integers,
-        where=where,
-        marks=landmarks(question.mechanism),
-        ranges=question.record.ranges,
-    )
+    _check_model(question, model, length, integers)
     found = regions(model, rated.draws)
     inputs = question.inputs(length)
     used = {s for r in found for s in r.problem.data_symbols()}
@@ -136,17 +132,7 @@ def _at_length(question: ProofGoal, length: int, certify: bool, modelled: _Model
         certificate = certified(lambda: certificates.cells(head, model, found, planned.alignments))
     reason = ""
     if planned.cost is None:
-        reason = "no shift of the noise that is affine in the difference keeps a release"
-        if question.adjacency.replaces and math.isinf(
-            radius_of(question.adjacency, question.domain)
-        ):
-            reason += (
-                ". An entry may be replaced by anything: clip it (np.clip), or bound the domain"
-            )
-        if has_integral(rated.draws):
-            reason += ". Integer noise moves by whole steps: what it is added to must do so, too"
-        if has_integral(rated.draws) and not whole.issuperset(used):
-            reason += "; say that the data are integers (domain=dpest.integers()) if they are"
+        reason = _no_shift(question, has_integral(rated.draws), whole.issuperset(used))
     return concluded(
         question,
         replace(
@@ -162,6 +148,32 @@ def _at_length(question: ProofGoal, length: int, certify: bool, modelled: _Model
     )
 
 
+def _check_model(question: ProofGoal, model: MergedModel, length: int, integers: bool) -> None:
+    """Raises unless the untouched function does what the model says."""
+    conformance.check_model(
+        question.run,
+        model,
+        question.inputs(length),
+        integers=integers,
+        where=place_of(question.mechanism.function),
+        marks=landmarks(question.mechanism),
+        ranges=question.record.ranges,
+    )
+
+
+def _no_shift(question: ProofGoal, integer_noise: bool, integer_data: bool) -> str:
+    """Why there is no proof, and what a user can do about it."""
+    reason = "no shift of the noise that is affine in the difference keeps a release"
+    adjacency = question.adjacency
+    if adjacency.replaces and math.isinf(radius_of(adjacency, question.domain)):
+        reason += ". An entry may be replaced by anything: clip it (np.clip), or bound the domain"
+    if integer_noise:
+        reason += ". Integer noise moves by whole steps: what it is added to must do so, too"
+    if integer_noise and not integer_data:
+        reason += "; say that the data are integers (domain=dpest.integers()) if they are"
+    return reason
+
+
 def refuse_pure(question: ProofGoal) -> None:
     if isinstance(question.claim, PureDP):
         raise RefusedError(
@@ -175,22 +187,13 @@ def claimed_rho(question: ProofGoal, power: int) -> Fraction | None:
     return question.claimed() if named and (power == 1 or question.unit is None) else None
 
 
-def _gaussian(question: ProofGoal, model: Model, length: int) -> Proof:
+def _gaussian(question: ProofGoal, model: MergedModel, length: int) -> Proof:
     """zCDP by one shift for all releases; Rényi and (ε, δ) bounds follow from it."""
     refuse_pure(question)
     draws = rates(model.noises).draws
     power = gaussian.variances(model.noises, draws)
-    where = place_of(question.mechanism.function)
     integers = question.integer_data(has_integral(draws))
-    conformance.check_model(
-        question.run,
-        model,
-        question.inputs(length),
-        integers=integers,
-        where=where,
-        marks=landmarks(question.mechanism),
-        ranges=question.record.ranges,
-    )
+    _check_model(question, model, length, integers)
     found = regions(model, draws)
     inputs = question.inputs(length)
     groups = faces(question.adjacency, inputs, model.world.derived, question.domain, integers)
@@ -222,7 +225,7 @@ def _gaussian(question: ProofGoal, model: Model, length: int) -> Proof:
     return with_claim(question, proof)
 
 
-def _by_samples(question: ProofGoal, model: Model, length: int) -> Proof:
+def _by_samples(question: ProofGoal, model: MergedModel, length: int) -> Proof:
     """Too many regions for a proof: the worst of some of them still gives a lower bound."""
     rated = checked_rates(question, model.noises)
     where = place_of(question.mechanism.function)
@@ -249,7 +252,7 @@ def _by_samples(question: ProofGoal, model: Model, length: int) -> Proof:
     )
 
 
-def _model(question: ProofGoal, length: int, width: float) -> Model:
+def _model(question: ProofGoal, length: int, width: float) -> MergedModel:
     """The machine's model; of what it can't read, the builder's."""
     if isinstance(question.mechanism.function, FunctionType):
         variables, data = question.variables(), _data(question, length)
@@ -267,7 +270,7 @@ def _data(question: ProofGoal, length: int) -> Any:
     return question.given(question.symbols(length), symbolic_array)
 
 
-def _built(question: ProofGoal, length: int, width: float) -> Model:
+def _built(question: ProofGoal, length: int, width: float) -> MergedModel:
     variables = question.variables()
     variables[question.argument] = _data(question, length)
     return build(

@@ -25,10 +25,10 @@ from dpest.proofs.alignments.alignment import AlignedNoise
 from dpest.proofs.alignments.regions_of_release import Rates, rates
 from dpest.proofs.conformance import call
 from dpest.proofs.proof import Proof
-from dpest.reading.cases.records import Entry
+from dpest.reading.cases.records import SymbolicRecord
 from dpest.reading.loops.any_length import ELEMENT, fields_of
 from dpest.reading.loops.piece_runs import World
-from dpest.reading.tracing.symbolic import Real
+from dpest.reading.tracing.symbolic import TracedReal
 from dpest.reading.tracing.unit import Unit
 
 INTEGER_DATA = "the data are taken to be integers, as the noise is"
@@ -106,8 +106,8 @@ class ProofGoal:
         """The symbols of the data, entry by entry, field by field."""
         return [s for j in range(length) for s in fields_of(f"q{j}", len(self.fields))]
 
-    def symbols(self, length: int) -> list[Real]:
-        return [Real(Linear.of(s)) for s in self.inputs(length)]
+    def symbols(self, length: int) -> list[TracedReal]:
+        return [TracedReal(Linear.of(s)) for s in self.inputs(length)]
 
     @property
     def entry(self) -> list[Symbol]:
@@ -117,18 +117,18 @@ class ProofGoal:
     @property
     def element(self) -> Any:
         """What data of any length hold many of: a number, or a record."""
-        values = [Real(Linear.of(s)) for s in self.entry]
+        values = [TracedReal(Linear.of(s)) for s in self.entry]
         return self.as_records(values)[0] if self.fields else values[0]
 
     @property
-    def record(self) -> Entry:
+    def record(self) -> SymbolicRecord:
         """What one record may be."""
         comes = self.adjacency.changes_length
         # Otherwise a radius bounds how far an entry moves, not what it is.
         adjacency = self.adjacency if comes else replace(self.adjacency, radius=None)
         ranges = entry_ranges(adjacency, self.domain)
         names = self.fields
-        return Entry(
+        return SymbolicRecord(
             tuple(self.entry),
             tuple(ranges),
             self.integers,
@@ -375,15 +375,10 @@ def head_of(
     draws: Mapping[Symbol, AlignedNoise],
     world: World,
 ) -> dict[str, Any]:
-    target = question.mechanism
+    radius = radius_of(question.adjacency, question.domain)
     return certificates.header(
-        target.function,
-        target.name,
-        {k: v for k, v in target.all_params.items() if k != question.unit},
-        question.adjacency,
-        radius_of(question.adjacency, question.domain),
+        certificates.subject(question.mechanism, question.unit, question.adjacency, radius),
         "any" if length is ANY else length,
-        question.unit,
         epsilon,
         method,
         domain_facts(question, draws, world.cases is not None),

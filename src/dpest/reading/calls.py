@@ -12,7 +12,7 @@ import numpy as np
 from dpest.ask.declaration import Mechanism, in_order, parameters_of
 from dpest.errors import InputError
 from dpest.geometry.linear import Form, Symbol
-from dpest.reading.tracing.symbolic import Real
+from dpest.reading.tracing.symbolic import TracedReal
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray, symbolic_array
 from dpest.running.places import code_of
 
@@ -40,8 +40,8 @@ def caller(target: Mechanism) -> Callable[[Any, Any], Any]:
 
 def as_value(value: Any) -> Any:
     if isinstance(value, Symbol):
-        return Real(Form.of(value))
-    return Real(value) if isinstance(value, Form) else value
+        return TracedReal(Form.of(value))
+    return TracedReal(value) if isinstance(value, Form) else value
 
 
 def symbols_for(x: Any, stem: str = "x") -> Any:
@@ -49,7 +49,7 @@ def symbols_for(x: Any, stem: str = "x") -> Any:
     if isinstance(x, (bool, np.bool_, str)) or x is None:
         return x
     if isinstance(x, (int, float, np.number)):
-        return Real(Form.of(Symbol("input", stem)), False, isinstance(x, np.number))
+        return TracedReal(Form.of(Symbol("input", stem)), False, isinstance(x, np.number))
     if isinstance(x, (Symbol, Form)):
         return as_value(x)
     if isinstance(x, np.ndarray):
@@ -62,7 +62,7 @@ def symbols_for(x: Any, stem: str = "x") -> Any:
         return type(x)(symbols_for(v, f"{stem}{joint}{i}") for i, v in enumerate(x))
     if isinstance(x, dict):
         return {k: symbols_for(v, f"{stem}_{k}") for k, v in x.items()}
-    if isinstance(x, Real):
+    if isinstance(x, TracedReal):
         return x
     raise InputError(
         f"a {type(x).__name__} can't become symbolic; use lists, tuples, dicts or arrays"
@@ -81,7 +81,7 @@ def fresh(x: Any, *, lenient: bool) -> Any:
         return x.copy()
     if isinstance(x, np.ndarray):
         return symbolic_array(x).copy() if lenient and x.dtype.kind in "fiu" else x.copy()
-    if isinstance(x, (int, float, str, bytes, Real, np.generic)) or x is None:
+    if isinstance(x, (int, float, str, bytes, TracedReal, np.generic)) or x is None:
         return x
     if isinstance(x, (Symbol, Form)):
         return as_value(x)
@@ -101,7 +101,7 @@ def concrete(x: Any, number: Callable[[Any], Any]) -> Any:
 
 def symbolic_in(x: Any) -> bool:
     """Whether a symbol stands anywhere in an input or a parameter."""
-    if isinstance(x, (Real, Symbol, Form, SymbolicArray)):
+    if isinstance(x, (TracedReal, Symbol, Form, SymbolicArray)):
         return True
     if isinstance(x, (list, tuple)):
         return any(symbolic_in(v) for v in x)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -15,11 +14,12 @@ from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.regions import Point, Region, digest
 from dpest.reading.calls import as_value, caller, concrete, fresh, place_of
 from dpest.reading.fixed import at_point
+from dpest.reading.replay import leaf_agrees
 from dpest.reading.rewrites.readings import FarNoiseError
 from dpest.reading.tracing.forking import Explored, Names
 from dpest.reading.tracing.patches import Overlay, patched
 from dpest.reading.tracing.running import SAMPLING
-from dpest.reading.tracing.symbolic import Real, Truth
+from dpest.reading.tracing.symbolic import TracedReal, TracedTruth
 from dpest.running.handed import Handed
 from dpest.running.places import innermost, shown
 from dpest.running.skeleton import flatten, raised_output
@@ -47,7 +47,7 @@ def check_path(
         return  # only a point of the real relaxation is known
     for turn in range(points):
         point = dict(found.point) if not turn else _elsewhere(found, names, assumed, turn)
-        _check_point(target, x, found, names, overlay, point, turn)
+        _check_point(target, x, found, overlay, _PointOfNoise(names, point, turn))
 
 
 def _elsewhere(found: Explored, names: Names, assumed: Sequence[Condition], turn: int) -> Point:
@@ -88,55 +88,66 @@ def _step(symbol: Symbol, turn: int, width: int | Fraction, names: Names) -> Fra
     return Fraction(round(step)) if names.supports.integral(symbol) else step
 
 
-def _conditions(truth: Truth) -> Iterator[Condition]:
+def _conditions(truth: TracedTruth) -> Iterator[Condition]:
     if truth.condition is not None:
         yield truth.condition
     for part in truth.parts if truth.conjunction else truth.parts[:1]:
         yield from _conditions(part)
 
 
-def _check_point(
-    target: Mechanism,
-    x: Any,
-    found: Explored,
-    names: Names,
-    overlay: Overlay,
-    values: Point,
-    turn: int,
-) -> None:
-    def inside(symbol: Symbol) -> Fraction:
-        return names.supports.anywhere(symbol, turn)
+class _PointOfNoise:
+    """Numbers for all symbols: those that a path has none for are taken from their supports."""
 
-    def plain(form: Form) -> float:
+    def __init__(self, names: Names, values: Point, turn: int) -> None:
+        self.names = names
+        self.values = values
+        self.turn = turn
+
+    def anywhere(self, symbol: Symbol) -> Fraction:
+        return self.names.supports.anywhere(symbol, self.turn)
+
+    def of(self, form: Form) -> float:
+        values = self.values
         for symbol in form.terms:
             if symbol not in values and symbol.kind != "indicator":
-                values[symbol] = inside(symbol)
+                values[symbol] = self.anywhere(symbol)
             elif symbol.kind == "indicator":
-                values[symbol] = Form.number(names.indicators[symbol].at(values, inside)).constant
+                truth = self.names.indicators[symbol].at(values, self.anywhere)
+                values[symbol] = Form.number(truth).constant
         return float(form.at(values))
 
-    def number(leaf: Any) -> Any:
-        return plain(leaf.form) if isinstance(leaf, Real) else leaf
+    def number(self, leaf: Any) -> Any:
+        return self.of(leaf.form) if isinstance(leaf, TracedReal) else leaf
 
-    if names.plan and any(
-        abs(c.form.at(values)) < _BORDER
-        for c in found.conditions
-        if c.form.terms.keys() <= values.keys()
-    ):
+    def near_a_border(self, conditions: Sequence[Condition]) -> bool:
+        return any(
+            abs(c.form.at(self.values)) < _BORDER
+            for c in conditions
+            if c.form.terms.keys() <= self.values.keys()
+        )
+
+
+def _check_point(
+    target: Mechanism, x: Any, found: Explored, overlay: Overlay, point: _PointOfNoise
+) -> None:
+    names = point.names
+    if names.plan and point.near_a_border(found.conditions):
         return  # a draw that is made from the noise may fall on the other side
-    generator = at_point(values, names.drawn, inside, found.choices, names.plan)
+    generator = at_point(point.values, names.drawn, point.anywhere, found.choices, names.plan)
     changed = target
-    if any(isinstance(v, (Real, Symbol, Form)) for v in target.params.values()):
-        changed = target.with_params({k: number(as_value(v)) for k, v in target.params.items()})
+    if any(isinstance(v, (TracedReal, Symbol, Form)) for v in target.params.values()):
+        numbers = {k: point.number(as_value(v)) for k, v in target.params.items()}
+        changed = target.with_params(numbers)
     try:
         with patched(overlay):
-            output: Any = caller(changed)(concrete(fresh(x, lenient=False), number), generator)
+            given = concrete(fresh(x, lenient=False), point.number)
+            output: Any = caller(changed)(given, generator)
     except FarNoiseError:
         return
     except Exception as error:
         if found.raised and raised_output(error) == raised_output(found.outcome):
             if not found.conditions and not found.choices:
-                _check_always_raises(changed, x, number, found.outcome)
+                _check_always_raises(changed, x, point.number, found.outcome)
             return
         if found.raised:
             _not_the_users(found.outcome)
@@ -148,10 +159,15 @@ def _check_point(
         ) from error
     if found.raised:
         _not_the_users(found.outcome)
+    _check_output(target, found, output, point)
+
+
+def _check_output(target: Mechanism, found: Explored, output: Any, point: _PointOfNoise) -> None:
+    """The output of the untouched function must be what its path says."""
     _, expected = found.outcome
     _, actual = flatten(output)
     same = len(expected) == len(actual) and all(
-        _agrees(plain(e) if isinstance(e, Form) else e, a)
+        leaf_agrees(point.of(e) if isinstance(e, Form) else e, a)
         for e, a in zip(expected, actual, strict=True)
     )
     if not same:
@@ -181,7 +197,7 @@ def check_generator(target: Mechanism, x: Any, overlay: Overlay) -> None:
             first is second
             if isinstance(first, type)
             else first[0] == second[0]
-            and all(_agrees(a, b) for a, b in zip(first[1], second[1], strict=True))
+            and all(leaf_agrees(a, b) for a, b in zip(first[1], second[1], strict=True))
         )
         if not alike:
             raise ReplayError(
@@ -212,16 +228,3 @@ def _not_the_users(error: BaseException) -> NoReturn:
         f"write it with NumPy arithmetic, comparisons, sums, max, argmax or where; {SAMPLING}",
         shown(innermost(error.__traceback__)),
     ) from error
-
-
-def _agrees(expected: Any, actual: Any) -> bool:
-    if isinstance(actual, np.generic):
-        actual = actual.item()
-    numbers = (int, float)
-    if isinstance(expected, numbers) and isinstance(actual, numbers):
-        if math.isnan(expected) or math.isnan(actual):
-            return math.isnan(expected) and math.isnan(actual)
-        return math.isclose(expected, actual, rel_tol=1e-6, abs_tol=1e-9)
-    if isinstance(expected, frozenset):
-        return expected == frozenset(actual)
-    return bool(expected == actual)

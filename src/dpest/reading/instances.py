@@ -13,8 +13,8 @@ from dpest.geometry.polyhedra import feasible
 from dpest.geometry.regions import Supports
 from dpest.reading.paths import Path, Trace
 from dpest.reading.release import released, with_bits, with_kinds
-from dpest.reading.tracing.forking import Limits, Names, explore
-from dpest.reading.tracing.symbolic import Real, Truth, joined
+from dpest.reading.tracing.forking import Names, TraceLimits, explore
+from dpest.reading.tracing.symbolic import TracedReal, TracedTruth, joined
 from dpest.running.skeleton import leaf_kind, leaf_kinds, unflatten
 
 
@@ -36,7 +36,7 @@ def expand_indicators(trace: Trace, *, max_paths: int = 100_000, seconds: float 
         kinds = leaf_kinds(path.skeleton)
         for found in explore(
             settle,
-            limits=Limits(max_paths - len(paths), seconds),
+            limits=TraceLimits(max_paths - len(paths), seconds),
             names=names,
             assume=path.conditions,
         ):
@@ -104,14 +104,14 @@ def instantiate(trace: Trace, x: Any, *, check: bool = True) -> Trace:
 def _plain_leaf(form: Form, kind: str) -> Any:
     if form.terms:
         return form
-    return bool(form.constant) if kind == "bool" else Real(form, kind == "int").plain
+    return bool(form.constant) if kind == "bool" else TracedReal(form, kind == "int").plain
 
 
-def substituted(truth: Truth, values: Mapping[Symbol, Form]) -> Any:
+def substituted(truth: TracedTruth, values: Mapping[Symbol, Form]) -> Any:
     if truth.condition is not None:
         at = Condition(truth.condition.form.substitute(values), truth.condition.relation)
         known = at.decided()
-        return Truth(at) if known is None else known
+        return TracedTruth(at) if known is None else known
     result: Any = truth.conjunction
     for part in truth.parts:
         result = joined(result, substituted(part, values), truth.conjunction)
@@ -126,7 +126,7 @@ def _possible(conditions: Sequence[Condition], supports: Supports) -> bool:
 
 def _bind(symbols: Any, x: Any, values: dict[Symbol, Form]) -> None:
     """Which number each input symbol stands for."""
-    if isinstance(symbols, Real):
+    if isinstance(symbols, TracedReal):
         (symbol,) = symbols.form.terms
         values[symbol] = Form.number(x)
     elif isinstance(symbols, dict):
@@ -150,7 +150,7 @@ def _unflattened(path: Path, leaves: Sequence[Any]) -> Any:
     return unflatten(
         path.skeleton,
         [
-            Real(leaf, kind == "int") if isinstance(leaf, Form) else leaf
+            TracedReal(leaf, kind == "int") if isinstance(leaf, Form) else leaf
             for leaf, kind in zip(leaves, kinds, strict=True)
         ],
     )

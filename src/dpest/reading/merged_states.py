@@ -16,7 +16,8 @@ from dpest.geometry.linear import Condition, Symbol, distinct
 from dpest.geometry.polyhedra import Premises, feasible
 from dpest.geometry.regions import Point
 from dpest.noise.family import Noise
-from dpest.reading.loops.piece_runs import Block, World
+from dpest.reading.decision_path import Block
+from dpest.reading.loops.piece_runs import World
 from dpest.running.skeleton import Skeleton
 
 
@@ -49,7 +50,7 @@ class MergedNode:
 
 
 @dataclass
-class Model:
+class MergedModel:
     """The graph. Nodes stand in topological order; `leaves` are those that release something."""
 
     nodes: list[MergedNode]
@@ -91,12 +92,12 @@ def all_disjoint(leaves: Sequence[MergedNode]) -> bool:
 
 def _shared(ways: Sequence[tuple[Condition, ...]]) -> tuple[Condition, ...]:
     """The conditions of the ways that all of them imply."""
-    premises = [p for p in map(_Way, ways) if p.consistent]
+    premises = [p for p in map(_QuickPremises, ways) if p.consistent]
     found = distinct(c for p in premises for c in p.conditions)
     return tuple(c for c in found if all(p.implies(c) for p in premises))
 
 
-class _Way(Premises):
+class _QuickPremises(Premises):
     """Premises that first look whether a goal is one of them, or the sum of two."""
 
     def __init__(self, conditions: Sequence[Condition]) -> None:

@@ -166,7 +166,7 @@ def arguments(
 
 def lifted(state: State, value: Any, *, outside: bool = False) -> Any:
     """An input or parameter as a value; the caller's own, unless it is `outside`."""
-    if isinstance(value, tracing.Real):
+    if isinstance(value, tracing.TracedReal):
         if value.form.terms:
             return Real(value.form, NUMPY_FLOAT if value.numpy else NUMBER)
         return value.plain
@@ -207,6 +207,6 @@ def as_trace(model: Model, x: Any) -> Trace:
     return Trace(tuple(paths), dict(model.noises), indicators, inputs=x, notes=model.notes)
 
 
-def as_formula(truth: Truth) -> tracing.Truth:
+def as_formula(truth: Truth) -> tracing.TracedTruth:
     parts = tuple(as_formula(p) for p in truth.parts)
-    return tracing.Truth(truth.condition, parts, truth.conjunction, truth.kind is np.bool_)
+    return tracing.TracedTruth(truth.condition, parts, truth.conjunction, truth.kind is np.bool_)

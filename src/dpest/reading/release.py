@@ -9,7 +9,7 @@ import numpy as np
 
 from dpest.geometry.linear import Form, Symbol
 from dpest.reading.tracing.running import has_run, running
-from dpest.reading.tracing.symbolic import Real, Truth
+from dpest.reading.tracing.symbolic import TracedReal, TracedTruth
 from dpest.running.skeleton import Leaf, Nest, Skeleton, flatten, leaf_kind
 
 
@@ -42,10 +42,10 @@ def same_release(
 
 
 def _leaf(leaf: Any) -> Any:
-    if isinstance(leaf, Truth):
+    if isinstance(leaf, TracedTruth):
         known = known_truth(leaf)
         return Form.of(running().indicator(leaf)) if known is None else known
-    if isinstance(leaf, Real):
+    if isinstance(leaf, TracedReal):
         leaf = _with_known_bits(leaf)
         return leaf.form if leaf.form.terms else leaf.plain
     if isinstance(leaf, np.generic):
@@ -55,7 +55,7 @@ def _leaf(leaf: Any) -> Any:
     return leaf
 
 
-def known_truth(truth: Truth) -> bool | None:
+def known_truth(truth: TracedTruth) -> bool | None:
     """Its value, where the path has decided it."""
     implied = getattr(running(), "implied", None) if has_run() else None
     if implied is None:
@@ -69,13 +69,13 @@ def known_truth(truth: Truth) -> bool | None:
     return truth.conjunction if None not in answers else None
 
 
-def _with_known_bits(leaf: Real) -> Real:
+def _with_known_bits(leaf: TracedReal) -> TracedReal:
     values = {}
     for symbol in leaf.form.symbols("indicator"):
         known = known_truth(running().defined(symbol))
         if known is not None:
             values[symbol] = Form.number(int(known))
-    return Real(leaf.form.substitute(values), leaf.integer) if values else leaf
+    return TracedReal(leaf.form.substitute(values), leaf.integer) if values else leaf
 
 
 def with_kinds(skeleton: Skeleton, kinds: Any) -> Skeleton:
@@ -98,4 +98,4 @@ def with_bits(leaf: Any, kind: str, bits: Mapping[Symbol, int]) -> Any:
         return form
     if kind == "bool":
         return bool(form.constant)
-    return Real(form, kind == "int").plain
+    return TracedReal(form, kind == "int").plain

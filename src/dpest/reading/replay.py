@@ -290,7 +290,7 @@ class Replay:
         if not same_shape(release.skeleton, skeleton) or len(leaves) != len(release.leaves):
             return False
         return all(
-            _agrees(self._leaf(leaf, values), found)
+            leaf_agrees(self._leaf(leaf, values), found)
             for leaf, found in zip(release.leaves, leaves, strict=True)
         )
 
@@ -421,7 +421,7 @@ def _value(form: Form, values: Mapping[Symbol, Any]) -> Any:
 
 
 def _concrete(value: Any, number: Any) -> Any:
-    if isinstance(value, tracing.Real):
+    if isinstance(value, tracing.TracedReal):
         return number(value.form)
     if isinstance(value, Symbol):
         return number(Form.of(value))
@@ -470,7 +470,8 @@ def same_shape(model: Skeleton, found: Skeleton) -> bool:
     )
 
 
-def _agrees(expected: Any, actual: Any) -> bool:
+def leaf_agrees(expected: Any, actual: Any) -> bool:
+    """Whether a number or a word of an output is the one that a reading expects."""
     if isinstance(actual, np.generic):
         actual = actual.item()
     numbers = (int, float)

@@ -19,7 +19,7 @@ from dpest.reading.calls import caller, data_size, fresh, place_of, symbolic_in,
 from dpest.reading.conforming import check_generator, check_path
 from dpest.reading.fixed import at_centre
 from dpest.reading.instances import expand_indicators, instantiate
-from dpest.reading.machine.exploring.explorer import Limits as MachineLimits
+from dpest.reading.machine.exploring.explorer import Limits
 from dpest.reading.machine.signals import Refused
 from dpest.reading.paths import Path, Trace
 from dpest.reading.paths_of_code import read_paths
@@ -27,7 +27,7 @@ from dpest.reading.release import released
 from dpest.reading.rewrites.laws.joining import with_joined_noises
 from dpest.reading.rewrites.readings import Plan, RereadError, words
 from dpest.reading.rewrites.returning import EndlessError
-from dpest.reading.tracing.forking import Exploration, Explored, Limits, Names, explore
+from dpest.reading.tracing.forking import Explored, Names, TraceExploration, TraceLimits, explore
 from dpest.reading.tracing.merged import merged_trace
 from dpest.reading.tracing.needless_forks import joined_paths
 from dpest.reading.tracing.patches import patched
@@ -76,7 +76,7 @@ def trace(
         looked_at.add("parameter")
     given = symbols_for(x) if symbolic else x
     size = data_size(x)
-    limits = Limits(max_paths, seconds, leftover, 200 + 8 * size + min(size**2, 10_000), size)
+    limits = TraceLimits(max_paths, seconds, leftover, 200 + 8 * size + min(size**2, 10_000), size)
     by_machine = None if target.takes_size else _by_the_machine(target, given, limits, assume)
     if by_machine is not None:
         return by_machine
@@ -92,7 +92,7 @@ def trace(
     return found
 
 
-def _read(target: Mechanism, x: Any, limits: Limits, assume: Sequence[Condition]) -> Trace:
+def _read(target: Mechanism, x: Any, limits: TraceLimits, assume: Sequence[Condition]) -> Trace:
     try:
         return with_joined_noises(_as_far_as_possible(target, x, limits, assume, lenient=False))
     except UntraceableError as error:
@@ -105,14 +105,14 @@ def _read(target: Mechanism, x: Any, limits: Limits, assume: Sequence[Condition]
 
 
 def _by_the_machine(
-    target: Mechanism, x: Any, limits: Limits, assume: Sequence[Condition]
+    target: Mechanism, x: Any, limits: TraceLimits, assume: Sequence[Condition]
 ) -> Trace | None:
     """The machine's reading; None where it merely has no rule, so that `tracing` may be asked.
 
     Where it has seen that types, text, structure or hidden state matter, nobody else is asked.
     """
     patience = min(limits.patience, 400 + 4 * limits.data_size)
-    few = MachineLimits(
+    few = Limits(
         min(limits.paths, _MACHINE_PATHS),
         min(limits.seconds / 4, 10),
         patience,
@@ -132,7 +132,7 @@ class _TooManyTurnsError(Exception):
 
 
 def _as_far_as_possible(
-    target: Mechanism, x: Any, limits: Limits, assume: Sequence[Condition], *, lenient: bool
+    target: Mechanism, x: Any, limits: TraceLimits, assume: Sequence[Condition], *, lenient: bool
 ) -> Trace:
     """With a larger leftover where the wanted one needs too many paths; the trace carries it."""
     plan: Plan = {}
@@ -175,7 +175,7 @@ def noise_free(
 def _traced(
     target: Mechanism,
     x: Any,
-    limits: Limits,
+    limits: TraceLimits,
     assume: Sequence[Condition],
     plan: Plan,
     pairs: bool,
@@ -185,28 +185,8 @@ def _traced(
 ) -> Trace:
     where = place_of(target.function)
     names = Names(plan=plan, pairs=pairs)
-    call = caller(target)
-    first = True
-
-    def run(rng: Any) -> Any:
-        nonlocal first
-        inner = fresh(x, lenient=lenient)
-        if not first:
-            return released(call(inner, rng))
-        first = False
-        before = _global_randomness()
-        try:
-            return released(call(inner, rng))
-        finally:
-            if _global_randomness() != before:
-                raise ReplayError(
-                    "the function draws from a global random generator (np.random.… or random.…)",
-                    "draw from the parameter `rng` instead: rng.laplace(…)",
-                    _global_draw_line(target.function) or where,
-                ) from None
-
     exploration = explore(
-        run,
+        _watching_global_randomness(target, lambda: fresh(x, lenient=lenient)),
         limits=limits,
         names=names,
         assume=assume,
@@ -235,9 +215,7 @@ def _traced(
             releases.add(_hashable(skeleton, leaves))
         if len(paths) == _FEW_PATHS and 2 * len(releases) <= _FEW_PATHS and not assume:
             # Many ways to few releases: states that are equal must be many.
-            loops = exploration.loops
-            endless = exploration.suspensions > 0 or (loops is not None and bool(loops.found))
-            merged = None if endless else merged_trace(target, x, min(limits.seconds / 4, 10))
+            merged = _merged(target, x, limits, exploration)
             if merged is not None:
                 return merged
         ways.append(found)
@@ -248,20 +226,52 @@ def _traced(
     if not symbolic_in(x) and not any(symbolic_in(v) for v in target.params.values()):
         check_generator(target, x, exploration.overlay)
     used = {s for path in paths for form in path.forms for s in form.symbols("indicator")}
-    return Trace(
-        tuple(paths),
-        noises,
-        {s: truth for s, truth in names.indicators.items() if s in used},
-        exploration.leftover,
-        x,
-        (*exploration.notes, *words(plan)),
-    )
+    indicators = {s: truth for s, truth in names.indicators.items() if s in used}
+    notes = (*exploration.notes, *words(plan))
+    return Trace(tuple(paths), noises, indicators, exploration.leftover, x, notes)
+
+
+def _watching_global_randomness(
+    target: Mechanism, make_input: Callable[[], Any]
+) -> Callable[[Any], Any]:
+    """The function on a fresh input; a first run that draws from a global generator is refused."""
+    call = caller(target)
+    first = True
+
+    def run(rng: Any) -> Any:
+        nonlocal first
+        inner = make_input()
+        if not first:
+            return released(call(inner, rng))
+        first = False
+        before = _global_randomness()
+        try:
+            return released(call(inner, rng))
+        finally:
+            if _global_randomness() != before:
+                raise ReplayError(
+                    "the function draws from a global random generator (np.random.… or random.…)",
+                    "draw from the parameter `rng` instead: rng.laplace(…)",
+                    _global_draw_line(target.function) or place_of(target.function),
+                ) from None
+
+    return run
+
+
+def _merged(
+    target: Mechanism, x: Any, limits: TraceLimits, exploration: TraceExploration
+) -> Trace | None:
+    """The trace by merging equal states; None where a loop has no bound, or states don't merge."""
+    loops = exploration.loops
+    if exploration.suspensions > 0 or (loops is not None and bool(loops.found)):
+        return None
+    return merged_trace(target, x, min(limits.seconds / 4, 10))
 
 
 def _with_turns(
     paths: list[Path],
     ways: Sequence[Explored],
-    exploration: Exploration,
+    exploration: TraceExploration,
     names: Names,
     where: str | None,
 ) -> list[Path]:

@@ -260,7 +260,10 @@ def _in_the_way(verdict: Verdict) -> str:
     return f"No upper bound was found: {words}."
 
 
-def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[str]]]:
+Section = tuple[str, list[str]]
+
+
+def sections(verdict: Verdict, verbose: bool = False) -> list[Section]:
     """The report below the headline, as titled blocks of lines."""
     question = verdict.question
     asked = [
@@ -269,43 +272,21 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
         f"parameters  {', '.join(f'{k}={v}' for k, v in question.parameters.items()) or 'none'}",
         f"claim       {question.claim or 'none: measured only'}",
     ]
-    blocks = [("Question", asked)]
-    shown = verdict.demonstration
-    if shown is not None:
-        title = f"Demonstration: refutes the claim in {shown.runs:,} runs on each input"
-        lines = [
-            f"inputs   {show_input(shown.x)}",
-            f"against  {show_input(shown.x2)}",
-            f"event    {shown.event}",
-            f"estimate {shown.p:.3g} of the runs against {shown.q:.3g}",
-            "run it   --replay FILE writes a script that needs the function and NumPy alone",
-        ]
-        blocks.insert(0, (title, lines))
+    blocks = [*_demonstrated(verdict), ("Question", asked)]
     if verdict.lower is not None:
         low = verdict.lower
         title = f"At least {number(low.value)}: {obtained(low)} ({cost(low)})"
         blocks.append((title, witness_lines(low) + list(low.notes)))
     blocks += _beside_bounds(verdict)
     if verdict.upper is not None:
-        up = verdict.upper
-        title = f"At most {number(up.value)}: {obtained(up)} ({cost(up)})"
-        lines = up.witness.event.splitlines() if up.witness.event else []
-        if not verbose and len(lines) > 8:
-            more = f"… {len(lines) - 8} more lines with --verbose"
-            lines = [*lines[:8], more]
-        blocks.append((title, lines + list(up.notes)))
+        blocks.append(_upper(verdict.upper, verbose))
     machine = verdict.floating_point
     if machine is not None:
         found = "VIOLATED" if verdict.floating_point_violated else "no violation found"
         title = f"Floating point: {found}, ε ≥ {number(machine.value)} ({machine.standing})"
         blocks.append((title, witness_lines(machine) + list(machine.notes)))
     if verdict.recorded is not None:
-        count = len(verdict.recorded.details["recorded"]["findings"])
-        title = (
-            f"Grey box: {count or 'no'} finding{'' if count == 1 else 's'}, the pair costs "
-            f"{number(verdict.recorded.value)} (no bound; {cost(verdict.recorded)})"
-        )
-        blocks.append((title, witness_lines(verdict.recorded) + list(verdict.recorded.notes)))
+        blocks.append(_grey_box(verdict.recorded))
     growth = verdict.details.get("growth")
     if growth:
         rows = [
@@ -326,7 +307,39 @@ def sections(verdict: Verdict, verbose: bool = False) -> list[tuple[str, list[st
     return blocks
 
 
-def _beside_bounds(verdict: Verdict) -> list[tuple[str, list[str]]]:
+def _demonstrated(verdict: Verdict) -> list[Section]:
+    shown = verdict.demonstration
+    if shown is None:
+        return []
+    title = f"Demonstration: refutes the claim in {shown.runs:,} runs on each input"
+    lines = [
+        f"inputs   {show_input(shown.x)}",
+        f"against  {show_input(shown.x2)}",
+        f"event    {shown.event}",
+        f"estimate {shown.p:.3g} of the runs against {shown.q:.3g}",
+        "run it   --replay FILE writes a script that needs the function and NumPy alone",
+    ]
+    return [(title, lines)]
+
+
+def _upper(up: Evidence, verbose: bool) -> Section:
+    title = f"At most {number(up.value)}: {obtained(up)} ({cost(up)})"
+    lines = up.witness.event.splitlines() if up.witness.event else []
+    if not verbose and len(lines) > 8:
+        lines = [*lines[:8], f"… {len(lines) - 8} more lines with --verbose"]
+    return title, lines + list(up.notes)
+
+
+def _grey_box(recorded: Evidence) -> Section:
+    count = len(recorded.details["recorded"]["findings"])
+    title = (
+        f"Grey box: {count or 'no'} finding{'' if count == 1 else 's'}, the pair costs "
+        f"{number(recorded.value)} (no bound; {cost(recorded)})"
+    )
+    return title, witness_lines(recorded) + list(recorded.notes)
+
+
+def _beside_bounds(verdict: Verdict) -> list[Section]:
     """What is no bound: estimates, and bounds that rest on an assumption."""
     blocks = []
     for e in verdict.evidence:

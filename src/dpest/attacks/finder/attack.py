@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
-from dpest.ask.adjacency import LInf, parse_adjacency
+from dpest.ask.adjacency import Adjacency, LInf, parse_adjacency
 from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.ask.domain_text import parse_domain
 from dpest.ask.domains import Domain, reals
@@ -21,6 +22,7 @@ from dpest.attacks.finder.confirmation import (
     Confirm,
     Confirmation,
     Confirmed,
+    FinderRequest,
     Ratio,
 )
 from dpest.attacks.finder.estimate import DEFAULT_HALF_WIDTH
@@ -50,6 +52,9 @@ _RANKING_SAMPLES = 50_000
 _WINNER_SAMPLES = 1_000_000
 
 
+_Given = ParamSpec("_Given")
+
+
 @dataclass(frozen=True)
 class SearchResult:
     """The outcome of one search. `best` is None if nothing was confirmed."""
@@ -65,59 +70,6 @@ class SearchResult:
     searcher: Searcher | None = None
     values: Mapping[str, float] = field(default_factory=dict)
     """The exact ε of the event and of the pair, from the search alone and after refinement."""
-
-
-def finder_attack(
-    target: Any,
-    adjacency: Any = None,
-    domain: Any = None,
-    length: int | None = None,
-    *,
-    confirm: Confirm | None = None,
-    x: Any = None,
-    x2: Any = None,
-    params: Mapping[str, Any] | None = None,
-    alpha: float = 0.05,
-    budget: Budget | int | str | None = None,
-    restarts: int = DEFAULT_RESTARTS,
-    samples: int = DEFAULT_SAMPLES,
-    steepness: float = DEFAULT_STEEPNESS,
-    half_width: float = DEFAULT_HALF_WIDTH,
-    refine: bool = True,
-    ratio: Ratio | None = None,
-    seed: int = 0,
-    progress: Report | None = None,
-) -> Evidence:
-    """A lower bound on ε from an optimised pair of inputs and event.
-
-    `confirm(x, x2, event)` gives the true ε of a candidate, or None if it can't; then a rigorous
-    bound on fresh samples at level `alpha` takes its place. Only confirmed values are reported.
-    Without a budget the search ends after some seconds at the latest, and the notes say what it
-    left out. The search is DP-Finder's; with `refine` its best candidates are climbed further on
-    exact values, and the details tell what each step has found. `ratio` gives an event's own ratio
-    from the paths into it: where a function has too many paths to list, it is all that is asked.
-    A mechanism that can't be made smooth is searched at random, and the notes say so.
-    """
-    return finder_search(
-        target,
-        adjacency,
-        domain,
-        length,
-        confirm=confirm,
-        x=x,
-        x2=x2,
-        params=params,
-        alpha=alpha,
-        budget=budget,
-        restarts=restarts,
-        samples=samples,
-        steepness=steepness,
-        half_width=half_width,
-        refine=refine,
-        ratio=ratio,
-        seed=seed,
-        progress=progress,
-    )[1]
 
 
 def finder_search(
@@ -141,21 +93,34 @@ def finder_search(
     seed: int = 0,
     progress: Report | None = None,
 ) -> tuple[SearchResult, Evidence]:
-    """As `finder_attack`, with all candidates and costs."""
+    """A lower bound on ε from an optimised pair of inputs and event; all candidates and costs.
+
+    `confirm(x, x2, event)` gives the true ε of a candidate, or None if it can't; then a rigorous
+    bound on fresh samples at level `alpha` takes its place. Only confirmed values are reported.
+    Without a budget the search ends after some seconds at the latest, and the notes say what it
+    left out. The search is DP-Finder's; with `refine` its best candidates are climbed further on
+    exact values, and the details tell what each step has found. `ratio` gives an event's own ratio
+    from the paths into it: where a function has too many paths to list, it is all that is asked.
+    A mechanism that can't be made smooth is searched at random, and the notes say so.
+    """
     if (x is None) != (x2 is None):
         raise InputError("give both inputs of the pair, or none")
     started = time.perf_counter()
     mechanism = as_mechanism(target).with_params(params)
-    rule = adjacency if adjacency is not None else mechanism.adjacency
-    rule = parse_adjacency(rule) if rule is not None else LInf()
-    space = domain if domain is not None else mechanism.domain
-    space = parse_domain(space) if space is not None else reals()
-    if length is None:
-        length = len(x) if x is not None and np.ndim(x) == 1 else space.default_length()
-    space = space.with_length(length)
-    limit = Budget.of(budget)
+    rule, space, length = _where_to_search(mechanism, adjacency, domain, length, x)
     search = _Attack(
-        mechanism, space, confirm, alpha, limit, seed, progress, started, ratio, refine
+        FinderRequest(
+            mechanism,
+            space,
+            confirm=confirm,
+            ratio=ratio,
+            refine=refine,
+            alpha=alpha,
+            limit=Budget.of(budget),
+            seed=seed,
+            started=started,
+            progress=progress,
+        )
     )
     try:
         pairs = search.pairs(rule, space, length, x, x2)
@@ -167,25 +132,38 @@ def finder_search(
     return search.run(searcher, restarts, half_width)
 
 
+def _where_to_search(
+    mechanism: Mechanism, adjacency: Any, domain: Any, length: int | None, x: Any
+) -> tuple[Adjacency, Domain, int]:
+    """What was asked for, what the mechanism declares, or vectors of reals that differ by 1."""
+    rule = adjacency if adjacency is not None else mechanism.adjacency
+    rule = parse_adjacency(rule) if rule is not None else LInf()
+    space = domain if domain is not None else mechanism.domain
+    space = parse_domain(space) if space is not None else reals()
+    if length is None:
+        length = len(x) if x is not None and np.ndim(x) == 1 else space.default_length()
+    return rule, space.with_length(length), length
+
+
+def _evidence_alone(
+    search: Callable[_Given, tuple[SearchResult, Evidence]],
+) -> Callable[_Given, Evidence]:
+    """The same search with the same arguments, for those who want the bound alone."""
+
+    @functools.wraps(search)
+    def attack(*args: _Given.args, **kwargs: _Given.kwargs) -> Evidence:
+        return search(*args, **kwargs)[1]
+
+    return attack
+
+
+finder_attack = _evidence_alone(finder_search)
+
+
 class _Attack:
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        domain: Domain,
-        confirm: Confirm | None,
-        alpha: float,
-        limit: Budget,
-        seed: int,
-        progress: Report | None,
-        started: float,
-        ratio: Ratio | None,
-        refine: bool,
-    ) -> None:
-        self.mechanism, self.domain, self.alpha = mechanism, domain, alpha
-        self.confirmation = Confirmation(
-            mechanism, domain, confirm, alpha, limit, seed, started, ratio, refine
-        )
-        self.limit, self.seed, self.progress, self.started = limit, seed, progress, started
+    def __init__(self, request: FinderRequest) -> None:
+        self.request = request
+        self.confirmation = Confirmation(request)
         self.notes: list[str] = []
 
     # --- preparation --------------------------------------------------------------------------
@@ -219,7 +197,7 @@ class _Attack:
             noises,
             samples=samples,
             steepness=steepness,
-            seed=named_seed(self.seed, "finder"),
+            seed=named_seed(self.request.seed, "finder"),
             spent=self.confirmation.spent,
         )
         self.confirmation.cost = searcher.cost
@@ -227,7 +205,7 @@ class _Attack:
 
     def _side(self, n: int) -> tuple[Side, dict[Symbol, Any]]:
         """One length: as a program where it has many paths, else by its paths."""
-        number = self.domain.form == "number"
+        number = self.request.domain.form == "number"
         symbols = [Symbol("input", "x" if number else f"x{i}") for i in range(n)]
         program = self._program(n, number)
         if program is not None and program.ways > _MOST_LISTED:
@@ -235,8 +213,8 @@ class _Attack:
             return ProgramSide(program, symbols), program.noises
         try:
             found = trace(
-                self.mechanism,
-                self.domain.as_input([0.0] * n),
+                self.request.mechanism,
+                self.request.domain.as_input([0.0] * n),
                 symbolic=True,
                 seconds=self._reading_time(),
             )
@@ -250,18 +228,18 @@ class _Attack:
         return Side(found, symbols), dict(found.noises)
 
     def _program(self, n: int, number: bool) -> ProgramReading | None:
-        if self.domain.form not in ("list", "number"):
+        if self.request.domain.form not in ("list", "number"):
             return None
         try:
-            return ProgramReading(self.mechanism, None if number else n)
+            return ProgramReading(self.request.mechanism, None if number else n)
         except NotSmoothError:
             return None
 
     def _reading_time(self) -> float:
         """A part of the budget's seconds, where it has some."""
-        if self.limit.seconds is None:
+        if self.request.limit.seconds is None:
             return _MOST_READING
-        return max(0.5, min(_MOST_READING, self.limit.seconds / 3))
+        return max(0.5, min(_MOST_READING, self.request.limit.seconds / 3))
 
     # --- the search ---------------------------------------------------------------------------
 
@@ -301,7 +279,7 @@ class _Attack:
         if interrupted:
             self.notes.append("interrupted: only what was confirmed before is reported")
         if self.confirmation.undone:
-            seconds = self.limit.seconds
+            seconds = self.request.limit.seconds
             when = "the usual work" if seconds is None else f"{seconds:g} s"
             self.notes.append(
                 f"stopped after {when} (a budget of more seconds goes on); not done: "
@@ -312,9 +290,9 @@ class _Attack:
             best,
             tuple(found),
             searcher.cost,
-            time.perf_counter() - self.started,
+            time.perf_counter() - self.request.started,
             self.confirmation.runs + 2 * searcher.cost.samples,
-            self.seed,
+            self.request.seed,
             tuple(self.notes),
             searcher=searcher,
             values=self._values(searcher, best),
@@ -325,7 +303,7 @@ class _Attack:
         """What the event shows by itself and what the pair does, before and after refinement."""
         found: dict[str, float] = {}
         kinds = {"search": self.confirmation.alone}
-        if self.confirmation.refining:
+        if self.request.refine:
             kinds["refined"] = best
         for name, known in kinds.items():
             if known is None or known.standing.name == "confidence":
@@ -346,9 +324,9 @@ class _Attack:
 
         A run on both inputs counts twice.
         """
-        if self.limit.runs is None:
+        if self.request.limit.runs is None:
             return _RANKING_SAMPLES, _WINNER_SAMPLES
-        each = max(1, self.limit.runs // (4 * (candidates + 1)))
+        each = max(1, self.request.limit.runs // (4 * (candidates + 1)))
         return min(_RANKING_SAMPLES, each), min(_WINNER_SAMPLES, each)
 
     # --- the rest -----------------------------------------------------------------------------
@@ -358,13 +336,17 @@ class _Attack:
     ) -> tuple[SearchResult, Evidence]:
         """Random pairs, events chosen on samples, one exact test; said aloud."""
         self.notes.append(f"no smooth objective ({reason}): random search instead")
-        rng = np.random.default_rng(named_seed(self.seed, "random pairs"))
+        rng = np.random.default_rng(named_seed(self.request.seed, "random pairs"))
         cases = [InputCase(x, x2)] if x is not None else random_cases(rule, space, length, rng)
         cases = [replace(c, x=space.as_input(c.x), x2=space.as_input(c.x2)) for c in cases]
         selection, test = SELECTION_RUNS, TEST_RUNS
-        if self.limit.runs is None and self.limit.seconds is None:
+        if self.request.limit.runs is None and self.request.limit.seconds is None:
             affordable = spread(
-                self.mechanism, None, cases, Budget(seconds=DEFAULT_SECONDS), self.seed
+                self.request.mechanism,
+                None,
+                cases,
+                Budget(seconds=DEFAULT_SECONDS),
+                self.request.seed,
             )
             if affordable[1] < test:
                 selection, test = min(selection, affordable[0]), affordable[1]
@@ -373,27 +355,34 @@ class _Attack:
                     f"test it, which fit into {DEFAULT_SECONDS:g} s (a budget of more seconds or "
                     "runs goes further)"
                 )
-        limit = self.limit
+        limit = self.request.limit
         if limit.seconds is not None:  # what the reading has left of it
-            left = limit.seconds - (time.perf_counter() - self.started)
+            left = limit.seconds - (time.perf_counter() - self.request.started)
             limit = replace(limit, seconds=max(left, limit.seconds / 4))
         found = statdp_detection(
-            self.mechanism,
+            self.request.mechanism,
             cases=cases,
-            alpha=self.alpha,
+            alpha=self.request.alpha,
             budget=limit,
             selection_runs=selection,
             test_runs=test,
-            seed=self.seed,
-            progress=self.progress,
+            seed=self.request.seed,
+            progress=self.request.progress,
         )
         evidence = found.evidence()
         evidence = evidence.with_(
             method="finder: random search", notes=(*self.notes, *evidence.notes)
         )
-        seconds = time.perf_counter() - self.started
+        seconds = time.perf_counter() - self.request.started
         finding = SearchResult(
-            None, (), SearchCost(), seconds, found.runs, self.seed, tuple(self.notes), evidence
+            None,
+            (),
+            SearchCost(),
+            seconds,
+            found.runs,
+            self.request.seed,
+            tuple(self.notes),
+            evidence,
         )
         return finding, evidence
 
@@ -410,11 +399,11 @@ class _Attack:
             return Evidence(
                 "lower",
                 0.0,
-                confidence(self.alpha),
+                confidence(self.request.alpha),
                 "finder",
                 runs=finding.runs,
                 seconds=finding.seconds,
-                seed=self.seed,
+                seed=self.request.seed,
                 notes=(*finding.notes, "no candidate was confirmed"),
                 details=details,
             )
@@ -424,15 +413,18 @@ class _Attack:
         if candidate.counts is not None and math.isfinite(candidate.estimate):
             details["estimate"] = candidate.estimate
         inner = best.evidence
-        x, x2 = self.domain.as_input(candidate.x), self.domain.as_input(candidate.x2)
+        x, x2 = (
+            self.request.domain.as_input(candidate.x),
+            self.request.domain.as_input(candidate.x2),
+        )
         code = replay_code(
-            self.mechanism.function,
+            self.request.mechanism.function,
             x,
             x2,
-            dict(self.mechanism.params),
+            dict(self.request.mechanism.params),
             candidate.event.source,
             100_000,
-            not self.mechanism.black_box,
+            not self.request.mechanism.black_box,
         )
         counts = candidate.counts
         p, q = best.p, best.q
@@ -449,17 +441,17 @@ class _Attack:
             witness,
             finding.runs,
             finding.seconds,
-            self.seed,
+            self.request.seed,
             error=inner.error if inner is not None else 0.0,
             notes=finding.notes,
             details=details,
         )
 
     def _report(self, stage: str, best: Confirmed | None) -> None:
-        if self.progress is not None:
-            seconds = time.perf_counter() - self.started
+        if self.request.progress is not None:
+            seconds = time.perf_counter() - self.request.started
             bound = max(0.0, best.value) if best else 0.0
-            self.progress(Progress("finder", self.confirmation.runs, seconds, bound, stage))
+            self.request.progress(Progress("finder", self.confirmation.runs, seconds, bound, stage))
 
     def _split_note(self, cost: SearchCost) -> None:
         text = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares(cost).items())

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpest.ask.declaration import Mechanism
 from dpest.ask.domains import Domain
-from dpest.attacks.budget import Budget
+from dpest.attacks.budget import Budget, Report
 from dpest.attacks.finder.event import PatternEvent
 from dpest.attacks.finder.search import Candidate, SearchCost, Searcher, shape_name
 from dpest.attacks.finder.smooth import NotSmoothError
@@ -61,38 +61,46 @@ class Confirmed:
     """Whether the value is the event's own ratio; otherwise it is the pair's ε."""
 
 
+@dataclass(frozen=True)
+class FinderRequest:
+    """What is searched, what may be spent on it, and who can compute a candidate's value exactly.
+
+    `started` is when the search began (`time.perf_counter`); with `refine` its best candidates are
+    climbed further on exact values.
+    """
+
+    mechanism: Mechanism
+    domain: Domain
+    confirm: Confirm | None
+    ratio: Ratio | None
+    refine: bool
+    alpha: float
+    limit: Budget
+    seed: int
+    started: float
+    progress: Report | None
+
+
 class Confirmation:
     """Confirms candidates of one search; counts its runs and the tests that share α."""
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        domain: Domain,
-        confirm: Confirm | None,
-        alpha: float,
-        limit: Budget,
-        seed: int,
-        started: float,
-        ratio: Ratio | None = None,
-        refine: bool = True,
-    ) -> None:
-        self.mechanism, self.domain, self.confirm, self.alpha = mechanism, domain, confirm, alpha
-        self.ratio, self.refining = ratio, refine
+    def __init__(self, request: FinderRequest) -> None:
+        self.request = request
         self.alone: Confirmed | None = None
-        self.limit, self.seed, self.started = limit, seed, started
         self.runs = 0
         self.tests = 0
         self.undone: list[str] = []
         self._known: dict[str, Any] = {}
         # Without any budget a search ends by itself, but it may take long. Its work is counted, so
         # that the answer depends neither on the machine nor on what else it does.
+        limit = request.limit
         self._unlimited = limit.seconds is None and limit.runs is None
         self.cost: SearchCost | None = None
 
     def spent(self) -> bool:
         """Is the budget's time over or, where there is no budget, the usual amount of work done?"""
-        seconds = self.limit.seconds
-        if seconds is not None and time.perf_counter() - self.started > seconds:
+        seconds = self.request.limit.seconds
+        if seconds is not None and time.perf_counter() - self.request.started > seconds:
             return True
         return self._unlimited and self.cost is not None and self.cost.work > DEFAULT_WORK
 
@@ -118,7 +126,7 @@ class Confirmation:
         if not checked:
             return None
         best = self.alone = max(checked, key=lambda c: c.value)
-        if not self.refining:
+        if not self.request.refine:
             return best
         if best.standing.name == "confidence" or math.isinf(best.value):
             return best
@@ -315,21 +323,24 @@ class Confirmation:
 
     def of_event(self, searcher: Searcher, candidate: Candidate) -> float | None:
         """The event's own |log ratio|, exactly; None where there is no exact answer."""
-        if self.ratio is None:
+        if self.request.ratio is None:
             return None
         try:
-            return self.ratio(*searcher.event_traces(candidate))
+            return self.request.ratio(*searcher.event_traces(candidate))
         except NotSmoothError:
             return None
 
     def _answer(self, candidate: Candidate) -> Any:
         """What `confirm` says; the loss of a pair does not depend on the event."""
-        if self.confirm is None:
+        if self.request.confirm is None:
             return None
         pair = repr((candidate.x, candidate.x2))
         if pair not in self._known:
-            x, x2 = self.domain.as_input(candidate.x), self.domain.as_input(candidate.x2)
-            answer = self.confirm(x, x2, candidate.event)
+            x, x2 = (
+                self.request.domain.as_input(candidate.x),
+                self.request.domain.as_input(candidate.x2),
+            )
+            answer = self.request.confirm(x, x2, candidate.event)
             if not hasattr(answer, "epsilon"):
                 return answer
             self._known[pair] = answer
@@ -339,17 +350,17 @@ class Confirmation:
         """A rigorous bound on fresh samples; each test of this search spends half of what is left
         of α, so that all of them together stay within it."""
         self.tests += 1
-        level = self.alpha / 2**self.tests
+        level = self.request.alpha / 2**self.tests
         runs = _TEST_RUNS
-        if self.limit.runs is not None:  # half of the budget is for all tests, both sides
-            runs = max(1, min(runs, self.limit.runs // (4 * _MOST_CONFIRMED)))
-        rng = np.random.default_rng(named_seed(self.seed, "coin", self.tests))
+        if self.request.limit.runs is not None:  # half of the budget is for all tests, both sides
+            runs = max(1, min(runs, self.request.limit.runs // (4 * _MOST_CONFIRMED)))
+        rng = np.random.default_rng(named_seed(self.request.seed, "coin", self.tests))
         n1 = int(rng.binomial(2 * runs, 0.5))
-        sampler = MechanismSampler(self.mechanism)
+        sampler = MechanismSampler(self.request.mechanism)
         counts = []
         for name, x, n in (("first", candidate.x, n1), ("second", candidate.x2, 2 * runs - n1)):
             drawn = sampler.draw(
-                self.domain.as_input(x), n, named_seed(self.seed, name, self.tests)
+                self.request.domain.as_input(x), n, named_seed(self.request.seed, name, self.tests)
             )
             counts.append(candidate.event.count(drawn))
         self.runs += 2 * runs
@@ -359,7 +370,7 @@ class Confirmation:
         return Confirmed(
             candidate,
             bound,
-            confidence(self.alpha),
+            confidence(self.request.alpha),
             None,
             counts[0] / max(n1, 1),
             counts[1] / max(2 * runs - n1, 1),

@@ -152,12 +152,11 @@ def _number(value: Any) -> Form | None:
 def _within(form: Form, wanted: Range) -> list[Condition]:
     found = []
     if wanted.low != -math.inf:
-        relation = ">=" if wanted.low_closed else ">"
-        found.append(Condition(form.plus(Form.number(rational(wanted.low)), -1), relation))  # type: ignore[arg-type]
+        above = form.plus(Form.number(rational(wanted.low)), -1)
+        found.append(Condition(above, ">=" if wanted.low_closed else ">"))
     if wanted.high != math.inf:
-        relation = ">=" if wanted.high_closed else ">"
-        minus = form.times(-1).plus(Form.number(rational(wanted.high)))
-        found.append(Condition(minus, relation))  # type: ignore[arg-type]
+        below = form.times(-1).plus(Form.number(rational(wanted.high)))
+        found.append(Condition(below, ">=" if wanted.high_closed else ">"))
     return found
 
 

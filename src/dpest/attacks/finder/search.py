@@ -64,6 +64,32 @@ class SearchCost:
     """Counted, not timed: operations on arrays times their lengths, and exact values."""
 
 
+class ClimbSpace:
+    """Where the variables of an objective may be, in units in which a step is about 1."""
+
+    def __init__(self, objective: SmoothObjective, scale: float) -> None:
+        pair = objective.neighbourhood
+        self.unit = np.full(objective.size, scale)
+        self.unit[list(pair.differences)] = 1.0
+        self.low = np.full(objective.size, -np.inf)
+        self.high = np.full(objective.size, np.inf)
+        self.low[: pair.size] = pair.bounds[:, 0]
+        self.high[: pair.size] = pair.bounds[:, 1]
+        self.bounds = list(zip(self.low / self.unit, self.high / self.unit, strict=True))
+        self.constraints: list[dict[str, Any]] = []
+        """As SciPy wants them."""
+        rows, limits = objective.constraints()
+        if len(rows):
+            scaled = rows * self.unit
+            self.constraints.append(
+                {
+                    "type": "ineq",
+                    "fun": lambda u: limits - scaled @ u,
+                    "jac": lambda u: -scaled,
+                }
+            )
+
+
 class Searcher:
     """Everything that a search shares: traces, neighbourhoods, frozen noise, costs."""
 
@@ -232,42 +258,14 @@ class Searcher:
         iterations: int = 60,
     ) -> Candidate | None:
         """SLSQP from one start, first with soft sigmoids, then with the steepness asked for."""
-        from scipy.optimize import minimize
-
         if not objective.size:  # a given pair and one output: nothing to move
             return self.candidate(objective, start, start)
         started = time.perf_counter()
-        unit = np.full(objective.size, self.scale)
-        unit[list(objective.neighbourhood.differences)] = 1.0
-        low = np.full(objective.size, -np.inf)
-        high = np.full(objective.size, np.inf)
-        low[: objective.neighbourhood.size] = objective.neighbourhood.bounds[:, 0]
-        high[: objective.neighbourhood.size] = objective.neighbourhood.bounds[:, 1]
-        rows, limits = objective.constraints()
-        constraints = []
-        if len(rows):
-            scaled = rows * unit
-            constraints = [
-                {
-                    "type": "ineq",
-                    "fun": lambda u: limits - scaled @ u,
-                    "jac": lambda u: -scaled,
-                }
-            ]
-
-        def loss(u: Floats) -> tuple[float, Floats]:
-            if self.spent():
-                raise _SpentError
-            self.cost.evaluations += 1
-            self.cost.work += objective.work
-            value, gradient = objective.value_and_gradient(u * unit)
-            return -value, -gradient * unit
-
+        space = ClimbSpace(objective, self.scale)
         point = start.copy()
         if objective.value(point) < 0:
             # The other direction is the larger one here: a start for log(q/p) is none for log(p/q).
             point = self._mirrored(objective, point)
-        bounds = list(zip(low / unit, high / unit, strict=True))
         lasting, floor = None, objective.floor
         stages = (self.steepness / 8, self.steepness, 8 * self.steepness)
         for steepness in stages[1:2] if objective.sharp else stages:
@@ -280,18 +278,9 @@ class Searcher:
                 objective.floor /= 50
             objective.with_steepness(steepness)
             try:
-                result = minimize(
-                    loss,
-                    point / unit,
-                    jac=True,
-                    method="SLSQP",
-                    bounds=bounds,
-                    constraints=constraints,
-                    options={"maxiter": iterations, "ftol": 1e-6},
-                )
+                reached = self._optimum(objective, space, point, iterations)
             except _SpentError:
                 break
-            reached = np.clip(result.x * unit, low, high)
             if np.all(np.isfinite(reached)) and objective.value(reached) >= objective.value(point):
                 point = reached
             if not math.isnan(objective.hard_value(point)):
@@ -307,6 +296,31 @@ class Searcher:
             if found is not None:
                 return found
         return None
+
+    def _optimum(
+        self, objective: SmoothObjective, space: ClimbSpace, start: Floats, iterations: int
+    ) -> Floats:
+        """Where SLSQP ends; raises _SpentError when the budget is spent on the way."""
+        from scipy.optimize import minimize
+
+        def loss(u: Floats) -> tuple[float, Floats]:
+            if self.spent():
+                raise _SpentError
+            self.cost.evaluations += 1
+            self.cost.work += objective.work
+            value, gradient = objective.value_and_gradient(u * space.unit)
+            return -value, -gradient * space.unit
+
+        result = minimize(
+            loss,
+            start / space.unit,
+            jac=True,
+            method="SLSQP",
+            bounds=space.bounds,
+            constraints=space.constraints,
+            options={"maxiter": iterations, "ftol": 1e-6},
+        )
+        return np.clip(result.x * space.unit, space.low, space.high)
 
     @staticmethod
     def _mirrored(objective: SmoothObjective, point: Floats) -> Floats:

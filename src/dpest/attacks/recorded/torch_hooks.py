@@ -42,89 +42,102 @@ def torch_hooks(tape: Tape) -> Iterator[list[str]]:
     import torch
     from torch.overrides import TorchFunctionMode
 
+    noise = TensorNoise(tape, torch)
+
     class TorchRecording(TorchFunctionMode):
-        def __init__(self) -> None:
-            super().__init__()
-            # id -> (the tensor, kept alive, its atoms, its factor)
-            self.noise: dict[int, tuple[Any, Any, Any]] = {}
-
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):  # type: ignore[no-untyped-def]
-            kwargs = kwargs or {}
-            name = getattr(func, "__name__", "")
-            if tape.muted or tape.ended:
-                return func(*args, **kwargs)
-            if name in _SOURCES:
-                return self.source(name, func, args, kwargs)
-            known = [i for i, a in enumerate(args[:2]) if id(a) in self.noise]
-            if not known:
-                return func(*args, **kwargs)
-            return self.followed(name, func, args, kwargs, known)
-
-        def source(self, name: str, func: Any, args: Any, kwargs: Any) -> Any:
-            law = _SOURCES[name]
-            result = func(*args, **kwargs)
-            mean, scale = _parameters(name, args, kwargs, torch)
-            numbers = (result.detach() - mean).cpu().numpy()
-            words = f"torch {law}(scale={float(np.ravel(scale)[0]):.6g})"
-            draw, frozen = tape.draw(law, scale, words, numbers)
-            with torch.no_grad():
-                frozen_tensor = torch.as_tensor(frozen, dtype=result.dtype, device=result.device)
-                if np.any(np.asarray(mean)):
-                    atoms = draw.first + np.arange(draw.size).reshape(numbers.shape)
-                    value = np.broadcast_to(np.asarray(mean, dtype=float), numbers.shape)
-                    noisy = (frozen_tensor + mean).cpu().numpy()
-                    terms = ((atoms, np.ones(numbers.shape)),)
-                    noisy = tape.use(Use("sum", value, noisy, place(), terms))
-                    return _written(result, noisy, torch)
-                result = _written(result, frozen, torch)
-            atoms = draw.first + np.arange(draw.size).reshape(numbers.shape)
-            self.noise[id(result)] = (result, atoms, np.ones(numbers.shape))
-            return result
-
-        def followed(self, name: str, func: Any, args: Any, kwargs: Any, known: list[int]) -> Any:
-            held = [self.noise[id(args[i])] for i in known]
-            others = [a for i, a in enumerate(args[:2]) if i not in known]
-            alpha = float(kwargs.get("alpha", 1))
-            before = [_numbers(a, torch) for a in others]  # a sum in place changes them
-            result = func(*args, **kwargs)
-            if not isinstance(result, torch.Tensor):
-                return result
-            _, atoms, factor = held[0]
-            if name in _ADD | _SUBTRACT | _REVERSED and len(known) == 1 and others:
-                first = known[0] == 0
-                own, other = 1.0, 1.0
-                if name in _ADD:
-                    own, other = (1.0, alpha) if first else (alpha, 1.0)
-                elif name in _SUBTRACT:
-                    own, other = (1.0, -alpha) if first else (-alpha, 1.0)
-                else:
-                    own, other = (-1.0, 1.0) if first else (1.0, -1.0)
-                return self.met(result, before[0] * other, atoms, factor * own, torch)
-            if name in _MULTIPLY | _DIVIDE and len(known) == 1 and others:
-                by = before[0] if name in _MULTIPLY else 1 / before[0]
-                if name in _MULTIPLY or known[0] == 0:
-                    scaled = np.broadcast_to(factor * by, tuple(result.shape))
-                    spread = np.broadcast_to(atoms, tuple(result.shape))
-                    self.noise[id(result)] = (result, spread, scaled)
-            elif name == "neg":
-                self.noise[id(result)] = (result, atoms, -factor)
-            elif name in _VIEWS and result.numel() == atoms.size:
-                shape = tuple(result.shape)
-                self.noise[id(result)] = (result, atoms.reshape(shape), factor.reshape(shape))
-            return result
-
-        def met(self, result: Any, value: Any, atoms: Any, factor: Any, torch: Any) -> Any:
-            shape = tuple(result.shape)
-            terms = ((np.broadcast_to(atoms, shape), np.broadcast_to(factor, shape)),)
-            value = np.broadcast_to(np.asarray(value, dtype=float), shape).copy()
-            noisy = tape.use(
-                Use("sum", value, result.detach().cpu().numpy().copy(), place(), terms)
-            )
-            with torch.no_grad():
-                return _written(result, noisy, torch)
+            return noise.called(func, args, kwargs or {})
 
     with TorchRecording():
         yield []
+
+
+class TensorNoise:
+    """Which tensors hold noise: draws make them, arithmetic hands it on, and a sum puts it to use.
+
+    `torch` is the module, which is imported only where the audited code has imported it.
+    """
+
+    def __init__(self, tape: Tape, torch: Any) -> None:
+        self.tape = tape
+        self.torch = torch
+        # id -> (the tensor, kept alive, its atoms, its factor)
+        self._noise: dict[int, tuple[Any, Any, Any]] = {}
+
+    def called(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """A call of a torch function, with what the tape has in the place of noise."""
+        name = getattr(func, "__name__", "")
+        if self.tape.muted or self.tape.ended:
+            return func(*args, **kwargs)
+        if name in _SOURCES:
+            return self._source(name, func, args, kwargs)
+        known = [i for i, a in enumerate(args[:2]) if id(a) in self._noise]
+        if not known:
+            return func(*args, **kwargs)
+        return self._followed(name, func, args, kwargs, known)
+
+    def _source(self, name: str, func: Any, args: Any, kwargs: Any) -> Any:
+        law = _SOURCES[name]
+        result = func(*args, **kwargs)
+        mean, scale = _parameters(name, args, kwargs, self.torch)
+        numbers = (result.detach() - mean).cpu().numpy()
+        words = f"torch {law}(scale={float(np.ravel(scale)[0]):.6g})"
+        draw, frozen = self.tape.draw(law, scale, words, numbers)
+        with self.torch.no_grad():
+            frozen_tensor = self.torch.as_tensor(frozen, dtype=result.dtype, device=result.device)
+            if np.any(np.asarray(mean)):
+                atoms = draw.first + np.arange(draw.size).reshape(numbers.shape)
+                value = np.broadcast_to(np.asarray(mean, dtype=float), numbers.shape)
+                noisy = (frozen_tensor + mean).cpu().numpy()
+                terms = ((atoms, np.ones(numbers.shape)),)
+                noisy = self.tape.use(Use("sum", value, noisy, place(), terms))
+                return _written(result, noisy, self.torch)
+            result = _written(result, frozen, self.torch)
+        atoms = draw.first + np.arange(draw.size).reshape(numbers.shape)
+        self._noise[id(result)] = (result, atoms, np.ones(numbers.shape))
+        return result
+
+    def _followed(self, name: str, func: Any, args: Any, kwargs: Any, known: list[int]) -> Any:
+        held = [self._noise[id(args[i])] for i in known]
+        others = [a for i, a in enumerate(args[:2]) if i not in known]
+        alpha = float(kwargs.get("alpha", 1))
+        before = [_numbers(a, self.torch) for a in others]  # a sum in place changes them
+        result = func(*args, **kwargs)
+        if not isinstance(result, self.torch.Tensor):
+            return result
+        _, atoms, factor = held[0]
+        if name in _ADD | _SUBTRACT | _REVERSED and len(known) == 1 and others:
+            first = known[0] == 0
+            own, other = 1.0, 1.0
+            if name in _ADD:
+                own, other = (1.0, alpha) if first else (alpha, 1.0)
+            elif name in _SUBTRACT:
+                own, other = (1.0, -alpha) if first else (-alpha, 1.0)
+            else:
+                own, other = (-1.0, 1.0) if first else (1.0, -1.0)
+            return self._met(result, before[0] * other, atoms, factor * own)
+        if name in _MULTIPLY | _DIVIDE and len(known) == 1 and others:
+            by = before[0] if name in _MULTIPLY else 1 / before[0]
+            if name in _MULTIPLY or known[0] == 0:
+                scaled = np.broadcast_to(factor * by, tuple(result.shape))
+                spread = np.broadcast_to(atoms, tuple(result.shape))
+                self._noise[id(result)] = (result, spread, scaled)
+        elif name == "neg":
+            self._noise[id(result)] = (result, atoms, -factor)
+        elif name in _VIEWS and result.numel() == atoms.size:
+            shape = tuple(result.shape)
+            self._noise[id(result)] = (result, atoms.reshape(shape), factor.reshape(shape))
+        return result
+
+    def _met(self, result: Any, value: Any, atoms: Any, factor: Any) -> Any:
+        shape = tuple(result.shape)
+        terms = ((np.broadcast_to(atoms, shape), np.broadcast_to(factor, shape)),)
+        value = np.broadcast_to(np.asarray(value, dtype=float), shape).copy()
+        noisy = self.tape.use(
+            Use("sum", value, result.detach().cpu().numpy().copy(), place(), terms)
+        )
+        with self.torch.no_grad():
+            return _written(result, noisy, self.torch)
 
 
 def _numbers(value: Any, torch: Any) -> Any:

@@ -64,16 +64,14 @@ def evidence_of(
     alpha: float,
     *,
     seed: int = 0,
-    x: Any = None,
-    x2: Any = None,
+    pair: tuple[Any, Any] = (None, None),
     spent: int | None = None,
-    seconds: float = 0.0,
     notes: tuple[str, ...] = (),
     details: dict[str, Any] | None = None,
 ) -> tuple[Evidence, Evidence]:
     """A lower bound at confidence 1 - alpha, and the estimate that belongs to it."""
     found = lower_bound(runs, measure, alpha, seed)
-    first, second = (x2, x) if found.swapped else (x, x2)
+    first, second = pair[::-1] if found.swapped else pair
     about = {**(details or {}), **found.details}
     if math.isfinite(found.error):
         about["estimate"] = {"value": found.estimate, "error": found.error}
@@ -84,7 +82,6 @@ def evidence_of(
         method=found.method,
         witness=Witness(x=first, x2=second, event=found.event, p=found.p, q=found.q),
         runs=runs.runs if spent is None else spent,
-        seconds=seconds,
         seed=seed,
         measure=measure,
         notes=notes,

@@ -20,7 +20,7 @@ from dpest.errors import DpestError, InputError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.polyhedra import feasible
 from dpest.reading.tracing.running import in_run
-from dpest.reading.tracing.symbolic import Real
+from dpest.reading.tracing.symbolic import TracedReal
 
 _PRIVACY = ("eps", "epsilon", "delta", "rho", "mu", "budget")
 _MOST_PATHS = 400
@@ -209,7 +209,7 @@ def quiet_runs(
     found: list[ArgumentRun] = []
     while waiting and len(found) < _MOST_PATHS:
         run = _Follower(waiting.pop())
-        values = {name: Real(Form.of(symbol)) for name, symbol in symbols.items()}
+        values = {name: TracedReal(Form.of(symbol)) for name, symbol in symbols.items()}
         with in_run(run):
             output = mechanism(x, QuietGenerator(), **{**fixed, **values})
             for leaf in _truths(output):
@@ -220,10 +220,10 @@ def quiet_runs(
 
 
 def _truths(output: Any) -> list[Any]:
-    from dpest.reading.tracing.symbolic import Truth
+    from dpest.reading.tracing.symbolic import TracedTruth
     from dpest.running.skeleton import flatten
 
-    return [leaf for leaf in flatten(output)[1] if isinstance(leaf, Truth)]
+    return [leaf for leaf in flatten(output)[1] if isinstance(leaf, TracedTruth)]
 
 
 def different_branches(

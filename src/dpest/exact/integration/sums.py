@@ -139,9 +139,8 @@ def edge_orders(noise: Noise) -> tuple[int, int]:
     """The powers by which the cdf leaves 0 and the survival function reaches it; 0: no end."""
     if isinstance(noise, Convolved):
         one, two = edge_orders(noise.first), edge_orders(noise.second)
-        return tuple(  # type: ignore[return-value]
-            a + b if a and b else 0 for a, b in zip(one, two, strict=True)
-        )
+        left, right = (a + b if a and b else 0 for a, b in zip(one, two, strict=True))
+        return left, right
     ends = [math.isfinite(end) for end in noise.support]
     if isinstance(noise, ExponentialSum):
         size = sum(count for _, count in (*noise.left, *noise.right))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -410,9 +410,9 @@ def _solve_for(line: Form, symbol: Symbol) -> Form:
     return rest.times(-1 / coefficient)
 
 
-def _distinct(lines: object) -> list[Form]:
+def _distinct(lines: Iterable[Form]) -> list[Form]:
     found: dict[Form, None] = {}
-    for line in lines:  # type: ignore[attr-defined]
+    for line in lines:
         if not line.terms:
             continue
         lead = line.terms[min(line.terms)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -240,21 +240,6 @@ def privacy_loss(
     if math.isfinite(found[side][0]):
         pieces = max(sum(max(len(g.blocks) for g in groups) for groups in parts), 1)
         error = 2 * quadrature_error(cells) * pieces + found[side][2] + 1e-15
-    notes = [note for t in traces for note in t.notes]
-    if any(leftovers):
-        notes.append(f"{_cut_off(sum(leftovers))}: ε is a lower bound for this pair")
-    searched = any(len(f.coordinates) > 1 for pair in cells for f in pair.factors)
-    if searched and math.isfinite(found[side][0]):
-        notes.append(
-            "several released numbers hang together: ε is the loss at the best output that a "
-            "search found, a lower bound for this pair"
-        )
-    growing = any(f.growing for pair in cells for f in pair.factors)
-    if growing and math.isfinite(found[side][0]):
-        notes.append(
-            "the loss is still larger further out, and whether it is bounded is not known: ε is "
-            "what was reached, a lower bound for this pair"
-        )
     loss = ExactLoss(
         x,
         x2,
@@ -265,31 +250,52 @@ def privacy_loss(
         found[side][1],
         error,
         leftovers=(leftovers[0], leftovers[1]),
-        searched=searched,
-        growing=growing,
-        notes=tuple(dict.fromkeys(notes)),
+        searched=any(len(f.coordinates) > 1 for pair in cells for f in pair.factors),
+        growing=any(f.growing for pair in cells for f in pair.factors),
     )
-    if certify and loss.leftover:
-        loss.notes = (
-            *loss.notes,
-            "no enclosure: a loop or a rounded number without a bound was cut off",
-        )
-    elif certify:
-        from dpest.exact.losses.enclosure import enclose
-
-        loss.enclosure, reason = enclose(loss)
-        if reason:
-            loss.notes = (*loss.notes, reason)
-        if loss.enclosure is not None and math.isfinite(loss.enclosure[1]):
-            low, high = loss.enclosure
-            # The truth lies inside: the last digits of the doubles give way.
-            if loss.epsilon_forward >= loss.epsilon_backward:
-                loss.epsilon_forward = min(max(loss.epsilon_forward, low), high)
-                loss.epsilon_backward = min(loss.epsilon_backward, high)
-            else:
-                loss.epsilon_backward = min(max(loss.epsilon_backward, low), high)
-                loss.epsilon_forward = min(loss.epsilon_forward, high)
+    notes = [note for t in traces for note in t.notes]
+    notes += _why_a_lower_bound(loss, math.isfinite(found[side][0]))
+    loss.notes = tuple(dict.fromkeys(notes))
+    if certify:
+        _enclose(loss)
     return loss
+
+
+def _why_a_lower_bound(loss: ExactLoss, finite: bool) -> Iterator[str]:
+    if any(loss.leftovers):
+        yield f"{_cut_off(sum(loss.leftovers))}: ε is a lower bound for this pair"
+    if loss.searched and finite:
+        yield (
+            "several released numbers hang together: ε is the loss at the best output that a "
+            "search found, a lower bound for this pair"
+        )
+    if loss.growing and finite:
+        yield (
+            "the loss is still larger further out, and whether it is bounded is not known: ε is "
+            "what was reached, a lower bound for this pair"
+        )
+
+
+def _enclose(loss: ExactLoss) -> None:
+    """Gives the loss an enclosure, or a note why there is none, and keeps its values inside."""
+    if loss.leftover:
+        reason = "no enclosure: a loop or a rounded number without a bound was cut off"
+        loss.notes = (*loss.notes, reason)
+        return
+    from dpest.exact.losses.enclosure import enclose
+
+    loss.enclosure, reason = enclose(loss)
+    if reason:
+        loss.notes = (*loss.notes, reason)
+    if loss.enclosure is not None and math.isfinite(loss.enclosure[1]):
+        low, high = loss.enclosure
+        # The truth lies inside: the last digits of the doubles give way.
+        if loss.epsilon_forward >= loss.epsilon_backward:
+            loss.epsilon_forward = min(max(loss.epsilon_forward, low), high)
+            loss.epsilon_backward = min(loss.epsilon_backward, high)
+        else:
+            loss.epsilon_backward = min(max(loss.epsilon_backward, low), high)
+            loss.epsilon_forward = min(loss.epsilon_forward, high)
 
 
 def _supremum(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -56,6 +56,7 @@ def climb(
         return _best_of(pair, listed, side)
     matrix = np.array([[float(f.terms.get(s, 0)) for s in symbols] for f in lines])
     constants = np.array([float(f.constant) for f in lines])
+    terrain = _Terrain(pair, matrix, constants, lattices, side, scale, widest)
     smooth = np.array([found is None for found in lattices])
     directions = [np.eye(size)[i] for i in range(size)]
     if smooth.sum() > 1:
@@ -66,9 +67,7 @@ def climb(
     sweeps = 2 if costly else _SWEEPS
     best = NOTHING
     for start in starts:
-        found = _ascend(
-            pair, matrix, constants, directions, lattices, start, side, scale, widest, sweeps
-        )
+        found = _ascend(terrain, directions, start, sweeps)
         if found.sure > best.sure + 1e-13:
             best = found
         if best.value == math.inf:
@@ -214,63 +213,76 @@ def _grid(
     return _snapped(np.stack([m.ravel() for m in mesh], axis=1) + tilt, lattices)
 
 
+@dataclass(frozen=True)
+class _Terrain:
+    """The ratio of two densities over several coordinates: where it has kinks, how wide it is."""
+
+    pair: Callable[[Floats], tuple[Floats, Floats]]
+    matrix: Floats
+    constants: Floats
+    """Kinks lie where a row of `matrix` times the point, plus its constant, is zero."""
+    lattices: Sequence[Lattice | None]
+    side: int
+    scale: float
+    widest: float
+
+    def kinks(self, point: Floats, direction: Floats) -> list[float]:
+        """Where the line through a point meets them, as steps from it."""
+        slopes = self.matrix @ direction
+        crossing = slopes != 0
+        at = -(self.matrix[crossing] @ point + self.constants[crossing]) / slopes[crossing]
+        return sorted(set(at.tolist()))
+
+    def best_along(self, point: Floats, direction: Floats, kinks: Sequence[float]) -> Supremum:
+        """The supremum on the line through a point; its places are steps from there."""
+
+        def along(t: Floats) -> tuple[Floats, Floats]:
+            return self.pair(point[None, :] + t[:, None] * direction[None, :])
+
+        moving = np.flatnonzero(direction)
+        lattice = self.lattices[moving[0]]
+        if lattice is not None and len(moving) == 1:
+            offsets, step = lattice
+            here = float(point[moving[0]])
+            offsets = [o - here for o in offsets]
+            return scan_lattice(along, offsets, step, kinks, self.widest)[self.side]
+        return scan(along, kinks, self.scale, self.widest, (self.side,))[self.side]
+
+    def moved(self, point: Floats, step: float, direction: Floats) -> Floats:
+        return _snapped((point + step * direction)[None, :], self.lattices)[0]
+
+
 def _ascend(
-    pair: Callable[[Floats], tuple[Floats, Floats]],
-    matrix: Floats,
-    constants: Floats,
-    directions: Sequence[Floats],
-    lattices: Sequence[Lattice | None],
-    start: Floats,
-    side: int,
-    scale: float,
-    widest: float,
-    sweeps: int,
+    terrain: _Terrain, directions: Sequence[Floats], start: Floats, sweeps: int
 ) -> Supremum:
+    """From a start along one direction after the other, as long as it gets better."""
     point = start.copy()
     ends = ["at"] * len(point)
     best = NOTHING
     for _ in range(sweeps):
         before = best.sure
         for direction in directions:
-            slopes = matrix @ direction
-            crossing = slopes != 0
-            if not crossing.any():
+            kinks = terrain.kinks(point, direction)
+            if not kinks:
                 continue
-            at = -(matrix[crossing] @ point + constants[crossing]) / slopes[crossing]
-            kinks = sorted(set(at.tolist()))
-
-            def along(t: Floats, d: Floats = direction) -> tuple[Floats, Floats]:
-                return pair(point[None, :] + t[:, None] * d[None, :])
-
-            moving = np.flatnonzero(direction)
-            lattice = lattices[moving[0]]
-            if lattice is not None and len(moving) == 1:
-                offsets, step = lattice
-                here = float(point[moving[0]])
-                offsets = [o - here for o in offsets]
-                found = scan_lattice(along, offsets, step, kinks, widest)[side]
-            else:
-                found = scan(along, kinks, scale, widest, (side,))[side]
+            found = terrain.best_along(point, direction, kinks)
             if found.sure <= best.sure + 1e-13 or not found.at:
                 continue
             where = found.at[0]
+            reached = "at"
             if math.isinf(where):
-                where = kinks[0] - _FAR * widest if where < 0 else kinks[-1] + _FAR * widest
+                far = _FAR * terrain.widest
+                where = kinks[0] - far if where < 0 else kinks[-1] + far
                 reached = "limit"
-            else:
-                reached = "at"
-            for i in moving:
+            for i in np.flatnonzero(direction):
                 ends[i] = reached
             others = tuple(
-                tuple(_snapped((point + w * direction)[None, :], lattices)[0].tolist())
-                for (w,) in found.others
+                tuple(terrain.moved(point, w, direction).tolist()) for (w,) in found.others
             )
-            point = _snapped((point + where * direction)[None, :], lattices)[0]
-            how = (
-                found.how
-                if found.how in ("support", "growing")
-                else ("limit" if "limit" in ends else "at")
-            )
+            point = terrain.moved(point, where, direction)
+            how = found.how
+            if how not in ("support", "growing"):
+                how = "limit" if "limit" in ends else "at"
             best = replace(found, at=tuple(point.tolist()), how=how, others=others)
             if best.value == math.inf:
                 return best

@@ -35,13 +35,69 @@ def plan(problems: Sequence[Problem], components: Sequence[Sequence[Face]]) -> A
 
     A component is a set of faces whose convex hull is a part of the adjacency set.
     """
-    order = count()
-    answers: dict[Any, tuple[UnnamedProblem, Alignment | None, float]] = {}
-    queue: list[tuple[float, int, int, int, Face, Alignment | None]] = []
-    reached = -1.0  # the greatest cost that no alignment can avoid
+    cover = _Cover(problems)
+    for region in range(len(problems)):
+        for component, faces in enumerate(components):
+            for face in faces:
+                cover.add(region, component, face)
+    if not cover.queue:
+        return AlignmentPlan(Fraction(0), ())
+    budget = _MOST_BRANCHES
+    while -cover.queue[0][0] > cover.reached + _TOLERANCE and budget > 0:
+        branches = cover.branch()
+        if not branches:
+            break
+        budget -= branches
+    _, _, region, _, face, worst = cover.queue[0]
+    if worst is None:
+        return AlignmentPlan(None, (), (region, face))
+    in_order = sorted(cover.queue, key=lambda e: (e[2], e[3], e[1]))
+    done = [(r, c, a) for _, _, r, c, _, a in in_order if a]
+    return AlignmentPlan(max(a.cost for _, _, a in done), done)
 
-    def solve(problem: Problem, face: Face) -> tuple[Alignment | None, float]:
-        nonlocal reached
+
+class _Cover:
+    """Faces with their alignments, the most costly one first; equal problems are solved once.
+
+    `reached` is the greatest cost that no alignment can avoid.
+    """
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = problems
+        self.queue: list[tuple[float, int, int, int, Face, Alignment | None]] = []
+        self.reached = -1.0
+        self._order = count()
+        self._answers: dict[Any, tuple[UnnamedProblem, Alignment | None, float]] = {}
+
+    def add(self, region: int, component: int, face: Face) -> None:
+        problem = self.problems[region]
+        relevant = problem.data_symbols()
+        face = {s: ends for s, ends in face.items() if s in relevant}
+        name = named(problem, face)
+        known = self._answers.get(name.key)
+        if known is not None:
+            found = known[1] and renamed(known[1], known[0], name)
+            cost = known[2]
+        else:
+            found, cost = self._solve(problem, face)
+            self._answers[name.key] = (name, found, cost)
+        heappush(self.queue, (-cost, next(self._order), region, component, face, found))
+
+    def branch(self) -> int:
+        """Split the most costly face at a corner, if it can be; into how many."""
+        _, _, region, component, face, found = self.queue[0]
+        problem = self.problems[region]
+        ways = {s: points(s, face[s], problem.integral, problem.whole) for s in face}
+        free = [s for s, (low, high) in face.items() if low != high and ways[s]]
+        if not free:
+            return 0
+        heappop(self.queue)
+        split = free[0] if found is None else max(free, key=lambda s: _weight(found, s))
+        for end in ways[split]:
+            self.add(region, component, {**face, split: (end, end)})
+        return len(ways[split])
+
+    def _solve(self, problem: Problem, face: Face) -> tuple[Alignment | None, float]:
         found: Alignment | None
         try:
             found = align(problem, face)
@@ -49,49 +105,10 @@ def plan(problems: Sequence[Problem], components: Sequence[Sequence[Face]]) -> A
             found = None
         cost = math.inf if found is None else float(found.cost)
         bounded = all(math.isfinite(end) for ends in face.values() for end in ends)
-        if cost > reached + _CLOSE and bounded:
+        if cost > self.reached + _CLOSE and bounded:
             start = found.corner if found else {s: low for s, (low, _) in face.items()}
-            reached = max(reached, climb(problem, face, start)[0])
+            self.reached = max(self.reached, climb(problem, face, start)[0])
         return found, cost
-
-    def add(region: int, component: int, face: Face) -> None:
-        relevant = problems[region].data_symbols()
-        face = {s: ends for s, ends in face.items() if s in relevant}
-        name = named(problems[region], face)
-        known = answers.get(name.key)
-        if known is not None:
-            found = known[1] and renamed(known[1], known[0], name)
-            cost = known[2]
-        else:
-            found, cost = solve(problems[region], face)
-            answers[name.key] = (name, found, cost)
-        heappush(queue, (-cost, next(order), region, component, face, found))
-
-    for region in range(len(problems)):
-        for component, faces in enumerate(components):
-            for face in faces:
-                add(region, component, face)
-    if not queue:
-        return AlignmentPlan(Fraction(0), ())
-    budget = _MOST_BRANCHES
-    while -queue[0][0] > reached + _TOLERANCE and budget > 0:
-        _, _, region, component, face, found = queue[0]
-        ways = {
-            s: points(s, face[s], problems[region].integral, problems[region].whole) for s in face
-        }
-        free = [s for s, (low, high) in face.items() if low != high and ways[s]]
-        if not free:
-            break
-        heappop(queue)
-        split = free[0] if found is None else max(free, key=lambda s: _weight(found, s))
-        for end in ways[split]:
-            add(region, component, {**face, split: (end, end)})
-            budget -= 1
-    _, _, region, _, face, worst = queue[0]
-    if worst is None:
-        return AlignmentPlan(None, (), (region, face))
-    done = [(r, c, a) for _, _, r, c, _, a in sorted(queue, key=lambda e: (e[2], e[3], e[1])) if a]
-    return AlignmentPlan(max(a.cost for _, _, a in done), done)
 
 
 def _weight(found: Alignment, symbol: Symbol) -> Fraction:

@@ -10,11 +10,19 @@ from typing import Any
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
-from dpest.proofs.alignments.alignment import AlignedNoise, Change, Problem
-from dpest.reading.merged_states import MergedNode, Model
+from dpest.proofs.alignments.alignment import AlignedNoise, Change, Kind, Problem
+from dpest.reading.merged_states import MergedModel, MergedNode
 from dpest.reading.tracing.roots import Complement
 from dpest.reading.tracing.unit import Unit
 from dpest.running.skeleton import unflatten
+
+# What a proof asks of a shift, by what the family says that it costs.
+_KINDS: dict[str, Kind] = {
+    "absolute": "absolute",
+    "one_sided": "upward",
+    "upward": "upward",
+    "square": "square",
+}
 
 
 @dataclass(frozen=True)
@@ -52,9 +60,8 @@ def draw_of(symbol: Symbol, noise: Noise) -> tuple[AlignedNoise, int | None]:
             ) from None
     if factor <= 0:
         raise RefusedError(f"the scale of a {noise.family} draw is not positive: {noise!r}")
-    kinds = {"absolute": "absolute", "one_sided": "upward", "upward": "upward", "square": "square"}
-    kind = kinds[rule.kind]
-    return AlignedNoise(kind, factor, rule.integral, noise.family, rule.attained), power  # type: ignore[arg-type]
+    kind = _KINDS[rule.kind]
+    return AlignedNoise(kind, factor, rule.integral, noise.family, rule.attained), power
 
 
 def rates(noises: Mapping[Symbol, Noise]) -> Rates:
@@ -116,7 +123,7 @@ def visible(skeleton: Any, leaves: Sequence[Any]) -> Any:
     )
 
 
-def regions(model: Model, draws: Mapping[Symbol, AlignedNoise]) -> list[ReleaseRegion]:
+def regions(model: MergedModel, draws: Mapping[Symbol, AlignedNoise]) -> list[ReleaseRegion]:
     found = []
     for node in model.leaves:
         assert node.release is not None

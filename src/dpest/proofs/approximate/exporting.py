@@ -9,7 +9,7 @@ from typing import Any
 from dpest.errors import RefusedError
 from dpest.reading.contributions.forms import SymbolicForm
 from dpest.reading.contributions.ledger import ONCE, Row
-from dpest.reading.contributions.reading import Column, PublicWay
+from dpest.reading.contributions.reading import PublicWay, RecordField
 from dpest.reading.contributions.values import RecordTruth
 
 
@@ -116,7 +116,9 @@ def _row(found: _Exported, row: Row) -> Any:
     return {"exponents": [found.form(e) for e in row.exponents], "noises": list(row.noises)}
 
 
-def columns(listed: Iterable[Column], ways: Iterable[PublicWay] = ()) -> list[Mapping[str, Any]]:
+def columns(
+    listed: Iterable[RecordField], ways: Iterable[PublicWay] = ()
+) -> list[Mapping[str, Any]]:
     """The symbols of a record; with `values`, they stand for the place among them."""
     found: list[Mapping[str, Any]] = []
     for column in listed:

@@ -17,8 +17,7 @@ from dpest import kernel
 from dpest.ask.declaration import Mechanism
 from dpest.ask.domains import ANY, Integers, Reals, Records
 from dpest.ask.people import People
-from dpest.ask.tables import Column as TableColumn
-from dpest.ask.tables import Table
+from dpest.ask.tables import Column, Table
 from dpest.errors import RefusedError
 from dpest.evidence import EPSILON, Measure, at_the_edge, up_to_rounding
 from dpest.kernel.approximate.accountant import Account, LossGrid, mu2_bound, pure_bound, rho_bound
@@ -29,7 +28,7 @@ from dpest.proofs.approximate.replay import replay
 from dpest.proofs.certificates import FORMAT, sealed
 from dpest.proofs.proof import Proof
 from dpest.proofs.question import ProofGoal
-from dpest.reading.contributions.reading import Column, Data, PublicWay, bounds, read
+from dpest.reading.contributions.reading import Data, PublicWay, RecordField, bounds, read
 from dpest.running.landmarks import landmarks
 from dpest.running.places import source_of
 
@@ -125,17 +124,17 @@ def _radius(question: ProofGoal) -> Fraction | float:
     return Fraction(found if isinstance(found, (int, Fraction)) else repr(float(found)))
 
 
-def _columns(domain: Any) -> tuple[Column, ...]:
+def _columns(domain: Any) -> tuple[RecordField, ...]:
     if domain is None:
-        return (Column(None, None, None, False),)
+        return (RecordField(None, None, None, False),)
     if isinstance(domain, Records) and domain.fields:
-        return tuple(Column(n, *bounds(a, b), False) for n, a, b in domain.fields)
+        return tuple(RecordField(n, *bounds(a, b), False) for n, a, b in domain.fields)
     if isinstance(domain, Table):
         return tuple(_column(c, domain.nameless) for c in domain.columns)
     if isinstance(domain, (Reals, Records)):
         ends = bounds(domain.low, domain.high)
         missing = isinstance(domain, Reals) and domain.nan
-        return (Column(None, *ends, isinstance(domain, Integers), missing=missing),)
+        return (RecordField(None, *ends, isinstance(domain, Integers), missing=missing),)
     raise RefusedError(f"the domain {domain} has no records with bounds")
 
 
@@ -148,12 +147,12 @@ def written(function: Any) -> Any:
     return function
 
 
-def _column(column: TableColumn, nameless: bool) -> Column:
+def _column(column: Column, nameless: bool) -> RecordField:
     name = None if nameless else column.name
     if column.values is None:
         ends = bounds(column.low, column.high)
-        return Column(name, *ends, column.integral, missing=column.nan)
-    return Column.of_values(name, column.values)
+        return RecordField(name, *ends, column.integral, missing=column.nan)
+    return RecordField.of_values(name, column.values)
 
 
 def _case_edges(mechanism: Mechanism) -> list[float]:

@@ -57,14 +57,7 @@ def enumerated_proof(question: ProofGoal, *, each: bool = False) -> Proof | None
     if found.power is not None:
         epsilon = Fraction(found.power, found.denominator)
     table = certificates.table(
-        question.mechanism.function,
-        question.mechanism.name,
-        {k: v for k, v in question.mechanism.all_params.items() if k != question.unit},
-        question.adjacency,
-        question.unit,
-        epsilon,
-        inputs,
-        found,
+        question.mechanism, question.unit, question.adjacency, epsilon, inputs, found
     )
     if each:
         table |= {"entries": "each", "length": "any"}

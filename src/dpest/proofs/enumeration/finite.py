@@ -15,6 +15,7 @@ from typing import Any
 
 from dpest.errors import PathLimitError, RefusedError, ReplayError
 from dpest.geometry.linear import rational
+from dpest.noise import Bernoulli, DiscreteUniform, Uniform
 from dpest.noise.family import Noise
 from dpest.proofs.enumeration.ratios import (
     NeedsDenominatorError,
@@ -59,12 +60,12 @@ class _FinitePath:
         only = getattr(noise, "constant", None)
         if only is not None:
             return only
-        if noise.family == "bernoulli":
-            return self.pick([1 - _chance(noise.p), _chance(noise.p)])  # type: ignore[attr-defined]
-        if noise.family == "uniform":
-            return _Uniform(self, noise.low, noise.high)  # type: ignore[attr-defined]
-        if noise.family == "discrete_uniform":
-            return _Whole(self, noise.low, noise.high)  # type: ignore[attr-defined]
+        if isinstance(noise, Bernoulli):
+            return self.pick([1 - _chance(noise.p), _chance(noise.p)])
+        if isinstance(noise, Uniform):
+            return _Uniform(self, noise.low, noise.high)
+        if isinstance(noise, DiscreteUniform):
+            return _Whole(self, noise.low, noise.high)
         outcomes = noise.outcomes
         if outcomes is None:
             raise RefusedError(f"{noise.family} noise has infinitely many outcomes")

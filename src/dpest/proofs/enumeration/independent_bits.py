@@ -15,6 +15,7 @@ from typing import Any
 
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Form, Symbol, rational
+from dpest.noise import Bernoulli, Uniform
 from dpest.noise.family import Noise
 from dpest.proofs.enumeration.ratios import Ratio
 from dpest.reading.loops.piece_runs import conditions_of
@@ -74,12 +75,12 @@ def _chance(truth: Any, noises: Mapping[Symbol, Noise]) -> Fraction:
 
 def _cells(noise: Noise, borders: set[Fraction]) -> Sequence[tuple[Fraction, Fraction]]:
     """A point and the probability of each part of a draw; borders of a uniform are null sets."""
-    if noise.family == "uniform":
-        low, high = (rational(v) for v in (noise.low, noise.high))  # type: ignore[attr-defined]
+    if isinstance(noise, Uniform):
+        low, high = (rational(v) for v in (noise.low, noise.high))
         ends = [low, *sorted(b for b in borders if low < b < high), high]
         return [((a + b) / 2, (b - a) / (high - low)) for a, b in itertools.pairwise(ends)]
-    if noise.family == "bernoulli":
-        p = rational(noise.p)  # type: ignore[attr-defined]
+    if isinstance(noise, Bernoulli):
+        p = rational(noise.p)
         return [(Fraction(0), 1 - p), (Fraction(1), p)]
     outcomes = noise.outcomes
     if outcomes is None:

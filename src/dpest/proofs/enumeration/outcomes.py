@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpest.errors import RefusedError
+from dpest.noise import Bernoulli
 from dpest.noise.family import Noise
 from dpest.reading.tracing.generator import SymbolicGenerator
 
@@ -58,8 +59,8 @@ class OutcomeRun:
         only = getattr(noise, "constant", None)
         if only is not None:
             return only
-        if noise.family == "bernoulli":
-            p = float(noise.p)  # type: ignore[attr-defined]
+        if isinstance(noise, Bernoulli):
+            p = float(noise.p)
             return self.pick([1 - p, p])
         if noise.outcomes is not None:
             return self.outcome(noise, noise.outcomes)

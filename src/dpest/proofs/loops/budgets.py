@@ -39,7 +39,7 @@ from dpest.proofs.question import (
 from dpest.reading.cases.graphs import read_cases
 from dpest.reading.cases.records import RecordError
 from dpest.reading.contributions.forms import Unread
-from dpest.reading.contributions.reading import Column, Data, bounds
+from dpest.reading.contributions.reading import Data, RecordField, bounds
 from dpest.reading.lengths.reading import read_graph
 from dpest.reading.loops.any_length import ELEMENT
 from dpest.reading.loops.loops import Graph, graph
@@ -86,7 +86,7 @@ def _cases_of(question: ProofGoal) -> Graph:
         raise RecordError("what has no source of its own has no certificate", telling=False)
     entry = question.record
     columns = tuple(
-        Column(name, *bounds(*ends), entry.integers)
+        RecordField(name, *bounds(*ends), entry.integers)
         for name, ends in zip(question.fields or (None,), entry.ranges, strict=True)
     )
     data = Data(columns, question.form, not question.adjacency.changes_length)

@@ -17,9 +17,9 @@ from dpest.geometry.linear import Form, Symbol
 from dpest.geometry.polyhedra import feasible
 from dpest.proofs.alignments.alignment import AlignedNoise
 from dpest.proofs.proof import AttainingPair, Lower
-from dpest.reading.cases.records import Entry, ReadCases, RecordError
+from dpest.reading.cases.records import ReadCases, RecordError, SymbolicRecord
+from dpest.reading.decision_path import Block
 from dpest.reading.loops.loop_graph import END, Graph
-from dpest.reading.loops.piece_runs import Block
 
 Point = tuple[tuple[Symbol, Fraction], ...]
 _MANY_MOVES = 100
@@ -50,7 +50,7 @@ def _point(values: Any) -> Point:
     return tuple(sorted((t, v) for t, v in values if v))
 
 
-def box_of_case(entry: Entry, blocks: tuple[Block, ...]) -> dict[Symbol, tuple[Any, Any]]:
+def box_of_case(entry: SymbolicRecord, blocks: tuple[Block, ...]) -> dict[Symbol, tuple[Any, Any]]:
     """Where the numbers of a record are: conditions on several at once only make it less."""
     box = dict(zip(entry.symbols, entry.ranges, strict=True))
     for condition in (c for block in blocks for c in block):

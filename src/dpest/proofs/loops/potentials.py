@@ -22,6 +22,7 @@ from dpest.proofs.alignments.linear_program import (
     Affine,
     InfeasibleError,
     LinearProgram,
+    Solution,
     combine,
     constant,
 )
@@ -236,106 +237,124 @@ def potential(
     With Gaussian noise the program finds shifts of least total size that leave every condition as
     it is; budgets are then the greatest Σ rate·s² that a run can come to (ρ of zCDP).
     """
-    squares = any(draw.kind == "square" for draw in draws.values())
-    start, states, steps = steps_of(graph, phases)
-    slots = {node.index: node.slots for node in graph.nodes}
-    program = LinearProgram()
-    budgets: dict[BudgetState, Affine] = {}
-    differences: dict[tuple[BudgetState, Symbol], Affine] = {}
-    for state in states:
-        if state.node == END:
-            budgets[state] = constant(0)
-            continue
-        budgets[state] = program.variable(0)
-        known = dict(state.known)
-        for slot in slots[state.node]:
-            differences[state, slot] = (
-                constant(known[slot]) if slot in known else program.variable()
-            )
-    shifts: list[dict[Symbol, Affine]] = []
-    shared: dict[Any, Affine] = {}
-    balances: list[int] = []
-    for source, number, move, target in steps:
-        corner = move.corner
-        edge = graph.edges[number]
-        here: dict[Symbol, Affine] = {}
-        for symbol in edge.draws:
-            draw = draws[symbol]
-            if not draw.rate:
-                here[symbol] = constant(0)
-            elif draw.kind == "square":
-                # One shift, whichever way is taken: a maximum over ways is no Rényi bound.
-                key = (source, edge.reads, move.move, symbol)
-                if key not in shared:
-                    shared[key] = program.variable(None, draw.integral)
-                here[symbol] = shared[key]
-            else:
-                lower = None if draw.kind == "absolute" else 0
-                here[symbol] = program.variable(lower, draw.integral)
-        shifts.append(here)
+    program = _BudgetProgram(graph, draws, phases)
+    solution = program.solved()
+    found = program.solved_steps(solution)
+    differences = {key: solution.at(x) for key, x in program.differences.items()}
+    start = program.start
+    if program.squares:
+        found, spent = squared(found, draws, program.states)
+        return Potential(spent[start], spent, differences, found, start)
+    budgets = {state: solution.at(x) for state, x in program.budgets.items()}
+    return Potential(budgets[start], budgets, differences, found, start)
+
+
+class _BudgetProgram:
+    """The program: a budget for each state, differences of its slots, shifts of each step."""
+
+    def __init__(
+        self, graph: Graph, draws: Mapping[Symbol, AlignedNoise], phases: Sequence[Phase]
+    ) -> None:
+        self.graph = graph
+        self.draws = draws
+        self.squares = any(draw.kind == "square" for draw in draws.values())
+        self.start, self.states, self.steps = steps_of(graph, phases)
+        self.budgets: dict[BudgetState, Affine] = {}
+        self.differences: dict[tuple[BudgetState, Symbol], Affine] = {}
+        self._program = LinearProgram()
+        self._shifts: list[dict[Symbol, Affine]] = []
+        self._shared: dict[Any, Affine] = {}
+        self._balances: list[int] = []
+
+    def solved(self) -> Solution:
+        """The solution with the least budget of the start."""
+        self._add_states()
+        for source, number, move, target in self.steps:
+            self._add_step(source, self.graph.edges[number], move, target)
+        return self._program.minimise(self.budgets[self.start])
+
+    def solved_steps(self, solution: Solution) -> list[BudgetStep]:
+        """The steps with the shifts of a solution."""
+        found = []
+        for step, here, row in zip(self.steps, self._shifts, self._balances, strict=True):
+            source, number, move, target = step
+            shifts = {s: solution.at(x) for s, x in here.items()}
+            cost = sum((self.draws[s].rate * abs(x) for s, x in shifts.items()), Fraction(0))
+            weight = abs(solution.inequality_multipliers[row])
+            found.append(BudgetStep(source, number, move, target, shifts, cost, weight))
+        return found
+
+    def _add_states(self) -> None:
+        slots = {node.index: node.slots for node in self.graph.nodes}
+        for state in self.states:
+            if state.node == END:
+                self.budgets[state] = constant(0)
+                continue
+            self.budgets[state] = self._program.variable(0)
+            known = dict(state.known)
+            for slot in slots[state.node]:
+                self.differences[state, slot] = (
+                    constant(known[slot]) if slot in known else self._program.variable()
+                )
+
+    def _add_step(
+        self, source: BudgetState, edge: LoopEdge, move: Phase, target: BudgetState
+    ) -> None:
+        """The shifts of a step release the same things, and its budget pays for them."""
+        shifts = {s: self._shift(s, source, edge, move) for s in edge.draws}
+        self._shifts.append(shifts)
+        program = self._program
 
         def moved(form: Form) -> Affine:
             parts: list[tuple[Fraction, Affine]] = []
             for symbol, coefficient in form.terms.items():
                 if symbol.kind == "noise":
-                    parts.append((coefficient, here[symbol]))
+                    parts.append((coefficient, shifts[symbol]))
                 elif symbol.kind == "state":
-                    parts.append((coefficient, differences[source, symbol]))
+                    parts.append((coefficient, self.differences[source, symbol]))
                 else:
-                    parts.append((coefficient, constant(corner.get(symbol, Fraction(0)))))
+                    parts.append((coefficient, constant(move.corner.get(symbol, Fraction(0)))))
             return combine(*parts)
 
         for block in edge.blocks:
             for condition in block:
-                if squares:
+                if self.squares:
                     program.require_zero(moved(condition.form))
                 else:
                     program.require_non_negative(moved(condition.form))
         for form in edge.forms:
             program.require_zero(moved(form))
         for slot, form in edge.updates.items():
-            program.require_zero(combine((1, differences[target, slot]), (-1, moved(form))))
-        balance = combine((1, budgets[source]), (-1, budgets[target]))
-        for symbol, shift in here.items():
-            draw = draws[symbol]
-            if not draw.rate:
-                continue
-            size = shift
-            if draw.kind in ("absolute", "square"):
-                size = program.variable(0)
-                program.require_non_negative(combine((1, size), (1, shift)))
-                program.require_non_negative(combine((1, size), (-1, shift)))
-            balance = combine((1, balance), (-draw.rate, size))
-        balances.append(program.require_non_negative(balance))
-    solution = program.minimise(budgets[start])
-    found = [
-        BudgetStep(
-            source,
-            number,
-            move,
-            target,
-            {s: solution.at(x) for s, x in here.items()},
-            sum((draws[s].rate * abs(solution.at(x)) for s, x in here.items()), Fraction(0)),
-            abs(solution.inequality_multipliers[row]),
-        )
-        for (source, number, move, target), here, row in zip(steps, shifts, balances, strict=True)
-    ]
-    if squares:
-        found, spent = squared(found, draws, states)
-        return Potential(
-            spent[start],
-            spent,
-            {key: solution.at(x) for key, x in differences.items()},
-            found,
-            start,
-        )
-    return Potential(
-        solution.at(budgets[start]),
-        {state: solution.at(x) for state, x in budgets.items()},
-        {key: solution.at(x) for key, x in differences.items()},
-        found,
-        start,
-    )
+            program.require_zero(combine((1, self.differences[target, slot]), (-1, moved(form))))
+        balance = combine((1, self.budgets[source]), (-1, self.budgets[target]))
+        for symbol, shift in shifts.items():
+            draw = self.draws[symbol]
+            if draw.rate:
+                balance = combine((1, balance), (-draw.rate, self._size(draw, shift)))
+        self._balances.append(program.require_non_negative(balance))
+
+    def _shift(self, symbol: Symbol, source: BudgetState, edge: LoopEdge, move: Phase) -> Affine:
+        """By how much a noise moves in a step."""
+        draw = self.draws[symbol]
+        if not draw.rate:
+            return constant(0)
+        if draw.kind == "square":
+            # One shift, whichever way is taken: a maximum over ways is no Rényi bound.
+            key = (source, edge.reads, move.move, symbol)
+            if key not in self._shared:
+                self._shared[key] = self._program.variable(None, draw.integral)
+            return self._shared[key]
+        lower = None if draw.kind == "absolute" else 0
+        return self._program.variable(lower, draw.integral)
+
+    def _size(self, draw: AlignedNoise, shift: Affine) -> Affine:
+        """What is paid for a shift: its absolute value, or itself where it is one-sided."""
+        if draw.kind not in ("absolute", "square"):
+            return shift
+        size = self._program.variable(0)
+        self._program.require_non_negative(combine((1, size), (1, shift)))
+        self._program.require_non_negative(combine((1, size), (-1, shift)))
+        return size
 
 
 def squared(

@@ -23,7 +23,7 @@ from dpest.noise.gaussian import Gaussian
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.laplace import Laplace
 from dpest.noise.two_sided_geometric import TwoSidedGeometric
-from dpest.reading.cases.records import Block, Entry, ReadCases, RecordError
+from dpest.reading.cases.records import ReadCases, RecordError, SymbolicRecord
 from dpest.reading.cases.tree import OneRecord, RecordBranches, explored, meant
 from dpest.reading.contributions.arithmetic import is_number
 from dpest.reading.contributions.forms import Raised
@@ -31,6 +31,7 @@ from dpest.reading.contributions.forms import SymbolicForm as ReadForm
 from dpest.reading.contributions.ledger import OrderStatistic
 from dpest.reading.contributions.reading import Data, PublicWay, read
 from dpest.reading.contributions.values import Map, ProgramObject, RecordTruth, Seq, SmallArray
+from dpest.reading.decision_path import Block
 from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.loops.piece_runs import World
 from dpest.reading.tracing.roots import Complement
@@ -51,7 +52,7 @@ Powered = tuple[Form, int]  # a form times a power of the public number of recor
 
 
 def read_cases(
-    function: Any, parameters: Mapping[str, Any], data: Data, entry: Entry, world: World
+    function: Any, parameters: Mapping[str, Any], data: Data, entry: SymbolicRecord, world: World
 ) -> Graph:
     """The graph of a function; RefusedError where it is no function of sums over its records."""
     found = read(function, dict(parameters), data, by_cases=True)
@@ -155,7 +156,9 @@ class _Way:
 
 
 class _Builder:
-    def __init__(self, ways: Sequence[_Way], data: Data, entry: Entry, world: World) -> None:
+    def __init__(
+        self, ways: Sequence[_Way], data: Data, entry: SymbolicRecord, world: World
+    ) -> None:
         self.ways = ways
         self.entry = entry
         self.world = world

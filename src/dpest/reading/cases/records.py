@@ -17,9 +17,9 @@ from typing import Any
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.contributions.ledger import OrderStatistic
+from dpest.reading.decision_path import Block
 
 _MOST_VALUES = 256
-Block = tuple[Condition, ...]
 Range = tuple[Any, Any]
 
 
@@ -35,7 +35,7 @@ class RecordError(RefusedError):
 
 
 @dataclass(frozen=True)
-class Entry:
+class SymbolicRecord:
     """What one record may be: a number or some fields, each within a range (±inf: any)."""
 
     symbols: tuple[Symbol, ...]
@@ -85,7 +85,7 @@ class ReadCases:
 
     leaves: tuple[tuple[tuple[Block, ...], Mapping[Symbol, Form]], ...]
     dead: tuple[tuple[Block, ...], ...]
-    entry: Entry
+    entry: SymbolicRecord
     statistics: Mapping[Symbol, OrderStatistic]
     slots: Mapping[Symbol, Symbol]
     """From what a record adds to the slot of its sum."""

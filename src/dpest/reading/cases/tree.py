@@ -14,10 +14,11 @@ from typing import Any
 
 from dpest.geometry.linear import Condition, Form
 from dpest.geometry.regions import Region, Supports
-from dpest.reading.cases.records import Block, Entry, RecordError
+from dpest.reading.cases.records import RecordError, SymbolicRecord
 from dpest.reading.contributions.forms import SymbolicForm as ReadForm
 from dpest.reading.contributions.forms import Terms
 from dpest.reading.contributions.values import RecordTruth
+from dpest.reading.decision_path import Block, DecisionPath
 
 _MOST_CASES = 600
 _DOMAIN = (
@@ -27,48 +28,11 @@ _DOMAIN = (
 Leaf = tuple[tuple[Block, ...], Any]
 
 
-class RecordBranches:
+class RecordBranches(DecisionPath):
     """One record along one path of decisions about it."""
 
-    def __init__(self, entry: Entry, prefix: Sequence[int]) -> None:
-        self.region = Region(Supports(), entry.known(), entry.point())
-        self.prefix = list(prefix)
-        self.taken: list[int] = []
-        self.options: list[list[int]] = []
-        self.blocks: list[Block] = []
-        self.dead: list[tuple[Block, ...]] = []
-
-    def decide(self, condition: Condition) -> bool:
-        known = condition.decided()
-        if known is not None:
-            return known
-        if condition.relation == "==":
-            return self.decide(Condition(condition.form, ">=")) and self.decide(
-                Condition(condition.form.times(-1), ">=")
-            )
-        if condition.relation == "!=":
-            return not self.decide(condition.negated())
-        opposite = condition.negated()
-        if condition in self.region.conditions:
-            return True
-        if opposite in self.region.conditions:
-            return False
-        return self._fork(((condition,), (opposite,))) == 0
-
-    def _fork(self, cells: Sequence[Block]) -> int:
-        points = [self.region.meet(cell) for cell in cells]
-        possible = [i for i, point in enumerate(points) if point is not None]
-        self.dead += [(*self.blocks, cells[i]) for i, p in enumerate(points) if p is None]
-        if len(possible) == 1:
-            (choice,) = possible
-        else:
-            at = len(self.taken)
-            choice = self.prefix[at] if at < len(self.prefix) else possible[0]
-            self.taken.append(choice)
-            self.options.append(possible)
-        self.blocks.append(cells[choice])
-        self.region.add(cells[choice], points[choice] or {})
-        return choice
+    def __init__(self, entry: SymbolicRecord, prefix: Sequence[int]) -> None:
+        super().__init__(Region(Supports(), entry.known(), entry.point()), prefix)
 
 
 class OneRecord:
@@ -172,7 +136,7 @@ def meant(value: Fraction) -> Fraction:
 
 
 def explored(
-    entry: Entry,
+    entry: SymbolicRecord,
     names: Sequence[Any],
     compute: Callable[[Mapping[Any, Form], RecordBranches | None], Any],
 ) -> tuple[list[Leaf], list[tuple[Block, ...]]]:
@@ -187,14 +151,11 @@ def explored(
     dead: dict[tuple[Block, ...], None] = {}
     pending: list[list[int]] = [[]]
     while pending:
-        prefix = pending.pop()
-        branches = RecordBranches(entry, prefix)
+        branches = RecordBranches(entry, pending.pop())
         found_here = compute(fields, branches)  # it decides as it goes
         leaves.append((tuple(branches.blocks), found_here))
         dead.update(dict.fromkeys(branches.dead))
-        for at in range(len(prefix), len(branches.taken)):
-            here = branches.taken[at]
-            pending += [[*branches.taken[:at], o] for o in branches.options[at] if o != here]
+        pending += branches.other_prefixes()
         if len(leaves) > _MOST_CASES:
             raise RecordError(
                 f"a record decides between more than {_MOST_CASES} cases: give a length"
@@ -202,7 +163,7 @@ def explored(
     return leaves, list(dead)
 
 
-def value_blocks(entry: Entry) -> list[tuple[Block, ...]]:
+def value_blocks(entry: SymbolicRecord) -> list[tuple[Block, ...]]:
     """For each value of a record the decisions that single it out, by halving their range."""
     (symbol,) = entry.symbols
     assert entry.values is not None

@@ -18,7 +18,8 @@ import numpy as np
 from dpest.reading.contributions.arithmetic import is_number, is_plain, natively
 from dpest.reading.contributions.calling import given, on_record
 from dpest.reading.contributions.forms import SymbolicForm, Unread
-from dpest.reading.contributions.groups import Groups, Labelled, counted
+from dpest.reading.contributions.grouping import Groups
+from dpest.reading.contributions.groups import Labelled, counted
 from dpest.reading.contributions.persons import (
     derived,
     first_rows,

@@ -1,4 +1,4 @@
-"""Groups of records by a field, and Series whose labels are public.
+"""Totals of groups of records, and Series whose labels are public.
 
 Which groups there are is private: pandas lists those that occur, in an order of its own. So the
 totals of groups can be looked up by public labels alone (`reindex`, `get`); an absent one is 0.
@@ -7,7 +7,6 @@ totals of groups can be looked up by public labels alone (`reindex`, `get`); an 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,8 +36,8 @@ def counted(m: Any, keys: Rows, values: Rows, name: Any, index: Any) -> Totals:
 
     def parts(key: Any, value: Any) -> SmallArray:
         cells: list[Any] = [0] * len(labels)
-        if not _absent(key):
-            cells[labels.index(key)] = 0 if _absent(value) else value
+        if not is_absent(key):
+            cells[labels.index(key)] = 0 if is_absent(value) else value
         return SmallArray((len(labels),), cells)
 
     if not labels:
@@ -47,56 +46,25 @@ def counted(m: Any, keys: Rows, values: Rows, name: Any, index: Any) -> Totals:
     return Totals(tuple(labels), list(found.cells), name, index)
 
 
+def public_labels(m: Any, labels: Any, fill: Any) -> list[Any]:
+    """The labels of reindex, where absent groups are filled with 0 or are NaN."""
+    known = m.listed(labels)
+    if not all(map(is_plain, known)) or len(set(known)) != len(known):
+        raise Unread("labels that are not plain, or not different")
+    if not is_number(fill) or (fill != 0 and fill == fill):
+        raise Unread("absent groups that are filled with another number than 0")
+    return list(known)
+
+
 def _plain_key(case: Any) -> bool:
     key = case.element
-    if not isinstance(key, str) and not is_number(key) and not _absent(key):
+    if not isinstance(key, str) and not is_number(key) and not is_absent(key):
         raise Unread("groups by a field that is not one of a few values")
-    return not _absent(key)
+    return not is_absent(key)
 
 
-def _absent(value: Any) -> bool:
+def is_absent(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-@dataclass(eq=False)
-class Groups(Object):
-    """frame.groupby(field)."""
-
-    keys: Rows
-    name: Any
-    columns: Mapping[str, Rows]
-    chosen: str | None = None
-    words = "groups of the data"
-
-    def item(self, m: Any, index: Any) -> Any:
-        if not isinstance(index, str) or index not in self.columns or self.chosen is not None:
-            raise Unread("a column of groups that is not known")
-        return Groups(self.keys, self.name, self.columns, index)
-
-    def attribute(self, m: Any, name: str) -> Any:
-        import pandas
-
-        known = hasattr(pandas.api.typing.DataFrameGroupBy, name)
-        if name in self.columns and self.chosen is None and not known:
-            return self.item(m, name)
-        return Bound(self, name)
-
-    def iterate(self, m: Any) -> Any:
-        raise Unread("a loop over the groups that occur in the data: their keys are private")
-
-    def call(self, m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
-        if name in ("agg", "aggregate") and not named and arguments in (["sum"], ["count"]):
-            name, arguments = arguments[0], []
-        if name == "size":
-            given(arguments, named)
-            return counted(m, self.keys, m.per_record(lambda _: 1, self.keys), None, self.name)
-        if self.chosen is None or name not in ("sum", "count"):
-            raise Unread(f"`{name}` of groups of the data")
-        given(arguments, named)
-        rows = self.columns[self.chosen]
-        if name == "count":
-            rows = m.per_record(lambda v: int(not _absent(v)), rows)
-        return counted(m, self.keys, rows, self.chosen, self.name)
 
 
 @dataclass(eq=False)
@@ -129,11 +97,7 @@ class Totals(Object):
     def call(self, m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
         if name == "reindex":
             labels, fill = given(arguments, named, "index", "fill_value", fill_value=math.nan)
-            known = m.listed(labels)
-            if not all(map(is_plain, known)) or len(set(known)) != len(known):
-                raise Unread("labels that are not plain, or not different")
-            if not is_number(fill) or (fill != 0 and fill == fill):
-                raise Unread("absent groups that are filled with another number than 0")
+            known = public_labels(m, labels, fill)
             cells = [self.total(k) for k in known]
             certain = self.categories is not None and set(known) <= set(self.categories)
             gaps = fill != fill and not certain
@@ -277,8 +241,11 @@ def _clip(s: Labelled, m: Any, arguments: list[Any], named: dict[str, Any]) -> A
 
 
 def _round(s: Labelled, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
-    given(arguments, named, "decimals", decimals=0)
-    return s.like(s.cells().map(lambda x: m.call(round, [x], {})))
+    (decimals,) = given(arguments, named, "decimals", decimals=0)
+    if not isinstance(decimals, int):
+        raise Unread("a number of digits that is not known")
+    digits = [decimals] if decimals else []
+    return s.like(s.cells().map(lambda x: m.call(round, [x, *digits], {})))
 
 
 def _sum(s: Labelled, m: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
@@ -365,4 +332,4 @@ _LABELLED: dict[str, Any] = {
     "argmax": _seen, "argmin": _seen,
 }  # fmt: skip
 
-__all__ = ["Groups", "Labelled", "Totals", "counted"]
+__all__ = ["Labelled", "Totals", "counted", "is_absent", "public_labels"]

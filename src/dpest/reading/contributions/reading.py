@@ -35,7 +35,7 @@ from dpest.reading.contributions.values import (
 
 
 @dataclass(frozen=True)
-class Column:
+class RecordField:
     """A field of a record; `name` is None where records are numbers. None: no bound.
 
     `values`: it is one of these instead, and its symbol stands for the place among them.
@@ -50,7 +50,7 @@ class Column:
     missing: bool = False
 
     @classmethod
-    def of_values(cls, name: str | None, values: tuple[Any, ...]) -> Column:
+    def of_values(cls, name: str | None, values: tuple[Any, ...]) -> RecordField:
         return cls(name, Fraction(0), Fraction(len(values) - 1), True, values)
 
     @property
@@ -96,7 +96,7 @@ class Data:
     `user`: the field that says whose a row is; a person has up to `rows_each` of them.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[RecordField, ...]
     form: str
     replace: bool
     length: int | None = None
@@ -241,7 +241,7 @@ def _data(machine: ContributionMachine, data: Data) -> Any:
 
 
 def _field(
-    machine: ContributionMachine, column: Column, index: int | None, floats: bool = False
+    machine: ContributionMachine, column: RecordField, index: int | None, floats: bool = False
 ) -> Any:
     """The value of a field: a form, or an option; `floats`: all numbers are given as such."""
     form = machine.terms.of("field", index, column.name)

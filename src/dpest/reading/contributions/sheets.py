@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpest.reading.contributions.arithmetic import is_plain
+from dpest.reading.contributions.arithmetic import is_number, is_plain
 from dpest.reading.contributions.calling import given
-from dpest.reading.contributions.forms import Unread
+from dpest.reading.contributions.forms import SymbolicForm, Unread
 from dpest.reading.contributions.groups import Labelled
 from dpest.reading.contributions.values import Bound, Map, Object, Rows, Seq, SmallArray
 
@@ -29,7 +29,47 @@ class Sheet(Object):
             raise Unread(f"no column {index!r}")
         return Labelled(self.labels, list(self.columns[index]), index)
 
+    def set_item(self, m: Any, index: Any, value: Any) -> None:
+        if m.record is not None or m.key is not None or not isinstance(index, str):
+            raise Unread("a DataFrame of results that is changed for each record")
+        made = sheet(m, {index: value}, None)
+        own = isinstance(value, Labelled)
+        if len(made.labels) != len(self.labels) or (own and made.labels != self.labels):
+            raise Unread("a column with other labels: pandas aligns it first")
+        self.columns[index] = made.columns[index]
+
+    def state(self) -> dict[str, Any]:
+        return self.columns
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.columns = dict(state)
+
+    def operate(self, m: Any, op: str, a: Any, b: Any) -> Any:
+        shape = (len(self.labels), len(self.columns))
+        found = m.binary(op, *(self._cells(v, shape) for v in (a, b)))
+        if not isinstance(found, SmallArray) or found.shape != shape:
+            raise Unread("a DataFrame with values of another shape")
+        rows = zip(self.columns, range(shape[1]), strict=True)
+        return Sheet({k: found.cells[i :: shape[1]] for k, i in rows}, self.labels)
+
+    def _cells(self, value: Any, shape: tuple[int, int]) -> Any:
+        """A DataFrame of the same labels as an array of rows; other values as they are."""
+        if isinstance(value, Sheet):
+            if value.labels != self.labels or list(value.columns) != list(self.columns):
+                raise Unread("DataFrames with different labels: pandas aligns them first")
+            rows = zip(*value.columns.values(), strict=True)
+            return SmallArray(shape, [cell for row in rows for cell in row])
+        if isinstance(value, SmallArray) and value.shape != shape:
+            raise Unread("a DataFrame with an array of another shape")
+        if isinstance(value, (SmallArray, SymbolicForm)) or is_number(value):
+            return value
+        raise Unread(f"a DataFrame with {type(value).__name__}")
+
     def attribute(self, m: Any, name: str) -> Any:
+        import pandas
+
+        if name in self.columns and not hasattr(pandas.DataFrame, name):
+            return self.item(m, name)
         if name == "columns":
             return Seq(list(self.columns))
         if name == "shape":
@@ -37,6 +77,9 @@ class Sheet(Object):
         return Bound(self, name)
 
     def call(self, m: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+        if name in ("clip", "round", "astype", "fillna"):
+            found = {k: self.item(m, k).call(m, name, arguments, named) for k in self.columns}
+            return Sheet({k: list(v.held) for k, v in found.items()}, self.labels)
         if name != "to_dict":
             raise self.refused(f"the method `{name}`")
         (orient,) = given(arguments, named, "orient", orient="dict")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 
 from dpest.geometry.linear import Condition, Form, Relation, Symbol, rational
+from dpest.reading.code.operators import COMPARISONS, OPERATORS
 from dpest.reading.domains.numbers import (
     Kinds,
     Real,
@@ -282,28 +283,3 @@ def conjunction_of(parts: tuple[Any, ...], kind: type = bool) -> Any:
 
 def disjunction_of(parts: tuple[Any, ...], kind: type = bool) -> Any:
     return _joined(parts, False, kind)
-
-
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "@": operator.matmul,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-}
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}

@@ -15,8 +15,8 @@ from dpest.reading.guard import permitted
 from dpest.reading.guard.library import LibraryCalls
 from dpest.reading.guard.things import (
     STATE,
-    LocalClass,
-    Opaque,
+    InnerClass,
+    LibraryFunction,
 )
 from dpest.reading.guard.units import InspectedUnit
 from dpest.reading.guard.values import (
@@ -199,11 +199,11 @@ class WalkedCalls(LibraryCalls):
             return Value("any", touches)
         result: Value | None = None
         for unit in target.functions:
-            if isinstance(unit, LocalClass):
+            if isinstance(unit, InnerClass):
                 for method in self.methods.get("__init__", []):
                     self.call_unit(method, [Value("object", touches), *args], named, rest)
                 found = Value("object", touches)
-            elif isinstance(unit, Opaque):
+            elif isinstance(unit, LibraryFunction):
                 found = self._call_object(node, unit.thing, args, named, touches, rest)
             else:
                 found = self.call_unit(unit, args, named, rest)

@@ -13,7 +13,7 @@ from dpest.reading.guard.things import (
     ALL,
     PLAIN,
     STATE,
-    Opaque,
+    LibraryFunction,
     is_users_class,
     joined,
 )
@@ -59,65 +59,14 @@ class WalkedExpressions(WalkedCalls):
 
     def eval_Attribute(self, node: ast.Attribute) -> Value:
         base = self.eval(node.value)
-        known = self._static(base, node.attr)
-        if known is not MISSING:
-            return self.value_of(known)
+        found = self._fixed_attribute(base, node.attr)
+        if found is None and base.kind in ("object", "any", "element"):
+            found = self._users_attribute(node, base)
+        if found is None:
+            found = self._known_attribute(node, base)
+        if found is not None:
+            return found
         thing = base.known
-        if isinstance(thing, type):
-            self._class(thing)
-            found = getattr(thing, node.attr, MISSING)
-            if found is not MISSING:
-                return self.value_of(found)
-        if thing is not MISSING and base.kind == "object" and is_users_class(type(thing)):
-            self._instance(thing)
-            found = getattr(thing, "__dict__", {}).get(node.attr, MISSING)
-            if found is not MISSING and node.attr not in self._stored():
-                return self.value_of(found)
-        if node.attr in self.methods and base.kind in ("object", "any"):
-            units = self.methods[node.attr]
-            result = Value("function", base.touched, NOTHING, frozenset(units))
-            for unit in units:  # a property is called where it is named
-                if node.attr in self.attributes:
-                    result = result.join(self.call_unit(unit, [base], {}))
-            return result
-        if node.attr in self.attributes and base.kind in ("object", "any", "element"):
-            held = self.attributes[node.attr]
-            shared = held.shared | base.shared
-            if any(isinstance(f, Opaque) for f in held.functions):
-                self.note(node, f".{node.attr} is kept between calls", STATE)
-            known = held.known if not shared else MISSING
-            return Value(
-                held.kind, held.touched | base.touched, shared, held.functions, held.inner, known
-            )
-        if node.attr in permitted.PROPERTIES and not base.known is not MISSING:
-            kind: Kind = (
-                "array"
-                if node.attr == "T"
-                else "number"
-                if node.attr in ("size", "ndim")
-                else "list"
-            )
-            if node.attr != "T":
-                return Value(kind, base.counted)
-            return Value(kind, base.touched, base.shared)
-        if node.attr in (permitted.METHODS | {"__getitem__"}) and base.kind in (
-            "list",
-            "array",
-            "any",
-            "data",
-        ):
-            # A bound method, handed on: what it does, it does to what it is bound to.
-            if node.attr in permitted.MUTATORS:
-                self.mutation(node, base, f".{node.attr}")
-            return Value(
-                "function",
-                base.touched,
-                base.shared,
-                known=MISSING,
-                functions=frozenset({Opaque(sum)}),
-            )
-        if base.kind == "rng" and node.attr in permitted.DRAWS:
-            return Value("function", base.touched, NOTHING, frozenset({Opaque(abs)}))
         if base.touched or base.kind == "rng" or node.attr.startswith("__"):
             self.note(
                 node, f".{node.attr} looks at more than a number", PLAIN, base.touched or None
@@ -127,6 +76,68 @@ class WalkedExpressions(WalkedCalls):
         ):
             self.note(node, f".{node.attr}: it is not known what that is", PLAIN)
         return Value("any", base.touched, base.shared)
+
+    def _fixed_attribute(self, base: Value, name: str) -> Value | None:
+        """An attribute of a module, a class or an object that is at hand."""
+        known = self._static(base, name)
+        if known is not MISSING:
+            return self.value_of(known)
+        thing = base.known
+        if isinstance(thing, type):
+            self._class(thing)
+            found = getattr(thing, name, MISSING)
+            if found is not MISSING:
+                return self.value_of(found)
+        if thing is not MISSING and base.kind == "object" and is_users_class(type(thing)):
+            self._instance(thing)
+            found = getattr(thing, "__dict__", {}).get(name, MISSING)
+            if found is not MISSING and name not in self._stored():
+                return self.value_of(found)
+        return None
+
+    def _users_attribute(self, node: ast.Attribute, base: Value) -> Value | None:
+        """A method of the user's, or what their code keeps in attributes of this name."""
+        name = node.attr
+        if name in self.methods and base.kind in ("object", "any"):
+            units = self.methods[name]
+            result = Value("function", base.touched, NOTHING, frozenset(units))
+            for unit in units:  # a property is called where it is named
+                if name in self.attributes:
+                    result = result.join(self.call_unit(unit, [base], {}))
+            return result
+        if name not in self.attributes:
+            return None
+        held = self.attributes[name]
+        shared = held.shared | base.shared
+        if any(isinstance(f, LibraryFunction) for f in held.functions):
+            self.note(node, f".{name} is kept between calls", STATE)
+        known = held.known if not shared else MISSING
+        return Value(
+            held.kind, held.touched | base.touched, shared, held.functions, held.inner, known
+        )
+
+    def _known_attribute(self, node: ast.Attribute, base: Value) -> Value | None:
+        """A property or a bound method of a container, an array or a generator."""
+        name = node.attr
+        if name in permitted.PROPERTIES and base.known is MISSING:
+            if name == "T":
+                return Value("array", base.touched, base.shared)
+            return Value("number" if name in ("size", "ndim") else "list", base.counted)
+        methods = permitted.METHODS | {"__getitem__"}
+        if name in methods and base.kind in ("list", "array", "any", "data"):
+            # A bound method, handed on: what it does, it does to what it is bound to.
+            if name in permitted.MUTATORS:
+                self.mutation(node, base, f".{name}")
+            return Value(
+                "function",
+                base.touched,
+                base.shared,
+                known=MISSING,
+                functions=frozenset({LibraryFunction(sum)}),
+            )
+        if base.kind == "rng" and name in permitted.DRAWS:
+            return Value("function", base.touched, NOTHING, frozenset({LibraryFunction(abs)}))
+        return None
 
     def _stored(self) -> set[str]:
         """Attributes that the code which can be reached assigns."""
@@ -294,8 +305,8 @@ class WalkedExpressions(WalkedCalls):
 
     def _as_function(self, thing: Any) -> Any:
         if isinstance(thing, FunctionType) and is_user_file(thing.__code__.co_filename):
-            return self._unit(thing) or Opaque(thing)
-        return Opaque(thing)
+            return self._unit(thing) or LibraryFunction(thing)
+        return LibraryFunction(thing)
 
     def eval_Lambda(self, node: ast.Lambda) -> Value:
         unit = self._inner(node)

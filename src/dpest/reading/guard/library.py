@@ -16,7 +16,7 @@ from dpest.reading.guard.objects import WalkedObjects
 from dpest.reading.guard.things import (
     PLAIN,
     STATE,
-    Opaque,
+    LibraryFunction,
     dotted,
     is_users_class,
 )
@@ -25,6 +25,20 @@ from dpest.reading.guard.values import (
     NOTHING,
     Kind,
     Value,
+)
+
+_NUMBERS = ("sum", "abs", "float", "int", "round", "len", "fsum", "mean", "median")
+# These give an array that shares memory with their argument, perhaps.
+_SAME_MEMORY = (
+    *("asarray", "asanyarray", "ravel", "reshape", "squeeze", "atleast_1d", "transpose"),
+    *("ascontiguousarray", "expand_dims"),
+)
+_ITERATORS = ("enumerate", "zip", "map", "reversed", "filter", "islice", "chain")
+# These give one of the things inside of their arguments, or a copy.
+_ONE_OF_THEM = ("max", "min", "next", "iter", "copy", "reduce")
+_NUMPY_REDUCTIONS = (
+    *("argmax", "argmin", "max", "min", "mean", "median", "any", "all", "count_nonzero"),
+    *("searchsorted", "size", "ndim"),
 )
 
 
@@ -65,7 +79,7 @@ class LibraryCalls(WalkedObjects):
             inner = frozenset().union(*(v.functions for v in args)) if args else NOTHING
             return Value("function", touches, shared, inner)
         if thing is getattr and len(args) == 2 and args[0].kind == "rng" and not args[1].touched:
-            return Value("function", touches, NOTHING, frozenset({Opaque(abs)}))
+            return Value("function", touches, NOTHING, frozenset({LibraryFunction(abs)}))
         if permitted.permitted(thing):
             return self._result(name, thing, args, touches, shared)
         if not touches and permitted.pure(thing):
@@ -92,75 +106,31 @@ class LibraryCalls(WalkedObjects):
             return Value("number", args[0].counted)
         if name == "shape" and args:
             return Value("list", args[0].counted)
-        if name in ("sum", "abs", "float", "int", "round", "len", "fsum", "mean", "median"):
+        if name in _NUMBERS:
             array = any(v.kind in ("array",) for v in args) and name in ("abs", "round")
             return Value("array" if array else "number", touches)
         if getattr(thing, "__module__", None) == "math":
             return Value("number", touches)
-        if name in (
-            "asarray",
-            "asanyarray",
-            "ravel",
-            "reshape",
-            "squeeze",
-            "atleast_1d",
-            "transpose",
-            "ascontiguousarray",
-            "expand_dims",
-        ):
-            return Value("array", touches, shared)  # the same memory, perhaps
+        if name in _SAME_MEMORY:
+            return Value("array", touches, shared)
         if name in ("list", "tuple", "set", "frozenset", "dict", "sorted"):
             first = args[0] if args else Value("list")
             return Value("list", touches, NOTHING, first.functions, first.parts)
-        if name in (
-            "max",
-            "min",
-            "next",
-            "iter",
-            "enumerate",
-            "zip",
-            "map",
-            "filter",
-            "reversed",
-            "copy",
-            "islice",
-            "chain",
-            "reduce",
-        ):
-            functions = frozenset().union(*(v.functions for v in args)) if args else NOTHING
-            kind: Kind = "number" if name in ("max", "min") and len(args) > 1 else "any"
-            if name in ("enumerate", "zip", "map", "reversed", "filter", "islice", "chain"):
-                inner = frozenset().union(*(v.parts for v in args)) if args else NOTHING
-                return Value("list", touches, NOTHING, functions, inner)
-            return Value(
-                kind, touches, shared if kind == "any" and name != "copy" else NOTHING, functions
-            )
+        functions = frozenset().union(*(v.functions for v in args)) if args else NOTHING
+        if name in _ITERATORS:
+            inner = frozenset().union(*(v.parts for v in args)) if args else NOTHING
+            return Value("list", touches, NOTHING, functions, inner)
+        if name in ("max", "min") and len(args) > 1:
+            return Value("number", touches, NOTHING, functions)
+        if name in _ONE_OF_THEM:
+            return Value("any", touches, NOTHING if name == "copy" else shared, functions)
         if isinstance(thing, np.ufunc) or (getattr(thing, "__module__", "") or "").startswith(
             "numpy"
         ):
             scalars = all(v.scalar or v.kind == "element" for v in args) and bool(args)
-            return Value(
-                "number"
-                if scalars and isinstance(thing, np.ufunc)
-                else "array"
-                if name
-                not in (
-                    "argmax",
-                    "argmin",
-                    "max",
-                    "min",
-                    "mean",
-                    "median",
-                    "any",
-                    "all",
-                    "count_nonzero",
-                    "searchsorted",
-                    "size",
-                    "ndim",
-                )
-                else "any",
-                touches,
-            )
+            if scalars and isinstance(thing, np.ufunc):
+                return Value("number", touches)
+            return Value("any" if name in _NUMPY_REDUCTIONS else "array", touches)
         return Value("any", touches)
 
     def _narrow(
@@ -215,32 +185,18 @@ class LibraryCalls(WalkedObjects):
     ) -> Value:
         assert isinstance(node.func, ast.Attribute)
         together = touches | base.touched
-        values = [*args, *named.values()]
         drawn = name in permitted.DRAWS and base.kind == "any" and "noise" in base.touched
         if base.kind == "rng" or drawn:
             return self._draw(node, base, name, args, named, touches)
-        if name in self.methods and (base.kind in ("object", "any")):
-            result: Value | None = None
-            for unit in self.methods[name]:
-                static = not unit.parameters or unit.parameters[0].arg not in ("self", "cls")
-                found = self.call_unit(unit, [*([] if static else [base]), *args], named, rest)
-                result = found if result is None else result.join(found)
-            assert result is not None
-            return result
-        held = self.attributes.get(name)
-        if (
-            held is not None
-            and base.kind in ("object", "any")
-            and (held.functions or held.known is not MISSING)
-        ):
-            if held.known is not MISSING:
-                return self._call_object(node, held.known, args, named, touches, rest)
-            return self._call_functions(node, held, args, named, touches, rest)
+        found = self._users_method(node, base, name, args, named, touches, rest)
+        if found is not None:
+            return found
         if name in permitted.TEXT and base.kind in ("text", "any"):
             self.note(
                 node, "text that is made from data or noise", "return the number itself", together
             )
             return Value("text", together)
+        values = [*args, *named.values()]
         for value in values:
             if value.functions or callable(value.known):
                 self.escape(value, together, base.shared)
@@ -249,22 +205,10 @@ class LibraryCalls(WalkedObjects):
             self.mutation(node, base, f".{name}()")
             for value in values:
                 self._into(node.func.value, value)
-        thing = base.known
-        if thing is not MISSING and not isinstance(
-            thing, (list, dict, set, tuple, str, np.ndarray)
+        if base.known is not MISSING and not isinstance(
+            base.known, (list, dict, set, tuple, str, np.ndarray)
         ):
-            if isinstance(thing, np.ufunc) and name in ("accumulate", "outer", "reduce"):
-                return Value("array" if name != "reduce" else "any", together)
-            if permitted.permitted(thing) and name in permitted.METHODS:
-                return Value("any", together)
-            if not (not together and permitted.pure(type(thing))):
-                self.note(
-                    node,
-                    f".{name}() of {ast.unparse(node.func.value)}: it is not known what it does",
-                    PLAIN,
-                    together or None,
-                )
-            return Value("any", together)
+            return self._method_of_known(node, base.known, name, together)
         if name not in permitted.METHODS and (
             together or base.kind not in ("text", "list", "array", "number")
         ):
@@ -276,27 +220,55 @@ class LibraryCalls(WalkedObjects):
                 name,
             )
             return Value("any", together)
-        if name in ("copy", "tolist", "astype", "flatten"):
-            kind: Kind = "list" if name == "tolist" else "array" if name != "copy" else base.kind
-            if base.kind == "number":
-                kind = "number"
-            return Value(
-                kind, together, NOTHING, base.functions, base.inner if name == "copy" else NOTHING
+        return _method_result(base, name, args, named, together)
+
+    def _users_method(
+        self,
+        node: ast.Call,
+        base: Value,
+        name: str,
+        args: Sequence[Value],
+        named: Mapping[str, Value],
+        touches: frozenset[str],
+        rest: Value | None,
+    ) -> Value | None:
+        """What a method of the user's, or a function that is kept in an attribute, may give."""
+        if base.kind not in ("object", "any"):
+            return None
+        if name in self.methods:
+            result: Value | None = None
+            for unit in self.methods[name]:
+                static = not unit.parameters or unit.parameters[0].arg not in ("self", "cls")
+                found = self.call_unit(unit, [*([] if static else [base]), *args], named, rest)
+                result = found if result is None else result.join(found)
+            assert result is not None
+            return result
+        held = self.attributes.get(name)
+        if held is None:
+            return None
+        if held.known is not MISSING:
+            return self._call_object(node, held.known, args, named, touches, rest)
+        if held.functions:
+            return self._call_functions(node, held, args, named, touches, rest)
+        return None
+
+    def _method_of_known(
+        self, node: ast.Call, thing: Any, name: str, together: frozenset[str]
+    ) -> Value:
+        """A method of an object that is at hand, and no plain container."""
+        assert isinstance(node.func, ast.Attribute)
+        if isinstance(thing, np.ufunc) and name in ("accumulate", "outer", "reduce"):
+            return Value("array" if name != "reduce" else "any", together)
+        if permitted.permitted(thing) and name in permitted.METHODS:
+            return Value("any", together)
+        if together or not permitted.pure(type(thing)):
+            self.note(
+                node,
+                f".{name}() of {ast.unparse(node.func.value)}: it is not known what it does",
+                PLAIN,
+                together or None,
             )
-        if name in ("sum", "mean", "item"):
-            return Value("number" if not args and not named else "any", together)
-        if name in ("ravel", "reshape", "transpose", "squeeze"):
-            return Value("array", together, base.shared)
-        if name in ("get", "pop", "popleft", "setdefault"):
-            inside = base.part()
-            for value in args[1:]:
-                inside = inside.join(value)
-            return Value("any", together, inside.shared, inside.functions, inside.inner)
-        if name in ("index", "count", "argmax", "argmin"):
-            return Value("number" if name in ("index", "count") else "any", together)
-        if name in ("items", "values", "keys"):
-            return Value("list", together, NOTHING, base.functions, base.parts)
-        return Value("any", together, NOTHING, base.functions)
+        return Value("any", together)
 
     def _draw(
         self,
@@ -326,3 +298,34 @@ class LibraryCalls(WalkedObjects):
         sized = "size" in named or len(args) > (0 if name == "random" else 2)
         whole = all(v.scalar or v.kind == "element" for v in args)
         return Value("array" if sized else "number" if whole else "any", touches | noise)
+
+
+def _method_result(
+    base: Value,
+    name: str,
+    args: Sequence[Value],
+    named: Mapping[str, Value],
+    together: frozenset[str],
+) -> Value:
+    """What a method of a container, a text or a number gives back."""
+    if name in ("copy", "tolist", "astype", "flatten"):
+        kind: Kind = "list" if name == "tolist" else "array" if name != "copy" else base.kind
+        if base.kind == "number":
+            kind = "number"
+        return Value(
+            kind, together, NOTHING, base.functions, base.inner if name == "copy" else NOTHING
+        )
+    if name in ("sum", "mean", "item"):
+        return Value("number" if not args and not named else "any", together)
+    if name in ("ravel", "reshape", "transpose", "squeeze"):
+        return Value("array", together, base.shared)
+    if name in ("get", "pop", "popleft", "setdefault"):
+        inside = base.part()
+        for value in args[1:]:
+            inside = inside.join(value)
+        return Value("any", together, inside.shared, inside.functions, inside.inner)
+    if name in ("index", "count", "argmax", "argmin"):
+        return Value("number" if name in ("index", "count") else "any", together)
+    if name in ("items", "values", "keys"):
+        return Value("list", together, NOTHING, base.functions, base.parts)
+    return Value("any", together, NOTHING, base.functions)

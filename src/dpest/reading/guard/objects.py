@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from dpest.reading.guard.things import (
-    Opaque,
+    LibraryFunction,
     defined_at,
     is_users_class,
 )
@@ -74,7 +74,9 @@ class WalkedObjects(Walk):
             elif not name.startswith("__"):
                 self._attribute(name, self._parameter(value))
                 if type(value).__name__ == "cached_property":
-                    self.attributes[name] = Value("any", functions=frozenset({Opaque(value)}))
+                    self.attributes[name] = Value(
+                        "any", functions=frozenset({LibraryFunction(value)})
+                    )
 
     def _attribute(self, name: str, value: Value) -> None:
         before = self.attributes.get(name)

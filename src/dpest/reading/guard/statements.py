@@ -10,7 +10,7 @@ from dpest.reading.guard.things import (
     ALL,
     PLAIN,
     STATE,
-    LocalClass,
+    InnerClass,
     imported,
 )
 from dpest.reading.guard.values import (
@@ -287,7 +287,7 @@ class WalkedStatements(WalkedExpressions):
                         self._attribute(target.id, self.eval(part.value))
             elif not (isinstance(part, (ast.Pass, ast.Expr))):
                 self.note(part, "a class that is made by statements", "define it outside")
-        made = Value("function", functions=frozenset({LocalClass(node)}))
+        made = Value("function", functions=frozenset({InnerClass(node)}))
         self._bind(self.unit, node.name, made)
 
     def run_Match(self, node: ast.Match) -> None:

@@ -36,20 +36,20 @@ class Suspicion:
 
 
 @dataclass(frozen=True)
-class LocalClass:
+class InnerClass:
     """A class that is defined inside of a function."""
 
     node: ast.ClassDef
 
 
-class Opaque:
+class LibraryFunction:
     """A function of a library inside of a container."""
 
     def __init__(self, thing: Any) -> None:
         self.thing = thing
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Opaque) and other.thing is self.thing
+        return isinstance(other, LibraryFunction) and other.thing is self.thing
 
     def __hash__(self) -> int:
         return id(self.thing)

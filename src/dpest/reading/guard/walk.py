@@ -16,7 +16,7 @@ from dpest.reading.guard import permitted
 from dpest.reading.guard.things import (
     PLAIN,
     STATE,
-    Opaque,
+    LibraryFunction,
     Suspicion,
     defined_at,
 )
@@ -110,7 +110,7 @@ class Walk:
                 if unit is not None:
                     found = found.join(Value("any", functions=frozenset({unit})))
             elif callable(part) and not permitted.permitted(part):
-                found = found.join(Value("any", functions=frozenset({Opaque(part)})))
+                found = found.join(Value("any", functions=frozenset({LibraryFunction(part)})))
             else:
                 found = found.join(Value("any", shared=value.shared))
         return found

@@ -20,11 +20,11 @@ from dpest.reading.lengths.values import (
     Argmax,
     Count,
     DataIterator,
+    ElementPlace,
     Filled,
     FilledList,
     Kept,
     PassLog,
-    Place,
     PlacedList,
     Places,
     Plan,
@@ -175,7 +175,7 @@ class Abstraction:
         if where in self.plan.indices and type(value) is int:
             if self.log.begun:
                 raise Refused("a variable that does not count the elements from the start")
-            place = Place(value)
+            place = ElementPlace(value)
             self.parts.append(place)
             return place
         if where in self.plan.counters and type(value) is int:
@@ -214,9 +214,9 @@ class Abstraction:
 
     def _lengths(self, value: Any, path: str, where: str) -> Any:
         say = self.parts.append
-        if isinstance(value, Place):
+        if isinstance(value, ElementPlace):
             if where in self.plan.indices:
-                place = Place(value.offset - self.log.at)
+                place = ElementPlace(value.offset - self.log.at)
                 if abs(place.offset) > 8:
                     raise Refused("a variable that does not keep up with the elements")
                 say(place)
@@ -364,17 +364,7 @@ class Abstraction:
             say(tuple(map(_key, thing.items)))
             return thing.copied()
         if isinstance(thing, (Instance, LocalClass)):
-            if isinstance(thing, Instance):
-                cls = thing.cls
-                if isinstance(cls, Ref):
-                    self._object(cls, f"{path}.class", f"{where}.class")
-                else:
-                    say(id(cls))
-            else:
-                say((thing.name, tuple(id(o) for o in thing.order if not isinstance(o, Ref))))
-                for o in thing.order:
-                    if isinstance(o, Ref):
-                        self._object(o, f"{path}.base", f"{where}.base")
+            self._say_class(thing, path, where)
             say(tuple(thing.attributes))
             return replace(thing, attributes={k: inner(v, k) for k, v in thing.attributes.items()})
         if isinstance(thing, Cell):
@@ -383,6 +373,20 @@ class Abstraction:
         if isinstance(thing, Buffer):
             return self._buffer(thing, path, where)
         return self._iterator(thing, path, where)
+
+    def _say_class(self, thing: Instance | LocalClass, path: str, where: str) -> None:
+        """What an object is an instance of, or a class is derived from."""
+        say = self.parts.append
+        if isinstance(thing, Instance):
+            if isinstance(thing.cls, Ref):
+                self._object(thing.cls, f"{path}.class", f"{where}.class")
+            else:
+                say(id(thing.cls))
+            return
+        say((thing.name, tuple(id(o) for o in thing.order if not isinstance(o, Ref))))
+        for o in thing.order:
+            if isinstance(o, Ref):
+                self._object(o, f"{path}.base", f"{where}.base")
 
     def _buffer(self, thing: Buffer, path: str, where: str) -> Buffer:
         if thing.data.dtype != object:
@@ -434,12 +438,12 @@ class Abstraction:
         if not lazy:
             self.parts.append(count)
             return count
-        if isinstance(count, Place):
-            place = Place(count.offset - self.log.at)
+        if isinstance(count, ElementPlace):
+            place = ElementPlace(count.offset - self.log.at)
         elif self.log.begun:
             raise Refused("enumerate of data of which some were read")
         else:
-            place = Place(int(count))
+            place = ElementPlace(int(count))
         self.parts.append(place)
         return place
 
@@ -454,7 +458,7 @@ def placed_values(thing: PlacedList, log: PassLog) -> list[Any]:
     return [found[0]]
 
 
-_LENGTHS = (Place, Kept, Count, Scale, Places, Sums, Vector, Argmax)
+_LENGTHS = (ElementPlace, Kept, Count, Scale, Places, Sums, Vector, Argmax)
 _CODE = (Method, Closure, BoundMethod, Partial, DictView, Super)
 
 

@@ -11,14 +11,15 @@ from typing import Any
 
 from dpest.ask.declaration import Mechanism
 from dpest.geometry.linear import Form, Symbol
+from dpest.reading.decision_path import Block
 from dpest.reading.lengths.machine import LengthMachine
 from dpest.reading.lengths.starting import first_state
 from dpest.reading.lengths.values import Plan, Restart
-from dpest.reading.loops.piece_runs import Block, World
+from dpest.reading.loops.piece_runs import World
 from dpest.reading.machine.exploring.releasing import released
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
-from dpest.reading.merged_states import MergedEdge, MergedNode, Model, all_disjoint, settle
+from dpest.reading.merged_states import MergedEdge, MergedModel, MergedNode, all_disjoint, settle
 from dpest.reading.paths_of_code import lifted
 from dpest.reading.table.registry import load
 from dpest.running.skeleton import Leaf, Skeleton
@@ -32,14 +33,14 @@ Way = tuple[tuple[Block, ...], tuple[Symbol, ...], Skeleton, tuple[Any, ...]]
 
 def read_model(
     target: Mechanism, parameters: Mapping[str, Any], data: Any, world: Callable[[], World]
-) -> Model:
+) -> MergedModel:
     """The model of a mechanism on data with symbols in it; Refused where the machine has no rule.
 
     `parameters` may hold a `Unit` for eps: the model is then one for every eps > 0.
     """
     load()
     try:
-        return _Reading(target, parameters, data, world()).model()
+        return _FixedLengthReading(target, parameters, data, world()).model()
     except Restart:
         raise Refused("a list that is filled without being looked at") from None
     except Refused:
@@ -56,7 +57,7 @@ class _Machine(LengthMachine):
         return
 
 
-class _Reading:
+class _FixedLengthReading:
     def __init__(
         self, target: Mechanism, parameters: Mapping[str, Any], data: Any, world: World
     ) -> None:
@@ -65,7 +66,7 @@ class _Reading:
         self.ways: list[Way] = []
         self.first = first_state(self.machine, target, parameters, lambda s: lifted(s, data))
 
-    def model(self) -> Model:
+    def model(self) -> MergedModel:
         self._explore()
         dead = list(dict.fromkeys((0, blocks) for _, _, blocks, _ in self.machine.dead))
         for merged in (True, False):
@@ -73,7 +74,7 @@ class _Reading:
             leaves = self._leaves(root, merged)
             if all_disjoint(leaves):
                 break
-        return Model([root, *leaves], leaves, dead, self.world, merged)
+        return MergedModel([root, *leaves], leaves, dead, self.world, merged)
 
     def _explore(self) -> None:
         """All ways to the end, in order."""

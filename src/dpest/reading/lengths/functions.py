@@ -28,11 +28,11 @@ from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.lengths.values import (
     Argmax,
     Count,
+    ElementPlace,
     Gap,
     Kept,
     Ordered,
     OrderedPlaces,
-    Place,
     Places,
     Ranked,
     Scale,
@@ -201,7 +201,7 @@ def cumsum(m: LengthMachine, value: Any) -> Any:
 
 @entry(builtins.int)
 def int_(m: LengthMachine, value: Any) -> Any:
-    if isinstance(value, (Argmax, Count, Place, Kept)):
+    if isinstance(value, (Argmax, Count, ElementPlace, Kept)):
         return value
     raise Refused("int(…) of this")
 

@@ -20,7 +20,7 @@ from dpest.noise import Bernoulli
 from dpest.noise.family import Noise
 from dpest.noise.parameters import exact, is_number
 from dpest.reading.code.instructions import Instruction
-from dpest.reading.domains.arithmetic import COMPARISONS, OPERATORS
+from dpest.reading.code.operators import COMPARISONS, OPERATORS
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.lengths.values import (
     ELEMENT,
@@ -28,6 +28,7 @@ from dpest.reading.lengths.values import (
     Count,
     Cut,
     DataIterator,
+    ElementPlace,
     Filled,
     FilledList,
     Gap,
@@ -38,7 +39,6 @@ from dpest.reading.lengths.values import (
     Ordered,
     OrderedPlaces,
     PassLog,
-    Place,
     PlacedList,
     Places,
     Plan,
@@ -312,7 +312,7 @@ class LengthMachine(Machine):
     def _item(self, it: DataIterator) -> Any:
         source = it.source
         if isinstance(source, Places):
-            return Place(source.first)
+            return ElementPlace(source.first)
         self._use(source.own)
         return source.element
 
@@ -358,7 +358,7 @@ class LengthMachine(Machine):
             return bool(value.unit)
         if isinstance(value, Vector) and value.kind is list:
             return True  # where there are no data, two neighbours are the same
-        if isinstance(value, Place):
+        if isinstance(value, ElementPlace):
             return self._place_compared("!=", value, 0)
         return super().truth_value(value)
 
@@ -422,7 +422,7 @@ class LengthMachine(Machine):
         found = self.state.heap.read(thing) if isinstance(thing, Ref) else None
         if not isinstance(found, PlacedList):
             return None
-        if index != Place() or not self.log.at:
+        if index != ElementPlace() or not self.log.at:
             raise NeedsList(found.items.name)
         return found
 
@@ -444,12 +444,12 @@ class LengthMachine(Machine):
             if not placed.current and not placed.fill:
                 raise Refused("a place of an array that was not set")
             return (placed.current or placed.fill)[0]
-        if isinstance(index, Place) and isinstance(thing, Vector):
+        if isinstance(index, ElementPlace) and isinstance(thing, Vector):
             if index.offset or not self.log.at:
                 raise Refused("another entry than that of this turn")
             self._use(thing.own)
             return thing.element
-        if isinstance(index, Place) and (items := self.sequence(thing)) is not None:
+        if isinstance(index, ElementPlace) and (items := self.sequence(thing)) is not None:
             return items[self._place_below(index, len(items))]
         name = self._variable() if isinstance(thing, Vector) and type(index) is int else ""
         if name and name not in self.plan.indices:
@@ -538,17 +538,17 @@ class LengthMachine(Machine):
         if op in ("==", "!=") and any(v is None or isinstance(v, str) for v in (a, b)):
             return op == "!="
         if op in COMPARISONS:
-            if isinstance(a, (Count, Place, Kept)):
+            if isinstance(a, (Count, ElementPlace, Kept)):
                 return self._number_compared(op, a, b)
             return self._number_compared(_MIRRORED[op], b, a)
-        if op in ("+", "-") and isinstance(a, (Count, Place, Kept)) and type(b) is int:
+        if op in ("+", "-") and isinstance(a, (Count, ElementPlace, Kept)) and type(b) is int:
             step = b if op == "+" else -b
             return Kept() if isinstance(a, Kept) else type(a)(a.offset + step)
-        if op == "+" and isinstance(b, (Count, Place, Kept)) and type(a) is int:
+        if op == "+" and isinstance(b, (Count, ElementPlace, Kept)) and type(a) is int:
             return Kept() if isinstance(b, Kept) else type(b)(b.offset + a)
-        if op == "-" and isinstance(a, Place) and isinstance(b, Place):
+        if op == "-" and isinstance(a, ElementPlace) and isinstance(b, ElementPlace):
             return a.offset - b.offset
-        if op == "%" and isinstance(a, Place) and type(b) is int and b > 0:
+        if op == "%" and isinstance(a, ElementPlace) and type(b) is int and b > 0:
             return self._remainder(a, b)
         raise Refused(f"`{op}` of a number that depends on the length of the data")
 
@@ -557,13 +557,13 @@ class LengthMachine(Machine):
             return self._count_compared(op, a, b)
         if isinstance(a, Count) and isinstance(b, Count):
             return bool(COMPARISONS[op](a.offset, b.offset))
-        if isinstance(a, Place) and type(b) is int:
+        if isinstance(a, ElementPlace) and type(b) is int:
             return self._place_compared(op, a, b)
-        if isinstance(a, Place) and isinstance(b, Place):
+        if isinstance(a, ElementPlace) and isinstance(b, ElementPlace):
             return bool(COMPARISONS[op](a.offset, b.offset))
-        if isinstance(a, Place) and b == Count():
+        if isinstance(a, ElementPlace) and b == Count():
             return self._place_before_end(op, a)
-        if isinstance(b, Place) and a == Count():
+        if isinstance(b, ElementPlace) and a == Count():
             return self._place_before_end(_MIRRORED[op], b)
         raise Refused("a look at a number that depends on the length of the data")
 
@@ -587,7 +587,7 @@ class LengthMachine(Machine):
                     return f"{frame.code.qualname}:{name}"
         return ""
 
-    def _place_compared(self, op: str, place: Place, number: int) -> bool:
+    def _place_compared(self, op: str, place: ElementPlace, number: int) -> bool:
         log = self.log
         if log.exact:
             return bool(COMPARISONS[op](log.number + place.offset, number))
@@ -598,7 +598,7 @@ class LengthMachine(Machine):
             raise NeedsPosition(exact=number - place.offset + 1)
         return bool(COMPARISONS[op](1, 0))
 
-    def _place_below(self, place: Place, size: int) -> int:
+    def _place_below(self, place: ElementPlace, size: int) -> int:
         """The place of an entry of a public list, at a place of the data."""
         log = self.log
         if log.exact:
@@ -610,7 +610,7 @@ class LengthMachine(Machine):
             raise NeedsPosition(exact=size - place.offset + 1)
         raise Thrown(IndexError("list index out of range"))
 
-    def _place_before_end(self, op: str, place: Place) -> bool:
+    def _place_before_end(self, op: str, place: ElementPlace) -> bool:
         """`i < len(x)` of the next place: whether there is an element."""
         if op not in ("<", ">=", "!=", "=="):
             raise Refused("a place that is compared with the length in this way")
@@ -618,7 +618,7 @@ class LengthMachine(Machine):
         before = True if place.offset < log.at else self._more(DataIterator(None, place.offset))
         return before if op in ("<", "!=") else not before
 
-    def _remainder(self, place: Place, modulus: int) -> int:
+    def _remainder(self, place: ElementPlace, modulus: int) -> int:
         log = self.log
         if not log.exact and self.plan.modulus % modulus:
             raise NeedsPosition(modulus=modulus)

@@ -281,7 +281,7 @@ class _Reading:
 
     def _made(self) -> Graph:
         selections = [Selected(a.element, a.least) for r in self.releases for a in r.greatest]  # type: ignore[arg-type]
-        gaps = [released.Gap(g.vector) for r in self.releases for g in r.gaps]  # type: ignore[arg-type]
+        gaps = [released.TracedGap(g.vector) for r in self.releases for g in r.gaps]  # type: ignore[arg-type]
         if (selections or gaps) and len(self.nodes) > 1:
             raise Refused("the place of the greatest of the data, with other looks at them")
         graph = Graph(

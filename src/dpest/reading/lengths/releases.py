@@ -13,7 +13,15 @@ from dpest.geometry.linear import Form
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.lengths.abstraction import placed_values
 from dpest.reading.lengths.machine import LengthMachine
-from dpest.reading.lengths.values import Argmax, Count, FilledList, Gap, Kept, Place, PlacedList
+from dpest.reading.lengths.values import (
+    Argmax,
+    Count,
+    ElementPlace,
+    FilledList,
+    Gap,
+    Kept,
+    PlacedList,
+)
 from dpest.reading.machine.heap import (
     Buffer,
     DequeObject,
@@ -54,10 +62,10 @@ def leaves_of(
         found.values.append(_form(machine, value))
     elif isinstance(value, Truth):
         found.values.append(bool(machine.holds(value)))
-    elif isinstance(value, (Count, Place)):
+    elif isinstance(value, (Count, ElementPlace)):
         found.values.append("position")
         # The number of the element at hand is known by the way; others may be equal by chance.
-        found.shown = found.shown and isinstance(value, Place) and value.offset == 0
+        found.shown = found.shown and isinstance(value, ElementPlace) and value.offset == 0
     elif isinstance(value, Kept):
         found.kept.append(value)
     elif isinstance(value, Argmax):

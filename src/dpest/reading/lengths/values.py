@@ -63,14 +63,14 @@ class Count(Lazy):
 
 
 @dataclass(frozen=True)
-class Place(Lazy):
+class ElementPlace(Lazy):
     """The number of the first element that was not read when the edge began, plus an offset."""
 
     offset: int = 0
     python_type = int
 
-    def __add__(self, other: int) -> Place:
-        return Place(self.offset + other)
+    def __add__(self, other: int) -> ElementPlace:
+        return ElementPlace(self.offset + other)
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from dpest.noise.uniform import Uniform
 from dpest.reading.loops.lengths import LengthCount, Position, unsupported
 from dpest.reading.loops.passes import EACH, IN_ORDER, TURN, Items, LoopPass, RandomPlace, look_at
 from dpest.reading.rewrites.named_values import Share, named_values
-from dpest.reading.rewrites.order_statistics import Ranked, Selected, SortedPlaces
+from dpest.reading.rewrites.order_statistics import Selected, SortedPlaces, TracedRank
 from dpest.reading.rewrites.softmax import Chance, LogChance, ScaledScore, Weight, WeightSum
 from dpest.reading.tracing.running import remembered, running
 from dpest.reading.tracing.selections import clipped
-from dpest.reading.tracing.symbolic import Real, Truth, is_symbolic
+from dpest.reading.tracing.symbolic import TracedReal, TracedTruth, is_symbolic
 
 ELEMENT = Symbol("input", "q")
 """The datum of the current element."""
@@ -36,7 +36,7 @@ def fields_of(name: str, count: int) -> list[Symbol]:
     return [Symbol("input", f"{name}_{k}" if k else name) for k in range(max(count, 1))]
 
 
-class Vector:
+class TracedVector:
     """A vector of any length whose elements are all the same expression."""
 
     __array_priority__ = 3000
@@ -48,11 +48,11 @@ class Vector:
         """The noises that each element has its own copy of."""
 
     def _with(self, other: Any, how: Callable[[Any, Any], Any]) -> Any:
-        if isinstance(other, Vector):
-            return Vector(how(self.element, other.element), self.own | other.own)
+        if isinstance(other, TracedVector):
+            return TracedVector(how(self.element, other.element), self.own | other.own)
         if isinstance(other, (np.ndarray, list, tuple)) and np.ndim(other) > 0:
             unsupported("arithmetic with a vector of known length")
-        return Vector(how(self.element, other), self.own)
+        return TracedVector(how(self.element, other), self.own)
 
     def __add__(self, other: Any) -> Any:
         return self._with(other, operator.add)
@@ -87,13 +87,13 @@ class Vector:
     __rmul__ = __mul__
 
     def __neg__(self) -> Any:
-        return Vector(-self.element, self.own)
+        return TracedVector(-self.element, self.own)
 
     def __abs__(self) -> Any:
-        return Vector(abs(self.element), self.own)
+        return TracedVector(abs(self.element), self.own)
 
     def __invert__(self) -> Any:
-        return Vector(~self.element, self.own)
+        return TracedVector(~self.element, self.own)
 
     def __iter__(self) -> Any:
         unsupported("a loop inside of an expression, or a second loop, over the elements")
@@ -122,7 +122,7 @@ class Vector:
         if isinstance(key, slice) and key == slice(None):
             return self
         if isinstance(key, Selected) and key.element is self.element:
-            return Ranked(self, -1 if key.least else 1)
+            return TracedRank(self, -1 if key.least else 1)
         unsupported("an entry")
 
     def _use_own(self) -> None:
@@ -152,7 +152,7 @@ class Vector:
 
     def index(self, value: Any) -> Any:
         """The first place of the greatest or least: the only ones whose place is known."""
-        same = isinstance(value, Ranked) and value.vector.element is self.element
+        same = isinstance(value, TracedRank) and value.vector.element is self.element
         if same and value.rank in (1, -1):
             return Selected(self.element, value.rank < 0)
         unsupported("index()")
@@ -163,7 +163,7 @@ class Vector:
         return total(self)
 
     def exp(self) -> Any:
-        return Vector(exponential(self.element), self.own)
+        return TracedVector(exponential(self.element), self.own)
 
     def mean(self, axis: Any = None) -> Any:
         unsupported("the mean")
@@ -171,27 +171,27 @@ class Vector:
     def max(self, axis: Any = None) -> Any:
         if isinstance(self.element, (ScaledScore, Weight)) and not self.own:
             return self.element.greatest()
-        return Ranked(self, 1)
+        return TracedRank(self, 1)
 
     def min(self, axis: Any = None) -> Any:
-        if isinstance(self.element, Real) and not self.own:
-            return -Ranked(-self, 1)
-        return Ranked(self, -1)
+        if isinstance(self.element, TracedReal) and not self.own:
+            return -TracedRank(-self, 1)
+        return TracedRank(self, -1)
 
     def clip(self, low: Any = None, high: Any = None) -> Any:
-        return Vector(clipped(self.element, low, high), self.own)
+        return TracedVector(clipped(self.element, low, high), self.own)
 
     def cumsum(self, axis: Any = None) -> Any:
         return PrefixSums(self)
 
-    def copy(self) -> Vector:
+    def copy(self) -> TracedVector:
         return self
 
     def astype(self, dtype: Any, **_: Any) -> Any:
         element = self.element
-        return Vector(element.astype(dtype) if is_symbolic(element) else element, self.own)
+        return TracedVector(element.astype(dtype) if is_symbolic(element) else element, self.own)
 
-    def tolist(self) -> Vector:
+    def tolist(self) -> TracedVector:
         return self
 
     flatten = ravel = tolist
@@ -206,7 +206,7 @@ class Vector:
 class PrefixSums:
     """np.cumsum: to release it is to release the elements."""
 
-    vector: Vector
+    vector: TracedVector
 
     def tolist(self) -> PrefixSums:
         return self
@@ -219,7 +219,7 @@ class PrefixSums:
     def place_of(self, share: Any) -> Any:
         """Where the running sum of weights is above a uniform share of all: a choice by them."""
         element, values = self.vector.element, named_values()
-        form = share.form if isinstance(share, Real) else Form()
+        form = share.form if isinstance(share, TracedReal) else Form()
         if values is None or self.vector.own or len(form.terms) != 1 or form.constant:
             unsupported("np.searchsorted")
         ((symbol, slope),) = form.terms.items()
@@ -241,7 +241,7 @@ class PrefixSums:
         return ("prefix", self.vector.dpest_signature())
 
 
-def total(vector: Vector) -> Any:
+def total(vector: TracedVector) -> Any:
     """The sum of all elements, as a slot that a loop over them would fill."""
     return running().total(vector)  # type: ignore[attr-defined]
 
@@ -260,7 +260,7 @@ def chosen_by(weight: Weight) -> Selected:
 
 def exponential(value: Any) -> Any:
     """e^value of a score, or of a difference of the data: a weight."""
-    if isinstance(value, Real):
+    if isinstance(value, TracedReal):
         value = ScaledScore(Fraction(1), value)
     if not isinstance(value, (ScaledScore, LogChance)):
         unsupported("np.exp")
@@ -273,7 +273,7 @@ def pass_over(value: Any) -> LoopPass | None:
 
     if isinstance(value, LoopPass):
         return value
-    if isinstance(value, Vector):
+    if isinstance(value, TracedVector):
         return LoopPass(lambda position: copied(value.element), value.own)
     if isinstance(value, Items):
         if value.partial:
@@ -282,7 +282,7 @@ def pass_over(value: Any) -> LoopPass | None:
     return None
 
 
-class FilledList:
+class OutputList:
     """A list (or array) that the function fills and releases, but never reads."""
 
     def __init__(self, name: str, items: Iterable[Any] = ()) -> None:
@@ -295,7 +295,7 @@ class FilledList:
     def extend(self, values: Iterable[Any]) -> None:
         self.items.extend(values)
 
-    def __iadd__(self, values: Iterable[Any]) -> FilledList:  # type: ignore[misc]
+    def __iadd__(self, values: Iterable[Any]) -> OutputList:  # type: ignore[misc]
         self.items.extend(values)
         return self
 
@@ -304,7 +304,7 @@ class FilledList:
             raise remembered(ReadsOutputError(self.name))
         self.items.append(value)
 
-    def tolist(self) -> FilledList:
+    def tolist(self) -> OutputList:
         return self
 
     copy = tolist
@@ -321,10 +321,10 @@ class FilledList:
     __eq__ = __ne__ = __str__ = __lt__ = __gt__ = _read
     __hash__ = None  # type: ignore[assignment]
 
-    def __deepcopy__(self, memo: Any) -> FilledList:
+    def __deepcopy__(self, memo: Any) -> OutputList:
         from dpest.reading.tracing.states import copied
 
-        return FilledList(self.name, copied(self.items, memo))
+        return OutputList(self.name, copied(self.items, memo))
 
     def dpest_signature(self) -> Any:
         return ("output", self.name)
@@ -345,16 +345,18 @@ class ElementTotals:
     asked for.
     """
 
-    vectors: list[tuple[Symbol, Vector]] = field(default_factory=list)
+    vectors: list[tuple[Symbol, TracedVector]] = field(default_factory=list)
     known: dict[Any, Symbol] = field(default_factory=dict)
 
-    def total(self, vector: Vector) -> Real:
-        if isinstance(vector.element, Truth):
-            vector = Vector(vector.element.number(), vector.own)
+    def total(self, vector: TracedVector) -> TracedReal:
+        if isinstance(vector.element, TracedTruth):
+            vector = TracedVector(vector.element.number(), vector.own)
         element = vector.element
-        if isinstance(element, Real) and any(s.kind == "indicator" for s in element.form.terms):
+        if isinstance(element, TracedReal) and any(
+            s.kind == "indicator" for s in element.form.terms
+        ):
             unsupported("a sum of decisions about noise, one for each element,")
         key = vector.dpest_signature()
         symbol = self.known.setdefault(key, Symbol("state", f"total{len(self.known)}"))
         self.vectors.append((symbol, vector))
-        return Real(Form.of(symbol), getattr(vector.element, "integer", False))
+        return TracedReal(Form.of(symbol), getattr(vector.element, "integer", False))

@@ -19,32 +19,32 @@ from typing import Any
 
 import numpy as np
 
-from dpest.reading.loops.any_length import Vector, pass_over
+from dpest.reading.loops.any_length import TracedVector, pass_over
 from dpest.reading.loops.lengths import LengthCount, unsupported
 from dpest.reading.loops.passes import Items, LoopPass, RandomPlace, at_each
 from dpest.reading.loops.piece_runs import conditions_of
 from dpest.reading.loops.vector_functions import ANY_LENGTH, HeapForVectors, NumpyForVectors
 from dpest.reading.rewrites.labels import entry
-from dpest.reading.rewrites.order_statistics import Ranked
+from dpest.reading.rewrites.order_statistics import TracedRank
 from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
 from dpest.reading.rewrites.special import SPECIAL, SpecialFunctions, special
 from dpest.reading.tracing.roots import MATH, with_units
 from dpest.reading.tracing.running import running
-from dpest.reading.tracing.symbolic import Real, Truth, is_symbolic
+from dpest.reading.tracing.symbolic import TracedReal, TracedTruth, is_symbolic
 from dpest.running.places import is_user_file
 
 MAP, ENTRY = "__dpest_map__", "__dpest_entry__"
 _SYMBOLIC = (
-    Vector,
+    TracedVector,
     LoopPass,
     LengthCount,
     Items,
     RandomPlace,
-    Ranked,
+    TracedRank,
     ScaledScore,
     Weight,
     Chance,
-    Real,
+    TracedReal,
 )
 
 
@@ -141,12 +141,12 @@ def mapped(
         unsupported("a decision for each element, inside of an expression: write a loop; a list")
     fresh = frozenset(run.draws[before:])
     run.vector_draws |= fresh
-    return Vector(element, over.own | fresh)
+    return TracedVector(element, over.own | fresh)
 
 
 def _counted(truth: Any, element: Any) -> Any:
     """`1 for q in x if q > 0` is a count: a sum of indicators."""
-    about_data = isinstance(truth, Truth) and all(
+    about_data = isinstance(truth, TracedTruth) and all(
         s.kind == "input" for c in conditions_of(truth) for s in c.form.terms
     )
     if not about_data or is_symbolic(element):

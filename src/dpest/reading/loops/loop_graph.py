@@ -8,8 +8,9 @@ from typing import Any
 
 from dpest.geometry.linear import Form, Symbol
 from dpest.noise.family import Noise
-from dpest.reading.loops.piece_runs import Block, World
-from dpest.reading.rewrites.order_statistics import Gap, Selected
+from dpest.reading.decision_path import Block
+from dpest.reading.loops.piece_runs import World
+from dpest.reading.rewrites.order_statistics import Selected, TracedGap
 
 END = -1
 
@@ -39,7 +40,7 @@ class LoopEdge:
     sized: Mapping[int, int] = field(default_factory=dict)
     """Which released numbers the function multiplies by which power of the public length."""
     looked: str = ""
-    """At which random place the piece looked at the data (see `passes.Place`), if at one."""
+    """At which random place the piece looked at the data (see `passes.RandomPlace`), if at one."""
     removed: bool = False
     """Whether that place was taken out of the list that it was drawn from."""
 
@@ -63,7 +64,7 @@ class Graph:
     """Whether the released elements stand for their running sums."""
     recognised: bool = False
     """Whether the selection is a loop with a running maximum: its edges are that loop."""
-    gaps: list[Gap] = field(default_factory=list)
+    gaps: list[TracedGap] = field(default_factory=list)
     """Gaps between the greatest element and the next that are released."""
     rule: str = ""
     """Which rule of `races` made this graph an argmax, where the function takes none."""

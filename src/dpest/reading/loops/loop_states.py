@@ -13,7 +13,7 @@ import numpy as np
 
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Form, Symbol
-from dpest.reading.loops.any_length import FilledList, PrefixSums, Vector
+from dpest.reading.loops.any_length import OutputList, PrefixSums, TracedVector
 from dpest.reading.loops.lengths import Counter, Position
 from dpest.reading.loops.loop_values import PLACED, leaves_of, substituted
 from dpest.reading.loops.passes import Chosen, Index, RandomPlace
@@ -21,14 +21,14 @@ from dpest.reading.loops.piece_runs import conditions_of
 from dpest.reading.loops.pieces import FunctionCut
 from dpest.reading.rewrites.labels import LabelOfPlace
 from dpest.reading.rewrites.named_values import NamedValues
-from dpest.reading.rewrites.order_statistics import Ranked
+from dpest.reading.rewrites.order_statistics import TracedRank
 from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
 from dpest.reading.tracing.states import copied
-from dpest.reading.tracing.symbolic import Real, Truth, is_symbolic
+from dpest.reading.tracing.symbolic import TracedReal, TracedTruth, is_symbolic
 from dpest.reading.tracing.symbolic_arrays import wrapped
 
 
-class Abstraction:
+class LoopStateAbstraction:
     """One state: what its slots are set to, and what was released on the way to it.
 
     `counters` are integers that grow with the data, `kept_lists` lists that are more than filled,
@@ -71,17 +71,17 @@ class Abstraction:
         if isinstance(value, LabelOfPlace):
             place = self.of(value.place, path)
             return LabelOfPlace(value.table, place)
-        if isinstance(value, Ranked) and value.rank == 1 and not value.vector.own:
+        if isinstance(value, TracedRank) and value.rank == 1 and not value.vector.own:
             return value  # the greatest of the data themselves: of no turn, and of all
         if isinstance(value, (ScaledScore, Weight, Chance)):
             value = value.real()
-        if isinstance(value, Real):
+        if isinstance(value, TracedReal):
             if not value.form.terms:
                 return value.plain
             if all(isinstance(self.named.meanings.get(s), Form) for s in value.form.terms):
                 return value
-            return Real(self._slot(value.form, path), value.integer)
-        if isinstance(value, Vector):
+            return TracedReal(self._slot(value.form, path), value.integer)
+        if isinstance(value, TracedVector):
             return self.vector(value, path)
         if isinstance(value, PrefixSums):
             return PrefixSums(self.vector(value.vector, path))
@@ -90,23 +90,13 @@ class Abstraction:
                 f"{self.parts.name}: the place of the greatest element is kept over a loop: give "
                 "a length instead of ANY"
             )
-        if isinstance(value, FilledList):
+        if isinstance(value, OutputList):
             if id(value) not in self.memo:
                 self.released.extend(leaves_of(value.items))
-                self.memo[id(value)] = FilledList(value.name)
+                self.memo[id(value)] = OutputList(value.name)
             return self.memo[id(value)]
         if type(value) is list:
-            if id(value) in self.memo:
-                return self.memo[id(value)]
-            if path not in self.kept_lists:
-                self.released.extend(leaves_of(value))
-                self.memo[id(value)] = FilledList(path)
-                return self.memo[id(value)]
-            fresh: list[Any] = []
-            self.memo[id(value)] = fresh
-            for i, v in enumerate(value):
-                fresh.append(self.of(v, f"{path}.{i}"))
-            return fresh
+            return self._list(value, path)
         if type(value) is tuple:
             return tuple(self.of(v, f"{path}.{i}") for i, v in enumerate(value))
         if type(value) is dict or (isinstance(value, np.ndarray) and value.dtype == object):
@@ -115,6 +105,20 @@ class Abstraction:
             return self.memo[id(value)]
         self._refuse_hidden(value, path)
         return copied(value)
+
+    def _list(self, value: list[Any], path: str) -> Any:
+        """A list that is only filled is released; of one that is read each entry is kept."""
+        if id(value) in self.memo:
+            return self.memo[id(value)]
+        if path not in self.kept_lists:
+            self.released.extend(leaves_of(value))
+            self.memo[id(value)] = OutputList(path)
+            return self.memo[id(value)]
+        fresh: list[Any] = []
+        self.memo[id(value)] = fresh
+        for i, v in enumerate(value):
+            fresh.append(self.of(v, f"{path}.{i}"))
+        return fresh
 
     def _place(self, value: RandomPlace | Chosen, path: str) -> Any:
         """A place that nobody has looked at yet is as good as drawn anew; others can be kept."""
@@ -154,9 +158,9 @@ class Abstraction:
         self.updates[symbol] = form
         return Form.of(symbol)
 
-    def vector(self, vector: Vector, path: str) -> Vector:
+    def vector(self, vector: TracedVector, path: str) -> TracedVector:
         """The shared part of the elements goes to a slot; their own part stays an expression."""
-        if type(vector.element) is not Real:
+        if type(vector.element) is not TracedReal:
             return vector  # its own noise alone, where it is a curve
         form = vector.element.form
         own = {
@@ -168,15 +172,15 @@ class Abstraction:
         mine = Form(own, form.constant)
         if shared.terms:
             mine = mine.plus(self._slot(shared, path))
-        return Vector(Real(mine, vector.element.integer), vector.own)
+        return TracedVector(TracedReal(mine, vector.element.integer), vector.own)
 
-    def element(self, vector: Vector, path: str) -> Vector:
+    def element(self, vector: TracedVector, path: str) -> TracedVector:
         """A vector that is released: what its elements share goes to slots."""
-        if isinstance(vector.element, Real):
+        if isinstance(vector.element, TracedReal):
             return self.vector(vector, path)
         element = vector.element
         shared: dict[Symbol, Form] = {}
-        if not isinstance(element, Truth):
+        if not isinstance(element, TracedTruth):
             return vector
         for condition in conditions_of(element):
             for symbol in condition.form.terms:
@@ -184,4 +188,4 @@ class Abstraction:
                     slot = Symbol("state", f"{path}.{symbol.name}")
                     self.updates[slot] = Form.of(symbol)
                     shared[symbol] = Form.of(slot)
-        return Vector(substituted(element, shared), vector.own)
+        return TracedVector(substituted(element, shared), vector.own)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpest.geometry.linear import Condition, Form, Symbol
-from dpest.reading.loops.any_length import FilledList, PrefixSums, Vector
+from dpest.reading.loops.any_length import OutputList, PrefixSums, TracedVector
 from dpest.reading.loops.lengths import Counter, LengthCount, Position
 from dpest.reading.loops.merging import decided
 from dpest.reading.loops.passes import Chosen, Index, Items, PlacesLeft, RandomPlace
@@ -16,28 +16,28 @@ from dpest.reading.loops.vector_generator import OneDraw, OneHot
 from dpest.reading.rewrites.labels import LabelOfPlace
 from dpest.reading.rewrites.order_statistics import (
     Extreme,
-    Gap,
     Others,
-    Ranked,
     Selected,
     Sorted,
     SortedPlaces,
+    TracedGap,
+    TracedRank,
     Withheld,
 )
 from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
-from dpest.reading.tracing.symbolic import Real, Truth
+from dpest.reading.tracing.symbolic import TracedReal, TracedTruth
 from dpest.running.skeleton import flatten
 
 
 def substituted(truth: Any, values: Mapping[Symbol, Form]) -> Any:
     if truth.condition is not None:
         form = truth.condition.form.substitute(values)
-        return Truth(Condition(form, truth.condition.relation))
-    return Truth(None, tuple(substituted(p, values) for p in truth.parts), truth.conjunction)
+        return TracedTruth(Condition(form, truth.condition.relation))
+    return TracedTruth(None, tuple(substituted(p, values) for p in truth.parts), truth.conjunction)
 
 
 def decided_variable(value: Any) -> Any:
-    if isinstance(value, FilledList):
+    if isinstance(value, OutputList):
         value.items = decided(value.items)
         return value
     if isinstance(value, WHOLE) or not _is_open(value):
@@ -47,9 +47,9 @@ def decided_variable(value: Any) -> Any:
 
 def _is_open(value: Any) -> bool:
     """Whether a truth, or a number with one in it, is still to be decided."""
-    if isinstance(value, Truth):
+    if isinstance(value, TracedTruth):
         return True
-    if isinstance(value, Real):
+    if isinstance(value, TracedReal):
         return any(s.kind == "indicator" for s in value.form.terms)
     if type(value) in (list, tuple):
         return any(map(_is_open, value))
@@ -61,12 +61,13 @@ def _is_open(value: Any) -> bool:
 
 
 PLACED = (
-    Selected, Ranked, Gap, Sorted, Others, SortedPlaces, Extreme, Withheld, OneDraw, OneHot
+    Selected, TracedRank, TracedGap, Sorted, Others, SortedPlaces, Extreme, Withheld,
+    OneDraw, OneHot,
 )  # fmt: skip
 WHOLE = (
     *PLACED,
-    Vector,
-    FilledList,
+    TracedVector,
+    OutputList,
     PrefixSums,
     Position,
     Counter,
@@ -103,7 +104,7 @@ def leaves_of(value: Any) -> list[Any]:
     _, flat = flatten(value)
     found: list[Any] = []
     for leaf in flat:
-        if isinstance(leaf, Real):
+        if isinstance(leaf, TracedReal):
             found.append(leaf.form if leaf.form.terms else leaf.plain)
         else:
             found.append(leaf)

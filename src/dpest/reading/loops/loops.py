@@ -17,16 +17,16 @@ from dpest.geometry.linear import Form, Symbol
 from dpest.reading.loops.any_length import (
     ELEMENT,
     ElementTotals,
-    FilledList,
+    OutputList,
     PrefixSums,
     ReadsOutputError,
-    Vector,
+    TracedVector,
     pass_over,
 )
 from dpest.reading.loops.comprehensions import ENTRY, MAP, Mapped, mapped, with_vectors
 from dpest.reading.loops.lengths import Counter, LengthCount, NeedsPositionError, Position
 from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
-from dpest.reading.loops.loop_states import Abstraction
+from dpest.reading.loops.loop_states import LoopStateAbstraction
 from dpest.reading.loops.loop_values import PLACED, as_released, decided_variable, leaves_of
 from dpest.reading.loops.merging import NoDraws, decided
 from dpest.reading.loops.passes import (
@@ -46,8 +46,8 @@ from dpest.reading.loops.vector_generator import VectorGenerator
 from dpest.reading.rewrites.labels import LabelOfPlace, entry
 from dpest.reading.rewrites.named_values import NamedValues
 from dpest.reading.rewrites.order_statistics import (
-    Gap,
     Selected,
+    TracedGap,
 )
 from dpest.reading.rewrites.races import ArgmaxLaw, law_of
 from dpest.reading.rewrites.readings import Plan, RereadError, words
@@ -57,7 +57,7 @@ from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
 from dpest.reading.tracing.needless_forks import without_needless_forks
 from dpest.reading.tracing.running import in_run
 from dpest.reading.tracing.states import copied, signature
-from dpest.reading.tracing.symbolic import Real
+from dpest.reading.tracing.symbolic import TracedReal
 from dpest.running.skeleton import raised_output
 
 _MOST_NODES = 300
@@ -174,7 +174,7 @@ class _LoopRun(PieceRun):
         self.removed: set[str] = set()
         """Places that were taken out of the list that they were drawn from."""
 
-    def total(self, vector: Vector) -> Real:
+    def total(self, vector: TracedVector) -> TracedReal:
         return self.totals.total(vector)
 
     def use_own(self, own: frozenset[Symbol]) -> None:
@@ -185,7 +185,7 @@ class _LoopRun(PieceRun):
 
     def own(self, value: Any) -> frozenset[Symbol]:
         """The noises of a drawn vector are not this piece's: each element has its own."""
-        if not isinstance(value, Real):
+        if not isinstance(value, TracedReal):
             return frozenset()
         new = frozenset(s for s in value.noises(self) if s in self.draws)
         self.vector_draws |= new
@@ -232,7 +232,7 @@ class LoopBuilder:
         self.values: dict[int, list[dict[str, Any]]] = {}
         self.selections: list[Selected] = []
         self.unknown_places: list[int] = []
-        self.gaps: list[Gap] = []
+        self.gaps: list[TracedGap] = []
         self.recognised = False
         self.prefix_sums = False
         self.named = NamedValues()
@@ -277,7 +277,7 @@ class LoopBuilder:
         world = World(private=True)
         world.derived, world.notes = self.world.derived, self.world.notes
         noise = world.noise_symbol("0_0", law.noise)
-        element = Real(law.form.plus(Form.of(noise)))
+        element = TracedReal(law.form.plus(Form.of(noise)))
         edge = LoopEdge(0, END, False, (), (), {}, (), ((noise, True),))
         node = LoopNode(0, ())
         return Graph(
@@ -300,7 +300,7 @@ class LoopBuilder:
 
     def data(self, element: Any) -> Any:
         """What stands for the private argument."""
-        return Vector(Real(Form.of(ELEMENT)) if element is None else element)
+        return TracedVector(TracedReal(Form.of(ELEMENT)) if element is None else element)
 
     def new_run(self, *args: Any) -> _LoopRun:
         return _LoopRun(*args)
@@ -317,14 +317,14 @@ class LoopBuilder:
         position: Position,
         variables: Mapping[str, Any],
         names: frozenset[str],
-        outcome: PieceOutcome,
+        outcome: PieceOutcome[_LoopRun],
         extra: Sequence[Symbol] = (),
     ) -> tuple[LoopNode, dict[Symbol, Form], list[Any]]:
         """The node of a state, what its slots are set to, and what is released on the way."""
         if turn is None and piece < len(self.parts.pieces):
             turn = 0 if self.parts.pieces[piece].kind == "loop" else None
-        looked = outcome.run.looked  # type: ignore[attr-defined]
-        found = Abstraction(self.parts, self.named, self.counters, self.kept_lists, looked)
+        looked = outcome.run.looked
+        found = LoopStateAbstraction(self.parts, self.named, self.counters, self.kept_lists, looked)
         abstract = {
             name: found.of(variables[name], name) for name in sorted(variables) if name in names
         }
@@ -394,22 +394,24 @@ class LoopBuilder:
         variables: Mapping[str, Any],
         own: frozenset[Symbol],
         looked: frozenset[str] = frozenset(),
-    ) -> Iterator[PieceOutcome]:
+    ) -> Iterator[PieceOutcome[_LoopRun]]:
         from dpest.reading.tracing.generator import SymbolicGenerator
 
         totals: dict[Any, Symbol] = {}
 
-        def make_run(*args: Any) -> _LoopRun:
-            run = self.new_run(*args)
+        def make_run(prefix: Sequence[int]) -> _LoopRun:
+            run = self.new_run(self.world, f"{state.piece}", (), {}, prefix)
+            run.draws = sorted(own)
+            run.given_draws = own
             run.totals.known = totals
             run.values = self.named
             run.looked = set(looked)
             return run
 
-        def prepare(run: PieceRun) -> Any:
-            return VectorGenerator(SymbolicGenerator(run), run.own)  # type: ignore[attr-defined]
+        def prepare(run: _LoopRun) -> Any:
+            return VectorGenerator(SymbolicGenerator(run), run.own)
 
-        def finish(outcome: PieceOutcome) -> None:
+        def finish(outcome: PieceOutcome[_LoopRun]) -> None:
             outcome.value = decided_variable(outcome.value)
             for name, value in outcome.variables.items():
                 if name in piece.after or name in piece.before:
@@ -418,17 +420,12 @@ class LoopBuilder:
         return outcomes(
             self.parts,
             piece,
-            self.world,
-            f"{state.piece}",
-            (),
-            {},
             variables,
+            make_run,
             prepare,
             BUILTINS,
             limit=_MOST_PATHS,
             finish=finish,
-            make_run=make_run,
-            drawn=sorted(own),
         )
 
     def _block(self, state: LoopState, piece: Piece) -> None:
@@ -444,16 +441,16 @@ class LoopBuilder:
             outcome = PieceOutcome(self._still(), "return", raised_output(error))
             self._leave(state, outcome, state.node)
             return
-        asked: dict[Symbol, Vector] = {}
+        asked: dict[Symbol, TracedVector] = {}
         for outcome in found:
-            asked.update(outcome.run.totals.vectors)  # type: ignore[attr-defined]
+            asked.update(outcome.run.totals.vectors)
         source = state.node
         if asked:
             source = self._sums(state, list(asked.items()))
         for outcome in found:
             self._go(state, source, outcome, False, state.piece + 1, None, self.first, piece.after)
 
-    def _sums(self, state: LoopState, totals: Sequence[tuple[Symbol, Vector]]) -> LoopNode:
+    def _sums(self, state: LoopState, totals: Sequence[tuple[Symbol, TracedVector]]) -> LoopNode:
         """A pass over the data that fills the sums, put before a block that uses them."""
         self._count_pass(state.piece, "a sum")
         slots = tuple(sorted({*state.node.slots, *(s for s, _ in totals)}))
@@ -468,7 +465,7 @@ class LoopBuilder:
             self._use_own(vector.own, state.piece)
             own |= vector.own
             element = vector.element
-            form = element.form if isinstance(element, Real) else Form.number(element)
+            form = element.form if isinstance(element, TracedReal) else Form.number(element)
             step[symbol] = Form.of(symbol).plus(form)
         draws = tuple(sorted(own))
         self.edges.append(LoopEdge(node.index, node.index, True, (), draws, step, ()))
@@ -523,7 +520,7 @@ class LoopBuilder:
         for outcome in self._run(state, piece, variables, frozenset()):
             here = outcome.how != "break"
             # A `while` that looks at a random place knows its turn by its variables alone.
-            again = turn if items is None and outcome.run.looked else turn + 1  # type: ignore[attr-defined]
+            again = turn if items is None and outcome.run.looked else turn + 1
             self._go(
                 state,
                 state.node,
@@ -557,7 +554,7 @@ class LoopBuilder:
         self,
         state: LoopState,
         source: LoopNode,
-        outcome: PieceOutcome,
+        outcome: PieceOutcome[_LoopRun],
         reads: bool,
         piece: int,
         turn: int | None,
@@ -581,7 +578,7 @@ class LoopBuilder:
         self,
         source: LoopNode,
         target: int,
-        outcome: PieceOutcome,
+        outcome: PieceOutcome[_LoopRun],
         reads: bool,
         updates: Mapping[Symbol, Form],
         released: Sequence[Any],
@@ -637,11 +634,15 @@ class LoopBuilder:
         )
 
     def _leave(
-        self, state: LoopState, outcome: PieceOutcome, source: LoopNode, reads: bool = False
+        self,
+        state: LoopState,
+        outcome: PieceOutcome[_LoopRun],
+        source: LoopNode,
+        reads: bool = False,
     ) -> None:
         """An edge to the end, releasing what is returned."""
         returned_value = [] if self.parts.is_generator else [outcome.value]
-        vectors: list[Vector] = []
+        vectors: list[TracedVector] = []
         plain: list[Any] = []
         returned: set[str] = set()
         for leaf in leaves_of(decided(outcome.run.given)) + leaves_of(returned_value):
@@ -664,14 +665,14 @@ class LoopBuilder:
             if isinstance(leaf, PrefixSums):
                 self.prefix_sums = True
                 vectors.append(leaf.vector)
-            elif isinstance(leaf, Vector):
+            elif isinstance(leaf, TracedVector):
                 vectors.append(leaf)
-            elif isinstance(leaf, FilledList):
+            elif isinstance(leaf, OutputList):
                 returned.add(leaf.name)
                 plain.extend(leaves_of(leaf.items))
             elif isinstance(leaf, Selected):
                 self.selections.append(leaf)
-            elif isinstance(leaf, Gap):
+            elif isinstance(leaf, TracedGap):
                 self.gaps.append(leaf)
             elif isinstance(leaf, PLACED):
                 raise RefusedError(
@@ -680,7 +681,7 @@ class LoopBuilder:
                 )
             else:
                 plain.append(leaf)
-        lists = {v.name for v in state.variables.values() if isinstance(v, FilledList)}
+        lists = {v.name for v in state.variables.values() if isinstance(v, OutputList)}
         if lists - returned:
             self.faithful = False
         if (self.selections or self.gaps) and (
@@ -698,14 +699,14 @@ class LoopBuilder:
     def _release_vectors(
         self,
         state: LoopState,
-        outcome: PieceOutcome,
+        outcome: PieceOutcome[_LoopRun],
         source: LoopNode,
         plain: Sequence[Any],
-        vectors: Sequence[Vector],
+        vectors: Sequence[TracedVector],
     ) -> None:
         """A last pass that releases the elements one by one."""
         self._count_pass(len(self.parts.pieces), "a release of the elements")
-        found = Abstraction(self.parts, self.named)
+        found = LoopStateAbstraction(self.parts, self.named)
         shared = [found.element(v, f"release{i}") for i, v in enumerate(vectors)]
         updates = found.updates
         node = LoopNode(len(self.nodes), tuple(sorted(updates)), "release")
@@ -717,16 +718,12 @@ class LoopBuilder:
         still = {s: Form.of(s) for s in updates}
         pending: list[list[int]] = [[]]
         while pending:
-            prefix = pending.pop()
-            run = _LoopRun(self.world, "release", (), {}, prefix)
+            run = _LoopRun(self.world, "release", (), {}, pending.pop())
             run.draws = sorted(own)
             run.given_draws = frozenset(own)
             with in_run(run):
                 values = [decided(v.element) for v in shared]
-            for at in range(len(prefix), len(run.taken)):
-                pending += [
-                    [*run.taken[:at], other] for other in run.options[at] if other != run.taken[at]
-                ]
+            pending += run.other_prefixes()
             for blocks in run.dead:
                 self.dead[node.index, True, blocks, tuple(run.draws)] = None
             self._edge(

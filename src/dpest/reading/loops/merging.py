@@ -9,21 +9,22 @@ the plain paths are taken instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dpest.errors import DpestError, PathLimitError, UntraceableError
 from dpest.geometry.linear import Form
-from dpest.reading.loops.piece_runs import Block, PieceOutcome, PieceRun, World, kept, outcomes
+from dpest.reading.decision_path import Block
+from dpest.reading.loops.piece_runs import PieceOutcome, PieceRun, World, kept, outcomes
 from dpest.reading.loops.pieces import GIVEN, ITEM, FunctionCut, cut, scope
-from dpest.reading.merged_states import MergedEdge, MergedNode, Model, all_disjoint, settle
+from dpest.reading.merged_states import MergedEdge, MergedModel, MergedNode, all_disjoint, settle
 from dpest.reading.rewrites.readings import Plan, RereadError, words
 from dpest.reading.rewrites.signs import signs_among
 from dpest.reading.tracing.running import in_run, remembered
 from dpest.reading.tracing.states import copied, signature
-from dpest.reading.tracing.symbolic import Real, Truth, settled
+from dpest.reading.tracing.symbolic import TracedReal, TracedTruth, settled
 from dpest.running.watchdog import Deadline
 
 _MOST_NODES = 20_000
@@ -43,7 +44,7 @@ def build(
     nodes: int = _MOST_NODES,
     width: float = math.inf,
     seconds: float = math.inf,
-) -> Model:
+) -> MergedModel:
     """The graph of a function with these arguments (without rng); merged where that is exact.
 
     Raises PathLimitError where it has more `nodes`, or more than `width` of them at one place (each
@@ -52,7 +53,7 @@ def build(
     parts, names = cut(function), replacements or {}
     plan: Plan = {}
     merge = True
-    before: Model | None = None
+    before: MergedModel | None = None
     while True:
         empty = world()
         empty.plan = plan
@@ -75,7 +76,7 @@ def build(
             before = model
 
 
-def _with_signs(plan: Plan, model: Model) -> Plan:
+def _with_signs(plan: Plan, model: MergedModel) -> Plan:
     conditions = [c for node in model.nodes for edge in node.incoming for c in edge.conditions]
     released = [v for leaf in model.leaves if leaf.release for v in leaf.release[1]]
     forms = [v for v in released if isinstance(v, Form)]
@@ -121,7 +122,7 @@ class _MergedBuilder:
         self.dead: dict[tuple[int, tuple[Block, ...]], None] = {}
         self.order: list[MergedNode] = []
 
-    def build(self, variables: Mapping[str, Any]) -> Model:
+    def build(self, variables: Mapping[str, Any]) -> MergedModel:
         root = self._new(dict(variables), ())
         self.order.append(root)
         layer = [root]
@@ -139,7 +140,7 @@ class _MergedBuilder:
         leaves = self._settle(self.leaves)
         if not all_disjoint(leaves):
             raise _OverlappingError
-        return Model(self.order, leaves, list(self.dead), self.world, self.merge)
+        return MergedModel(self.order, leaves, list(self.dead), self.world, self.merge)
 
     def _loop(self, number: int, layer: list[MergedNode], after: dict[Any, MergedNode]) -> None:
         piece = self.parts.pieces[number]
@@ -205,14 +206,14 @@ class _MergedBuilder:
     def _run(self, node: MergedNode, number: int, site: str, variables: Mapping[str, Any]) -> Any:
         from dpest.reading.tracing.generator import SymbolicGenerator
 
+        def make_run(prefix: Sequence[int]) -> PieceRun:
+            return PieceRun(self.world, site, node.known, node.point, prefix)
+
         return outcomes(
             self.parts,
             self.parts.pieces[number],
-            self.world,
-            site,
-            node.known,
-            node.point,
             variables,
+            make_run,
             SymbolicGenerator,
             self.replacements,
             limit=_MOST_PATHS,
@@ -239,7 +240,7 @@ class _MergedBuilder:
     def _arrive(
         self,
         source: MergedNode,
-        outcome: PieceOutcome,
+        outcome: PieceOutcome[PieceRun],
         table: dict[Any, MergedNode],
         names: frozenset[str],
         extra: Any = None,
@@ -255,16 +256,18 @@ class _MergedBuilder:
         self._connect(source, node, outcome.run)
         return node
 
-    def _only_return(self, outcome: PieceOutcome) -> None:
+    def _only_return(self, outcome: PieceOutcome[PieceRun]) -> None:
         if outcome.how == "return":
             self._release(outcome)
 
-    def _release(self, outcome: PieceOutcome) -> None:
+    def _release(self, outcome: PieceOutcome[PieceRun]) -> None:
         """Decide what is still open in a released value, inside of the run."""
         outcome.value = decided(outcome.value)
         outcome.run.given[:] = decided(outcome.run.given)
 
-    def _finish(self, source: MergedNode, outcome: PieceOutcome, returned: bool) -> MergedNode:
+    def _finish(
+        self, source: MergedNode, outcome: PieceOutcome[PieceRun], returned: bool
+    ) -> MergedNode:
         from dpest.reading.release import released
 
         given = [*source.given, *outcome.run.given]
@@ -297,9 +300,9 @@ class _MergedBuilder:
 
 def decided(value: Any) -> Any:
     """A released value with every truth and every 0/1 symbol decided, by forks."""
-    if isinstance(value, Truth):
+    if isinstance(value, TracedTruth):
         return bool(value)
-    if isinstance(value, Real):
+    if isinstance(value, TracedReal):
         return settled(value)
     if type(value) in (list, tuple):
         return type(value)(decided(v) for v in value)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from dpest.errors import PathLimitError, RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.regions import Point, Region, Supports
 from dpest.noise.family import Noise
+from dpest.reading.decision_path import Block, DecisionPath
 from dpest.reading.loops.pieces import (
     BIND,
     BOUND,
@@ -32,11 +33,8 @@ from dpest.reading.rewrites.readings import Plan, Site, site_of_draw
 from dpest.reading.tracing.patches import overlaid, overlay_of, patched
 from dpest.reading.tracing.running import arrived, in_run, remembered
 from dpest.reading.tracing.states import copied
-from dpest.reading.tracing.symbolic import Real
+from dpest.reading.tracing.symbolic import TracedReal
 from dpest.running.places import shown, source_line, user_place
-
-Block = tuple[Condition, ...]
-"""One decision: a single condition, or all the conditions that make one of several the first."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +169,7 @@ def conditions_of(truth: Any) -> Iterator[Condition]:
         yield from conditions_of(part)
 
 
-class PieceRun:
+class PieceRun(DecisionPath):
     """A run along one path of a piece: it answers what symbolic values ask (`running.Decider`)."""
 
     def __init__(
@@ -182,38 +180,15 @@ class PieceRun:
         point: Point,
         prefix: Sequence[int],
     ) -> None:
+        super().__init__(Region(world.supports, list(known), dict(point)), prefix)
         self.world = world
         self.site = site
-        self.region = Region(world.supports, list(known), dict(point))
-        self.prefix = list(prefix)
-        self.taken: list[int] = []
-        self.options: list[list[int]] = []
-        self.blocks: list[Block] = []
         self.draws: list[Symbol] = []
         self.given_draws: frozenset[Symbol] = frozenset()
         self.count = 0
-        self.dead: list[tuple[Block, ...]] = []
         self.given: list[Any] = []
 
     # What symbolic values ask
-
-    def decide(self, condition: Condition) -> bool:
-        known = condition.decided()
-        if known is not None:
-            return known
-        if condition.relation == "==":
-            return self.decide(Condition(condition.form, ">=")) and self.decide(
-                Condition(condition.form.times(-1), ">=")
-            )
-        if condition.relation == "!=":
-            return not self.decide(condition.negated())
-        if condition in self.region.conditions:
-            return True
-        opposite = condition.negated()
-        if opposite in self.region.conditions:
-            return False
-        self._refuse_private([condition])
-        return self._fork([(condition,), (opposite,)]) == 0
 
     def choose(self, cells: Sequence[Sequence[Condition] | None]) -> int:
         open_ = [i for i, cell in enumerate(cells) if cell is not None]
@@ -221,11 +196,11 @@ class PieceRun:
         if len(open_) == 1:
             return open_[0]
         if all(len(cell) == len(found) - 1 for cell in found):
-            self._refuse_private([c for cell in found for c in cell])
+            self.check_decidable([c for cell in found for c in cell])
             if len(found) > 2:
                 for number, cell in enumerate(found):
                     self.world.families[cell] = (tuple(found), number)
-            return open_[self._fork(found)]
+            return open_[self.fork(found)]
         for position, cell in enumerate(found[:-1]):
             if all(self.decide(c) for c in cell):
                 return open_[position]
@@ -260,7 +235,9 @@ class PieceRun:
     def draw(self, noise: Noise) -> Any:
         """A value of a noise: a symbol, or the only value that it has."""
         only = getattr(noise, "constant", None)
-        return only if only is not None else Real(Form.of(self._symbol(noise)), noise.discrete)
+        return (
+            only if only is not None else TracedReal(Form.of(self._symbol(noise)), noise.discrete)
+        )
 
     def outcome(self, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
         """One of finitely many outcomes: decisions about an integer symbol, its number."""
@@ -277,9 +254,7 @@ class PieceRun:
         self.world.draw_sites[symbol] = site_of_draw(noise)
         return symbol
 
-    # Forks
-
-    def _refuse_private(self, conditions: Sequence[Condition]) -> None:
+    def check_decidable(self, conditions: Sequence[Condition]) -> None:
         if not self.world.private:
             return
         for condition in conditions:
@@ -295,58 +270,34 @@ class PieceRun:
                     )
                 )
 
-    def _fork(self, cells: Sequence[Block]) -> int:
-        points = [self.region.meet(cell) for cell in cells]
-        possible = [i for i, point in enumerate(points) if point is not None]
-        if not possible:
-            raise remembered(RefusedError("a path that was possible has no possible continuation"))
-        for i, point in enumerate(points):
-            if point is None:
-                self.dead.append((*self.blocks, cells[i]))
-        if len(possible) == 1:
-            choice = possible[0]
-        else:
-            at = len(self.taken)
-            choice = self.prefix[at] if at < len(self.prefix) else possible[0]
-            self.taken.append(choice)
-            self.options.append(possible)
-        self.blocks.append(cells[choice])
-        self.region.add(cells[choice], points[choice] or {})
-        return choice
+
+AnyRun = TypeVar("AnyRun", bound=PieceRun)
 
 
 @dataclass
-class PieceOutcome:
+class PieceOutcome(Generic[AnyRun]):
     """Where one path of a piece ends: by falling through, `return`, `break` or `continue`."""
 
-    run: PieceRun
+    run: AnyRun
     how: str
     value: Any
     variables: dict[str, Any] = field(default_factory=dict)
 
 
-MakeGenerator = Callable[[PieceRun], Any]
-
-
 def outcomes(
     cut: FunctionCut,
     piece: Piece,
-    world: World,
-    site: str,
-    known: Sequence[Condition],
-    point: Point,
     variables: Mapping[str, Any],
-    make_generator: MakeGenerator,
+    make_run: Callable[[Sequence[int]], AnyRun],
+    make_generator: Callable[[AnyRun], Any],
     replacements: Mapping[str, Any],
     *,
     limit: int,
-    finish: Callable[[PieceOutcome], None] | None = None,
-    make_run: Callable[..., PieceRun] = PieceRun,
-    drawn: Sequence[Symbol] = (),
-) -> Iterator[PieceOutcome]:
-    """All paths of a piece from one state. `finish` may decide more, inside the run.
+    finish: Callable[[PieceOutcome[AnyRun]], None],
+) -> Iterator[PieceOutcome[AnyRun]]:
+    """All paths of a piece from one state, with a run for each. `finish` decides what is left.
 
-    `drawn` are noises that were drawn for this piece before it starts.
+    `make_run` is given the first decisions of a path, as `DecisionPath` has them.
     """
     pending: list[list[int]] = [[]]
     overlay = overlay_of(piece.names)
@@ -360,28 +311,22 @@ def outcomes(
                 "Use a smaller length, or release less.",
                 f"{cut.file}:{piece.line}",
             )
-        run = make_run(world, site, known, point, prefix)
-        run.draws = list(drawn)
-        run.given_draws = frozenset(drawn)
+        run = make_run(prefix)
         outcome = executed(run, piece, variables, make_generator, replacements, overlay, finish)
-        for at in range(len(prefix), len(run.taken)):
-            for other in run.options[at]:
-                if other != run.taken[at]:
-                    pending.append([*run.taken[:at], other])
+        pending += run.other_prefixes()
         yield outcome
 
 
 def executed(
-    run: PieceRun,
+    run: AnyRun,
     piece: Piece,
     variables: Mapping[str, Any],
-    make_generator: MakeGenerator,
+    make_generator: Callable[[AnyRun], Any],
     replacements: Mapping[str, Any],
     overlay: Any,
-    finish: Callable[[PieceOutcome], None] | None = None,
-    start: Callable[[dict[str, Any]], bool] | None = None,
-) -> PieceOutcome:
-    """A piece along the path of one run. `start` may set names, inside the run, or skip it."""
+    finish: Callable[[PieceOutcome[AnyRun]], None],
+) -> PieceOutcome[AnyRun]:
+    """A piece along the path of one run; `finish` is still inside of it."""
     names = scope(piece, copied(dict(variables)), replacements)
     if piece.rng:
         names[piece.rng] = make_generator(run)
@@ -394,8 +339,7 @@ def executed(
     names.update(own)
     with in_run(run), patched(overlay):
         try:
-            if start is None or start(names):
-                exec(piece.code, names)
+            exec(piece.code, names)
         except PieceReturn as left:
             outcome.how, outcome.value = "return", left.value
             arrived(left)
@@ -407,8 +351,7 @@ def executed(
             arrived(left)
         if piece.kind == "enter":
             outcome.variables = names[BOUND]
-        if finish is not None:
-            finish(outcome)
+        finish(outcome)
     return outcome
 
 
@@ -420,7 +363,7 @@ def _signal(kind: type[BaseException]) -> Callable[..., BaseException]:
 _INNER = frozenset({ITEM, GIVEN, BOUND, BIND, *CONTROL})
 
 
-def kept(outcome: PieceOutcome, names: frozenset[str]) -> dict[str, Any]:
+def kept(outcome: PieceOutcome[Any], names: frozenset[str]) -> dict[str, Any]:
     """The variables that are still needed; the generator is handed out anew."""
     return {
         k: v

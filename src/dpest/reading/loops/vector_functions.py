@@ -11,7 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from dpest.reading.loops.any_length import FilledList, PrefixSums, Vector, exponential, pass_over
+from dpest.reading.loops.any_length import (
+    OutputList,
+    PrefixSums,
+    TracedVector,
+    exponential,
+    pass_over,
+)
 from dpest.reading.loops.lengths import Counter, LengthCount, Position, unsupported
 from dpest.reading.loops.passes import Chosen, Items, LoopPass, RandomPlace, at_each, every_place
 from dpest.reading.loops.vector_generator import OneHot, is_size
@@ -19,7 +25,7 @@ from dpest.reading.rewrites.order_statistics import Extreme, Others, Selected, S
 from dpest.reading.rewrites.softmax import ScaledScore, WeightSum
 from dpest.reading.tracing.running import running
 from dpest.reading.tracing.selections import chosen, clipped, extreme
-from dpest.reading.tracing.symbolic import Real, is_symbolic
+from dpest.reading.tracing.symbolic import TracedReal, is_symbolic
 
 
 def symbolic_max(*args: Any, **options: Any) -> Any:
@@ -35,18 +41,22 @@ def _extreme(plain: Any, least: bool, args: tuple[Any, ...], options: Any) -> An
     key = options.get("key")
     over = pass_over(args[0]) if len(args) == 1 else None
     if over is not None and not set(options) - {"key"}:
-        if key is None and isinstance(args[0], Vector) and not isinstance(args[0].element, tuple):
+        if (
+            key is None
+            and isinstance(args[0], TracedVector)
+            and not isinstance(args[0].element, tuple)
+        ):
             return args[0].min() if least else args[0].max()
         return _extreme_item(args[0], over, key, least)
     values = list(args[0]) if len(args) == 1 else list(args)
     keys = [key(v) for v in values] if key is not None else values
     if len(values) == 2 and key is None:
         for value, end in (values, values[::-1]):
-            if type(value) is Real and value.form.terms and not is_symbolic(end):
+            if type(value) is TracedReal and value.form.terms and not is_symbolic(end):
                 bounded = clipped(value, None, end) if least else clipped(value, end, None)
                 if bounded is not value:
                     return bounded
-    if not values or not any(isinstance(k, Real) for k in keys):
+    if not values or not any(isinstance(k, TracedReal) for k in keys):
         return plain(values, **options) if values or "default" in options else plain(*args)
     return values[extreme(keys, least=least)]
 
@@ -58,7 +68,7 @@ def _extreme_item(values: Any, over: LoopPass, key: Any, least: bool) -> Any:
     item, value = _each(lambda item: (item, item if key is None else key(item)), over)
     if isinstance(value, tuple) and value:
         value = value[0]  # a noisy number decides before the next entry is looked at
-    if not isinstance(value, Real) or not any(s.kind == "noise" for s in value.form.terms):
+    if not isinstance(value, TracedReal) or not any(s.kind == "noise" for s in value.form.terms):
         unsupported("max() with this key")
     found = Selected(value, least)
     if isinstance(item, RandomPlace) and not item.offset:
@@ -89,7 +99,7 @@ def _sorted_places(values: Any, key: Any, descending: bool) -> Any:
     if over is None or over.shuffled or not over.plain or key is None:
         unsupported("sorted()")
     value = _each(key, over)
-    if not isinstance(value, Real) or not any(s.kind == "noise" for s in value.form.terms):
+    if not isinstance(value, TracedReal) or not any(s.kind == "noise" for s in value.form.terms):
         unsupported("sorted() with this key")
     return SortedPlaces(value, descending)
 
@@ -101,7 +111,7 @@ LISTS: dict[str, Any] = {"max": symbolic_max, "min": symbolic_min}
 def _len(value: Any) -> Any:
     if isinstance(value, Items):
         return value.count()
-    return LengthCount() if isinstance(value, Vector) else builtins.len(value)
+    return LengthCount() if isinstance(value, TracedVector) else builtins.len(value)
 
 
 def _enumerate(value: Any, start: int = 0) -> Any:
@@ -133,7 +143,7 @@ def _zip(*values: Any, **options: Any) -> Any:
 
 
 def _list(*values: Any) -> Any:
-    if values and isinstance(values[0], (Vector, FilledList, PrefixSums)):
+    if values and isinstance(values[0], (TracedVector, OutputList, PrefixSums)):
         return values[0]
     over = pass_over(values[0]) if values else None
     if over is not None:
@@ -142,13 +152,13 @@ def _list(*values: Any) -> Any:
 
 
 def _tuple(*values: Any) -> Any:
-    if values and isinstance(values[0], (Vector, FilledList, PrefixSums)):
+    if values and isinstance(values[0], (TracedVector, OutputList, PrefixSums)):
         return values[0]
     return builtins.tuple(*values)
 
 
 def _sorted(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
-    if isinstance(values, Vector) and key is None:
+    if isinstance(values, TracedVector) and key is None:
         return Sorted(values, reverse)
     if pass_over(values) is not None:
         return _sorted_places(values, key, bool(reverse))
@@ -172,7 +182,7 @@ def _int(value: Any = 0, *base: Any) -> Any:
 
 
 def _sum(values: Any, start: Any = 0) -> Any:
-    if isinstance(values, Vector):
+    if isinstance(values, TracedVector):
         found = values.sum()
         return found if isinstance(found, WeightSum) else start + found
     return builtins.sum(values, start)
@@ -199,7 +209,7 @@ def _as_array(value: Any, dtype: Any = None) -> Any:
 
 
 def _filled(shape: Any, *_: Any, **__: Any) -> Any:
-    return FilledList("array")
+    return OutputList("array")
 
 
 def _clip(
@@ -210,20 +220,20 @@ def _clip(
 
 def _entrywise(name: str) -> Callable[[Any], Any]:
     def apply(v: Any) -> Any:
-        if not isinstance(v.element, Real):
+        if not isinstance(v.element, TracedReal):
             unsupported(f"np.{name}")
-        return Vector(getattr(np, name)(v.element), v.own)
+        return TracedVector(getattr(np, name)(v.element), v.own)
 
     return apply
 
 
 def _where(condition: Any, yes: Any, no: Any) -> Any:
     """np.where, entry by entry."""
-    vectors = [v for v in (condition, yes, no) if isinstance(v, Vector)]
-    entries = [v.element if isinstance(v, Vector) else v for v in (condition, yes, no)]
+    vectors = [v for v in (condition, yes, no) if isinstance(v, TracedVector)]
+    entries = [v.element if isinstance(v, TracedVector) else v for v in (condition, yes, no)]
     if any(np.ndim(v) > 0 for v in entries if not is_symbolic(v)):
         unsupported("np.where with a vector of known length")
-    return Vector(chosen(*entries), frozenset().union(*(v.own for v in vectors)))
+    return TracedVector(chosen(*entries), frozenset().union(*(v.own for v in vectors)))
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -273,7 +283,16 @@ def _named(options: Any) -> str:
     return f" with {', '.join(options)}" if options else ""
 
 
-_OF_ANY_LENGTH = (Vector, FilledList, LengthCount, PrefixSums, Others, Items, LoopPass, OneHot)
+_OF_ANY_LENGTH = (
+    TracedVector,
+    OutputList,
+    LengthCount,
+    PrefixSums,
+    Others,
+    Items,
+    LoopPass,
+    OneHot,
+)
 
 
 class NumpyForVectors:
@@ -297,7 +316,7 @@ class NumpyForVectors:
             every = (*args, *options.values())
             if name in ("zeros", "empty", "ones", "full") and any(is_size(v) for v in every):
                 return _filled(*args)
-            if name == "exp" and len(every) == 1 and isinstance(args[0], (Real, ScaledScore)):
+            if name == "exp" and len(every) == 1 and isinstance(args[0], (TracedReal, ScaledScore)):
                 return exponential(args[0])
             if name == "log" and len(every) == 1 and isinstance(args[0], WeightSum):
                 return args[0].log()

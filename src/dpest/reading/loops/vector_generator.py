@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpest.geometry.linear import Symbol
-from dpest.reading.loops.any_length import Vector, chosen_by, pass_over
+from dpest.reading.loops.any_length import TracedVector, chosen_by, pass_over
 from dpest.reading.loops.lengths import LengthCount, unsupported
 from dpest.reading.loops.passes import (
     Index,
@@ -24,7 +24,7 @@ from dpest.reading.rewrites.labels import LabelOfPlace, entry
 from dpest.reading.rewrites.named_values import named_values
 from dpest.reading.rewrites.softmax import Chance, Weight, WeightSum
 from dpest.reading.tracing.running import running
-from dpest.reading.tracing.symbolic import Real
+from dpest.reading.tracing.symbolic import TracedReal
 
 _OWN_WAYS = ("choice", "permutation", "shuffle", "binomial", "integers", "multinomial", "uniform")
 
@@ -49,14 +49,14 @@ class VectorGenerator:
 
     def _drawn(self, name: str, method: Any, args: tuple[Any, ...], options: Any) -> Any:
         sizes = [v for v in (*args, *options.values()) if is_size(v)]
-        vectors = [v for v in (*args, *options.values()) if isinstance(v, Vector)]
+        vectors = [v for v in (*args, *options.values()) if isinstance(v, TracedVector)]
         if not sizes and not vectors:
             return method(*args, **options)
         plain = [_element(v) for v in args if not is_size(v)]
         named = {k: _element(v) for k, v in options.items() if not is_size(v)}
         value = method(*plain, **named)
         inherited = frozenset().union(*(v.own for v in vectors)) if vectors else frozenset()
-        return Vector(value, self.own(value) | inherited)
+        return TracedVector(value, self.own(value) | inherited)
 
     def _permutation(self, x: Any, axis: int = 0) -> Any:
         over = every_place() if is_size(x) else pass_over(x)
@@ -66,7 +66,7 @@ class VectorGenerator:
 
     def _shuffle(self, x: Any, axis: int = 0) -> None:
         if not isinstance(x, Items):
-            if isinstance(x, (Vector, LoopPass)):
+            if isinstance(x, (TracedVector, LoopPass)):
                 unsupported("rng.shuffle")
             return self.inner.shuffle(x, axis)
         return x.shuffle()
@@ -117,11 +117,11 @@ class VectorGenerator:
             value = self.inner.choice(a, **options)
             own = self.own(value)
             if own:  # else a draw with several outcomes, which would be the same for all entries
-                return Vector(value, own)
+                return TracedVector(value, own)
         if p is not None and size is None and _is_coin(a, p):
             return a[0] if self.inner.random() < p[0] else a[1]
-        if not isinstance(p, Vector):
-            if any(isinstance(v, (Vector, LoopPass, LengthCount)) for v in (a, size, p)):
+        if not isinstance(p, TracedVector):
+            if any(isinstance(v, (TracedVector, LoopPass, LengthCount)) for v in (a, size, p)):
                 unsupported("rng.choice")
             return self.inner.choice(a, size, **options)
         if isinstance(a, (list, tuple, np.ndarray)) and size is None:
@@ -145,7 +145,7 @@ class VectorGenerator:
         return found
 
     def _multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
-        if not isinstance(pvals, Vector):
+        if not isinstance(pvals, TracedVector):
             return self.inner.multinomial(n, pvals, size)
         if n != 1 or size is not None or not isinstance(pvals.element, Chance) or pvals.own:
             unsupported("rng.multinomial with these chances")
@@ -194,13 +194,13 @@ def _is_coin(a: Any, p: Any) -> bool:
     if not any(map(_is_named, values)) or len(a) != 2:
         return False
     whole = values[0] + values[1]
-    return isinstance(whole, Real) and not whole.form.terms and whole.form.constant == 1
+    return isinstance(whole, TracedReal) and not whole.form.terms and whole.form.constant == 1
 
 
 def _is_named(value: Any) -> bool:
     """Whether a number is private, but not linear in the data."""
     values = named_values()
-    return isinstance(value, Real) and values is not None and bool(values.among([value.form]))
+    return isinstance(value, TracedReal) and values is not None and bool(values.among([value.form]))
 
 
 def is_size(value: Any) -> bool:
@@ -210,4 +210,4 @@ def is_size(value: Any) -> bool:
 
 
 def _element(value: Any) -> Any:
-    return value.element if isinstance(value, Vector) else value
+    return value.element if isinstance(value, TracedVector) else value

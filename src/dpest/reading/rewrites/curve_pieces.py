@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpest.geometry.linear import Form, Relation, compare
-from dpest.reading.tracing.symbolic import Real
+from dpest.reading.tracing.symbolic import TracedReal
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class ExponentialCell:
         return compare(self.factor, relation)
 
 
-Piece = Real | AffinePiece | ExponentialCell | Opaque
+Piece = TracedReal | AffinePiece | ExponentialCell | Opaque
 ROUNDED = Opaque(
     "exponential noise is rounded, and used in another way, too",
     "round it once, as it is: floor(b·e) is geometric noise",
@@ -91,16 +91,16 @@ def piece_sum(first: Piece, second: Piece, sign: int) -> Piece:
         return first if isinstance(first, Opaque) else second
     if isinstance(first, ExponentialCell) or isinstance(second, ExponentialCell):
         return _sum_of_cell(first, second, sign)
-    if isinstance(first, Real) and isinstance(second, Real):
+    if isinstance(first, TracedReal) and isinstance(second, TracedReal):
         found = first + second if sign == 1 else first - second
-        return found if isinstance(found, Real) else BESIDE
+        return found if isinstance(found, TracedReal) else BESIDE
     if isinstance(first, AffinePiece) and isinstance(second, AffinePiece):
         if first.depth != second.depth:
             return BESIDE
         a, b = first.a + sign * second.a, first.b + sign * second.b
-        return replace(first, a=a, b=b) if b else Real(Form.number(a))
+        return replace(first, a=a, b=b) if b else TracedReal(Form.number(a))
     curved, plain = (first, second) if isinstance(first, AffinePiece) else (second, first)
-    if not isinstance(curved, AffinePiece) or not isinstance(plain, Real) or plain.form.terms:
+    if not isinstance(curved, AffinePiece) or not isinstance(plain, TracedReal) or plain.form.terms:
         return BESIDE
     if curved is first:
         return replace(curved, a=curved.a + sign * plain.form.constant)
@@ -109,7 +109,11 @@ def piece_sum(first: Piece, second: Piece, sign: int) -> Piece:
 
 def _sum_of_cell(first: Piece, second: Piece, sign: int) -> Piece:
     for cell, other, own in ((first, second, 1), (second, first, sign)):
-        if isinstance(cell, ExponentialCell) and isinstance(other, Real) and other.form == Form():
+        if (
+            isinstance(cell, ExponentialCell)
+            and isinstance(other, TracedReal)
+            and other.form == Form()
+        ):
             return replace(cell, factor=own * cell.factor)
     return ROUNDED
 
@@ -117,19 +121,19 @@ def _sum_of_cell(first: Piece, second: Piece, sign: int) -> Piece:
 def piece_product(first: Piece, second: Piece) -> Piece:
     if isinstance(first, Opaque) or isinstance(second, Opaque):
         return first if isinstance(first, Opaque) else second
-    if isinstance(first, Real) and isinstance(second, Real):
+    if isinstance(first, TracedReal) and isinstance(second, TracedReal):
         found = first * second
-        return found if isinstance(found, Real) else BESIDE
-    curved, plain = (second, first) if isinstance(first, Real) else (first, second)
+        return found if isinstance(found, TracedReal) else BESIDE
+    curved, plain = (second, first) if isinstance(first, TracedReal) else (first, second)
     if (
-        not isinstance(plain, Real)
+        not isinstance(plain, TracedReal)
         or plain.form.terms
         or not isinstance(curved, (AffinePiece, ExponentialCell))
     ):
         return BESIDE
     factor = plain.form.constant
     if not factor:
-        return Real(Form())
+        return TracedReal(Form())
     if isinstance(curved, ExponentialCell):
         return replace(curved, factor=curved.factor * factor)
     return replace(curved, a=curved.a * factor, b=curved.b * factor)

@@ -36,8 +36,8 @@ from dpest.reading.rewrites.readings import NO_LOGARITHM, Curve, Plan, RereadErr
 from dpest.reading.rewrites.rounding import How
 from dpest.reading.tracing.running import SAMPLING, refuse, remembered, running
 from dpest.reading.tracing.symbolic import (
-    Real,
-    Truth,
+    TracedReal,
+    TracedTruth,
     about,
     as_real,
     joined,
@@ -56,21 +56,23 @@ def drawn_value(curve: Curve, drawn: Any, noise: Noise, eps: Any = None) -> Any:
     `eps` is what a unit stands for in a run with numbers.
     """
     if isinstance(noise, Bernoulli):
-        if not isinstance(drawn, Real):
+        if not isinstance(drawn, TracedReal):
             return drawn > 0
         (symbol,) = drawn.form.terms
-        return Truth(_positive(symbol))
+        return TracedTruth(_positive(symbol))
     if curve.part and isinstance(noise, Exponential):
         return _size(curve, drawn, noise, eps)
     if curve.kind == "scaled":
-        return curve.standard(drawn, eps) if not isinstance(drawn, Real) else _over(curve, drawn)
+        return (
+            curve.standard(drawn, eps) if not isinstance(drawn, TracedReal) else _over(curve, drawn)
+        )
     if isinstance(noise, Uniform):
         start, width = exact(noise.low), exact(noise.high) - exact(noise.low)
     else:
         assert isinstance(noise, Exponential)
         start, width = Fraction(0), exact(noise.scale)
     lines = [(start + width * a, width * b) for a, b in curve.lines()]
-    if not isinstance(drawn, Real):
+    if not isinstance(drawn, TracedReal):
         a, b = lines[1 if drawn > 0 and len(lines) == 2 else 0]
         return float(a) + float(b) * curve.t(curve.standard(float(drawn), eps))
     (symbol,) = drawn.form.terms
@@ -87,7 +89,7 @@ def _floor_of(symbol: Symbol) -> Form:
     return Form({symbol: _ONE}, -_ONE)
 
 
-def _over(curve: Curve, value: Real) -> Any:
+def _over(curve: Curve, value: TracedReal) -> Any:
     """What is left of N, or of a curve over it, when its scale is divided out."""
     if is_number(curve.scale):
         return value / curve.scale
@@ -98,14 +100,16 @@ def _over(curve: Curve, value: Real) -> Any:
 
 def _size(curve: Curve, drawn: Any, noise: Exponential, eps: Any) -> Any:
     """Exponential noise as the size of a Laplace noise."""
-    if not isinstance(drawn, Real):
+    if not isinstance(drawn, TracedReal):
         return abs(curve.standard(float(drawn), eps)) * float(noise.scale)
     (symbol,) = drawn.form.terms
-    size = _made(symbol, tuple(Real(Form({symbol: Fraction(s)})) for s in (-1, 1)), drawn.numpy)
+    size = _made(
+        symbol, tuple(TracedReal(Form({symbol: Fraction(s)})) for s in (-1, 1)), drawn.numpy
+    )
     return size if noise.scale == curve.scale else _over(curve, size) * noise.scale
 
 
-class Curved(Real):
+class Curved(TracedReal):
     """A number computed from a curve: what it is for N ≤ 0 and for N > 0, or, by one piece, always.
 
     Where it is asked for as a linear form, the half is decided, by a fork if it is open.
@@ -121,7 +125,7 @@ class Curved(Real):
 
     def noises(self, run: Any) -> set[Symbol]:
         found = {self.symbol}
-        return found.union(*(p.noises(run) for p in self.pieces if isinstance(p, Real)))
+        return found.union(*(p.noises(run) for p in self.pieces if isinstance(p, TracedReal)))
 
     def _half(self) -> int:
         """Which half this path is on, by a fork if it is open."""
@@ -130,7 +134,7 @@ class Curved(Real):
     @property
     def form(self) -> Form:  # type: ignore[override]
         piece = self.pieces[self._half()]
-        if isinstance(piece, Real):
+        if isinstance(piece, TracedReal):
             return piece.form
         if isinstance(piece, ExponentialCell):
             self._refuse(ROUNDED)
@@ -148,11 +152,11 @@ class Curved(Real):
             )
         )
 
-    def retyped(self, numpy: bool | None) -> Real:
+    def retyped(self, numpy: bool | None) -> TracedReal:
         return _made(self.symbol, self.pieces, numpy)
 
     def dpest_signature(self) -> Any:
-        forms = tuple(p.form if isinstance(p, Real) else p for p in self.pieces)
+        forms = tuple(p.form if isinstance(p, TracedReal) else p for p in self.pieces)
         return ("curved", self.symbol, forms)
 
     # Arithmetic, on each half
@@ -162,7 +166,7 @@ class Curved(Real):
 
     def _with(self, other: Any, function: Callable[[Piece, Piece], Piece]) -> Any:
         found = as_real(other)
-        if not isinstance(found, Real):
+        if not isinstance(found, TracedReal):
             if found is not NotImplemented:
                 refuse("arithmetic of a uniform draw with an infinite number or NaN", "")
             return NotImplemented
@@ -170,22 +174,22 @@ class Curved(Real):
         if isinstance(found, Curved) and found.symbol == self.symbol:
             others = found.pieces
         else:
-            plain = Real(found.form, False, found.numpy)
+            plain = TracedReal(found.form, False, found.numpy)
             others = tuple(self._on_half(plain, i) for i in range(len(self.pieces)))
         pairs = zip(self.pieces, others, strict=True)
         return _made(self.symbol, tuple(function(a, b) for a, b in pairs), numpy)
 
-    def _on_half(self, value: Real, half: int) -> Real:
+    def _on_half(self, value: TracedReal, half: int) -> TracedReal:
         """A number where the half is known, and with it what is said of N's sign."""
         if len(self.pieces) == 1:
             return value
-        positive = Truth(_positive(self.symbol))
+        positive = TracedTruth(_positive(self.symbol))
         known = {}
         for symbol in value.form.symbols("indicator"):
             truth = running().defined(symbol)
             if truth.key == positive.key or truth.key == positive.negated().key:
                 known[symbol] = Form.number(int((truth.key == positive.key) == bool(half)))
-        return Real(value.form.substitute(known)) if known else value
+        return TracedReal(value.form.substitute(known)) if known else value
 
     def __add__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: piece_sum(a, b, 1))
@@ -212,7 +216,7 @@ class Curved(Real):
 
     def __truediv__(self, other: Any) -> Any:
         found = as_real(other)
-        if not isinstance(found, Real):
+        if not isinstance(found, TracedReal):
             return super().__truediv__(other)
         return self * _inverse(found)
 
@@ -232,7 +236,7 @@ class Curved(Real):
         signs = [self._sign(i) for i in range(len(self.pieces))]
         known = tuple(_number(s) for s in signs if s is not None)
         if len(known) < len(signs):
-            return 1.0 if Real(self.form) > 0 else -1.0
+            return 1.0 if TracedReal(self.form) > 0 else -1.0
         return _made(self.symbol, known, self.numpy)
 
     def _sign(self, half: int) -> int | None:
@@ -288,7 +292,7 @@ class Curved(Real):
             rate = running().plan[site].scale  # type: ignore[attr-defined]
             return ExponentialCell(-_ONE, rate, _floor_of(self.symbol))
         side = -1 if isinstance(noise, Laplace) and not half else 1
-        return Real(Form({self.symbol: Fraction(-side)}))  # over its scale
+        return TracedReal(Form({self.symbol: Fraction(-side)}))  # over its scale
 
     def _whole(self, operation: str, how: How, step: Fraction = _ONE, plain: bool = False) -> Any:
         piece = self.pieces[0]
@@ -298,7 +302,7 @@ class Curved(Real):
         found = None if up is None or step != 1 else piece.rounded(up)
         if found is None:
             self._refuse(ROUNDED)
-        return Real(found, True, self.numpy)
+        return TracedReal(found, True, self.numpy)
 
     def _upward(self, how: How) -> bool | None:
         piece = self.pieces[0]
@@ -318,7 +322,7 @@ class Curved(Real):
         if None in truths or len(truths) == 1:
             # One half may be known not to matter: decided, by a fork if it is open.
             return typed(gap._truth_here(truths), gap.numpy)
-        high = Truth(_positive(gap.symbol))
+        high = TracedTruth(_positive(gap.symbol))
         both = joined(joined(high, truths[1], True), joined(high.negated(), truths[0], True), False)
         return typed(both, gap.numpy)
 
@@ -355,34 +359,34 @@ class Curved(Real):
         return f"⟨a curve over {self.symbol}⟩"
 
 
-def _number(value: int) -> Real:
-    return Real(Form.number(value))
+def _number(value: int) -> TracedReal:
+    return TracedReal(Form.number(value))
 
 
 def _positive(symbol: Symbol) -> Condition:
     return Condition(Form.of(symbol), ">")
 
 
-def _made(symbol: Symbol, pieces: tuple[Piece, ...], numpy: bool | None) -> Real:
-    """A plain Real where the pieces are one linear form."""
+def _made(symbol: Symbol, pieces: tuple[Piece, ...], numpy: bool | None) -> TracedReal:
+    """A plain TracedReal where the pieces are one linear form."""
     first = pieces[0]
-    forms = [p.form for p in pieces if isinstance(p, Real)]
-    if isinstance(first, Real) and forms == [first.form] * len(pieces):
-        return Real(first.form, False, numpy)
+    forms = [p.form for p in pieces if isinstance(p, TracedReal)]
+    if isinstance(first, TracedReal) and forms == [first.form] * len(pieces):
+        return TracedReal(first.form, False, numpy)
     return Curved(symbol, pieces, numpy)
 
 
-def _inverse(value: Real) -> Real:
+def _inverse(value: TracedReal) -> TracedReal:
     if isinstance(value, Curved):
         return value._each(_inverse_piece)
-    return Real(Form.number(1)) / value
+    return TracedReal(Form.number(1)) / value
 
 
 def _inverse_piece(piece: Piece) -> Piece:
-    if isinstance(piece, Real) and not piece.form.terms:
+    if isinstance(piece, TracedReal) and not piece.form.terms:
         if not piece.form.constant:
             raise ZeroDivisionError("float division by zero")
-        return Real(Form.number(1 / piece.form.constant))
+        return TracedReal(Form.number(1 / piece.form.constant))
     return Opaque("a division by a noisy value", "divide by a number, or release both values")
 
 
@@ -390,7 +394,7 @@ def _truth(piece: Piece, relation: Relation) -> Any:
     """The truth of `piece relation 0`; None where it has no reading."""
     if isinstance(piece, Opaque):
         return None
-    return about(piece.form, relation) if isinstance(piece, Real) else piece.holds(relation)
+    return about(piece.form, relation) if isinstance(piece, TracedReal) else piece.holds(relation)
 
 
 # What the readings call
@@ -398,7 +402,7 @@ def _truth(piece: Piece, relation: Relation) -> Any:
 
 def logarithm(value: Any) -> Any:
     """The natural logarithm of a noisy value."""
-    if isinstance(value, Truth):
+    if isinstance(value, TracedTruth):
         value = value.number()
     if isinstance(value, Curved):
         return value.log()
@@ -435,12 +439,12 @@ def as_geometric(form: Form) -> RereadError | None:
     return RereadError({site: replace(part, kind="geometric", scale=rate)})
 
 
-def chosen_of_curves(truth: Truth, yes: Any, no: Any) -> Any:
+def chosen_of_curves(truth: TracedTruth, yes: Any, no: Any) -> Any:
     """np.where on the sign of N, without a fork; None where it is something else."""
     curve = yes if isinstance(yes, Curved) else no
     if not isinstance(curve, Curved) or len(curve.pieces) != 2:
         return None
-    positive = Truth(_positive(curve.symbol))
+    positive = TracedTruth(_positive(curve.symbol))
     if truth.key == positive.key:
         low, high = no, yes
     elif truth.key == positive.negated().key:
@@ -450,7 +454,7 @@ def chosen_of_curves(truth: Truth, yes: Any, no: Any) -> Any:
     pieces = []
     for half, value in enumerate((low, high)):
         found = as_real(value)
-        if not isinstance(found, Real):
+        if not isinstance(found, TracedReal):
             return None
         if isinstance(found, Curved):
             if found.symbol != curve.symbol:

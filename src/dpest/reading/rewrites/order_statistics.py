@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from dpest.reading.loops.lengths import unsupported
 from dpest.reading.rewrites.named_values import named_values
-from dpest.reading.tracing.symbolic import Real
+from dpest.reading.tracing.symbolic import TracedReal
 
 if TYPE_CHECKING:
-    from dpest.reading.loops.any_length import Vector
+    from dpest.reading.loops.any_length import TracedVector
 
 
 @dataclass(frozen=True)
 class Selected:
     """The place of the greatest (or least) element: np.argmax. It can only be released."""
 
-    element: Real
+    element: TracedReal
     least: bool
 
     def _unknown(self, *_: Any) -> Any:
@@ -36,23 +36,25 @@ class Selected:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class TracedRank:
     """The greatest (rank 1), second greatest (2) or least (−1) element.
 
     Of noisy ones only the gap between the first two can be released.
     """
 
-    vector: Vector
+    vector: TracedVector
     rank: int
 
-    def shared(self) -> Real:
+    def shared(self) -> TracedReal:
         """The greatest of the data themselves: it moves all elements alike, and must cancel."""
         values, element = named_values(), self.vector.element
-        data = isinstance(element, Real) and all(s.kind == "input" for s in element.form.terms)
+        data = isinstance(element, TracedReal) and all(
+            s.kind == "input" for s in element.form.terms
+        )
         fits = data and element.form.terms and not self.vector.own and self.rank == 1
         if values is None or not fits:
             unsupported("the value of the greatest element")
-        return Real(values.greatest(element.form))
+        return TracedReal(values.greatest(element.form))
 
     def __neg__(self) -> Any:
         return -self.shared()
@@ -74,14 +76,14 @@ class Ranked:
         return other - self.shared()
 
     def __sub__(self, other: Any) -> Any:
-        if not isinstance(other, Ranked):
+        if not isinstance(other, TracedRank):
             return self.shared() - other
-        same = isinstance(other, Ranked) and other.vector.element is self.vector.element
+        same = isinstance(other, TracedRank) and other.vector.element is self.vector.element
         if same and (self.rank, other.rank) == (1, 2):
-            return Gap(self.vector)
+            return TracedGap(self.vector)
         unsupported("this difference of order statistics")
 
-    def item(self) -> Ranked:
+    def item(self) -> TracedRank:
         return self
 
     def _unknown(self, *_: Any) -> Any:
@@ -94,12 +96,12 @@ class Ranked:
 
 
 @dataclass(frozen=True)
-class Gap:
+class TracedGap:
     """The greatest element minus the second greatest. It can only be released."""
 
-    vector: Vector
+    vector: TracedVector
 
-    def item(self) -> Gap:
+    def item(self) -> TracedGap:
         return self
 
     def _unknown(self, *_: Any) -> Any:
@@ -115,7 +117,7 @@ class Gap:
 class Sorted:
     """All elements in order: only the two greatest can be taken."""
 
-    vector: Vector
+    vector: TracedVector
     descending: bool = False
 
     def __getitem__(self, key: Any) -> Any:
@@ -123,7 +125,7 @@ class Sorted:
             return Sorted(self.vector, not self.descending)
         ranks = {0: 1, 1: 2} if self.descending else {-1: 1, -2: 2}
         if isinstance(key, int) and key in ranks:
-            return Ranked(self.vector, ranks[key])
+            return TracedRank(self.vector, ranks[key])
         unsupported("this order statistic")
 
     def dpest_signature(self) -> Any:
@@ -134,7 +136,7 @@ class Sorted:
 class SortedPlaces:
     """The places of all elements, in the order of these: only the first or last can be taken."""
 
-    element: Real
+    element: TracedReal
     descending: bool = False
 
     def __getitem__(self, key: Any) -> Any:
@@ -180,10 +182,10 @@ class Withheld:
 class Others:
     """All elements but the greatest."""
 
-    vector: Vector
+    vector: TracedVector
 
-    def max(self, axis: Any = None) -> Ranked:
-        return Ranked(self.vector, 2)
+    def max(self, axis: Any = None) -> TracedRank:
+        return TracedRank(self.vector, 2)
 
     def dpest_signature(self) -> Any:
         return ("others", self.vector.dpest_signature())

@@ -144,44 +144,27 @@ def _is_name(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-def _children(node: ast.expr, scope: _Scope, leaves: list[ast.expr]) -> tuple[ast.expr, bool]:
-    found = copy.copy(node)
-    bent = False
+class _Parts:
+    """Decomposes the parts of one expression; `bent`: whether one of them has any processing."""
 
-    def part(child: ast.expr) -> ast.expr:
-        nonlocal bent
-        ending, inner = _decomposed(child, scope, leaves)
-        bent = bent or inner
+    def __init__(self, scope: _Scope, leaves: list[ast.expr]) -> None:
+        self.scope = scope
+        self.leaves = leaves
+        self.bent = False
+
+    def __call__(self, child: ast.expr) -> ast.expr:
+        ending, bent = _decomposed(child, self.scope, self.leaves)
+        self.bent = self.bent or bent
         return ending
 
+
+def _children(node: ast.expr, scope: _Scope, leaves: list[ast.expr]) -> tuple[ast.expr, bool]:
+    found = copy.copy(node)
+    part = _Parts(scope, leaves)
     if isinstance(found, ast.Call):
-        plain = not any(isinstance(a, ast.Starred) for a in found.args)
-        plain = plain and all(k.arg is not None for k in found.keywords)
-        method = isinstance(found.func, ast.Attribute) and found.func.attr in _PURE_METHODS
-        known = scope.is_pure(found.func)
-        if not plain or not (known or (method and not _is_module(found.func, scope))):
-            return node, False
-        if not scope.left:
-            return node, False
-        scope.left -= 1
-        if not known:
-            assert isinstance(found.func, ast.Attribute)
-            found.func = copy.copy(found.func)
-            found.func.value = part(found.func.value)
-        found.args = [part(a) for a in found.args]
-        found.keywords = [ast.keyword(k.arg, part(k.value)) for k in found.keywords]
-        scope.left += 1
-        return found, len(leaves) > 0
+        return _call(found, part) or (node, False)
     if isinstance(found, ast.BinOp):
-        if not scope.left:
-            return node, False
-        count = len(leaves)
-        found.left = part(found.left)
-        between = len(leaves)
-        found.right = part(found.right)
-        both = between > count and len(leaves) > between
-        bending = isinstance(found.op, _BENDING) and len(leaves) > count
-        return found, bent or bending or (both and isinstance(found.op, _SPLIT))
+        return _operation(found, part) if scope.left else (node, False)
     if isinstance(found, ast.UnaryOp):
         found.operand = part(found.operand)
     elif isinstance(found, (ast.Tuple, ast.List)):
@@ -212,7 +195,41 @@ def _children(node: ast.expr, scope: _Scope, leaves: list[ast.expr]) -> tuple[as
         return _comprehension(found, scope, leaves)
     else:
         return node, False
-    return found, bent
+    return found, part.bent
+
+
+def _call(found: ast.Call, part: _Parts) -> tuple[ast.expr, bool] | None:
+    """A call of a pure function or method, changed in place; None for any other."""
+    scope = part.scope
+    plain = not any(isinstance(a, ast.Starred) for a in found.args)
+    plain = plain and all(k.arg is not None for k in found.keywords)
+    method = isinstance(found.func, ast.Attribute) and found.func.attr in _PURE_METHODS
+    known = scope.is_pure(found.func)
+    if not plain or not (known or (method and not _is_module(found.func, scope))):
+        return None
+    if not scope.left:
+        return None
+    scope.left -= 1
+    if not known:
+        assert isinstance(found.func, ast.Attribute)
+        found.func = copy.copy(found.func)
+        found.func.value = part(found.func.value)
+    found.args = [part(a) for a in found.args]
+    found.keywords = [ast.keyword(k.arg, part(k.value)) for k in found.keywords]
+    scope.left += 1
+    return found, len(part.leaves) > 0
+
+
+def _operation(found: ast.BinOp, part: _Parts) -> tuple[ast.expr, bool]:
+    """An operator, changed in place: some bend a leaf, others only a leaf with another one."""
+    before = len(part.leaves)
+    found.left = part(found.left)
+    between = len(part.leaves)
+    found.right = part(found.right)
+    after = len(part.leaves)
+    bending = isinstance(found.op, _BENDING) and after > before
+    both = before < between < after and isinstance(found.op, _SPLIT)
+    return found, part.bent or bending or both
 
 
 def _is_module(func: ast.expr, scope: _Scope) -> bool:
@@ -231,21 +248,31 @@ def _comprehension(
     if not bent or not own:
         return node, False
     inner = copy.copy(node)
-    inner.elt = own[0] if len(own) == 1 else ast.Tuple(own, ast.Load())
+    inner.elt = _packed(own)
     leaves.append(inner)
-    each = {
-        _leaf_name(i): ast.Name("_each", ast.Load())
-        if len(own) == 1
-        else ast.Subscript(ast.Name("_each", ast.Load()), ast.Constant(i), ast.Load())
-        for i in range(len(own))
-    }
     turn = ast.comprehension(
         target=ast.Name("_each", ast.Store()),
         iter=ast.Name(_leaf_name(len(leaves) - 1), ast.Load()),
         ifs=[],
         is_async=0,
     )
+    each = _places_of_leaves("_each", len(own))
     return ast.ListComp(_replaced(ending, each), [turn]), True
+
+
+def _packed(leaves: list[ast.expr]) -> ast.expr:
+    """One leaf itself, or a tuple of several."""
+    return leaves[0] if len(leaves) == 1 else ast.Tuple(leaves, ast.Load())
+
+
+def _places_of_leaves(variable: str, count: int) -> dict[str, ast.expr]:
+    """Where each leaf is in a variable that holds what `_packed` makes of them."""
+    if count == 1:
+        return {_leaf_name(0): ast.Name(variable, ast.Load())}
+    return {
+        _leaf_name(i): ast.Subscript(ast.Name(variable, ast.Load()), ast.Constant(i), ast.Load())
+        for i in range(count)
+    }
 
 
 def _replaced(node: ast.expr, names: Mapping[str, ast.expr]) -> ast.expr:
@@ -292,17 +319,14 @@ def _taken_apart(
             used |= names_read(statement)
             continue
         steps.insert(0, ast.unparse(value))
-        alone = len(leaves) == 1
-        given = leaves[0] if alone else ast.Tuple(leaves, ast.Load())
+        given = _packed(leaves)
         plain = ast.Assign([ast.Name(name, ast.Store())], given)
         kept.insert(0, ast.copy_location(plain, statement))
         used |= names_read(given)
-        stands: dict[str, ast.expr] = {}
-        for i in range(len(leaves)):
-            here: ast.expr = ast.Name(name, ast.Load())
-            if not alone:
-                here = ast.Subscript(here, ast.Constant(i), ast.Load())
-            stands[_leaf_name(i)] = ast.copy_location(here, value)
+        stands = {
+            leaf: ast.copy_location(place_of_leaf, value)
+            for leaf, place_of_leaf in _places_of_leaves(name, len(leaves)).items()
+        }
         released = _replaced(released, {name: _replaced(ending, stands)})
     leaves = []
     ending, bent = _decomposed(released, scope, leaves)
@@ -310,17 +334,8 @@ def _taken_apart(
         return None
     if _decomposed(last.value, scope, [])[1]:
         steps.append(ast.unparse(last.value))
-    back = leaves[0] if len(leaves) == 1 else ast.Tuple(leaves, ast.Load())
-    end = ast.copy_location(ast.Return(back), last)
-    if len(leaves) > 1:
-        names: dict[str, ast.expr] = {
-            _leaf_name(i): ast.Subscript(
-                ast.Name("_released", ast.Load()), ast.Constant(i), ast.Load()
-            )
-            for i in range(len(leaves))
-        }
-    else:
-        names = {_leaf_name(0): ast.Name("_released", ast.Load())}
+    end = ast.copy_location(ast.Return(_packed(leaves)), last)
+    names = _places_of_leaves("_released", len(leaves))
     return [*body[:place], *kept, end], _replaced(ending, names), tuple(steps)
 
 

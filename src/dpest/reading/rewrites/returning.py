@@ -43,7 +43,7 @@ from dpest.noise.bernoulli import Bernoulli
 from dpest.noise.family import Noise
 from dpest.reading.paths import Choice
 from dpest.reading.tracing.bytecode import Bytecode, bytecode
-from dpest.reading.tracing.symbolic import Real, Truth
+from dpest.reading.tracing.symbolic import TracedReal, TracedTruth
 from dpest.running.places import inside_while, is_user_file, is_user_frame
 
 _LEAST_ENDING = 1e-4  # of a loop's probability that isn't rational: 1 - p keeps 12 digits
@@ -403,9 +403,9 @@ class _Comparison:
         self.count += 1
         if self.count > _MOST_COMPARED:
             raise _NoStateError
-        if isinstance(value, Real):
+        if isinstance(value, TracedReal):
             return ("real", value.form, value.integer, value.numpy)
-        if isinstance(value, Truth):
+        if isinstance(value, TracedTruth):
             return ("truth", value.key, value.numpy)
         kind = type(value)
         if kind is bool or kind is np.bool_ or kind in _ATOMS:

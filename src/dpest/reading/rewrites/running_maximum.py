@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dpest.geometry.linear import Form
 from dpest.reading.loops.loop_graph import LoopEdge
 from dpest.reading.rewrites.order_statistics import Selected
-from dpest.reading.tracing.symbolic import Real
+from dpest.reading.tracing.symbolic import TracedReal
 
 
 def greatest_so_far(edges: Sequence[LoopEdge], one_release: bool) -> Selected | None:
@@ -52,4 +52,4 @@ def greatest_so_far(edges: Sequence[LoopEdge], one_release: bool) -> Selected | 
     noises = {s for s in form.terms if s.kind == "noise"}
     if any(set(e.draws) != noises for e in turns):
         return None
-    return Selected(Real(form), least)
+    return Selected(TracedReal(form), least)

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from dpest.geometry.linear import Form
 from dpest.reading.rewrites.named_values import Share, named_values
 from dpest.reading.tracing.running import refuse
-from dpest.reading.tracing.symbolic import Real
+from dpest.reading.tracing.symbolic import TracedReal
 from dpest.reading.tracing.unit import NO_VALUE
 
 _ONLY = (
@@ -47,19 +47,19 @@ class _Closed:
 class _Named(_Closed):
     """A value that is a symbol where it is compared, or added up: only in a loop of any length."""
 
-    def real(self) -> Real:
+    def real(self) -> TracedReal:
         values = named_values()
         if values is None:
             _refused()
-        return Real(Form.of(values.symbol(self.dpest_signature(), self)))
+        return TracedReal(Form.of(values.symbol(self.dpest_signature(), self)))
 
     def dpest_signature(self) -> Any:
         raise NotImplementedError
 
-    def _with(self, other: Any, how: Callable[[Real, Any], Any]) -> Any:
+    def _with(self, other: Any, how: Callable[[TracedReal, Any], Any]) -> Any:
         if isinstance(other, _Named):
             other = other.real()
-        if not _is_number(other) and not isinstance(other, Real):
+        if not _is_number(other) and not isinstance(other, TracedReal):
             _refused()
         return how(self.real(), other)
 
@@ -98,7 +98,7 @@ class ScaledScore(_Named):
     """factor·value, where the factor is a multiple of a power of eps and the value is data."""
 
     factor: Any
-    value: Real
+    value: TracedReal
 
     def _times(self, number: Any) -> ScaledScore:
         if not _is_number(number):
@@ -149,7 +149,7 @@ class ScaledScore(_Named):
         if values is None or any(s.kind != "input" for s in form.terms) or not form.terms:
             _refused()
         top = values.greatest(form) if rising else values.greatest(form.times(-1)).times(-1)
-        return ScaledScore(self.factor, Real(top))
+        return ScaledScore(self.factor, TracedReal(top))
 
     def dpest_signature(self) -> Any:
         return ("scaled", repr(self.factor), self.value.form)
@@ -189,7 +189,7 @@ class Weight(_Named):
 
 def weight_of(value: Any) -> Weight | None:
     """e^value of private data, where a proof has a use for it."""
-    if not isinstance(value, Real) or not value.form.terms or named_values() is None:
+    if not isinstance(value, TracedReal) or not value.form.terms or named_values() is None:
         return None
     return ScaledScore(Fraction(1), value).exp()
 
@@ -203,7 +203,7 @@ class WeightSum(_Closed):
     def __mul__(self, other: Any) -> Any:
         """A uniform draw times the sum: a random share of it."""
         values = named_values()
-        form = other.form if isinstance(other, Real) else Form()
+        form = other.form if isinstance(other, TracedReal) else Form()
         if values is None or len(form.terms) != 1 or form.constant:
             _refused()
         ((noise, slope),) = form.terms.items()
@@ -211,7 +211,7 @@ class WeightSum(_Closed):
             _refused()
         share = Share(noise, self.weight)
         key = ("share", noise, self.weight.dpest_signature())
-        return Real(Form.of(values.symbol(key, share)))
+        return TracedReal(Form.of(values.symbol(key, share)))
 
     __rmul__ = __mul__
 
@@ -233,7 +233,7 @@ class Normaliser(_Closed):
         return Normaliser(self.weight, -self.sign)
 
     def __rsub__(self, other: Any) -> Any:
-        if isinstance(other, Real) and self.sign > 0:
+        if isinstance(other, TracedReal) and self.sign > 0:
             return (-self).added(ScaledScore(Fraction(1), other))
         _refused()
 

@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dpest.reading.loops.any_length import Vector, exponential
+from dpest.reading.loops.any_length import TracedVector, exponential
 from dpest.reading.loops.lengths import unsupported
 from dpest.reading.rewrites.softmax import Normaliser, WeightSum
 
 
-def _weights(scores: Vector) -> Vector:
-    return Vector(exponential(scores.element), scores.own)
+def _weights(scores: TracedVector) -> TracedVector:
+    return TracedVector(exponential(scores.element), scores.own)
 
 
-def _softmax(scores: Vector) -> Any:
+def _softmax(scores: TracedVector) -> Any:
     weights = _weights(scores)
     return weights / WeightSum(weights.element)
 
 
-def _logsumexp(scores: Vector) -> Normaliser:
+def _logsumexp(scores: TracedVector) -> Normaliser:
     return WeightSum(_weights(scores).element).log()
 
 
-SPECIAL: dict[str, Callable[[Vector], Any]] = {"softmax": _softmax, "logsumexp": _logsumexp}
+SPECIAL: dict[str, Callable[[TracedVector], Any]] = {"softmax": _softmax, "logsumexp": _logsumexp}
 
 
 def special(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     """The function; of a vector of any length by what its value stands for."""
 
     def call(*args: Any, **options: Any) -> Any:
-        if not any(isinstance(v, Vector) for v in (*args, *options.values())):
+        if not any(isinstance(v, TracedVector) for v in (*args, *options.values())):
             return original(*args, **options)
         if len(args) != 1 or set(options) - {"axis"} or options.get("axis") not in (None, 0, -1):
             unsupported(f"{name} with these options")

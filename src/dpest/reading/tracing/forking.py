@@ -21,15 +21,31 @@ from dpest.reading.rewrites.returning import ReturningLoops
 from dpest.reading.tracing.joining import Joins
 from dpest.reading.tracing.patches import Overlay, patched
 from dpest.reading.tracing.running import in_run
-from dpest.reading.tracing.runs import Explored, Joined, Limits, Names, SuspendedRun, TraceRun, Turn
-from dpest.reading.tracing.symbolic import Truth
+from dpest.reading.tracing.runs import (
+    Explored,
+    Joined,
+    Names,
+    SuspendedRun,
+    TraceLimits,
+    TraceRun,
+    Turn,
+)
+from dpest.reading.tracing.symbolic import TracedTruth
 from dpest.running.places import Place, innermost, shown, source_line
 from dpest.running.watchdog import Deadline, TimeUp, watched
 
-__all__ = ["Exploration", "Explored", "Limits", "Names", "TraceRun", "explore", "same_outcome"]
+__all__ = [
+    "Explored",
+    "Names",
+    "TraceExploration",
+    "TraceLimits",
+    "TraceRun",
+    "explore",
+    "same_outcome",
+]
 
 
-class Exploration:
+class TraceExploration:
     """Iterate over it to get the paths; `leftover`, `notes` and `forks` are complete after that.
 
     `run` is called with a `Run`, once a path and twice more for the first one, to see that it does
@@ -43,7 +59,7 @@ class Exploration:
         self,
         run: Callable[[TraceRun], Any],
         *,
-        limits: Limits | None = None,
+        limits: TraceLimits | None = None,
         names: Names | None = None,
         assume: Sequence[Condition] = (),
         where: str | None = None,
@@ -54,7 +70,7 @@ class Exploration:
         self.run = run
         self.overlay = Overlay(run if function is None else function)
         self.lenient = lenient
-        self.limits = limits or Limits()
+        self.limits = limits or TraceLimits()
         self.names = names or Names()
         self.assume = tuple(assume)
         self.where = where
@@ -69,7 +85,7 @@ class Exploration:
         self.suspensions = 0
 
     @property
-    def indicators(self) -> dict[Symbol, Truth]:
+    def indicators(self) -> dict[Symbol, TracedTruth]:
         return self.names.indicators
 
     def __iter__(self) -> Iterator[Explored]:
@@ -219,14 +235,14 @@ class Exploration:
 def explore(
     run: Callable[[Any], Any],
     *,
-    limits: Limits | None = None,
+    limits: TraceLimits | None = None,
     names: Names | None = None,
     assume: Sequence[Condition] = (),
     where: str | None = None,
     lenient: bool = False,
     join: bool = False,
     function: Callable[..., Any] | None = None,
-) -> Exploration:
+) -> TraceExploration:
     """The paths of `run(generator)`, where the generator stands in for NumPy's.
 
     >>> for path in explore(lambda rng: bool(rng.laplace() > 1)):
@@ -236,7 +252,7 @@ def explore(
     """
     from dpest.reading.tracing.generator import SymbolicGenerator
 
-    return Exploration(
+    return TraceExploration(
         lambda inner: run(SymbolicGenerator(inner)),
         limits=limits,
         names=names,

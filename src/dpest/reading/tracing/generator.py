@@ -35,7 +35,14 @@ from dpest.reading.rewrites.lazy_arrays import LazyArray, Shuffled
 from dpest.reading.rewrites.readings import site_of_draw
 from dpest.reading.tracing.running import refuse
 from dpest.reading.tracing.selections import chosen
-from dpest.reading.tracing.symbolic import Real, Truth, as_real, is_symbolic, settled, typed
+from dpest.reading.tracing.symbolic import (
+    TracedReal,
+    TracedTruth,
+    as_real,
+    is_symbolic,
+    settled,
+    typed,
+)
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray, symbolic_array, wrapped
 
 _MOST_OUTCOMES = 32  # finite integer draws with more outcomes stay symbols
@@ -256,10 +263,10 @@ class SymbolicGenerator:
         if made is not None:
             return made
         drawn = self._run.draw(Bernoulli(p))
-        if not isinstance(drawn, Real):
+        if not isinstance(drawn, TracedReal):
             return bool(drawn)
         (symbol,) = drawn.form.terms
-        return Truth(Condition(Form({symbol: Fraction(1)}, -_HALF), ">"))
+        return TracedTruth(Condition(Form({symbol: Fraction(1)}, -_HALF), ">"))
 
     def _curve(self) -> Callable[[Any], Any] | None:
         """How draws are made that the plan reads in another way."""
@@ -279,7 +286,7 @@ class SymbolicGenerator:
         if waiting:
             return drawn_value(curve, waiting.pop(0), noise, self._eps)
         drawn = self._run.draw(curve.noise(noise))
-        if isinstance(drawn, Real):
+        if isinstance(drawn, TracedReal):
             (symbol,) = drawn.form.terms
             self._run.draw_sites[symbol] = site
         if curve.partner is not None:

@@ -14,16 +14,16 @@ from dpest.noise.family import Noise
 from dpest.noise.parameters import is_number
 from dpest.reading.rewrites.readings import SCALED, Curve, Plan, RereadError, Site, scale_of
 from dpest.reading.tracing.running import refuse, remembered, running
-from dpest.reading.tracing.symbolic import Real, as_real
+from dpest.reading.tracing.symbolic import TracedReal, as_real
 from dpest.reading.tracing.unit import NO_VALUE, Unit
 
 
-class InUnits(Real):
+class InUnits(TracedReal):
     """unit·inner, eps in the unit having no value."""
 
     __slots__ = ("inner", "unit")
 
-    def __init__(self, unit: Unit, inner: Real) -> None:
+    def __init__(self, unit: Unit, inner: TracedReal) -> None:
         self.unit = unit
         self.inner = inner
         self.integer = False
@@ -42,7 +42,7 @@ class InUnits(Real):
     def noises(self, run: Any) -> set[Symbol]:
         return self.inner.noises(run)
 
-    def retyped(self, numpy: bool | None) -> Real:
+    def retyped(self, numpy: bool | None) -> TracedReal:
         return InUnits(self.unit, self.inner.retyped(numpy))
 
     def dpest_signature(self) -> Any:
@@ -53,7 +53,7 @@ class InUnits(Real):
     def _sum(self, other: Any, sign: int) -> Any:
         ratio = other.unit / self.unit if isinstance(other, InUnits) else None
         if ratio is None or isinstance(ratio, Unit):
-            plain = Real(self.form, False, self.numpy)
+            plain = TracedReal(self.form, False, self.numpy)
             return plain + other if sign == 1 else plain - other
         return in_units(self.unit, self.inner + other.inner * (sign * ratio))
 
@@ -69,7 +69,7 @@ class InUnits(Real):
         if isinstance(other, Unit):
             return in_units(self.unit * other, self.inner)
         found = as_real(other)
-        if found is NotImplemented or not isinstance(found, Real):
+        if found is NotImplemented or not isinstance(found, TracedReal):
             return NotImplemented
         return in_units(self.unit, self.inner * found)
 
@@ -96,7 +96,7 @@ def in_units(unit: Any, inner: Any) -> Any:
     """unit·inner: a plain value where eps has gone."""
     if not isinstance(unit, Unit):
         return inner * unit
-    if not isinstance(inner, Real):  # both noises have gone
+    if not isinstance(inner, TracedReal):  # both noises have gone
         return unit * inner
     return InUnits(unit, inner)
 

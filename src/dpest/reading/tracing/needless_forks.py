@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from dpest.reading.decision_path import Block
 from dpest.reading.loops.loop_graph import LoopEdge
-from dpest.reading.loops.piece_runs import Block
 from dpest.reading.paths import Path
 
 Dead = tuple[int, bool, tuple[Block, ...], tuple[Any, ...]]

@@ -27,7 +27,7 @@ from dpest.reading.rewrites.lazy_lists import in_order, outermost
 from dpest.reading.tracing import symbolic_functions
 from dpest.reading.tracing.running import has_run, lenient, running
 from dpest.reading.tracing.selections import clipped, continuous, converted, extreme, with_sign
-from dpest.reading.tracing.symbolic import Real, Truth, is_symbolic, typed
+from dpest.reading.tracing.symbolic import TracedReal, TracedTruth, is_symbolic, typed
 from dpest.reading.tracing.symbolic_arrays import (
     SymbolicArray,
     _objects,
@@ -205,7 +205,7 @@ def _extremum(original: Callable[..., Any], *, least: bool) -> Callable[..., Any
         if len(items) == 2 and key is None and getattr(running(), "clip", None) is not None:
             # A proof knows how far clipped data can move: no branch on them.
             for value, end in (items, items[::-1]):
-                if type(value) is Real and value.form.terms and not is_symbolic(end):
+                if type(value) is TracedReal and value.form.terms and not is_symbolic(end):
                     return clipped(value, None, end) if least else clipped(value, end, None)
         keys = items if key is None else [key(item) for item in items]
         ranked = _ranked(keys)
@@ -222,7 +222,7 @@ def _ranked(keys: list[Any]) -> list[Any] | None:
     if any(is_symbolic(k) for k in keys):
         plain = all(is_symbolic(k) or isinstance(k, (int, float, np.number)) for k in keys)
         return keys if plain else None
-    if not all(isinstance(k, (tuple, list)) and k and isinstance(k[0], Real) for k in keys):
+    if not all(isinstance(k, (tuple, list)) and k and isinstance(k[0], TracedReal) for k in keys):
         return None
     firsts = [k[0] for k in keys]
     for i, a in enumerate(firsts):
@@ -234,22 +234,22 @@ def _ranked(keys: list[Any]) -> list[Any] | None:
 
 def _float(value: Any = 0.0, /) -> Any:
     """`float`, where it is only called: of a noisy number the number itself."""
-    if has_run() and isinstance(value, (Real, Truth)):
-        number = value.number() if isinstance(value, Truth) else value
+    if has_run() and isinstance(value, (TracedReal, TracedTruth)):
+        number = value.number() if isinstance(value, TracedTruth) else value
         if isinstance(number, Curved):
             return number.retyped(False)
-        return Real(number.form, False, False)
+        return TracedReal(number.form, False, False)
     return float(value)
 
 
 def _int(value: Any = 0, /, *base: Any, **options: Any) -> Any:
     """`int`, where it is only called: of a noisy integer the integer itself."""
     if has_run() and not base and not options:
-        if isinstance(value, Truth):
+        if isinstance(value, TracedTruth):
             return typed(value.number(), False)
-        if isinstance(value, Real):
+        if isinstance(value, TracedReal):
             found = value._whole("int() of a noisy value", "trunc")
-            return typed(found, False) if isinstance(found, Real) else int(found)
+            return typed(found, False) if isinstance(found, TracedReal) else int(found)
     return int(value, *base, **options)
 
 

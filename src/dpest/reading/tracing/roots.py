@@ -77,8 +77,8 @@ class Root:
         return f"√({self.square!r})"
 
 
-class UnitExponential:
-    """e^exponent, the exponent being a multiple of the unit: only 1 − e^exponent is of use."""
+class _OfExponent:
+    """A function of e^exponent, the exponent being a multiple of the unit."""
 
     __slots__ = ("exponent",)
     __array_ufunc__ = None
@@ -86,39 +86,32 @@ class UnitExponential:
     def __init__(self, exponent: Unit) -> None:
         self.exponent = exponent
 
-    def __rsub__(self, other: Any) -> Any:
-        return Complement(self.exponent) if other == 1 else NotImplemented
-
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, UnitExponential):
+        if isinstance(other, _OfExponent) and type(other) is type(self):
             return self.exponent == other.exponent
         return _not_a_number(other)
 
     def __hash__(self) -> int:
         not_looked_up()
-        return hash(("exponential", self.exponent))
+        return hash((type(self).__name__, self.exponent))
+
+
+class UnitExponential(_OfExponent):
+    """e^exponent: only 1 − e^exponent is of use."""
+
+    __slots__ = ()
+
+    def __rsub__(self, other: Any) -> Any:
+        return Complement(self.exponent) if other == 1 else NotImplemented
 
     def __repr__(self) -> str:
         return f"e^({self.exponent!r})"
 
 
-class Complement:
+class Complement(_OfExponent):
     """1 − e^exponent, exponent < 0: the success probability of geometric noise."""
 
-    __slots__ = ("exponent",)
-    __array_ufunc__ = None
-
-    def __init__(self, exponent: Unit) -> None:
-        self.exponent = exponent
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Complement):
-            return self.exponent == other.exponent
-        return _not_a_number(other)
-
-    def __hash__(self) -> int:
-        not_looked_up()
-        return hash(("complement", self.exponent))
+    __slots__ = ()
 
     def __repr__(self) -> str:
         return f"1 − e^({self.exponent!r})"

@@ -18,15 +18,15 @@ from dpest.reading.rewrites.readings import Plan, Site
 from dpest.reading.rewrites.returning import Moment, Watch
 from dpest.reading.tracing.joining import state_key
 from dpest.reading.tracing.running import forgetting, remembered
-from dpest.reading.tracing.symbolic import Real, Truth
+from dpest.reading.tracing.symbolic import TracedReal, TracedTruth
 from dpest.running.places import Place, inside_while, shown, user_call, user_place
 
 if TYPE_CHECKING:
-    from dpest.reading.tracing.forking import Exploration
+    from dpest.reading.tracing.forking import TraceExploration
 
 
 @dataclass(frozen=True)
-class Limits:
+class TraceLimits:
     """Where a trace gives up, or, for loops without a bound, stops.
 
     `leftover` is the probability that may stay unexplored. `patience`: how often one line may fork
@@ -72,7 +72,7 @@ class Names:
     plan: Plan = field(default_factory=dict)
     pairs: bool = True
     sites: dict[Symbol, Site | None] = field(default_factory=dict)
-    indicators: dict[Symbol, Truth] = field(default_factory=dict)
+    indicators: dict[Symbol, TracedTruth] = field(default_factory=dict)
     drawn_values: dict[tuple[int, Any], tuple[Symbol, Noise, Any]] = field(default_factory=dict)
     _draws: dict[tuple[int, Noise], Symbol] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
@@ -92,7 +92,7 @@ class Names:
             self.supports.noises[symbol] = noise
         return symbol
 
-    def indicator(self, truth: Truth) -> Symbol:
+    def indicator(self, truth: TracedTruth) -> Symbol:
         symbol = self._truths.get(truth.key)
         if symbol is None:
             symbol = Symbol("indicator", f"{self.tag}bit{len(self._truths)}")
@@ -141,7 +141,7 @@ class TraceRun:
 
     def __init__(
         self,
-        exploration: Exploration,
+        exploration: TraceExploration,
         turns: Sequence[Turn],
         patience: int,
         improbable: float,
@@ -176,7 +176,7 @@ class TraceRun:
         self.draws += 1
         self.noises[symbol] = noise
         self._at(symbol, noise)
-        return Real(Form.of(symbol), noise.discrete)
+        return TracedReal(Form.of(symbol), noise.discrete)
 
     def _at(self, symbol: Symbol, noise: Noise) -> None:
         """Note where a draw was made."""
@@ -201,7 +201,7 @@ class TraceRun:
 
     def remember(self, key: Any, value: Any) -> None:
         """That the draw just made has this key."""
-        if isinstance(value, Real) and len(value.form.terms) == 1:
+        if isinstance(value, TracedReal) and len(value.form.terms) == 1:
             (symbol,) = value.form.terms
             noise = self.noises.get(symbol)
             if noise is not None:
@@ -219,10 +219,10 @@ class TraceRun:
     def draw_sites(self) -> dict[Symbol, Site | None]:
         return self.names.sites
 
-    def indicator(self, truth: Truth) -> Symbol:
+    def indicator(self, truth: TracedTruth) -> Symbol:
         return self.names.indicator(truth)
 
-    def defined(self, indicator: Symbol) -> Truth:
+    def defined(self, indicator: Symbol) -> TracedTruth:
         return self.names.indicators[indicator]
 
     def noise_of(self, symbol: Symbol) -> Noise | None:

@@ -14,8 +14,8 @@ from dpest.reading.rewrites.curves import Curved, chosen_of_curves
 from dpest.reading.tracing.in_units import chosen_in_units
 from dpest.reading.tracing.running import has_run, refuse, running
 from dpest.reading.tracing.symbolic import (
-    Real,
-    Truth,
+    TracedReal,
+    TracedTruth,
     as_real,
     is_symbolic,
     joined,
@@ -27,7 +27,7 @@ from dpest.reading.tracing.symbolic import (
 
 def chosen(truth: Any, yes: Any, no: Any) -> Any:
     """`yes if truth else no`, without a fork where the answer stays linear."""
-    if not isinstance(truth, Truth):
+    if not isinstance(truth, TracedTruth):
         return yes if truth else no
     either = chosen_in_units(chosen, truth, yes, no)
     if either is not None:
@@ -35,16 +35,18 @@ def chosen(truth: Any, yes: Any, no: Any) -> Any:
     if isinstance(yes, Curved) or isinstance(no, Curved):
         either = chosen_of_curves(truth, yes, no)
         return either if either is not None else (yes if bool(truth) else no)
-    if isinstance(yes, (bool, np.bool_, Truth)) and isinstance(no, (bool, np.bool_, Truth)):
+    if isinstance(yes, (bool, np.bool_, TracedTruth)) and isinstance(
+        no, (bool, np.bool_, TracedTruth)
+    ):
         either = joined(joined(truth, yes, True), joined(truth.negated(), no, True), False)
         kinds = of_numpy(yes), of_numpy(no)
         return typed(either, kinds[0] if kinds[0] is kinds[1] else None)
     first, second = as_real(yes), as_real(no)
-    if isinstance(first, Real) and isinstance(second, Real):
+    if isinstance(first, TracedReal) and isinstance(second, TracedReal):
         gap = first.form.plus(second.form, -1)
         if not gap.terms:
             number = Form.of(running().indicator(truth))
-            return Real(
+            return TracedReal(
                 second.form.plus(number, gap.constant) if gap.constant else second.form,
                 first.integer and second.integer,
                 of_numpy(first, second) if first.numpy is second.numpy else None,
@@ -54,14 +56,14 @@ def chosen(truth: Any, yes: Any, no: Any) -> Any:
 
 def clipped(value: Any, low: Any, high: Any) -> Any:
     """np.clip: min(max(value, low), high)."""
-    if isinstance(value, Real) and value.form.terms and has_run():
+    if isinstance(value, TracedReal) and value.form.terms and has_run():
         # A proof knows how far clipped data can move, without a branch on them.
         derive = getattr(running(), "clip", None)
         ends = [None if v is None else as_real(v) for v in (low, high)]
         if derive is not None and all(e is None or not _open_end(e) for e in ends):
             symbol = derive(value.form, *(None if e is None else e.form.constant for e in ends))
             if symbol is not None:
-                return Real(Form.of(symbol), value.integer, of_numpy(value, low, high))
+                return TracedReal(Form.of(symbol), value.integer, of_numpy(value, low, high))
     if low is not None and value < low:
         value = low
     if high is not None and value > high:
@@ -70,7 +72,7 @@ def clipped(value: Any, low: Any, high: Any) -> Any:
 
 
 def _open_end(end: Any) -> bool:
-    return not isinstance(end, Real) or bool(end.form.terms)
+    return not isinstance(end, TracedReal) or bool(end.form.terms)
 
 
 def sign_of(value: Any) -> Any:
@@ -78,7 +80,7 @@ def sign_of(value: Any) -> Any:
         return value.sign()
     if value > 0:
         return 1 if value.integer else 1.0
-    zero_possible = not isinstance(value, Real) or not continuous(value.form)
+    zero_possible = not isinstance(value, TracedReal) or not continuous(value.form)
     if zero_possible and value == 0:
         return 0 if value.integer else 0.0
     return -1 if value.integer else -1.0
@@ -86,7 +88,7 @@ def sign_of(value: Any) -> Any:
 
 def with_sign(size: Any, value: Any) -> Any:
     """copysign: |size| with the sign of a noisy value."""
-    if not isinstance(value, Real):
+    if not isinstance(value, TracedReal):
         return math.copysign(1.0, value) * abs(size)
     if not isinstance(value, Curved) and not continuous(value.form):
         refuse("the sign of an integer or of a zero", "use np.sign, or compare it with 0")
@@ -107,12 +109,12 @@ def converted(value: Any, dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "O":
         return value
     if dtype.kind == "b":
-        return value if isinstance(value, Truth) else value != 0
-    if isinstance(value, Truth):
+        return value if isinstance(value, TracedTruth) else value != 0
+    if isinstance(value, TracedTruth):
         number = value.number()
-        return Real(number.form, dtype.kind in "iu")
+        return TracedReal(number.form, dtype.kind in "iu")
     if dtype.kind == "f":
-        return value if isinstance(value, Curved) else Real(value.form)
+        return value if isinstance(value, Curved) else TracedReal(value.form)
     if dtype.kind in "iu" and value.integer:
         return value
     if dtype.kind in "iu":
@@ -128,7 +130,7 @@ def extreme(values: Sequence[Any], *, least: bool = False) -> int:
     if not any(is_symbolic(v) for v in values):
         pick = min if least else max
         return pick(range(len(values)), key=lambda i: values[i])
-    if all(isinstance(v, (Truth, bool, np.bool_)) for v in values):
+    if all(isinstance(v, (TracedTruth, bool, np.bool_)) for v in values):
         # The first truth that is (not) so: what comes after it stays undecided.
         return next((i for i, v in enumerate(values) if bool(v) is not least), 0)
     if any(isinstance(v, Curved) for v in values):
@@ -142,7 +144,7 @@ def extreme(values: Sequence[Any], *, least: bool = False) -> int:
         found = as_real(value)
         if found is NotImplemented:
             raise TypeError(f"can't compare a noisy value with {value!r}")
-        forms.append(settled(found).form if isinstance(found, Real) else found)
+        forms.append(settled(found).form if isinstance(found, TracedReal) else found)
     for i, form in enumerate(forms):
         if isinstance(form, float) and math.isnan(form):
             return i  # NumPy: a NaN wins
@@ -190,10 +192,10 @@ def ranked(values: Sequence[Any], rank: int) -> tuple[int, list[int]]:
     order of all values has n!.
     """
     count = len(values)
-    if not any(isinstance(v, Real) and v.form.terms for v in values):
+    if not any(isinstance(v, TracedReal) and v.form.terms for v in values):
         order = ordering(values)
         return order[rank], order[rank + 1 :]
-    forms = [settled(real).form for real in map(as_real, values) if isinstance(real, Real)]
+    forms = [settled(real).form for real in map(as_real, values) if isinstance(real, TracedReal)]
     if len(forms) < count:
         order = ordering(values)
         return order[rank], order[rank + 1 :]

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpest.errors import UntraceableError
 from dpest.reading.tracing.roots import Complement, Root
-from dpest.reading.tracing.symbolic import Real, Truth
+from dpest.reading.tracing.symbolic import TracedReal, TracedTruth
 from dpest.reading.tracing.unit import Unit
 
 _ATOMS = (
@@ -27,8 +27,8 @@ _ATOMS = (
     bytes,
     type(None),
     Fraction,
-    Real,
-    Truth,
+    TracedReal,
+    TracedTruth,
     Unit,
     Root,
     Complement,
@@ -65,11 +65,11 @@ def copied(value: Any, memo: dict[int, Any] | None = None) -> Any:
 def signature(value: Any, memo: dict[int, int] | None = None) -> Hashable:
     """Equal for values that the rest of the function can't tell apart."""
     memo = {} if memo is None else memo
-    if type(value) is Real:
+    if type(value) is TracedReal:
         return ("real", value.form, value.integer)
-    if isinstance(value, Real):
+    if isinstance(value, TracedReal):
         return ("own", value.dpest_signature())
-    if isinstance(value, Truth):
+    if isinstance(value, TracedTruth):
         return ("truth", value.key)
     if isinstance(value, (bool, np.bool_)):
         return ("bool", bool(value))

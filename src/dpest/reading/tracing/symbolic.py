@@ -1,9 +1,10 @@
 """Values that a traced function computes with: reals linear in the noise, and truths about them.
 
-A `Real` wraps a linear form and behaves as the float (or int) would in its place. A comparison
-gives a `Truth`, a formula of conditions; only when Python needs to know it (`if`, `and`, `while`,
-`bool`, an index) does the run decide it, and fork. A Truth that is used as a number becomes an
-indicator symbol instead, so that twenty independent bits are one path and not 2^20.
+A `TracedReal` wraps a linear form and behaves as the float (or int) would in its place. A
+comparison gives a `TracedTruth`, a formula of conditions; only when Python needs to know it (`if`,
+`and`, `while`, `bool`, an index) does the run decide it, and fork. A TracedTruth that is used as a
+number becomes an indicator symbol instead, so that twenty independent bits are one path and not
+2^20.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ ROUNDING = "rounding is not linear in the noise: round outside of the mechanism"
 
 
 def is_symbolic(value: Any) -> bool:
-    return isinstance(value, (Real, Truth))
+    return isinstance(value, (TracedReal, TracedTruth))
 
 
 def is_bool(value: Any) -> bool:
-    return isinstance(value, (Truth, bool, np.bool_))
+    return isinstance(value, (TracedTruth, bool, np.bool_))
 
 
 def of_numpy(*values: Any) -> bool | None:
@@ -44,7 +45,7 @@ def of_numpy(*values: Any) -> bool | None:
     """
     found: bool | None = False
     for value in values:
-        if isinstance(value, (Real, Truth)):
+        if isinstance(value, (TracedReal, TracedTruth)):
             if value.numpy is None:
                 found = None
             elif value.numpy:
@@ -56,12 +57,12 @@ def of_numpy(*values: Any) -> bool | None:
 
 def typed(value: Any, numpy: bool | None) -> Any:
     """The same value, as NumPy's scalar or as Python's."""
-    if isinstance(value, Real):
+    if isinstance(value, TracedReal):
         return value if value.numpy is numpy else value.retyped(numpy)
-    if isinstance(value, Truth):
+    if isinstance(value, TracedTruth):
         if value.numpy is numpy:
             return value
-        return Truth(value.condition, value.parts, value.conjunction, numpy)
+        return TracedTruth(value.condition, value.parts, value.conjunction, numpy)
     if not numpy:
         return value.item() if numpy is False and isinstance(value, np.generic) else value
     kind = type(value)
@@ -72,10 +73,10 @@ def typed(value: Any, numpy: bool | None) -> Any:
     return np.int64(value) if kind is int and abs(value) < 2**63 else value
 
 
-class Truth:
+class TracedTruth:
     """A formula: a condition, or a conjunction or disjunction of formulas.
 
-    Negation is pushed to the conditions. Formulas with a known value are plain bools, never Truths.
+    Negation is pushed to the conditions. Formulas with a known value are plain bools, not this.
     `numpy`: a plain run would hold an np.bool_ in its place (False: a bool; None: unknown).
     """
 
@@ -86,7 +87,7 @@ class Truth:
     def __init__(
         self,
         condition: Condition | None,
-        parts: tuple[Truth, ...] = (),
+        parts: tuple[TracedTruth, ...] = (),
         conjunction: bool = True,
         numpy: bool | None = None,
     ) -> None:
@@ -101,11 +102,11 @@ class Truth:
 
     # Logic
 
-    def negated(self) -> Truth:
+    def negated(self) -> TracedTruth:
         if self.condition is not None:
-            return Truth(self.condition.negated(), numpy=self.numpy)
+            return TracedTruth(self.condition.negated(), numpy=self.numpy)
         parts = tuple(p.negated() for p in self.parts)
-        return Truth(None, parts, not self.conjunction, self.numpy)
+        return TracedTruth(None, parts, not self.conjunction, self.numpy)
 
     def __and__(self, other: Any) -> Any:
         return typed(joined(self, other, True), of_numpy(self, other))
@@ -166,15 +167,15 @@ class Truth:
 
     # As a number
 
-    def number(self) -> Real:
-        return Real(Form.of(running().indicator(self)), True, self.numpy)
+    def number(self) -> TracedReal:
+        return TracedReal(Form.of(running().indicator(self)), True, self.numpy)
 
     def __eq__(self, other: Any) -> Any:
         if isinstance(other, (bool, np.bool_)):
             return self if other else self.negated()
-        if isinstance(other, Truth):
+        if isinstance(other, TracedTruth):
             return True if self.key == other.key else (self ^ other.negated())
-        if isinstance(other, (*_NUMBERS, Real)):
+        if isinstance(other, (*_NUMBERS, TracedReal)):
             return self.number() == other
         return NotImplemented
 
@@ -226,7 +227,7 @@ class Truth:
         return (" and " if self.conjunction else " or ").join(f"({p!r})" for p in self.parts)
 
 
-class Real:
+class TracedReal:
     """A number that is linear in the noise (and, in a symbolic trace, in the input).
 
     `integer`: Python or NumPy would hold an int in its place. `numpy`: a plain run would hold a
@@ -245,7 +246,7 @@ class Real:
     def leaf_kind(self) -> str:
         return "int" if self.integer else "real"
 
-    def __deepcopy__(self, memo: Any) -> Real:
+    def __deepcopy__(self, memo: Any) -> TracedReal:
         return self  # it can't change
 
     def noises(self, run: Any) -> set[Symbol]:
@@ -255,9 +256,9 @@ class Real:
             found |= run.defined(symbol).symbols()
         return found
 
-    def retyped(self, numpy: bool | None) -> Real:
+    def retyped(self, numpy: bool | None) -> TracedReal:
         """The same number, as NumPy's scalar or as Python's."""
-        return Real(self.form, self.integer, numpy)
+        return TracedReal(self.form, self.integer, numpy)
 
     @property
     def plain(self) -> int | float:
@@ -278,17 +279,17 @@ class Real:
     def __rsub__(self, other: Any) -> Any:
         return _sum(-self, other, 1)
 
-    def __neg__(self) -> Real:
-        return Real(self.form.times(-1), self.integer, self.numpy)
+    def __neg__(self) -> TracedReal:
+        return TracedReal(self.form.times(-1), self.integer, self.numpy)
 
-    def __pos__(self) -> Real:
+    def __pos__(self) -> TracedReal:
         return self
 
     def __mul__(self, other: Any) -> Any:
         found = as_real(other)
         if found is NotImplemented:
             return NotImplemented
-        if not isinstance(found, Real):  # ±inf and NaN
+        if not isinstance(found, TracedReal):  # ±inf and NaN
             return _times_infinity(self, found)
         first, second = self, found
         if first.form.terms and second.form.terms:
@@ -310,7 +311,7 @@ class Real:
                 )
         if second.form.terms:
             first, second = second, first
-        return Real(
+        return TracedReal(
             first.form.times(second.form.constant),
             self.integer and found.integer,
             of_numpy(self, found),
@@ -322,12 +323,12 @@ class Real:
         found = as_real(other)
         if found is NotImplemented:
             return NotImplemented
-        if not isinstance(found, Real):
+        if not isinstance(found, TracedReal):
             return float(found) if math.isnan(found) else 0.0
         divisor = _divisor(found)
         if not divisor:
             raise ZeroDivisionError("float division by zero")
-        return Real(self.form.times(1 / divisor), False, of_numpy(self, found))
+        return TracedReal(self.form.times(1 / divisor), False, of_numpy(self, found))
 
     def __rtruediv__(self, other: Any) -> Any:
         found = as_real(other)
@@ -336,7 +337,7 @@ class Real:
         divisor = _divisor(self)
         if not divisor:
             raise ZeroDivisionError("float division by zero")
-        return found / float(divisor) if not isinstance(found, Real) else found / divisor
+        return found / float(divisor) if not isinstance(found, TracedReal) else found / divisor
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, _NUMBERS) and other in (0, 1):
@@ -465,21 +466,21 @@ class Real:
 
     def __round__(self, digits: int | None = None) -> Any:
         value = self._whole("round() of a noisy value", "round", Fraction(10) ** -(digits or 0))
-        if isinstance(value, Real):
+        if isinstance(value, TracedReal):
             return value
         return int(value) if digits is None or self.integer else round(float(value), digits)
 
     def __floor__(self) -> Any:
         value = self._whole("floor() of a noisy value", "floor")
-        return value if isinstance(value, Real) else int(value)
+        return value if isinstance(value, TracedReal) else int(value)
 
     def __ceil__(self) -> Any:
         value = self._whole("ceil() of a noisy value", "ceil")
-        return value if isinstance(value, Real) else int(value)
+        return value if isinstance(value, TracedReal) else int(value)
 
     def __trunc__(self) -> Any:
         value = self._whole("trunc() of a noisy value", "trunc")
-        return value if isinstance(value, Real) else int(value)
+        return value if isinstance(value, TracedReal) else int(value)
 
     def __format__(self, spec: str) -> str:
         if self.form.terms and spec:
@@ -507,10 +508,10 @@ class Real:
         return apply_function(func, args, options)
 
     @property
-    def real(self) -> Real:
+    def real(self) -> TracedReal:
         return self
 
-    def conjugate(self) -> Real:
+    def conjugate(self) -> TracedReal:
         return self
 
     def item(self) -> Any:
@@ -543,7 +544,7 @@ class Real:
 def _number_operator(name: str) -> Callable[..., Any]:
     bare = name.strip("_").removeprefix("r") if name != "__round__" else "round"
 
-    def apply(self: Truth, *others: Any) -> Any:
+    def apply(self: TracedTruth, *others: Any) -> Any:
         if all(is_bool(other) for other in others) and bare in _OF_BOOLS:
             numpy = of_numpy(self, *others)
             if numpy is None:
@@ -581,31 +582,31 @@ for _name in (
     "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "neg", "pos", "abs",
     "floordiv", "rfloordiv", "mod", "rmod", "pow", "rpow", "round",
 ):  # fmt: skip
-    setattr(Truth, f"__{_name}__", _number_operator(f"__{_name}__"))
+    setattr(TracedTruth, f"__{_name}__", _number_operator(f"__{_name}__"))
 
 _SCALAR_ATTRIBUTES = {"shape": (), "ndim": 0, "size": 1, "imag": 0.0}
 
 
 @functools.lru_cache(maxsize=65536, typed=True)
-def _constant(value: int | float) -> Real:
-    return Real(Form._made({}, rational(value)), not isinstance(value, float), False)
+def _constant(value: int | float) -> TracedReal:
+    return TracedReal(Form._made({}, rational(value)), not isinstance(value, float), False)
 
 
 def as_real(value: Any) -> Any:
-    """A Real, a float (±inf or NaN), or NotImplemented."""
+    """A TracedReal, a float (±inf or NaN), or NotImplemented."""
     kind = type(value)
-    if kind is Real:
+    if kind is TracedReal:
         return value
     if kind is int or (kind is float and math.isfinite(value)):
         return _constant(value)
-    if isinstance(value, Truth):
+    if isinstance(value, TracedTruth):
         return value.number()
-    if isinstance(value, Real):
+    if isinstance(value, TracedReal):
         return value
     if isinstance(value, _NUMBERS):
         if isinstance(value, (float, np.floating)) and not math.isfinite(value):
             return float(value)
-        return Real(
+        return TracedReal(
             Form._made({}, rational(value)),
             isinstance(value, _INTEGERS),
             isinstance(value, np.generic),
@@ -613,25 +614,25 @@ def as_real(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.ndim == 0 and type(value) is np.ndarray:
         return typed(as_real(value.item()), True)
     if isinstance(value, numbers.Number) and hasattr(value, "as_integer_ratio"):
-        return Real(Form.number(Fraction(*value.as_integer_ratio())))
+        return TracedReal(Form.number(Fraction(*value.as_integer_ratio())))
     return NotImplemented
 
 
 def as_truth(value: Any) -> Any:
-    """A Truth, a bool, or NotImplemented."""
-    if isinstance(value, Truth):
+    """A TracedTruth, a bool, or NotImplemented."""
+    if isinstance(value, TracedTruth):
         return value
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (int, np.integer)) and value in (0, 1):
         return bool(value)
-    if isinstance(value, Real) and value.integer:
+    if isinstance(value, TracedReal) and value.integer:
         return value != 0
     return NotImplemented
 
 
 def opposite(value: Any) -> Any:
-    return value.negated() if isinstance(value, Truth) else not value
+    return value.negated() if isinstance(value, TracedTruth) else not value
 
 
 def joined(first: Any, second: Any, conjunction: bool) -> Any:
@@ -641,7 +642,7 @@ def joined(first: Any, second: Any, conjunction: bool) -> Any:
     for known, other in ((first, second), (second, first)):
         if isinstance(known, bool):
             return other if known is conjunction else known
-    parts: dict[Any, Truth] = {}
+    parts: dict[Any, TracedTruth] = {}
     for side in (first, second):
         inside = side.condition is None and side.conjunction is conjunction
         for part in side.parts if inside else (side,):
@@ -651,12 +652,12 @@ def joined(first: Any, second: Any, conjunction: bool) -> Any:
     for part in parts.values():
         if part.negated().key in parts:
             return not conjunction
-    return Truth(None, tuple(parts.values()), conjunction)
+    return TracedTruth(None, tuple(parts.values()), conjunction)
 
 
-def _bitwise(value: Real, other: Any, sign: str, operation: Callable[[Any, Any], Any]) -> Any:
+def _bitwise(value: TracedReal, other: Any, sign: str, operation: Callable[[Any, Any], Any]) -> Any:
     """A bit with 0 or 1 stays a bit; anything else is decided first."""
-    if isinstance(other, Real) and not other.form.terms:
+    if isinstance(other, TracedReal) and not other.form.terms:
         other = other.plain
     bit = len(value.form.terms) == 1 and value.form.constant in (0, 1)
     bit = bit and all(s.kind == "indicator" for s in value.form.terms)
@@ -666,41 +667,43 @@ def _bitwise(value: Real, other: Any, sign: str, operation: Callable[[Any, Any],
     if bit and type(other) in (int, bool, np.int64) and other in (0, 1):
         zero, one = (operation(side, int(other)) for side in (0, 1))
         if zero == one:
-            return typed(Real(Form.number(zero), True), of_numpy(value, other))
+            return typed(TracedReal(Form.number(zero), True), of_numpy(value, other))
         changed = value.form if zero == 0 else value.form.times(-1).plus(Form.number(1))
-        return typed(Real(changed, True), of_numpy(value, other))
+        return typed(TracedReal(changed, True), of_numpy(value, other))
     numbers = []
     for side in (value, other):
-        if isinstance(side, Real):
+        if isinstance(side, TracedReal):
             side = side._number(f"{sign} of a noisy value", "compare it with numbers instead")
         numbers.append(side)
     return operation(*numbers)
 
 
-def settled(value: Real) -> Real:
+def settled(value: TracedReal) -> TracedReal:
     """The indicators in it decided on this path, by forks where they are open."""
     run = running()
     values: dict[Symbol, Form] = {}
-    if type(value) is not Real:
-        value = Real(value.form, value.integer, value.numpy)
+    if type(value) is not TracedReal:
+        value = TracedReal(value.form, value.integer, value.numpy)
     for symbol in value.form.terms:
         if symbol.kind == "indicator":
             values[symbol] = Form.number(int(bool(run.defined(symbol))))
-    return Real(value.form.substitute(values), value.integer, value.numpy) if values else value
+    return (
+        TracedReal(value.form.substitute(values), value.integer, value.numpy) if values else value
+    )
 
 
 def about(form: Form, relation: Relation) -> Any:
-    """The truth of `form relation 0`: a bool where it is known, else a Truth."""
+    """The truth of `form relation 0`: a bool where it is known, else a TracedTruth."""
     if not form.terms:
         return Condition(form, relation).decided()
     indicators = [s for s in form.terms if s.kind == "indicator"]
     if indicators:
         if len(indicators) > _MOST_EXPANDED:
-            return about(settled(Real(form)).form, relation)
+            return about(settled(TracedReal(form)).form, relation)
         return _expanded(form, relation, indicators)
     if relation in ("==", "!="):
         return _equality(form, relation)
-    return Truth(Condition(form, relation))
+    return TracedTruth(Condition(form, relation))
 
 
 def _expanded(form: Form, relation: Relation, indicators: Sequence[Symbol]) -> Any:
@@ -736,7 +739,7 @@ def _equality(form: Form, relation: Relation) -> Any:
                 "a continuous noisy value is compared for equality",
                 "this has probability zero in real arithmetic: use >= or <",
             )
-    return Truth(Condition(form, relation))
+    return TracedTruth(Condition(form, relation))
 
 
 def _at_the_end(form: Form, symbol: Symbol, noise: Any) -> bool:
@@ -753,7 +756,7 @@ def _at_the_end(form: Form, symbol: Symbol, noise: Any) -> bool:
 
 def compared(
     other: Any,
-    value: Real,
+    value: TracedReal,
     relation: Relation,
     plain: Callable[[Any, Any], bool],
     *,
@@ -762,19 +765,19 @@ def compared(
     found = as_real(other)
     if found is NotImplemented:
         return NotImplemented
-    if not isinstance(found, Real):
+    if not isinstance(found, TracedReal):
         return typed(plain(0.0, found), of_numpy(value, other))
     first, second = (found, value) if flipped else (value, found)
     return typed(about(first.form.minus(second.form), relation), of_numpy(value, found))
 
 
-def _sum(value: Real, other: Any, sign: int) -> Any:
+def _sum(value: TracedReal, other: Any, sign: int) -> Any:
     found = as_real(other)
     if found is NotImplemented:
         return NotImplemented
-    if not isinstance(found, Real):
+    if not isinstance(found, TracedReal):
         return sign * found
-    return Real(
+    return TracedReal(
         value.form.plus(found.form, sign), value.integer and found.integer, of_numpy(value, found)
     )
 
@@ -787,13 +790,13 @@ _PLAINLY: dict[How, Callable[[Fraction], int]] = {
 }
 
 
-def _times_infinity(value: Real, infinity: float) -> float:
+def _times_infinity(value: TracedReal, infinity: float) -> float:
     if math.isnan(infinity):
         return infinity
     return infinity if value > 0 else -infinity
 
 
-def _divisor(value: Real) -> Fraction:
+def _divisor(value: TracedReal) -> Fraction:
     value = settled(value)
     if value.form.terms:
         refuse("a division by a noisy value", "divide by a number, or release both values")
@@ -803,9 +806,9 @@ def _divisor(value: Real) -> Fraction:
 def _rounded(first: Any, second: Any, name: str, plain: Callable[[Any, Any], Any]) -> Any:
     numbers_ = []
     for value in (first, second):
-        if isinstance(value, Truth):
+        if isinstance(value, TracedTruth):
             value = int(value)
-        if isinstance(value, Real):
+        if isinstance(value, TracedReal):
             value = value._number(f"{name} of a noisy value", ROUNDING)
         elif not isinstance(value, _NUMBERS):
             return NotImplemented

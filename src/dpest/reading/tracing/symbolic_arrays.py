@@ -2,7 +2,7 @@
 
 A `SymbolicArray` is an ndarray of objects: what NumPy does by structure (indexing, reshaping,
 stacking) it does itself; arithmetic, comparisons and reductions are those of `tracing.symbolic`.
-Comparisons stay unforced: they give arrays of Truths.
+Comparisons stay unforced: they give arrays of TracedTruths.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from dpest.reading.rewrites.rounding import How
 from dpest.reading.tracing.running import refuse
 from dpest.reading.tracing.selections import chosen, clipped, converted, extreme, sign_of, with_sign
 from dpest.reading.tracing.symbolic import (
-    Real,
-    Truth,
+    TracedReal,
+    TracedTruth,
     as_real,
     is_bool,
     is_symbolic,
@@ -36,7 +36,7 @@ Objects = np.ndarray[Any, np.dtype[np.object_]]
 
 
 class SymbolicArray(np.ndarray):
-    """An ndarray whose elements are Reals, Truths and numbers."""
+    """An ndarray whose elements are TracedReals, TracedTruths and numbers."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return apply_ufunc(ufunc, method, inputs, options)
@@ -65,15 +65,15 @@ class SymbolicArray(np.ndarray):
 
     def _fitting(self, value: Any) -> Any:
         """A truth that comes into an array of numbers is a number there."""
-        truths = isinstance(value, Truth) or (
+        truths = isinstance(value, TracedTruth) or (
             isinstance(value, (list, tuple, np.ndarray))
-            and any(isinstance(v, Truth) for v in _objects(value).flat)
+            and any(isinstance(v, TracedTruth) for v in _objects(value).flat)
         )
         if not truths or all(is_bool(v) for v in self.view(np.ndarray).flat):
             return value
-        if isinstance(value, Truth):
+        if isinstance(value, TracedTruth):
             return value.number()
-        return _mapped(lambda v: v.number() if isinstance(v, Truth) else v, value)
+        return _mapped(lambda v: v.number() if isinstance(v, TracedTruth) else v, value)
 
     def __contains__(self, value: Any) -> bool:
         return any(bool(element == value) for element in self.ravel())
@@ -150,7 +150,7 @@ def _typed_inside(value: Any, numpy: bool) -> Any:
 def elements_of_numpy(value: Any) -> Objects:
     """The elements as the scalars that NumPy computes with, for its loops over objects."""
     array = _objects(value)
-    if not any(isinstance(v, Truth) for v in array.flat):
+    if not any(isinstance(v, TracedTruth) for v in array.flat):
         return array
     return _mapped(lambda v: typed(v, True), array)
 
@@ -158,10 +158,10 @@ def elements_of_numpy(value: Any) -> Objects:
 def uniform(array: Objects) -> Objects:
     """Elements of one kind: truths among numbers are numbers, as NumPy would have it."""
     elements = list(array.flat)
-    if any(isinstance(v, Truth) for v in elements) and not all(is_bool(v) for v in elements):
+    if any(isinstance(v, TracedTruth) for v in elements) and not all(is_bool(v) for v in elements):
         found = np.empty(array.size, dtype=object)
         for i, value in enumerate(elements):
-            found[i] = value.number() if isinstance(value, Truth) else value
+            found[i] = value.number() if isinstance(value, TracedTruth) else value
         return found.reshape(array.shape)
     return array
 
@@ -223,16 +223,16 @@ def _index(key: Any) -> Any:
     """An index without symbolic values: masks are decided here, by forks."""
     if isinstance(key, tuple):
         return tuple(_index(k) for k in key)
-    if isinstance(key, Truth):
+    if isinstance(key, TracedTruth):
         return bool(key)
-    if isinstance(key, Real):
+    if isinstance(key, TracedReal):
         return operator.index(key)
     if isinstance(key, list) and any(is_symbolic(k) for k in key):
         key = symbolic_array(key)
     if hasattr(key, "symbolic_elements"):
         key = key.symbolic_elements
     if isinstance(key, np.ndarray) and key.dtype == object:
-        if any(isinstance(v, Truth) for v in key.flat):
+        if any(isinstance(v, TracedTruth) for v in key.flat):
             flags = [bool(v) for v in key.flat]
             return np.array(flags, dtype=bool).reshape(key.shape)
         return np.array([operator.index(v) for v in key.flat], dtype=int).reshape(key.shape)
@@ -247,14 +247,14 @@ def total(values: Sequence[Any]) -> Any:
     rest: list[Any] = []
     for value in values:
         found = as_real(value)
-        if not isinstance(found, Real):
+        if not isinstance(found, TracedReal):
             rest.append(value)
             continue
         integer = integer and found.integer
         constant += found.form.constant
         for symbol, coefficient in found.form.terms.items():
             terms[symbol] = terms[symbol] + coefficient if symbol in terms else coefficient
-    result: Any = Real(Form(terms, Form.number(constant).constant), integer)
+    result: Any = TracedReal(Form(terms, Form.number(constant).constant), integer)
     for value in rest:
         result = result + value
     return result
@@ -268,9 +268,9 @@ def _logical(conjunction: bool) -> Callable[[Any, Any], Any]:
 
 
 def _as_condition(value: Any) -> Any:
-    if isinstance(value, Truth):
+    if isinstance(value, TracedTruth):
         return value
-    return value != 0 if isinstance(value, Real) else bool(value)
+    return value != 0 if isinstance(value, TracedReal) else bool(value)
 
 
 def _greater(a: Any, b: Any) -> Any:
@@ -283,9 +283,9 @@ def _lesser(a: Any, b: Any) -> Any:
 
 def _whole(name: str, how: How) -> Callable[[Any], Any]:
     def apply(value: Any) -> Any:
-        found = value.number() if isinstance(value, Truth) else value
+        found = value.number() if isinstance(value, TracedTruth) else value
         whole = found._whole(f"np.{name} of a noisy value", how)
-        return whole if isinstance(whole, Real) else np.float64(whole)
+        return whole if isinstance(whole, TracedReal) else np.float64(whole)
 
     return apply
 
@@ -339,7 +339,7 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     np.heaviside: lambda a, h: chosen(a > 0, 1.0, 0.0),
     np.deg2rad: lambda a: a * (math.pi / 180),
 }
-# Truths take part in arithmetic as numbers.
+# TracedTruths take part in arithmetic as numbers.
 _ARITHMETIC = {
     np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.positive, np.absolute,
 }  # fmt: skip
@@ -351,7 +351,7 @@ _ON_BOOLS = {
 }  # fmt: skip
 
 
-_SCALARS = (Real, Truth, int, float, np.generic)
+_SCALARS = (TracedReal, TracedTruth, int, float, np.generic)
 
 
 def _elementwise(ufunc: Any) -> Callable[..., Any]:
@@ -362,7 +362,7 @@ def _elementwise(ufunc: Any) -> Callable[..., Any]:
             return ufunc(*values)
         if ufunc in _ON_BOOLS and all(is_bool(v) for v in values):
             return of_bools(_ON_BOOLS[ufunc], *values)
-        if ufunc is np.invert and isinstance(values[0], Truth):
+        if ufunc is np.invert and isinstance(values[0], TracedTruth):
             return values[0].negated()
         # NumPy's scalars would send their operators back here.
         values = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
@@ -372,7 +372,7 @@ def _elementwise(ufunc: Any) -> Callable[..., Any]:
                 "it is not linear in the noise: apply it outside of the mechanism",
             )
         if ufunc in _ARITHMETIC:
-            values = tuple(v.number() if isinstance(v, Truth) else v for v in values)
+            values = tuple(v.number() if isinstance(v, TracedTruth) else v for v in values)
         return function(*values)
 
     return apply
@@ -464,7 +464,7 @@ def _counted(ufunc: Any, row: list[Any]) -> list[Any]:
     """NumPy adds up and multiplies a row of truth values as integers."""
     if ufunc not in (np.add, np.multiply):
         return row
-    return [v.number() if isinstance(v, Truth) else int(v) if is_bool(v) else v for v in row]
+    return [v.number() if isinstance(v, TracedTruth) else int(v) if is_bool(v) else v for v in row]
 
 
 def _folded(function: Callable[[Any, Any], Any], row: list[Any], empty: Any) -> Any:
@@ -592,7 +592,7 @@ def clip_all(array: Any, low: Any, high: Any) -> Any:
     high = _objects(high) if high is not None else _objects(math.inf)
 
     def one(value: Any, least: Any, most: Any) -> Any:
-        if isinstance(value, Truth):
+        if isinstance(value, TracedTruth):
             value = value.number()
         return clipped(value, least, most)
 

@@ -12,7 +12,7 @@ import numpy as np
 from dpest.reading.rewrites.lazy_arrays import LazyArray, Ranks
 from dpest.reading.tracing.running import refuse
 from dpest.reading.tracing.selections import chosen, extreme, ordering, ranked
-from dpest.reading.tracing.symbolic import Real, Truth, is_symbolic, joined
+from dpest.reading.tracing.symbolic import TracedReal, TracedTruth, is_symbolic, joined
 from dpest.reading.tracing.symbolic_arrays import (
     SymbolicArray,
     _along,
@@ -144,7 +144,7 @@ def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
             sums.append(value + sums[-1] if sums else (+value if is_symbolic(value) else value))
         return sums
 
-    array = _mapped(lambda v: v.number() if isinstance(v, Truth) else v, a)
+    array = _mapped(lambda v: v.number() if isinstance(v, TracedTruth) else v, a)
     return wrapped(_along(array, axis, one, keep=True))
 
 
@@ -299,7 +299,7 @@ def _isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, **_: Any) -
 
 
 def _around_whole(a: Any, *args: Any, **options: Any) -> Any:
-    return wrapped(_mapped(lambda v: v.__trunc__() if isinstance(v, Real) else np.fix(v), a))
+    return wrapped(_mapped(lambda v: v.__trunc__() if isinstance(v, TracedReal) else np.fix(v), a))
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {

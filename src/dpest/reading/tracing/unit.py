@@ -204,16 +204,16 @@ def _scaled(unit: Unit, value: Any) -> Any:
     """eps times private data: only the weights of a choice may hold such a thing."""
     from dpest.reading.rewrites.softmax import ScaledScore
     from dpest.reading.tracing.running import has_run, running
-    from dpest.reading.tracing.symbolic import Real
+    from dpest.reading.tracing.symbolic import TracedReal
 
     world = getattr(running(), "world", None) if has_run() else None
     private = world is not None and world.private and unit.power
-    if private and isinstance(value, Real):
+    if private and isinstance(value, TracedReal):
         from dpest.reading.tracing.in_units import InUnits, in_units
 
         if isinstance(value, InUnits):
             return value * unit
-        if type(value) is not Real or not _is_data(value):
+        if type(value) is not TracedReal or not _is_data(value):
             return in_units(unit, value)
         return ScaledScore(unit, value)
     _unit(value)

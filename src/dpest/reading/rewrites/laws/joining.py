@@ -23,7 +23,7 @@ from dpest.reading.rewrites.laws.protocol import (
     recognised,
     rewrites,
 )
-from dpest.reading.tracing.symbolic import Truth
+from dpest.reading.tracing.symbolic import TracedTruth
 
 _Appearances = tuple[tuple[int, Fraction], ...]
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -101,7 +101,7 @@ def _forms(trace: Trace) -> Iterator[Form]:
     for path in trace.paths:
         yield from (c.form for c in path.conditions)
         yield from path.forms
-    pending: list[Truth] = list(trace.indicators.values())
+    pending: list[TracedTruth] = list(trace.indicators.values())
     for truth in pending:
         if truth.condition is not None:
             yield truth.condition.form

@@ -13,35 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from dpest.reading.code.operators import COMPARISONS, OPERATORS
 from dpest.running.native.ir import TYPES, KnownNumber, Operand, SegmentBuilder
 from dpest.running.native.signals import NotCompiled, RunThrown, error_of
 from dpest.running.native.values import RunChoice, RunNumber, RunValue, is_numpy, kind_of
 
 LARGE = 1 << 62
 _EXACT = 1 << 53
-BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "@": operator.matmul,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-}
-COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 _PREDICATES = {
     "<": ("olt", "slt"),
     "<=": ("ole", "sle"),
@@ -193,7 +171,7 @@ class RunArithmetic(SegmentBuilder):
     def arithmetic(self, op: str, a: Any, b: Any) -> Any:
         a, b = self.resolved(a), self.resolved(b)
         if not isinstance(a, RunNumber) and not isinstance(b, RunNumber):
-            return self.plain(lambda: BINARY[op](a, b))
+            return self.plain(lambda: OPERATORS[op](a, b))
         kinds = kind_of(a) + kind_of(b)
         if "c" in kinds:
             raise NotCompiled(f"`{op}` of a {type(a).__name__} and a {type(b).__name__}")
@@ -229,7 +207,7 @@ class RunArithmetic(SegmentBuilder):
 
     def _integer(self, op: str, a: Any, b: Any, numpy: bool) -> RunNumber:
         x, y = self.as_kind(a, "i"), self.as_kind(b, "i")
-        low, high = _range(BINARY[op], a, b)
+        low, high = _range(OPERATORS[op], a, b)
         plain, checked = _INTEGER[op]
         if low is not None:
             return RunNumber("i", self.emit(plain + " nsw i64 {0}, {1}", x, y), low, high, numpy)
@@ -289,7 +267,7 @@ class RunArithmetic(SegmentBuilder):
         x, y = self.as_kind(a, "f"), self.as_kind(b, "f")
         if numpy:
             raise NotCompiled(f"`{op}` of NumPy's reals")
-        self._divisor(a, b, y, BINARY[op])
+        self._divisor(a, b, y, OPERATORS[op])
         zero = KnownNumber("f", 0.0)
         rest = self.emit("frem {F} {0}, {1}", x, y)
         wrong = self.emit(
@@ -335,14 +313,14 @@ class RunArithmetic(SegmentBuilder):
     def compare(self, op: str, a: Any, b: Any) -> Any:
         a, b = self.resolved(a), self.resolved(b)
         if not isinstance(a, RunNumber) and not isinstance(b, RunNumber):
-            return self.plain(lambda: COMPARE[op](a, b))
+            return self.plain(lambda: COMPARISONS[op](a, b))
         kinds = kind_of(a) + kind_of(b)
         if "c" in kinds:
             if op in ("==", "!="):
                 return op == "!="
             example: Any = {"f": 1.0, "i": 1, "b": True}
             one, two = example.get(kinds[0], a), example.get(kinds[1], b)
-            return self.plain(lambda: COMPARE[op](one, two))
+            return self.plain(lambda: COMPARISONS[op](one, two))
         real, integer = _PREDICATES[op]
         numpy = is_numpy(a, b)
         if "f" not in kinds:

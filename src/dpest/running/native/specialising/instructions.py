@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from dpest.reading.code.instructions import Build, CallShape, Function, Import, Instruction, Unpack
+from dpest.reading.code.operators import COMPARISONS, OPERATORS
 from dpest.running.native.signals import NotCompiled, RunThrown, error_of
-from dpest.running.native.specialising.arithmetic import BINARY, COMPARE
 from dpest.running.native.specialising.arrays import dtype_of, is_array, objects
 from dpest.running.native.specialising.calls import ENTERED, RunCalls
 from dpest.running.native.specialising.state import (
@@ -124,7 +124,7 @@ class Instructions(RunCalls):
         if not self.holds_run(a) and not self.holds_run(b):
             if any(is_instance(v) for v in (a, b)):
                 raise NotCompiled(f"`{op}` of objects")
-            table = COMPARE if op in COMPARE else BINARY
+            table = COMPARISONS if op in COMPARISONS else OPERATORS
             return self.plain(lambda: table[op](a, b))
         if op == "@":
             return self.dot(a, b)
@@ -135,9 +135,9 @@ class Instructions(RunCalls):
         if rows:
             return self._of_sequences(op, a, b)
         for value in (self.resolved(a), self.resolved(b)):
-            if not isinstance(value, RunValue) and kind_of(value) == "c" and op not in COMPARE:
+            if not isinstance(value, RunValue) and kind_of(value) == "c" and op not in COMPARISONS:
                 raise NotCompiled(f"`{op}` of a {type(value).__name__}")
-        return self.compare(op, a, b) if op in COMPARE else self.arithmetic(op, a, b)
+        return self.compare(op, a, b) if op in COMPARISONS else self.arithmetic(op, a, b)
 
     def _of_sequences(self, op: str, a: Any, b: Any) -> Any:
         if op == "+" and type(a) is type(b) and type(a) in (list, tuple):
