@@ -104,7 +104,8 @@ def test_more_neighbours_are_refused(certificates, name):
         ends = [e for e in changed["domain"]["range"][0] if "inf" not in e]
         if not ends:
             return
-        changed["domain"]["range"] = [["-100", "100"]]
+        low, high = min(map(Fraction, ends)) - 20, max(map(Fraction, ends)) + 20
+        changed["domain"]["range"] = [[str(low), str(high)]]
         assert refused(changed) or differences(changed, TARGETS[name][0])
         return
     if changed["adjacency"]["radius"] == "inf":
