@@ -14,7 +14,7 @@ from typing import Any
 
 from dpest.ask.declaration import Mechanism
 from dpest.attacks.demonstration.needed_runs import LEAST, MOST, middle_of
-from dpest.attacks.demonstration.plans import CAUTION, Plan, best_of, plan_of
+from dpest.attacks.demonstration.plans import CAUTION, RunPlan, best_of, plan_of
 from dpest.attacks.demonstration.script import script
 from dpest.attacks.demonstration.weighing import Likelihoods, Weighing
 from dpest.attacks.statdp.close_look import Tables
@@ -93,10 +93,10 @@ def _best_plan(
     epsilon: float,
     delta: float,
     likelihoods: Likelihoods | None,
-) -> Plan | None:
+) -> RunPlan | None:
     """The one that needs the fewest runs, of those found until the time was up."""
-    found: list[Plan] = []
-    plans: list[Plan] = []
+    found: list[RunPlan] = []
+    plans: list[RunPlan] = []
     weighing = None if likelihoods is None else Weighing(laboratory, likelihoods, epsilon, delta)
     try:
         for runs in _RUNS:
@@ -119,7 +119,7 @@ def _best_plan(
 
 def _planned(
     laboratory: Laboratory, cases: Sequence[InputCase], epsilon: float, delta: float, runs: int
-) -> list[Plan]:
+) -> list[RunPlan]:
     """Chosen on some runs, judged by others."""
     finalists, _ = search(laboratory, cases, epsilon, runs, thorough=runs == _RUNS[-1])
     second = SecondLook(laboratory, finalists, runs)
@@ -129,8 +129,8 @@ def _planned(
 
 
 def _closely(
-    laboratory: Laboratory, plans: Sequence[Plan], epsilon: float, delta: float
-) -> list[Plan]:
+    laboratory: Laboratory, plans: Sequence[RunPlan], epsilon: float, delta: float
+) -> list[RunPlan]:
     """The families of the best events on some pairs, then on few, counted on many more runs."""
     tables, found = Tables(laboratory), list(plans)
     for runs, most in _CLOSELY:
@@ -152,7 +152,7 @@ def _judged(laboratory: Laboratory, found: DetectedEvent) -> DetectedEvent:
     return replace(found, choice=replace(choice, runs=min(n1, n2)))
 
 
-def _leading(plans: Sequence[Plan], most: int) -> list[tuple[InputCase, list[EventFamily]]]:
+def _leading(plans: Sequence[RunPlan], most: int) -> list[tuple[InputCase, list[EventFamily]]]:
     """The pairs of the events that promise most, each with the families of a few of these."""
     found: dict[str, tuple[InputCase, dict[EventFamily, None]]] = {}
     for plan in sorted(plans, key=lambda plan: plan.promised):

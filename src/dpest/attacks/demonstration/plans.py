@@ -13,7 +13,7 @@ from dpest.attacks.statdp.detection import DetectedEvent
 CAUTION = 2.0
 
 
-class Plan(NamedTuple):
+class RunPlan(NamedTuple):
     """A choice that refutes the claim in `needed` runs a side; were it as counted, `promised`."""
 
     needed: float
@@ -25,16 +25,16 @@ class Plan(NamedTuple):
     cautious_q: float
 
 
-def plan_of(found: DetectedEvent, epsilon: float, delta: float) -> Plan:
+def plan_of(found: DetectedEvent, epsilon: float, delta: float) -> RunPlan:
     """By the counts of the event."""
     choice, runs = found.choice, found.choice.runs
     p, q = _cautious(choice.k1, runs, -CAUTION), _cautious(choice.k2, runs, CAUTION)
     seen = choice.k1 / runs, choice.k2 / runs
     needed, promised = (runs_to_refute(*chances, epsilon, delta) for chances in ((p, q), seen))
-    return Plan(needed, promised, found, *seen, p, q)
+    return RunPlan(needed, promised, found, *seen, p, q)
 
 
-def best_of(plans: Sequence[Plan]) -> list[Plan]:
+def best_of(plans: Sequence[RunPlan]) -> list[RunPlan]:
     """Those that may refute, the fewest runs first."""
     return sorted((p for p in plans if math.isfinite(p.needed)), key=lambda plan: plan.needed)
 

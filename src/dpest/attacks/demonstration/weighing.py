@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special
 
 from dpest.attacks.demonstration.needed_runs import MOST, runs_to_refute
-from dpest.attacks.demonstration.plans import CAUTION, Plan
+from dpest.attacks.demonstration.plans import CAUTION, RunPlan
 from dpest.attacks.statdp.detection import DetectedEvent, events_of, oriented
 from dpest.attacks.statdp.families import Floats, Ints, PairedOutputs
 from dpest.attacks.statdp.laboratory import InputCase, Laboratory, named_seed
@@ -85,7 +85,7 @@ class Weighing:
     ) -> None:
         self.laboratory, self.likelihoods = laboratory, likelihoods
         self.epsilon, self.delta = epsilon, delta
-        self.plans: list[Plan] = []
+        self.plans: list[RunPlan] = []
         self._ranked: list[tuple[float, InputCase]] = []
         self._asked = False  # for the ranks of the pairs
         self._pace: float | None = None  # seconds for the densities of one output
@@ -155,7 +155,7 @@ class Weighing:
             raise DpestError("outputs came up whose densities are not known")
         return _Drawn(first, second, np.where(unknown, 0.0, ratio))
 
-    def _searched(self, case: InputCase) -> list[Plan]:
+    def _searched(self, case: InputCase) -> list[RunPlan]:
         """The events of one pair: chosen on some outputs, judged by others."""
         usual = 2 * (_SEARCHING + _JUDGING) * (self._pace or 0.0)
         share = min(1.0, _SEARCH_SECONDS / max(usual, 1e-9))
@@ -179,7 +179,7 @@ class Weighing:
         weighed = np.square(large[inside] - factor * small[inside]).sum()
         return float(np.clip(2 * plain / max(weighed, 1e-300), 1.0, _SHARPEST))
 
-    def _judged(self, found: DetectedEvent, fresh: WeighedOutputs, swapped: bool) -> Plan | None:
+    def _judged(self, found: DetectedEvent, fresh: WeighedOutputs, swapped: bool) -> RunPlan | None:
         """A plan by the weights of outputs that chose nothing; None if frequencies deny them."""
         inside = found.choice.event.mask(fresh.joint)
         larger = 1 if swapped else 0
@@ -196,7 +196,7 @@ class Weighing:
         cautious = min(q + doubt / factor, 1.0)
         needed = runs_to_refute(p, cautious, self.epsilon, self.delta)
         promised = runs_to_refute(p, q, self.epsilon, self.delta)
-        return Plan(needed, promised, found, p, q, p, cautious)
+        return RunPlan(needed, promised, found, p, q, p, cautious)
 
 
 def fewest_runs(ratio: Floats, epsilon: float, delta: float) -> tuple[float, float, bool]:
