@@ -13,7 +13,7 @@ import itertools
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from dpest.ask.declaration import Mechanism
 from dpest.errors import DependentRunsError
 from dpest.running.places import is_user_file
+from dpest.running.reach import names_in
 from dpest.running.skeleton import flatten
 
 _MOST = 20_000  # values of one thing that are compared: more is data
@@ -91,7 +92,7 @@ class _Reach:
         code = function.__code__
         if not is_user_file(code.co_filename):
             return
-        names = set(_names(code))
+        names = set(names_in(code))
         found = {k: v for k, v in function.__globals__.items() if k in names}
         for module in [v for v in found.values() if isinstance(v, ModuleType)]:
             if is_user_file(getattr(module, "__file__", None) or "/lib/python3/"):
@@ -120,13 +121,6 @@ class _Reach:
                 if isinstance(value, type) or callable(value):
                     continue
             yield name, value
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
 
 
 def _content(cell: CellType) -> Any:

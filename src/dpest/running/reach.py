@@ -33,6 +33,14 @@ def reached(*roots: Any) -> tuple[list[CodeType], list[Any]]:
     return search.codes, search.values
 
 
+def names_in(code: CodeType) -> Iterator[str]:
+    """The names that code looks up outside of itself, with those of the functions inside of it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from names_in(constant)
+
+
 def conversions(*roots: Any) -> list[str]:
     """`float` and `int`, where the code that can be reached does nothing with them but call them.
 

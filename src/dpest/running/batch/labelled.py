@@ -37,7 +37,8 @@ _MOVES = (
     *("reset_index", "set_axis", "sort_index", "tail", "take"),
 )
 _REDUCTIONS = ("all", "any", "argmax", "argmin", "max", "mean", "median", "min", "prod", "sum")
-_OF_NUMPY = (*_REDUCTIONS, "amax", "amin", "clip", "cumsum", "round")
+_OTHER_NAMES = {"amax": "max", "amin": "min"}
+_OF_NUMPY = (*_REDUCTIONS, *_OTHER_NAMES, "clip", "cumsum", "round")
 
 
 def is_series(value: Any) -> bool:
@@ -130,13 +131,12 @@ class BatchedSeries:
         return self._moved(self._places()[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if _is_one_number(value):
-            self._replace(key, value, lambda places: places[key])
-        else:
-            self._refuse("assigning several values to rows")
+        self._replace(key, value, lambda places: places[key])
 
     def _replace(self, key: Any, value: Any, chosen: Callable[[Any], Any]) -> None:
         """One value put into chosen rows."""
+        if not _is_one_number(value):
+            self._refuse("assigning several values to rows")
         if self._values.dtype.kind != "f" or isinstance(value, bool):
             self._refuse("assigning to rows")
         if isinstance(key, BatchedSeries) and self._same_labels(key):
@@ -321,9 +321,7 @@ class BatchedSeries:
             return function(*(bare(arg) for arg in args), **kwargs)
         if name not in _OF_NUMPY or args[0] is not self or kwargs:
             self._refuse(f"np.{name}")
-        return getattr(self, name.removeprefix("a") if name in ("amax", "amin") else name)(
-            *args[1:]
-        )
+        return getattr(self, _OTHER_NAMES.get(name, name))(*args[1:])
 
 
 class _Located:
@@ -343,8 +341,6 @@ class _Located:
         return self._series._moved(getattr(self._series._places(), self._way)[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if not _is_one_number(value):
-            self._series._refuse("assigning several values to rows")
         self._series._replace(key, value, lambda places: getattr(places, self._way)[key])
 
 

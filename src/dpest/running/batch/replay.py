@@ -22,6 +22,7 @@ from dpest.running.batch.rows import RunRows
 from dpest.running.batch.scalar import ScalarGenerator
 from dpest.running.handed import Handed
 from dpest.running.places import undeclared
+from dpest.running.reach import names_in
 from dpest.running.skeleton import Leaf, Skeleton, flatten
 
 _FIRST = 16  # runs of a block that are replayed at least, if its first paths have as many
@@ -199,17 +200,10 @@ def _codes(function: Any) -> Iterator[CodeType]:
                 stack.append(cell.cell_contents)
             except ValueError:  # not assigned yet
                 continue
-        for name in _names(thing.__code__):
+        for name in names_in(thing.__code__):
             found = thing.__globals__.get(name)
             if isinstance(found, (FunctionType, functools.partial)):
                 stack.append(found)
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
 
 
 @functools.lru_cache(maxsize=256)
