@@ -43,6 +43,7 @@ from dpest.reading.contributions.values import (
     Silence,
     SmallArray,
 )
+from dpest.reading.machine import prelude
 
 if TYPE_CHECKING:
     from dpest.reading.contributions.machine import ContributionMachine
@@ -175,20 +176,13 @@ FUNCTIONS[builtins.all] = _quantified(True, builtins.all)
 def _reduce(m: ContributionMachine, arguments: _Arguments, named: _Named) -> Any:
     function, value, *start = arguments
     if start and isinstance(m.iterate(value), RowsIterator):
-        return m.call(_fold, [function, value, *start], {})
+        return m.call(prelude.reduce_, [function, value, start[0], True], {})
     values = [*start, *m.listed(value)]
     if not values:
         raise Unread("reduce of nothing")
     total = values[0]
     for v in values[1:]:
         total = m.call(function, [total, v], {})
-    return total
-
-
-def _fold(function: Any, values: Any, total: Any) -> Any:
-    """reduce, as the machine reads it: a loop over the records."""
-    for value in values:
-        total = function(total, value)
     return total
 
 
