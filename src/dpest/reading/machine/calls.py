@@ -30,7 +30,16 @@ from dpest.reading.machine.heap import (
 )
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.state import Frame
-from dpest.reading.machine.values import Array, BoundMethod, Closure, Method, Partial, Ref, Super
+from dpest.reading.machine.values import (
+    Array,
+    BoundMethod,
+    Closure,
+    Distribution,
+    Method,
+    Partial,
+    Ref,
+    Super,
+)
 from dpest.reading.table.registry import NATIVE, TABLE, is_library
 
 
@@ -80,6 +89,8 @@ class Calls:
             return self.call(f.function, (f.owner, *args), kwargs)
         if isinstance(f, Partial):
             return self.call(f.function, (*f.args, *args), {**dict(f.kwargs), **kwargs})
+        if isinstance(f, Distribution):
+            return self.call_table(Method("distribution", "freeze"), (f, *args), kwargs)
         if isinstance(f, Closure):
             defaults = dict(zip(f.code.parameters.defaulted, f.defaults, strict=True))
             cells = dict(zip(f.code.free, f.cells, strict=True))
