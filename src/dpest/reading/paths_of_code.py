@@ -17,16 +17,18 @@ from dpest.reading.domains.numbers import FLOAT, NUMBER, NUMPY_FLOAT, Real, Trut
 from dpest.reading.machine.adopting import adopt, new_array
 from dpest.reading.machine.execute import begun
 from dpest.reading.machine.executor import Machine
+from dpest.reading.machine.exploring.canonical import Unmergeable
 from dpest.reading.machine.exploring.explorer import (
     Exploration,
     FewReleases,
     Limits,
-    ManyPaths,
     few_releases,
 )
 from dpest.reading.machine.exploring.merging import Way, explore_merged
+from dpest.reading.machine.exploring.turns import ManyTurns, TurnNode, explore_turns
+from dpest.reading.machine.exploring.turns import Place as TurnPlace
 from dpest.reading.machine.heap import Heap
-from dpest.reading.machine.signals import Refused
+from dpest.reading.machine.signals import LimitReached, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource
 from dpest.reading.made_noise import with_made_noise
@@ -38,8 +40,15 @@ from dpest.reading.replay import Replay
 from dpest.reading.table.registry import load
 from dpest.reading.tracing import symbolic as tracing
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray
+from dpest.reading.turn_paths import MOST_TURNS, NotSummable, comes_back, turn_model
+from dpest.reading.turn_replay import TurnReplay
 
 _FEW = 32
+_ATTEMPTS = 8
+_MOST_LEFTOVER = 1e-3
+_MORE_LEFT = 1000
+_AIMS = 3
+_LESS_LEFT = 20
 GENERATOR = RandomSource("generator", np.random.Generator)
 
 
@@ -58,6 +67,7 @@ def read_paths(
     machine = Machine(limits.instructions)
     machine.assumed = tuple(assume)
     machine.makes_noise = True
+    machine.may_leave = limits.leftover > 0
     first = first_state(machine, target, x)
     with without_collector():
         model, replay = _read(machine, first, limits, target, x)
@@ -82,21 +92,85 @@ def _read(
 ) -> tuple[Model, Replay]:
     """Path by path where there are few of them; otherwise by merging equal states, if that helps.
 
-    Nobody merges what has few paths: they are cheap, and their conditions are what they are.
+    Nobody merges what has few paths: they are cheap, and their conditions are what they are. Loops
+    without a bound are summed up where they come back to a state. Otherwise they are followed as
+    far as it takes, if nothing else has shown that they have a bound after all.
     """
     exploration = Exploration(machine, first.fork())
     try:
         model = exploration.model(replace(limits, paths=min(limits.paths, _FEW)))
-    except ManyPaths as many:
-        few = isinstance(many, FewReleases)
-        merged = _by_merging(machine, first, limits, few=few)
+    except LimitReached as many:
+        turned = _by_turns(machine, first, limits)
+        if turned is not None and comes_back(turned[0]):
+            return turned[1], TurnReplay(machine, *turned, target, x, machine.assumed)
+        merged = _by_merging(machine, first, limits, few=isinstance(many, FewReleases))
         if merged is not None:
             return merged[1], MergedReplay(machine, *merged, target, x, machine.assumed)
-        if few:
-            raise
-        model = exploration.model(replace(limits, merge_at=0))
+        try:
+            model = exploration.model(replace(limits, merge_at=0))
+        except LimitReached:
+            if turned is None or not turned[1].leftover:
+                raise
+            return turned[1], TurnReplay(machine, *turned, target, x, machine.assumed)
     model = with_made_noise(machine, model)
     return model, Replay(machine, model, target, x, machine.assumed)
+
+
+def _by_turns(
+    machine: Machine, first: State, limits: Limits
+) -> tuple[list[TurnNode], Model] | None:
+    """The graph of turns, and its paths; None where there are too many of both, or no loops.
+
+    The more is left of it, the fewer they are.
+    """
+    if not limits.leftover or not _has_while(machine):
+        return None
+    leftover = limits.leftover
+    while True:
+        try:
+            return _left_less(machine, first, replace(limits, leftover=leftover))
+        except ManyTurns:
+            if leftover >= _MOST_LEFTOVER:
+                return None
+            leftover = min(_MORE_LEFT * leftover, _MOST_LEFTOVER)
+
+
+def _left_less(
+    machine: Machine, first: State, limits: Limits
+) -> tuple[list[TurnNode], Model] | None:
+    """With no more left than `limits` says: how probable a state is is only estimated on the way."""
+    aim = limits.leftover
+    for _ in range(_AIMS):
+        turned = _turned(machine, first, replace(limits, leftover=aim))
+        if turned is None or turned[1].leftover <= limits.leftover:
+            return turned
+        aim /= _LESS_LEFT
+    raise ManyTurns("a loop without a bound")
+
+
+def _has_while(machine: Machine) -> bool:
+    """Whether some loop isn't over a sequence, or over a generator: it may have no bound."""
+    codes = machine.seen_codes.values()
+    if any(code.is_generator for code in codes):
+        return True
+    return any(code.instructions[head].op != "next" for code in codes for head in code.heads)
+
+
+def _turned(
+    machine: Machine, first: State, limits: Limits
+) -> tuple[list[TurnNode], Model] | None:
+    counted: set[TurnPlace] = set()
+    for _ in range(_ATTEMPTS):
+        try:
+            nodes = explore_turns(machine, first, limits, counted)
+            if machine.has_made_noise:
+                return None  # noise that is made of several draws is replayed path by path
+            return nodes, turn_model(machine, nodes, min(limits.paths, MOST_TURNS))
+        except NotSummable as loop:
+            counted.add(loop.place)
+        except Unmergeable:
+            return None
+    return None
 
 
 def _by_merging(
@@ -198,13 +272,15 @@ def as_trace(model: Model, x: Any) -> Trace:
     used: set[Symbol] = set()
     for edge in model.edges:
         assert edge.release is not None
-        choices = tuple(Choice(p.site, p.noise, p.outcome, p.probability) for p in edge.picks)
+        choices = tuple(Choice(p.site, p.noise, p.outcome, p.probability, p.rounded) for p in edge.picks)
         path = Path(edge.conditions, edge.release.skeleton, edge.release.leaves, choices)
         if model.definitions:
             used.update(s for form in path.forms for s in form.symbols("indicator"))
         paths.append(path)
     indicators = {s: as_formula(model.definitions[s]) for s in used}
-    return Trace(tuple(paths), dict(model.noises), indicators, inputs=x, notes=model.notes)
+    return Trace(
+        tuple(paths), dict(model.noises), indicators, model.leftover, inputs=x, notes=model.notes
+    )
 
 
 def as_formula(truth: Truth) -> tracing.TracedTruth:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,14 @@ from dpest.reading.machine.calls import Calls
 from dpest.reading.machine.control import Control
 from dpest.reading.machine.exploring.making import Making
 from dpest.reading.machine.objects import Objects
-from dpest.reading.machine.signals import Dead, Fork, Refused, Thrown
+from dpest.reading.machine.signals import (
+    BeforeDraw,
+    Dead,
+    Fork,
+    LimitReached,
+    Refused,
+    Thrown,
+)
 from dpest.reading.machine.state import Frame, Outcome, State
 
 _MOST_INSTRUCTIONS = 20_000_000
@@ -33,6 +41,7 @@ class Machine(Control, Objects, Calls, Making):
         self.deadline: float | None = None  # of time.monotonic
         self.seen_codes: dict[int, Code] = {}
         self.seen_namespaces: dict[int, dict[str, Any]] = {}
+        self.forks: Counter[tuple[int, int]] = Counter()  # by code and instruction
         self.is_cut: Callable[[Frame], bool] | None = None
         self._operations = {
             name[3:]: getattr(self, name) for name in dir(self) if name.startswith("op_")
@@ -69,6 +78,8 @@ class Machine(Control, Objects, Calls, Making):
                 return self.forked(state, fork)
             except Dead:
                 return []
+            except BeforeDraw:
+                return None
             except Refused as refusal:
                 raise self.placed(refusal) from None
             if state.outcome is not None:
@@ -76,15 +87,16 @@ class Machine(Control, Objects, Calls, Making):
 
     def _check_limits(self) -> None:
         if self.instructions_done > self.most_instructions:
-            raise self.placed(Refused(f"more than {self.most_instructions} instructions"))
+            raise self.placed(LimitReached(f"more than {self.most_instructions} instructions"))
         if self.deadline is not None and time.monotonic() > self.deadline:
-            raise self.placed(Refused("more time than there is for a reading"))
+            raise self.placed(LimitReached("more time than there is for a reading"))
 
     def forked(self, state: State, fork: Fork) -> list[State]:
         made = []
         for n, k in enumerate(fork.alive):
             one = state if n == len(fork.alive) - 1 else state.fork()
             one.pending = (*one.pending, k)
+            one.endless = fork.endless
             option = [c for c in fork.options[k] if c.form.terms]
             one.conditions = (*one.conditions, *option)
             one.constrained = one.constrained.union(*(c.form.terms for c in option))

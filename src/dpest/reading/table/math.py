@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dpest.reading.domains import arithmetic
-from dpest.reading.domains.numbers import FLOAT, Real, Truth, as_number
+from dpest.reading.domains.numbers import FLOAT, Real, Truth
 from dpest.reading.machine import prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.signals import Refused
@@ -43,13 +43,6 @@ def always(m: Machine, value: Any) -> Any:
     if isinstance(value, (Real, Truth)):
         return True
     raise Refused("math.isfinite of this")
-
-
-@entry(math.floor, math.ceil, math.trunc)
-def rounded(m: Machine, value: Any) -> Any:
-    if isinstance(value, Real) and value.integral:
-        return as_number(value.form, (int,))
-    raise Refused("rounding of a noisy or private number")
 
 
 def _curved(name: str) -> Any:

@@ -196,11 +196,6 @@ def where(m: Machine, test: Any, *ways: Any) -> Any:
     return _elementwise(one, np.where)(m, test, *ways)
 
 
-@entry(np.round, np.around, np.rint, np.floor, np.ceil, np.trunc)
-def rounding(m: Machine, value: Any, *_: Any, **__: Any) -> Any:
-    raise Refused("rounding of a noisy or private number")
-
-
 # Along an axis
 
 

@@ -64,6 +64,10 @@ class Decisions:
         values = {s: Form.number(int(self.holds(self._definitions[s]))) for s in bits}
         return Condition(condition.form.substitute(values), condition.relation)
 
+    def settled(self, form: Form) -> Form:
+        """The form, with the truths that it speaks of decided."""
+        return self.without_indicators(Condition(form, ">=")).form
+
     def indicator(self, truth: Truth) -> Form:
         """A truth as a number: a symbol that is 0 or 1."""
         key = truth.key
@@ -83,8 +87,13 @@ class Decisions:
 
     # Choices between several
 
-    def decide(self, options: Sequence[tuple[Condition, ...]]) -> int:
-        """Which of several conjunctions holds; they exclude each other, and one of them does."""
+    def decide(
+        self, options: Sequence[tuple[Condition, ...]], *, endless: bool = False
+    ) -> int:
+        """Which of several conjunctions holds; they exclude each other, and one of them does.
+
+        `endless`: some of them lead to more such decisions, without a bound.
+        """
         state = self.state
         if self.taken == len(state.pending):
             if state.heap.changes != self.changes_before:
@@ -93,12 +102,12 @@ class Decisions:
             if not alive:
                 raise Dead
             if len(alive) > 1:
-                raise Fork(options, alive)
+                raise Fork(options, alive, endless=endless)
             state.pending = (*state.pending, alive[0])
         self.taken += 1
         return state.pending[self.taken - 1]
 
-    def _answered(self, forms: Sequence[Form]) -> int | None:
+    def answered(self, forms: Sequence[Form]) -> int | None:
         """The answer of a decision that was made before a fork: nobody has to ask again.
 
         Indicators in the forms are decided first, so that there may be decisions before this one.
@@ -125,7 +134,7 @@ class Decisions:
 
     def one_of(self, form: Form, candidates: Sequence[Any]) -> int | None:
         """Which of the candidates a number is, or None."""
-        answer = self._answered([form])
+        answer = self.answered([form])
         if answer is not None:
             return answer if answer < len(candidates) else None
         options: list[tuple[Condition, ...]] = [
@@ -138,7 +147,7 @@ class Decisions:
 
     def greatest(self, forms: Sequence[Form], *, first: bool = True) -> int:
         """The place of the greatest of several numbers; of equal ones the first (or the last)."""
-        answer = self._answered(forms)
+        answer = self.answered(forms)
         if answer is not None:
             return answer
         options = []

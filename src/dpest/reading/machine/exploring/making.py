@@ -54,6 +54,7 @@ class Making(NoiseDrawing):
     def __init__(self) -> None:
         super().__init__()
         self.makes_noise = False  # whoever reads the model has to know of it
+        self.may_leave = False  # whoever explores may leave what is improbable
         self.made: dict[Symbol, Made] = {}
         self._known: dict[Expression, Form] = {}
         self._unfinished: dict[Symbol, tuple[Expression, Refused]] = {}
