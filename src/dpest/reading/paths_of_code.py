@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import inspect
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,10 +26,14 @@ from dpest.reading.machine.exploring.explorer import (
     few_releases,
 )
 from dpest.reading.machine.exploring.merging import Way, explore_merged
-from dpest.reading.machine.exploring.turns import ManyTurns, TurnNode, explore_turns
-from dpest.reading.machine.exploring.turns import Place as TurnPlace
+from dpest.reading.machine.exploring.turns import (
+    MOST_TURNS,
+    ManyTurns,
+    TurnNode,
+    explore_turns,
+)
 from dpest.reading.machine.heap import Heap
-from dpest.reading.machine.signals import LimitReached, Refused
+from dpest.reading.machine.signals import LimitReached, OutOfTime, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource
 from dpest.reading.made_noise import with_made_noise
@@ -40,15 +45,15 @@ from dpest.reading.replay import Replay
 from dpest.reading.table.registry import load
 from dpest.reading.tracing import symbolic as tracing
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray
-from dpest.reading.turn_paths import MOST_TURNS, NotSummable, comes_back, turn_model
+from dpest.reading.turn_paths import NotSummable, comes_back, turn_model
 from dpest.reading.turn_replay import TurnReplay
 
 _FEW = 32
-_ATTEMPTS = 8
 _MOST_LEFTOVER = 1e-3
 _MORE_LEFT = 1000
 _AIMS = 3
 _LESS_LEFT = 20
+_SOON = 2.0  # seconds
 GENERATOR = RandomSource("generator", np.random.Generator)
 
 
@@ -70,7 +75,10 @@ def read_paths(
     machine.may_leave = limits.leftover > 0
     first = first_state(machine, target, x)
     with without_collector():
-        model, replay = _read(machine, first, limits, target, x)
+        try:
+            model, replay = _read(machine, first, limits, target, x)
+        except LimitReached as limit:
+            raise (limit if limit.advice else machine.named(limit)) from None
         replay.check()
         return as_trace(model, x)
 
@@ -103,6 +111,9 @@ def _read(
         turned = _by_turns(machine, first, limits)
         if turned is not None and comes_back(turned[0]):
             return turned[1], TurnReplay(machine, *turned, target, x, machine.assumed)
+        if turned is not None and turned[1].leftover:
+            # It seems to have no bound: this is what there is, unless all is soon read after all.
+            limits = replace(limits, seconds=min(limits.seconds, _SOON))
         merged = _by_merging(machine, first, limits, few=isinstance(many, FewReleases))
         if merged is not None:
             return merged[1], MergedReplay(machine, *merged, target, x, machine.assumed)
@@ -125,10 +136,15 @@ def _by_turns(
     """
     if not limits.leftover or not _has_while(machine):
         return None
-    leftover = limits.leftover
+    leftover, end = limits.leftover, time.monotonic() + limits.seconds
     while True:
+        seconds = end - time.monotonic()
         try:
-            return _left_less(machine, first, replace(limits, leftover=leftover))
+            return _left_less(
+                machine, first, replace(limits, leftover=leftover, seconds=seconds / 3)
+            )
+        except OutOfTime:
+            return None
         except ManyTurns:
             if leftover >= _MOST_LEFTOVER:
                 return None
@@ -159,17 +175,20 @@ def _has_while(machine: Machine) -> bool:
 def _turned(
     machine: Machine, first: State, limits: Limits
 ) -> tuple[list[TurnNode], Model] | None:
-    counted: set[TurnPlace] = set()
-    for _ in range(_ATTEMPTS):
+    """Summed up where that can be done; otherwise turn by turn."""
+    for by_depth in (False, True):
         try:
-            nodes = explore_turns(machine, first, limits, counted)
+            nodes = explore_turns(machine, first, limits, by_depth=by_depth)
             if machine.has_made_noise:
                 return None  # noise that is made of several draws is replayed path by path
             return nodes, turn_model(machine, nodes, min(limits.paths, MOST_TURNS))
-        except NotSummable as loop:
-            counted.add(loop.place)
+        except NotSummable:
+            continue
+        except ManyTurns:
+            if by_depth:
+                raise
         except Unmergeable:
-            return None
+            break
     return None
 
 

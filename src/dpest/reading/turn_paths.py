@@ -3,18 +3,18 @@
 A run is a walk through the graph. Cut out of it whatever lies between two visits of a node, from the
 first node on: a walk without a loop is left. All walks with this rest together are as probable as it
 is, times, for each node on it, 1/(1 - p): p is the probability of coming back to the node without
-a visit of the nodes before it. That holds where what is drawn on the way back matters to nothing else:
-the conditions on it speak of its own noises alone, and the state to which it comes back is the same.
+a visit of the nodes before it. That holds where what is drawn on the way back matters to nothing
+else: the conditions on it speak of its own noises alone, and the state is the same again.
 
-Ways from one node to the same next one that differ in forgotten noise only are one way, with the sum
-of their probabilities.
+Walks to the same node that differ in forgotten noise only are one walk, with the sum of their
+probabilities.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpest.geometry.chances import Chance, probability
@@ -23,7 +23,8 @@ from dpest.geometry.masses import mass_bound
 from dpest.noise.bernoulli import Bernoulli
 from dpest.noise.family import Noise
 from dpest.reading.machine.executor import Machine
-from dpest.reading.machine.exploring.turns import MOST_TURNS, ManyTurns, Place, TurnNode
+from dpest.reading.machine.exploring.merging import Way
+from dpest.reading.machine.exploring.turns import ManyTurns, TurnNode
 from dpest.reading.machine.signals import LimitReached
 from dpest.reading.machine.state import Draw, Picked
 from dpest.reading.model import END, Edge, Model, Node, Release
@@ -34,43 +35,31 @@ _ONE = Fraction(1)
 
 
 class NotSummable(Exception):
-    """The probability of coming back to a place is not known, or not the same in every turn."""
-
-    def __init__(self, place: Place) -> None:
-        super().__init__()
-        self.place = place
-
-
-@dataclass(frozen=True)
-class Step:
-    """What is drawn and decided between two nodes."""
-
-    target: int
-    conditions: tuple[Condition, ...]
-    draws: tuple[Draw, ...]
-    picks: tuple[Picked, ...]
-    release: Release | None = None
+    """The probability of coming back to a state is not known, or not the same in every turn."""
 
 
 @dataclass(frozen=True)
 class Walk:
-    """Steps one after the other; `visited` are nodes of loops, `weight` is that of the loops."""
+    """Ways one after the other to a node, with the weight of the loops that were cut out.
+
+    `visited` are the nodes of the loop that it is in.
+    """
 
     node: int
-    visited: frozenset[int] = frozenset()
     conditions: tuple[Condition, ...] = ()
     draws: tuple[Draw, ...] = ()
     picks: tuple[Picked, ...] = ()
     weight: Chance = _ONE
+    visited: frozenset[int] = frozenset()
 
-    def then(self, step: Step, visited: frozenset[int], weight: Chance) -> Walk:
+    def then(self, way: Way) -> Walk:
         return Walk(
-            step.target,
-            visited,
-            self.conditions + step.conditions,
-            self.draws + step.draws,
-            self.picks + step.picks,
-            weight,
+            way.target,
+            self.conditions + way.conditions,
+            self.draws + way.draws,
+            self.picks + way.picks,
+            self.weight,
+            self.visited,
         )
 
 
@@ -81,12 +70,20 @@ def turn_model(machine: Machine, nodes: Sequence[TurnNode], most_paths: int) -> 
     """
     paths = _Paths(machine, nodes, most_paths)
     edges = list(paths.edges())
-    noises = {d.symbol: d.noise for edge in edges for d in edge.draws}
-    notes, done = tuple(machine.notes), machine.instructions_done
-    start = Node(0, (), "start")
     return Model(
-        [start], edges, noises, machine.definitions, notes, done, leftover=paths.leftover
+        [Node(0, (), "start")],
+        edges,
+        {d.symbol: d.noise for edge in edges for d in edge.draws},
+        machine.definitions,
+        tuple(machine.notes),
+        machine.instructions_done,
+        leftover=paths.leftover,
     )
+
+
+def comes_back(nodes: Sequence[TurnNode]) -> bool:
+    """Whether some loop comes back to a state."""
+    return any(_is_loop(nodes, part) for part in _components(nodes))
 
 
 class _Paths:
@@ -94,44 +91,87 @@ class _Paths:
         self.noises: Mapping[Symbol, Noise] = machine.supports.noises
         self.nodes = nodes
         self.most_paths = most_paths
-        self.loops = _loops(nodes)
-        self.merged = 0
-        self.steps = [self._steps(node) for node in nodes]
+        self.parts = _components(nodes)
+        self.loops = {n: part[0] for part in self.parts if _is_loop(nodes, part) for n in part}
         self.leftover = 0.0
+        self._arrived: dict[int, list[Walk]] = {0: [Walk(0)]}
+        self._merged = 0
+        self._paths = 0
         self._factors: dict[tuple[int, frozenset[int]], Chance] = {}
 
-    # Paths
-
     def edges(self) -> Iterator[Edge]:
-        pending = [self._entered(Walk(0))]
-        count = 0
+        """All paths, in the order of the states that they end in."""
+        for part in self.parts:
+            for node in part:
+                for walk in self._together(node, self._arrived.pop(node, [])):
+                    yield from self._followed(replace(walk, visited=frozenset()))
+
+    def _followed(self, first: Walk) -> Iterator[Edge]:
+        """The walk to its ends, and to where it leaves the loop that it is in."""
+        pending = [self._entered(first)]
+        home = self.loops.get(first.node)
         while pending:
             walk = pending.pop()
-            if walk.node < 0 or self.nodes[walk.node].is_left:
-                bound = mass_bound(walk.conditions, walk.picks, self.noises)
-                self.leftover += float(walk.weight) * bound
+            if self.nodes[walk.node].is_left:
+                self._leave(walk)
                 continue
-            for step in reversed(self.steps[walk.node]):
-                if step.target in walk.visited:
-                    continue  # it is summed up
-                after = walk.then(step, walk.visited, walk.weight)
-                if step.release is None:
+            for way in reversed(self.nodes[walk.node].ways):
+                after = walk.then(way)
+                if way.release is not None:
+                    yield self._ended(after, way.release)
+                elif way.target < 0:
+                    self._leave(after)
+                elif home is None or self.loops.get(way.target) != home:
+                    self._arrived.setdefault(way.target, []).append(after)
+                elif way.target not in walk.visited:
                     pending.append(self._entered(after))
-                    continue
-                count += 1
-                if count > self.most_paths:
-                    raise ManyTurns(f"more than {self.most_paths} paths")
-                yield _edge(after, step.release)
 
     def _entered(self, walk: Walk) -> Walk:
         """The walk with the weight of the loops from its node back to it."""
-        home = self.loops.get(walk.node)
-        if home is None:
+        if walk.node not in self.loops:
             return walk
-        before = frozenset(n for n in walk.visited if self.loops[n] == home)
-        weight = walk.weight * self._factor(walk.node, before)
-        visited = before | {walk.node}
-        return Walk(walk.node, visited, walk.conditions, walk.draws, walk.picks, weight)
+        weight = walk.weight * self._factor(walk.node, walk.visited)
+        return replace(walk, weight=weight, visited=walk.visited | {walk.node})
+
+    def _leave(self, walk: Walk) -> None:
+        bound = mass_bound(walk.conditions, walk.picks, self.noises)
+        self.leftover += float(walk.weight) * bound
+
+    def _ended(self, walk: Walk, release: Release) -> Edge:
+        self._paths += 1
+        if self._paths > self.most_paths:
+            raise ManyTurns(f"more than {self.most_paths} paths")
+        picks = walk.picks
+        if walk.weight != 1:
+            picks = (*picks, _picked("again", walk.weight))
+        return Edge(0, END, distinct(walk.conditions), walk.draws, picks, release=release)
+
+    # Walks that differ in forgotten noise
+
+    def _together(self, node: int, walks: Sequence[Walk]) -> list[Walk]:
+        if len(walks) < 2:
+            return list(walks)
+        live = self.nodes[node].live
+        groups: dict[object, list[tuple[Walk, Chance]]] = {}
+        found: list[Walk] = []
+        for walk in walks:
+            kept, forgotten = _parted(walk, live)
+            chance = probability(distinct(forgotten.conditions), walk.picks, self.noises)
+            if chance is None:
+                found.append(walk)
+                continue
+            key = (frozenset(kept.conditions), kept.draws)
+            groups.setdefault(key, []).append((walk, walk.weight * chance))
+        for group in groups.values():
+            walk, _ = group[0]
+            found.append(walk if len(group) == 1 else self._one(group, live))
+        return found
+
+    def _one(self, group: Sequence[tuple[Walk, Chance]], live: frozenset[Symbol]) -> Walk:
+        kept, _ = _parted(group[0][0], live)
+        picked = _picked(f"turn{self._merged}", _sum([chance for _, chance in group]))
+        self._merged += 1
+        return Walk(kept.node, kept.conditions, kept.draws, (picked,))
 
     # Loops
 
@@ -141,122 +181,89 @@ class _Paths:
         if known is not None:
             return known
         again = list(self._returns(node, before))
-        if all(isinstance(one, Fraction) for one in again):
-            ending: Chance = 1 - sum(again, start=Fraction(0))
-            least: Chance = Fraction(0)
-        else:
-            ending = 1 - math.fsum(again)
-            least = _LEAST_ENDING
-        if ending <= least:
+        ending = 1 - _sum(again)
+        if ending <= (0 if isinstance(ending, Fraction) else _LEAST_ENDING):
             raise self._endless(node, ending)
         factor = self._factors[node, before] = 1 / ending
         return factor
 
     def _endless(self, node: int, ending: Chance) -> LimitReached:
-        chance = f"{max(float(ending), 0.0):.2g}"
         refusal = LimitReached(
-            f"a loop ends with a probability of {chance} in each turn",
+            f"a loop ends with a probability of {max(float(ending), 0.0):.2g} in each turn",
             "look for a condition that hardly ever holds",
         )
-        place = self.nodes[node].place
-        if place is not None:
-            code, at = place
-            refusal.where = f"{code.file}:{code.instructions[at].place.line}"
+        refusal.where = self.nodes[node].where
         return refusal
 
     def _returns(self, node: int, before: frozenset[int]) -> Iterator[Chance]:
         """The probabilities of the ways from a node back to it."""
         home = self.loops[node]
-        pending = [Walk(node, before | {node})]
+        pending = [Walk(node, visited=before | {node})]
         count = 0
         while pending:
             walk = pending.pop()
-            for step in self.steps[walk.node]:
-                if self.loops.get(step.target) != home:
+            for way in self.nodes[walk.node].ways:
+                if self.loops.get(way.target) != home:
                     continue
-                if step.target == node:
+                after = walk.then(way)
+                if way.target == node:
                     count += 1
                     if count > _MOST_RETURNS:
-                        raise NotSummable(self._place(node))
-                    yield walk.weight * self._chance(walk.then(step, walk.visited, _ONE), node)
-                elif step.target not in walk.visited:
-                    weight = walk.weight * self._factor(step.target, walk.visited)
-                    pending.append(walk.then(step, walk.visited | {step.target}, weight))
+                        raise NotSummable
+                    yield walk.weight * self._chance(after)
+                elif way.target not in walk.visited:
+                    pending.append(self._entered(after))
 
-    def _chance(self, walk: Walk, node: int) -> Chance:
+    def _chance(self, walk: Walk) -> Chance:
         drawn = {d.symbol for d in walk.draws}
-        spoken = {s for c in walk.conditions for s in c.form.terms}
-        found = None
-        if spoken <= drawn:
-            found = probability(distinct(walk.conditions), walk.picks, self.noises)
+        if any(not drawn.issuperset(c.form.terms) for c in walk.conditions):
+            raise NotSummable
+        found = probability(distinct(walk.conditions), walk.picks, self.noises)
         if found is None:
-            raise NotSummable(self._place(node))
+            raise NotSummable
         return found
 
-    def _place(self, node: int) -> Place:
-        place = self.nodes[node].place
-        assert place is not None  # nothing comes back to the start
-        return place
 
-    # Ways that differ in forgotten noise
-
-    def _steps(self, node: TurnNode) -> list[Step]:
-        together: dict[object, list[Step]] = {}
-        for way in node.ways:
-            step = Step(way.target, way.conditions, way.draws, way.picks, way.release)
-            key: object = len(together)
-            if way.target >= 0 and self._is_forgotten(step):
-                key = (way.target, self._remembered(step))
-            together.setdefault(key, []).append(step)
-        return [steps[0] if len(steps) == 1 else self._one(steps) for steps in together.values()]
-
-    def _is_forgotten(self, step: Step) -> bool:
-        """Whether its conditions speak of nothing that matters later, and are known to hold."""
-        live = self.nodes[step.target].live
-        fresh = {d.symbol for d in step.draws} - live
-        if any(not fresh.issuperset(c.form.terms) for c in step.conditions):
-            return False
-        return probability(distinct(step.conditions), step.picks, self.noises) is not None
-
-    def _remembered(self, step: Step) -> tuple[Draw, ...]:
-        live = self.nodes[step.target].live
-        return tuple(d for d in step.draws if d.symbol in live)
-
-    def _one(self, steps: Sequence[Step]) -> Step:
-        chances = []
-        for step in steps:
-            chance = probability(distinct(step.conditions), step.picks, self.noises)
-            assert chance is not None
-            chances.append(chance)
-        total = _sum(chances)
-        rounded = not isinstance(total, Fraction)
-        site = f"turn{self.merged}"
-        self.merged += 1
-        picked = Picked(site, Bernoulli(total), True, total, rounded)
-        return Step(steps[0].target, (), self._remembered(steps[0]), (picked,))
+def _picked(site: str, chance: Chance) -> Picked:
+    """A probability of walks, as a draw; it may be more than 1 where loops were cut out."""
+    rounded = not isinstance(chance, Fraction)
+    return Picked(site, Bernoulli(min(chance, 1)), True, chance, rounded)
 
 
 def _sum(chances: Sequence[Chance]) -> Chance:
-    if all(isinstance(one, Fraction) for one in chances):
-        return sum(chances, start=Fraction(0))
-    return min(math.fsum(chances), 1.0)
+    exact = [one for one in chances if isinstance(one, Fraction)]
+    if len(exact) == len(chances):
+        return sum(exact, start=Fraction(0))
+    return math.fsum(chances)
 
 
-def _edge(walk: Walk, release: Release) -> Edge:
-    picks = walk.picks
-    if walk.weight != 1:
-        rounded = isinstance(walk.weight, float)
-        picks = (*picks, Picked("again", Bernoulli(1), True, walk.weight, rounded))
-    return Edge(0, END, distinct(walk.conditions), walk.draws, picks, release=release)
+def _parted(walk: Walk, live: Iterable[Symbol]) -> tuple[Walk, Walk]:
+    """What a walk says of live noise, and of what hangs together with it; and the rest."""
+    near = set(live)
+    left, found = list(walk.conditions), set[int]()
+    while True:
+        touching = [c for c in left if not near.isdisjoint(c.form.terms)]
+        if not touching:
+            break
+        left = [c for c in left if near.isdisjoint(c.form.terms)]
+        found.update(map(id, touching))
+        near.update(s for c in touching for s in c.form.terms)
+    kept = tuple(c for c in walk.conditions if id(c) in found)
+    draws = tuple(d for d in walk.draws if d.symbol in near)
+    forgotten = tuple(d for d in walk.draws if d.symbol not in near)
+    return (
+        Walk(walk.node, kept, draws),
+        Walk(walk.node, tuple(left), forgotten, walk.picks, walk.weight),
+    )
 
 
-def _loops(nodes: Sequence[TurnNode]) -> dict[int, int]:
-    """Of each node that something comes back to: the number of its strong component."""
-    found: dict[int, int] = {}
+def _components(nodes: Sequence[TurnNode]) -> list[list[int]]:
+    """The strong components of the nodes that can be reached, each before those behind it."""
     index: dict[int, int] = {}
     low: dict[int, int] = {}
     stack: list[int] = []
     standing: set[int] = set()
+    found: list[list[int]] = []
     after = [[w.target for w in node.ways if w.target >= 0] for node in nodes]
     pending: list[tuple[int, int]] = [(0, 0)]
     while pending:
@@ -271,20 +278,13 @@ def _loops(nodes: Sequence[TurnNode]) -> dict[int, int]:
             pending.append((node, place + 1))
             if after[node][place] not in index:
                 pending.append((after[node][place], 0))
-            continue
-        if low[node] == index[node]:
-            component = []
-            while not component or component[-1] != node:
-                component.append(stack.pop())
-                standing.discard(component[-1])
-            if len(component) > 1 or node in after[node]:
-                found.update(dict.fromkeys(component, node))
-    return found
+        elif low[node] == index[node]:
+            at = stack.index(node)
+            found.append(stack[at:])
+            del stack[at:]
+            standing.difference_update(found[-1])
+    return found[::-1]
 
 
-def comes_back(nodes: Sequence[TurnNode]) -> bool:
-    """Whether some loop comes back to a state."""
-    return bool(_loops(nodes))
-
-
-__all__ = ["MOST_TURNS", "NotSummable", "comes_back", "turn_model"]
+def _is_loop(nodes: Sequence[TurnNode], part: Sequence[int]) -> bool:
+    return len(part) > 1 or any(way.target == part[0] for way in nodes[part[0]].ways)

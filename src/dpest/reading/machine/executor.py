@@ -20,6 +20,7 @@ from dpest.reading.machine.signals import (
     Dead,
     Fork,
     LimitReached,
+    OutOfTime,
     Refused,
     Thrown,
 )
@@ -89,7 +90,7 @@ class Machine(Control, Objects, Calls, Making):
         if self.instructions_done > self.most_instructions:
             raise self.placed(LimitReached(f"more than {self.most_instructions} instructions"))
         if self.deadline is not None and time.monotonic() > self.deadline:
-            raise self.placed(LimitReached("more time than there is for a reading"))
+            raise self.placed(OutOfTime("more time than there is for a reading"))
 
     def forked(self, state: State, fork: Fork) -> list[State]:
         made = []
@@ -102,6 +103,18 @@ class Machine(Control, Objects, Calls, Making):
             one.constrained = one.constrained.union(*(c.form.terms for c in option))
             made.append(one)
         return made
+
+    def named(self, limit: LimitReached) -> LimitReached:
+        """The limit, with the line of the user's own code that has forked most often."""
+        lines: Counter[str] = Counter()
+        for (number, pc), count in self.forks.items():
+            code = self.seen_codes.get(number)
+            if code is not None and not code.file.endswith(_PRELUDE):
+                lines[f"{code.file}:{code.instructions[pc].place.line}"] += count
+        limit.forks = lines.total()
+        if lines:
+            limit.where = lines.most_common(1)[0][0]
+        return limit
 
     @property
     def namespaces(self) -> list[dict[str, Any]]:

@@ -26,6 +26,12 @@ class Refused(Exception):
 class LimitReached(Refused):
     """The reading would take more paths, turns or time than there are."""
 
+    forks = 0  # that it has made, most of them at the line that it names
+
+
+class OutOfTime(LimitReached):
+    """The reading has taken too long."""
+
 
 class Thrown(Exception):
     """An exception of the user's program, as a value of the machine or as Python's own."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.exploring.leaving import Leaving
 from dpest.reading.machine.exploring.releasing import released
-from dpest.reading.machine.signals import LimitReached
+from dpest.reading.machine.signals import LimitReached, OutOfTime
 from dpest.reading.machine.state import State
 from dpest.reading.model import END, Edge, Model, Node
 
@@ -120,7 +120,7 @@ class Exploration:
 def check_deadline(machine: Machine, limits: Limits) -> None:
     """Raises where a reading has taken too long, at the line where it is."""
     if machine.deadline is not None and time.monotonic() > machine.deadline:
-        raise machine.placed(LimitReached(f"more than {limits.seconds:g} s of reading"))
+        raise machine.placed(OutOfTime(f"more than {limits.seconds:g} s of reading"))
 
 
 def few_releases(edges: Sequence[Edge]) -> bool:

@@ -17,9 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpest.geometry.linear import Symbol
+from dpest.geometry.linear import Condition, Symbol
 from dpest.geometry.masses import mass_bound
-from dpest.reading.code.instructions import Code
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.exploring.canonical import Canonical, CanonicalWalk, Contents
 from dpest.reading.machine.exploring.explorer import Limits, check_deadline, count_fork
@@ -41,8 +40,6 @@ _FIRST = 3  # turns that are followed in any case, beside those for the data
 _MOST_STEPS = 100_000  # of mass that is moved along ways
 _NOTHING = 1e-4  # of what may be left: mass that isn't moved on
 
-Place = tuple[Code, int]
-
 
 class ManyTurns(LimitReached):
     """So many states are probable that no bound on what is left of them was reached."""
@@ -52,7 +49,7 @@ class ManyTurns(LimitReached):
 class TurnNode:
     """A state before a draw, after `depth` others; `live` are the symbols that it speaks of."""
 
-    place: Place | None
+    where: str | None
     depth: int
     live: frozenset[Symbol]
     mass: float = 0.0  # how probable it is that a run comes here, about
@@ -67,17 +64,18 @@ class TurnNode:
 
 
 def explore_turns(
-    machine: Machine, first: State, limits: Limits, counted: set[Place]
+    machine: Machine, first: State, limits: Limits, *, by_depth: bool = False
 ) -> list[TurnNode]:
     """The nodes with their ways, the start first.
 
-    At the places in `counted` a state is never the same as in an earlier turn.
+    With `by_depth` only states after equally many turns are the same, and no loop comes back. The
+    noises are named after the number of turns then, so that more states are the same.
     """
     machine.is_cut = _begins_turn(machine)
     machine.stops_before_draws = True
     machine.deadline = time.monotonic() + limits.seconds
     try:
-        return _Turns(machine, first, limits, counted).explored()
+        return _Turns(machine, first, limits, by_depth).explored()
     finally:
         machine.is_cut = None
         machine.stops_before_draws = False
@@ -103,11 +101,11 @@ class _NoOpenLists(set[Any]):
 
 class _Turns:
     def __init__(
-        self, machine: Machine, first: State, limits: Limits, counted: set[Place]
+        self, machine: Machine, first: State, limits: Limits, by_depth: bool
     ) -> None:
         self.machine = machine
         self.limits = limits
-        self.counted = counted
+        self.by_depth = by_depth
         self.contents = Contents()
         self.own = first.heap.last_address
         self.numbers: dict[Any, int] = {}
@@ -184,26 +182,22 @@ class _Turns:
         found = walk.canonical()
         no_generator_behind(machine, state, found)
         known = conditions_that_matter(machine, state.conditions, found.symbols)
-        frame = state.frames[-1]
-        place = (frame.code, frame.pc)
-        turn = node.depth + 1 if place in self.counted else 0
-        key = (found.key, frozenset(known), turn)
+        depth = node.depth + 1
+        key = (found.key, frozenset(known), depth if self.by_depth else 0)
         target = self.numbers.setdefault(key, len(self.nodes))
         if target == len(self.nodes):
-            self._begin(node, place, state, found, known)
+            self._begin(depth, state, found, known)
         return target
 
-    def _begin(
-        self, before: TurnNode, place: Place, state: State, found: Canonical, known: list[Any]
-    ) -> None:
-        state.drawn_before = APART * len(self.nodes)
+    def _begin(self, depth: int, state: State, found: Canonical, known: list[Condition]) -> None:
+        state.drawn_before = APART * (depth if self.by_depth else len(self.nodes))
         state.draws, state.picks = (), ()
         state.conditions = tuple(known)
         state.constrained = frozenset(s for c in known for s in c.form.terms)
         state.moved = state.new_turn = False
         live = state.constrained | found.symbols
-        depth = before.depth + 1
-        self.nodes.append(TurnNode(place, depth, live, state=state, known=len(known)))
+        where = self.machine.placed(Refused("")).where
+        self.nodes.append(TurnNode(where, depth, live, state=state, known=len(known)))
 
     # How probable nodes are, about
 
