@@ -14,6 +14,7 @@ import numpy as np
 from dpest.ask.declaration import Mechanism, data_first, parameters_of
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.domains.numbers import FLOAT, NUMBER, NUMPY_FLOAT, Real, Truth
+from dpest.reading.machine import prelude
 from dpest.reading.machine.adopting import adopt, new_array
 from dpest.reading.machine.execute import begun
 from dpest.reading.machine.executor import Machine
@@ -147,7 +148,12 @@ def first_state(machine: Machine, target: Mechanism, x: Any) -> State:
     params = {k: lifted(state, v, outside=True) for k, v in target.params.items()}
     called = adopt(state, target.function, outside=True)
     args, kwargs = arguments(target, given, params, GENERATOR)
-    return begun(machine, state, called, args, kwargs)
+    begin = begun(machine, state, called, args, kwargs)
+    outcome = begin.outcome
+    if outcome is not None and not outcome.raised and machine.is_iterator(outcome.value):
+        begin.outcome = None
+        return begun(machine, state, prelude.consumed_, (outcome.value,), {})
+    return begin
 
 
 def arguments(

@@ -150,8 +150,16 @@ def _definition(
         if isinstance(node, ast.FunctionDef):
             if node.name == code.co_name and _parameter_count(node) == _arguments(code):
                 found.append((node, inside))
-        elif code.co_name == "<lambda>" and _stands_at(code, node.body):
+        elif code.co_name == "<lambda>" and _stands_in(code, node.body):
             found.append((node, inside))
+    # Of lambdas inside of each other, all of the code lies in the body of the innermost alone.
+    bodies = [node.body for node, _ in found if isinstance(node, ast.Lambda)]
+    found = [
+        (node, inside)
+        for node, inside in found
+        if not isinstance(node, ast.Lambda)
+        or not any(body is not node.body and _covers(node.body, body) for body in bodies)
+    ]
     if len(found) != 1:
         raise NotLowered(
             f"`{code.co_name}` can't be told from others on its line",
@@ -169,13 +177,21 @@ def _arguments(code: types.CodeType) -> int:
     return code.co_argcount + code.co_kwonlyargcount
 
 
-def _stands_at(code: types.CodeType, body: ast.expr) -> bool:
-    """Whether the code covers exactly this expression."""
-    begin = (body.lineno, body.col_offset)
-    end = (body.end_lineno or 0, body.end_col_offset or 0)
+def _span(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
+
+
+def _covers(outer: ast.expr, inner: ast.expr) -> bool:
+    (begin, end), (first, last) = _span(outer), _span(inner)
+    return begin <= first and last <= end
+
+
+def _stands_in(code: types.CodeType, body: ast.expr) -> bool:
+    """Whether all of the code comes from this expression."""
+    begin, end = _span(body)
     spans = [
         ((line, column), (end_line, end_column))
         for line, end_line, column, end_column in code.co_positions()
         if line and end_line and end_column and column is not None
     ]
-    return (begin, end) in spans and all(begin <= a and b <= end for a, b in spans)
+    return bool(spans) and all(begin <= a and b <= end for a, b in spans)

@@ -41,6 +41,8 @@ class Decider(Protocol):
 
     def has_continuous_noise(self, form: Form) -> bool: ...
 
+    def is_null(self, form: Form) -> bool: ...
+
     def make(self, function: str, arguments: Sequence[Form], refusal: Refused) -> Form:
         """What a function gives of noise alone, by a law; raises the refusal where none is."""
         ...
@@ -164,7 +166,7 @@ def unary(decider: Decider, op: str, a: Any) -> Any:
     if op == "~" and isinstance(a, Truth):
         if a.kind is np.bool_:
             return a.negated()
-        raise Refused("`~` of a bool, which gives -1 or -2")
+        return as_number(form_of(decider, a).times(-1).minus(Form.number(1)), (int,))
     if op == "~":
         raise Refused("`~` of a symbolic number")
     function = operator.neg if op == "-" else operator.pos
@@ -197,7 +199,9 @@ def compare(decider: Decider, op: str, a: Any, b: Any) -> Any:
     relation, sign = RELATIONS[op]
     form = form_of(decider, a).minus(form_of(decider, b)).times(sign)
     if relation in ("==", "!=") and decider.has_continuous_noise(form):
-        raise Refused("equality of noisy values, which has probability 0")
+        if decider.is_null(form):
+            return kind(relation == "!=")
+        raise Refused("equality of noisy values, which has probability 0", "use >= or <")
     bits = [s for s in form.terms if s.kind == "indicator"]
     return _with_bits_written_out(decider, Condition(form, relation), bits, kind)
 

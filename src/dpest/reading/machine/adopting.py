@@ -252,10 +252,12 @@ def to_python(state: State, value: Any) -> Any:
 
 def array_content(state: State, value: Array) -> np.ndarray:
     """A copy of what an array shows, of its own dtype; NotConcrete where a value is symbolic."""
-    data = state.heap.read(value.buffer).data
-    if data.dtype != value.dtype or value.dtype == object:
+    buffer = state.heap.read(value.buffer)
+    if value.dtype == object or (not buffer.undecided and buffer.data.dtype != value.dtype):
         raise NotConcrete
-    found = data[value.places]
+    found = np.asarray(buffer.at(value.places))
+    if found.dtype != value.dtype:
+        raise NotConcrete
     return np.array(found, order="K", copy=True)
 
 

@@ -25,6 +25,7 @@ from dpest.reading.machine.heap import (
     SequenceIterator,
     SetObject,
 )
+from dpest.reading.machine.orders import check_decided
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.state import Frame
 from dpest.reading.machine.values import Array, DictView, Ref, is_plain
@@ -126,6 +127,11 @@ class Control:
         if isinstance(value, (Real, Truth)) or is_plain(value):
             raise Thrown(TypeError(f"'{self.type_name(value)}' object is not iterable"))
         raise Refused(f"going through a {self.type_name(value)}")
+
+    def is_iterator(self: Any, value: Any) -> bool:
+        """Whether it is something that gives its elements once, and can be gone through."""
+        thing = self.state.heap.read(value) if isinstance(value, Ref) else None
+        return isinstance(thing, (SequenceIterator, KeysIterator, RowIterator, GeneratorObject))
 
     def _iterator_of_object(self: Any, value: Ref, thing: Instance) -> Any:
         method = find_in_class(self.state, thing.cls, "__iter__")
@@ -298,6 +304,11 @@ class Control:
                 frame.pc = len(frame.code.instructions) - 1
                 self.enter(Enter(prelude.list_, (forced,)))
                 return
+            if self.is_whole and self.is_iterator(value):
+                frame.pc = len(frame.code.instructions) - 1
+                self.enter(Enter(prelude.consumed_, (value,)))
+                return
+            check_decided(self.state.heap, value)
             self.end(False, value)
             return
         self.state.frames.pop()

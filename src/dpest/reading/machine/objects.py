@@ -32,6 +32,7 @@ from dpest.reading.machine.heap import (
     SequenceIterator,
     SetObject,
 )
+from dpest.reading.machine.orders import RankedItems
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.state import Frame
 from dpest.reading.machine.values import Array, DictView, Ref, is_plain
@@ -218,7 +219,10 @@ class Objects:
             index = self.holds(index)
         if isinstance(index, Real):
             return items[self.position(index, len(items))]
-        found = operators.native(operator.getitem, items, self.plain_index(index))
+        where = self.plain_index(index)
+        if isinstance(items, RankedItems) and isinstance(where, slice):
+            return self.state.heap.new(items.owner.sliced(where))
+        found = operators.native(operator.getitem, items, where)
         return (
             self.state.heap.new(ListObject(found))
             if isinstance(found, list) and isinstance(index, slice)
@@ -606,6 +610,8 @@ class Objects:
         new = self.all_items(values, "extending by")
         self.state.heap.write(ref).extend(new)
         return True
+
+    is_whole = True  # all data are at hand: a list may be filled, and then be looked at
 
     # Data of any length would come in here; this machine has none of them, and refuses.
 

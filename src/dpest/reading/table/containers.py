@@ -22,6 +22,7 @@ from dpest.reading.machine.heap import (
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.values import Array, DictView, Ref, is_plain
 from dpest.reading.table.registry import entry
+from dpest.running.skeleton import Generated
 
 if TYPE_CHECKING:
     from dpest.reading.machine.executor import Machine
@@ -47,6 +48,11 @@ def list_(m: Machine, *values: Any) -> Any:
     if not is_simple(m, values[0]):
         return Enter(prelude.list_, values)
     return m.state.heap.new(ListObject(m.all_items(values[0], "list of")))
+
+
+@entry(prelude.generated_)
+def generated(m: Machine, values: Ref) -> Any:
+    return m.state.heap.new(ListObject(list(_items(m, values)), Generated))
 
 
 @entry(builtins.tuple)

@@ -237,8 +237,8 @@ def _moved(function: Any) -> Any:
             places = np.asarray(function(shown.places, *known, **named))
         except Exception as error:
             raise Thrown(error) from None
-        data = m.state.heap.read(shown.buffer).data
-        return new_array(m.state, np.array(data[places]), shown.dtype)
+        found = m.state.heap.read(shown.buffer).at(places)
+        return new_array(m.state, np.array(found), shown.dtype)
 
     return made
 
@@ -338,17 +338,6 @@ def item(m: Machine, value: Array, *index: Any) -> Any:
 @entry(np.ndarray.fill)
 def fill(m: Machine, value: Array, filling: Any) -> Any:
     m.arrays.set_item(m, value, ..., filling)
-    return None
-
-
-@entry(np.ndarray.sort)
-def sort(m: Machine, value: Array, *args: Any) -> Any:
-    made = (
-        TABLE[np.sort](m, value)
-        if not m.arrays.is_known(m, value)
-        else m.adopted(np.sort(m.arrays.known_content(m, value)))
-    )
-    m.arrays.write(m, value, m.arrays.content(m, made))
     return None
 
 
