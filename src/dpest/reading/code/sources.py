@@ -7,10 +7,13 @@ a file that has changed since it was loaded is not what runs.
 
 from __future__ import annotations
 
+import __future__
+
 import ast
 import copy
 import functools
 import linecache
+import operator
 import types
 from dataclasses import dataclass
 from typing import Any
@@ -30,11 +33,18 @@ class SourceFile:
     compiled: dict[tuple[str, int], list[types.CodeType]]
 
 
+_FUTURE = functools.reduce(
+    operator.or_,
+    (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
+)
+
+
 @functools.lru_cache(maxsize=256)
-def _file(name: str, text: str) -> SourceFile:
+def _file(name: str, text: str, flags: int) -> SourceFile:
+    """`flags`: the `from __future__ import …` that a text was compiled with, but doesn't say."""
     try:
         tree = ast.parse(text)
-        module = compile(text, name, "exec", dont_inherit=True)
+        module = compile(text, name, "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         raise NotLowered("its source can't be parsed", None, name) from None
     functions: dict[int, list[tuple[ast.FunctionDef | ast.Lambda, str | None]]] = {}
@@ -58,11 +68,11 @@ def _file(name: str, text: str) -> SourceFile:
     return SourceFile(name, functions, compiled)
 
 
-def _source_file(name: str) -> SourceFile:
-    lines = linecache.getlines(name)
+def _source_file(code: types.CodeType) -> SourceFile:
+    lines = linecache.getlines(code.co_filename)
     if not lines:
-        raise NotLowered("it has no source", None, name)
-    return _file(name, "".join(lines))
+        raise NotLowered("it has no source", None, code.co_filename)
+    return _file(code.co_filename, "".join(lines), code.co_flags & _FUTURE)
 
 
 _MADE: dict[types.CodeType, ast.FunctionDef] = {}
@@ -91,7 +101,7 @@ def lowered(code: types.CodeType) -> Code:
     if made is not None:
         free = frozenset(code.co_freevars)
         return lower(made, code.co_name, code.co_filename, free, None, code.co_qualname)
-    source = _source_file(code.co_filename)
+    source = _source_file(code)
     same = source.compiled.get((code.co_name, code.co_firstlineno), [])
     if not any(_same_code(code, other) for other in same):
         raise NotLowered(
@@ -117,7 +127,7 @@ def lambda_text(function: Any) -> str | None:
     if code is None:
         return None
     try:
-        node, _ = _definition(_source_file(code.co_filename), code)
+        node, _ = _definition(_source_file(code), code)
     except NotLowered:
         return None
     return ast.unparse(node)

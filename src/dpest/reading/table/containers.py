@@ -243,6 +243,11 @@ def copy(m: Machine, ref: Ref) -> Any:
     return m.state.heap.new(made)
 
 
+@entry(list.__getitem__, tuple.__getitem__, dict.__getitem__)
+def getitem(m: Machine, thing: Any, index: Any) -> Any:
+    return m.item(thing, index)
+
+
 @entry(list.index, tuple.index)
 def index(m: Machine, ref: Any, value: Any, *ends: Any) -> Any:
     if ends:

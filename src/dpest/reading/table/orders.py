@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpest.geometry.linear import Form
+from dpest.geometry.linear import Form, rational
 from dpest.reading.domains import arithmetic
 from dpest.reading.domains.arithmetic import is_number, is_symbolic
 from dpest.reading.domains.numbers import as_number
@@ -179,18 +179,38 @@ def _median(m: Machine, items: list[Any], dtype: np.dtype[Any]) -> Any:
         return np.float64(np.nan)
     if not any(is_symbolic(v) for v in items):
         return np.float64(np.median(np.array(items, dtype)))
+    return _quantile(m, items, Fraction(1, 2))
+
+
+def _quantile(m: Machine, items: Sequence[Any], share: Fraction) -> Any:
+    """The value that has a share of the others before it, or between two of them."""
     forms = [arithmetic.form_of(m, v) for v in items]
-    half = len(items) // 2
-    if len(items) % 2:
-        found = forms[m.at_rank(forms, half)[0]]
-    else:
-        place, above = m.at_rank(forms, half - 1)
+    rank, rest = divmod(share * (len(items) - 1), 1)
+    place, above = m.at_rank(forms, int(rank))
+    found = forms[place]
+    if rest:
         least = above[m.greatest([forms[k].times(-1) for k in above])] if above[1:] else above[0]
-        found = forms[place].plus(forms[least]).times(Fraction(1, 2))
+        found = found.plus(forms[least].minus(found), rest)
     return as_number(found, (np.float64,))
 
 
 entry(np.median)(reduced(_median))
+
+
+def _quantiles(whole: int) -> Any:
+    def made(m: Machine, value: Any, share: Any, axis: Any = None, method: Any = "linear") -> Any:
+        items = m.arrays.elements(m, _as_array(m, value))
+        if axis is not None or method != "linear" or not is_number(share) or not items:
+            raise Refused("a quantile of this kind of noisy or private values")
+        if not 0 <= share <= whole:
+            raise Refused("a quantile outside of the range")
+        return _quantile(m, items, rational(share) / whole)
+
+    return made
+
+
+entry(np.percentile)(_quantiles(100))
+entry(np.quantile)(_quantiles(1))
 
 
 # Grids
