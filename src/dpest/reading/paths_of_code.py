@@ -146,7 +146,7 @@ def _graph(
 def _paths_of(machine: Machine, graph: list[list[Way]], limits: Limits) -> Model | None:
     """The paths of a graph; None where there are too many."""
     try:
-        return merged_model(machine, graph, limits.paths, limits.merged_paths)
+        return merged_model(machine, graph, min(limits.paths, limits.fold_at), limits.merged_paths)
     except Refused:
         return None
 

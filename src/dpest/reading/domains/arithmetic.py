@@ -81,7 +81,8 @@ def binary(decider: Decider, op: str, a: Any, b: Any) -> Any:
     function = OPERATORS.get(op)
     if function is None:
         raise Refused(f"`{op}` on a symbolic number", NOT_LINEAR)
-    if isinstance(a, Truth) and isinstance(b, Truth) and np.bool_ in (a.kind, b.kind):
+    truths = (Truth, bool, np.bool_)
+    if isinstance(a, truths) and isinstance(b, truths) and np.bool_ in (*kinds_of(a), *kinds_of(b)):
         # NumPy's truths are not numbers: + is `or`, * is `and`, - is an error.
         if op in ("+", "*"):
             return _logic(decider, "|" if op == "+" else "&", a, b)

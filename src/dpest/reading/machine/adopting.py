@@ -150,6 +150,7 @@ def _slots(kind: type) -> list[str]:
     return [s for s in found if s not in ("__dict__", "__weakref__")]
 
 
+_PRELUDE = "dpest.reading.machine.prelude"
 _UNREAD = (
     *("__getattribute__", "__getattr__", "__del__", "__new__", "__setattr__", "__delattr__"),
     *("__class_getitem__", "__init_subclass__", "__set_name__", "__instancecheck__"),
@@ -160,7 +161,7 @@ def readable_class(kind: type) -> bool:
     """A class written in Python, whose objects have attributes and nothing hidden."""
     if type(kind) is not type and type(kind).__module__ != "abc":
         return False
-    if kind.__module__.startswith("dpest.reading"):
+    if kind.__module__.startswith("dpest.reading") and kind.__module__ != _PRELUDE:
         return False  # symbolic values of other readings
     for base in kind.__mro__:
         if base is object or base.__module__ in ("typing", "abc", "collections.abc"):

@@ -16,7 +16,7 @@ from dpest.reading.machine.exploring.making import Making
 from dpest.reading.machine.heap import Undecided
 from dpest.reading.machine.objects import Objects
 from dpest.reading.machine.orders import settle
-from dpest.reading.machine.signals import Dead, Fork, Refused, Thrown
+from dpest.reading.machine.signals import Dead, Fork, OutOfLimits, Refused, Thrown
 from dpest.reading.machine.state import Frame, Outcome, State
 
 _MOST_INSTRUCTIONS = 20_000_000
@@ -100,9 +100,9 @@ class Machine(Control, Objects, Calls, Making):
 
     def _check_limits(self) -> None:
         if self.instructions_done > self.most_instructions:
-            raise self.placed(Refused(f"more than {self.most_instructions} instructions"))
+            raise self.placed(OutOfLimits(f"more than {self.most_instructions} instructions"))
         if self.deadline is not None and time.monotonic() > self.deadline:
-            raise self.placed(Refused("more time than there is for a reading"))
+            raise self.placed(OutOfLimits("more time than there is for a reading"))
 
     def forked(self, state: State, fork: Fork) -> list[State]:
         made = []

@@ -577,7 +577,7 @@ class Objects:
                 else tuple(map(self.key, value))
             )
         if isinstance(value, Real):
-            raise Refused("a symbolic number as a key")
+            raise Refused("a noisy or private number as a key of a dict or set")
         if isinstance(value, Array):
             raise Thrown(TypeError("unhashable type: 'numpy.ndarray'"))
         if isinstance(value, Ref):

@@ -10,6 +10,19 @@ from __future__ import annotations
 # ruff: noqa: SIM110, UP028
 
 
+class Suppressing:
+    """contextlib.suppress."""
+
+    def __init__(self, *kinds):
+        self.kinds = kinds
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, kind, error, trace):
+        return kind is not None and issubclass(kind, self.kinds)
+
+
 def one_way_(method, a, b, op):
     result = method(a, b)
     if result is NotImplemented:

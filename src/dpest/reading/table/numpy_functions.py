@@ -16,7 +16,7 @@ from dpest.reading.machine import operators
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.values import Array
 from dpest.reading.table.iterating import extreme_of, extreme_place
-from dpest.reading.table.numpy_arrays import _as_array, array
+from dpest.reading.table.numpy_arrays import _as_array, array, astype
 from dpest.reading.table.registry import TABLE, entry, native
 
 if TYPE_CHECKING:
@@ -478,11 +478,11 @@ def ufunc_accumulate(m: Machine, ufunc: Any, value: Any) -> Any:
     shown = _as_array(m, value)
     if shown.places.ndim != 1 or not shown.places.size:
         raise Refused("accumulate along an axis")
-    items = m.arrays.elements(m, shown)
+    kind = ufunc.accumulate(np.ones(1, shown.dtype)).dtype
+    items = m.arrays.elements(m, shown if kind == shown.dtype else astype(m, shown, kind))
     found = [items[0]]
     for item in items[1:]:
         found.append(m.call_table(ufunc, (found[-1], item)))
-    kind = ufunc.accumulate(np.ones(1, shown.dtype)).dtype
     return m.arrays.made_of(m, found, shown.shape, kind)
 
 
