@@ -7,6 +7,7 @@ the same one. `to_python` is the way back, for a native call on values that are 
 from __future__ import annotations
 
 import collections
+import copy
 import enum
 import functools
 import random
@@ -32,16 +33,19 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
+    Known,
     Lazy,
     Method,
     Partial,
     RandomSource,
     Ref,
     is_plain,
+    root_of_module,
 )
 
 ATOMS = (type, types.ModuleType, *FUNCTIONS, np.dtype, property, enum.Enum)
-MACHINE_VALUES = (Real, Truth, Ref, Array, Closure, BoundMethod, Partial, RandomSource, Lazy)
+MACHINE_VALUES = (Real, Truth, Ref, Array, Closure, BoundMethod, Partial, RandomSource, Lazy, Known)
+TABLES = ("pandas", "polars")
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 _CACHE = type(functools.lru_cache(maxsize=1)(lambda: None))
 
@@ -100,6 +104,8 @@ def _adopted(state: State, value: Any, outside: bool) -> Any:
         return Partial(inner(value.func), tuple(inner(v) for v in value.args), kwargs)
     if kind is np.ndarray:
         return _adopted_array(state, value, outside)
+    if root_of_module(kind) in TABLES:
+        return Known(value if outside else copy.deepcopy(value))
     return _adopted_container(state, value, outside)
 
 
@@ -248,6 +254,8 @@ def to_python(state: State, value: Any) -> Any:
         return array_content(state, value)
     if kind is Ref:
         return _object_to_python(state, state.heap.read(value))
+    if kind is Known:
+        return value.thing
     raise NotConcrete
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.domains import arithmetic
 from dpest.reading.domains.numbers import Real, Truth
-from dpest.reading.machine import prelude
+from dpest.reading.machine import known, prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.classes import class_of, find_in_class, is_class, is_object
 from dpest.reading.machine.heap import (
@@ -28,7 +28,7 @@ from dpest.reading.machine.heap import (
 from dpest.reading.machine.orders import check_decided
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.state import Frame
-from dpest.reading.machine.values import Array, DictView, Ref, is_plain
+from dpest.reading.machine.values import Array, DictView, Known, Ref, is_plain
 
 END = object()
 
@@ -63,6 +63,8 @@ class Control:
             return found.typed(bool) if isinstance(found, Truth) else bool(found)
         if isinstance(value, (tuple, frozenset)):
             return bool(len(value))
+        if isinstance(value, Known):
+            return known.native(self, bool, (value,), {}, "the truth of a table")
         if isinstance(value, DictView):
             return bool(self.state.heap.read(value.owner).items)
         if isinstance(value, Array):
@@ -111,6 +113,8 @@ class Control:
         if isinstance(value, DictView):
             keys = tuple(heap.read(value.owner).items)
             return heap.new(KeysIterator(value.owner, keys, value.name))
+        if isinstance(value, Known):
+            return known.iterator(self, value)
         if isinstance(value, frozenset):
             return heap.new(SequenceIterator(self.set_order(dict.fromkeys(value))))
         if isinstance(value, (tuple, str, bytes, range)):

@@ -7,7 +7,7 @@ import collections
 from typing import TYPE_CHECKING, Any
 
 from dpest.reading.domains.numbers import Real
-from dpest.reading.machine import operators, prelude
+from dpest.reading.machine import known, operators, prelude
 from dpest.reading.machine.adopting import NotConcrete, to_python
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.classes import find_in_class, is_object, type_of
@@ -20,7 +20,7 @@ from dpest.reading.machine.heap import (
     SetObject,
 )
 from dpest.reading.machine.signals import Refused, Thrown
-from dpest.reading.machine.values import Array, DictView, Ref, is_plain
+from dpest.reading.machine.values import Array, DictView, Known, Ref, is_plain
 from dpest.reading.table.registry import entry
 from dpest.running.skeleton import Generated
 
@@ -144,6 +144,8 @@ def len_(m: Machine, value: Any) -> Any:
         return lazy
     if isinstance(value, (tuple, str, bytes, range, frozenset)):
         return len(value)
+    if isinstance(value, Known):
+        return known.native(m, len, (value,), {}, "the length of a table")
     if isinstance(value, DictView):
         return len(m.state.heap.read(value.owner).items)
     if isinstance(value, Array):
@@ -358,10 +360,10 @@ for _name in ("keys", "values", "items"):
 @entry(collections.Counter.most_common)
 def most_common(m: Machine, ref: Ref, *n: Any) -> Any:
     try:
-        known = to_python(m.state, ref)
+        counts = to_python(m.state, ref)
     except NotConcrete:
         raise Refused("most_common() of noisy or private counts") from None
-    return m.adopted(known.most_common(*n))
+    return m.adopted(counts.most_common(*n))
 
 
 # Sets

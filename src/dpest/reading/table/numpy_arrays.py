@@ -11,7 +11,7 @@ from dpest.reading.domains.numbers import Real, Truth, kinds_of
 from dpest.reading.machine.adopting import new_array, to_python
 from dpest.reading.machine.heap import ListObject
 from dpest.reading.machine.signals import Refused, Thrown
-from dpest.reading.machine.values import Array, BoundMethod
+from dpest.reading.machine.values import Array, BoundMethod, Known
 from dpest.reading.table.registry import NATIVE, TABLE, entry, native
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def array(m: Machine, value: Any, dtype: Any = None, copy: Any = True, **options
     if isinstance(value, Array):
         made = m.call_table(np.copy, (value,))
         return made if dtype is None else astype(m, made, dtype)
+    if isinstance(value, Known):
+        return m.adopted(np.array(value.thing, dtype))
     if m.is_lazy(value):
         return m.lazy_array(value, dtype)
     nested = _listed(m, value)

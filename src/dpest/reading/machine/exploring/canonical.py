@@ -42,6 +42,7 @@ from dpest.reading.machine.values import (
     BoundMethod,
     Closure,
     DictView,
+    Known,
     Partial,
     RandomSource,
     Ref,
@@ -247,6 +248,8 @@ class CanonicalWalk:
             return ("method", self.value(value.function), self.value(value.owner))
         if kind in (Array, Closure, Partial, DictView, RandomSource):
             return self._identified(value)
+        if kind is Known:
+            return ("known", id(value.thing))
         if kind is slice:
             return ("slice", *map(self.value, (value.start, value.stop, value.step)))
         if kind is frozenset:

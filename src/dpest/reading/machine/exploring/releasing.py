@@ -28,7 +28,7 @@ from dpest.reading.machine.heap import (
 )
 from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.state import Outcome, State
-from dpest.reading.machine.values import Array, Ref
+from dpest.reading.machine.values import Array, Known, Ref
 from dpest.reading.model import Release
 from dpest.running.skeleton import PLAIN_LEAVES, Generated, LeafKind, Skeleton, flatten, raised_output
 
@@ -132,6 +132,8 @@ def _rebuilt(m: Machine, state: State, value: Any, made: dict[int, Any]) -> Any:
         return made[value.address]
     if isinstance(value, frozenset):
         return value
+    if isinstance(value, Known):
+        return value.thing
     if type(value).__module__.startswith("dpest.reading"):
         raise Refused(f"a {m.type_name(value)} is returned", final=True)
     return value
