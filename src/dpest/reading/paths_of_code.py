@@ -15,6 +15,7 @@ import numpy as np
 from dpest.ask.declaration import Mechanism, data_first, parameters_of
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.domains.numbers import FLOAT, NUMBER, NUMPY_FLOAT, Real, Truth
+from dpest.reading.machine import prelude
 from dpest.reading.machine.adopting import adopt, new_array
 from dpest.reading.machine.execute import begun
 from dpest.reading.machine.executor import Machine
@@ -33,11 +34,12 @@ from dpest.reading.machine.exploring.turns import (
     explore_turns,
 )
 from dpest.reading.machine.heap import Heap
-from dpest.reading.machine.signals import LimitReached, OutOfTime, Refused
+from dpest.reading.machine.signals import OutOfLimits, OutOfTime, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource
 from dpest.reading.made_noise import with_made_noise
 from dpest.reading.merged_paths import draws_differ, merged_model
+from dpest.reading.merged_regions import regions_of_releases
 from dpest.reading.merged_replay import MergedReplay
 from dpest.reading.model import Model
 from dpest.reading.paths import Choice, Path, Trace
@@ -53,7 +55,8 @@ _MOST_LEFTOVER = 1e-3
 _MORE_LEFT = 1000
 _AIMS = 3
 _LESS_LEFT = 20
-_SOON = 2.0  # seconds
+_ENOUGH = 20.0  # seconds for loops without a bound
+_SOON = 2.0
 GENERATOR = RandomSource("generator", np.random.Generator)
 
 
@@ -77,7 +80,7 @@ def read_paths(
     with without_collector():
         try:
             model, replay = _read(machine, first, limits, target, x)
-        except LimitReached as limit:
+        except OutOfLimits as limit:
             raise (limit if limit.advice else machine.named(limit)) from None
         replay.check()
         return as_trace(model, x)
@@ -107,7 +110,7 @@ def _read(
     exploration = Exploration(machine, first.fork())
     try:
         model = exploration.model(replace(limits, paths=min(limits.paths, _FEW)))
-    except LimitReached as many:
+    except OutOfLimits as many:
         turned = _by_turns(machine, first, limits)
         if turned is not None and comes_back(turned[0]):
             return turned[1], TurnReplay(machine, *turned, target, x, machine.assumed)
@@ -116,10 +119,14 @@ def _read(
             limits = replace(limits, seconds=min(limits.seconds, _SOON))
         merged = _by_merging(machine, first, limits, few=isinstance(many, FewReleases))
         if merged is not None:
-            return merged[1], MergedReplay(machine, *merged, target, x, machine.assumed)
+            graph, model, is_folded = merged
+            replay = MergedReplay(
+                machine, graph, model, target, x, machine.assumed, is_folded=is_folded
+            )
+            return model, replay
         try:
             model = exploration.model(replace(limits, merge_at=0))
-        except LimitReached:
+        except OutOfLimits:
             if turned is None or not turned[1].leftover:
                 raise
             return turned[1], TurnReplay(machine, *turned, target, x, machine.assumed)
@@ -136,7 +143,7 @@ def _by_turns(
     """
     if not limits.leftover or not _has_while(machine):
         return None
-    leftover, end = limits.leftover, time.monotonic() + limits.seconds
+    leftover, end = limits.leftover, time.monotonic() + min(limits.seconds, _ENOUGH)
     while True:
         seconds = end - time.monotonic()
         try:
@@ -194,17 +201,25 @@ def _turned(
 
 def _by_merging(
     machine: Machine, first: State, limits: Limits, *, few: bool
-) -> tuple[list[list[Way]], Model] | None:
-    """The graph of merged states, and its paths; `few`: not if they have few releases again."""
+) -> tuple[list[list[Way]], Model, bool] | None:
+    """The graph of merged states, its paths, and whether these are not simply its ways.
+
+    `few`: there are few releases. A path for each of them is best; paths that have few releases
+    again are of no use.
+    """
     for by_order in (False, True) if few else (False,):
         graph = _graph(machine, first, limits, by_order)
         if graph is None:
             continue
         if machine.has_made_noise:
             return None  # noise that is made of several draws is replayed path by path
+        if few and not by_order:
+            regions = regions_of_releases(machine, graph)
+            if regions is not None:
+                return graph, regions, True
         model = _paths_of(machine, graph, limits)
         if model is not None and not (few and few_releases(model.edges)):
-            return graph, model
+            return graph, model, any(s.kind == "indicator" for s in model.definitions)
         if not draws_differ(graph):
             break
     return None
@@ -227,7 +242,7 @@ def _graph(
 def _paths_of(machine: Machine, graph: list[list[Way]], limits: Limits) -> Model | None:
     """The paths of a graph; None where there are too many."""
     try:
-        return merged_model(machine, graph, limits.paths, limits.merged_paths)
+        return merged_model(machine, graph, min(limits.paths, limits.fold_at), limits.merged_paths)
     except Refused:
         return None
 
@@ -240,7 +255,12 @@ def first_state(machine: Machine, target: Mechanism, x: Any) -> State:
     params = {k: lifted(state, v, outside=True) for k, v in target.params.items()}
     called = adopt(state, target.function, outside=True)
     args, kwargs = arguments(target, given, params, GENERATOR)
-    return begun(machine, state, called, args, kwargs)
+    begin = begun(machine, state, called, args, kwargs)
+    outcome = begin.outcome
+    if outcome is not None and not outcome.raised and machine.is_iterator(outcome.value):
+        begin.outcome = None
+        return begun(machine, state, prelude.consumed_, (outcome.value,), {})
+    return begin
 
 
 def arguments(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from dpest.errors import PathLimitError, ReadingError, UntraceableError
-from dpest.reading.machine.signals import LimitReached, Refused
+from dpest.reading.machine.signals import OutOfLimits, Refused
 from dpest.running.places import shown, source_line, user_place
 
 SAMPLING = "dpest audit falls back to sampling for this mechanism"
@@ -74,7 +74,7 @@ def refuse(operation: str, advice: str = "") -> NoReturn:
 def error_of(refusal: Refused, function_at: str | None) -> ReadingError:
     """The error for a refusal; where the machine knows no line, it is that of the function."""
     where = refusal.where or function_at
-    if not isinstance(refusal, LimitReached):
+    if not isinstance(refusal, OutOfLimits):
         advice = refusal.advice or "write it in another way"
         return UntraceableError(refusal.reason, f"{advice}; {SAMPLING}", where)
     if refusal.advice:

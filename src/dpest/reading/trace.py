@@ -39,7 +39,6 @@ from dpest.running.watchdog import Deadline, TimeUp, watched
 __all__ = ["expand_indicators", "instantiate", "noise_free", "trace"]
 
 _FEW_PATHS = 32
-_MACHINE_PATHS = 4096
 _MOST_TURNS = 1500  # paths of a loop without a bound before a larger leftover is tried
 _MOST_LEFTOVER = 1e-3
 _CHECKED_PATHS = 8  # paths on which the untouched function is run, beside all that raise
@@ -117,15 +116,15 @@ def _by_the_machine(
     Where it has seen that types, text, structure or hidden state matter, nobody else is asked.
     """
     patience = min(limits.patience, 400 + 4 * limits.data_size)
-    few = Limits(
-        min(limits.paths, _MACHINE_PATHS),
-        min(limits.seconds / 4, 10),
+    within = Limits(
+        limits.paths,
+        limits.seconds,
         patience,
         merge_at=_FEW_PATHS,
         leftover=limits.leftover,
         data_size=limits.data_size,
     )
-    return with_joined_noises(read_paths(target, x, assume, few))
+    return with_joined_noises(read_paths(target, x, assume, within))
 
 
 class _TooManyTurnsError(Exception):

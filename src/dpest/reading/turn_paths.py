@@ -25,7 +25,7 @@ from dpest.noise.family import Noise
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.exploring.merging import Way
 from dpest.reading.machine.exploring.turns import ManyTurns, TurnNode
-from dpest.reading.machine.signals import LimitReached
+from dpest.reading.machine.signals import OutOfLimits
 from dpest.reading.machine.state import Draw, Picked
 from dpest.reading.model import END, Edge, Model, Node, Release
 
@@ -66,7 +66,7 @@ class Walk:
 def turn_model(machine: Machine, nodes: Sequence[TurnNode], most_paths: int) -> Model:
     """The paths of a graph, and at least the probability of what was left of it.
 
-    Raises NotSummable, LimitReached where a loop hardly ever ends, and ManyTurns.
+    Raises NotSummable, OutOfLimits where a loop hardly ever ends, and ManyTurns.
     """
     paths = _Paths(machine, nodes, most_paths)
     edges = list(paths.edges())
@@ -187,8 +187,8 @@ class _Paths:
         factor = self._factors[node, before] = 1 / ending
         return factor
 
-    def _endless(self, node: int, ending: Chance) -> LimitReached:
-        refusal = LimitReached(
+    def _endless(self, node: int, ending: Chance) -> OutOfLimits:
+        refusal = OutOfLimits(
             f"a loop ends with a probability of {max(float(ending), 0.0):.2g} in each turn",
             "look for a condition that hardly ever holds",
         )

@@ -35,8 +35,8 @@ class TurnReplay(MergedReplay):
         x: Any,
         assumed: Sequence[Condition],
     ) -> None:
-        super().__init__(machine, [node.ways for node in nodes], model, target, x, assumed)
-        self.is_folded = False
+        graph = [node.ways for node in nodes]
+        super().__init__(machine, graph, model, target, x, assumed, is_folded=False)
         self.left = {n for n, node in enumerate(nodes) if node.is_left} | {LEFT}
         self._again: dict[tuple[Symbol, int], Symbol] = {}
 

@@ -14,12 +14,14 @@ from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.calls import Calls
 from dpest.reading.machine.control import Control
 from dpest.reading.machine.exploring.making import Making
+from dpest.reading.machine.heap import Undecided
 from dpest.reading.machine.objects import Objects
+from dpest.reading.machine.orders import settle
 from dpest.reading.machine.signals import (
     BeforeDraw,
     Dead,
     Fork,
-    LimitReached,
+    OutOfLimits,
     OutOfTime,
     Refused,
     Thrown,
@@ -77,18 +79,41 @@ class Machine(Control, Objects, Calls, Making):
             except Fork as fork:
                 state.draws, state.reads, state.picks = done
                 return self.forked(state, fork)
+            except Undecided as undecided:
+                state.draws, state.reads, state.picks = done
+                after = self._settled(state, undecided)
+                if after is not None:
+                    return after
+                continue
             except Dead:
                 return []
             except BeforeDraw:
+                state.draws, state.reads, state.picks = done
                 return None
             except Refused as refusal:
                 raise self.placed(refusal) from None
             if state.outcome is not None:
                 return None
 
+    def _settled(self, state: State, undecided: Undecided) -> list[State] | None:
+        """Decides what an instruction has found open, so that it can be executed again."""
+        if state.heap.changes != self.changes_before:
+            raise self.placed(Refused("an order that is looked at in the middle of a change"))
+        before = state.pending[: self.taken]
+        try:
+            settle(self, undecided)
+        except Fork as fork:
+            return self.forked(state, fork)
+        except Dead:
+            return []
+        except Refused as refusal:
+            raise self.placed(refusal) from None
+        state.pending = before
+        return None
+
     def _check_limits(self) -> None:
         if self.instructions_done > self.most_instructions:
-            raise self.placed(LimitReached(f"more than {self.most_instructions} instructions"))
+            raise self.placed(OutOfLimits(f"more than {self.most_instructions} instructions"))
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise self.placed(OutOfTime("more time than there is for a reading"))
 
@@ -104,7 +129,7 @@ class Machine(Control, Objects, Calls, Making):
             made.append(one)
         return made
 
-    def named(self, limit: LimitReached) -> LimitReached:
+    def named(self, limit: OutOfLimits) -> OutOfLimits:
         """The limit, with the line of the user's own code that has forked most often."""
         lines: Counter[str] = Counter()
         for (number, pc), count in self.forks.items():

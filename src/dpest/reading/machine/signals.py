@@ -23,13 +23,13 @@ class Refused(Exception):
         self.where: str | None = None
 
 
-class LimitReached(Refused):
+class OutOfLimits(Refused):
     """The reading would take more paths, turns or time than there are."""
 
     forks = 0  # that it has made, most of them at the line that it names
 
 
-class OutOfTime(LimitReached):
+class OutOfTime(OutOfLimits):
     """The reading has taken too long."""
 
 

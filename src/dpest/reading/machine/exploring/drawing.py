@@ -26,7 +26,6 @@ class NoiseDrawing(Decisions):
         super().__init__()
         self._symbols: dict[tuple[int, Noise], Symbol] = {}
         self._names: set[str] = set()
-        self.notes: dict[str, None] = {}
         self.stops_before_draws = False  # before the first one of each turn of a loop
 
     def _next_draw(self) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.exploring.leaving import Leaving
 from dpest.reading.machine.exploring.releasing import released
-from dpest.reading.machine.signals import LimitReached, OutOfTime
+from dpest.reading.machine.signals import OutOfLimits, OutOfTime
 from dpest.reading.machine.state import State
 from dpest.reading.model import END, Edge, Model, Node
 
@@ -31,12 +31,13 @@ class Limits:
     forks: int = 400
     instructions: int = 20_000_000
     merge_at: int = 0  # at so many paths it is asked whether they have half as many releases
-    merged_paths: int = 20_000  # of a graph of merged states
+    fold_at: int = 4096  # paths of a graph of merged states whose parallel ways are made one
+    merged_paths: int = 20_000  # of such a graph, after that
     leftover: float = 0.0
     data_size: int = 0
 
 
-class ManyPaths(LimitReached):
+class ManyPaths(OutOfLimits):
     """More paths than were asked for, or many paths to few releases: equal states may be many."""
 
 
@@ -44,7 +45,7 @@ class FewReleases(ManyPaths):
     """Many paths to few releases."""
 
 
-class EndlessLoop(LimitReached):
+class EndlessLoop(OutOfLimits):
     """A path on which one instruction has forked too often."""
 
 
@@ -57,7 +58,7 @@ class Exploration:
         self.ends: list[State] = []  # the states in which the paths ended
         self._pending = [first]
         self._leaving: Leaving | None = None
-        self._ended: LimitReached | None = None
+        self._ended: OutOfLimits | None = None
 
     def model(self, limits: Limits) -> Model:
         """The paths; raises ManyPaths, after which it may be asked again with other limits.
@@ -70,7 +71,7 @@ class Exploration:
             return self._model(limits)
         except ManyPaths:
             raise
-        except LimitReached as limit:
+        except OutOfLimits as limit:
             self._ended = limit
             raise
 

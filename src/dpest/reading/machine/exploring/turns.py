@@ -30,7 +30,7 @@ from dpest.reading.machine.exploring.merging import (
     no_generator_behind,
 )
 from dpest.reading.machine.exploring.releasing import released
-from dpest.reading.machine.signals import LimitReached, Refused
+from dpest.reading.machine.signals import OutOfLimits, Refused
 from dpest.reading.machine.state import Frame, State
 from dpest.reading.model import END
 
@@ -41,7 +41,7 @@ _MOST_STEPS = 100_000  # of mass that is moved along ways
 _NOTHING = 1e-4  # of what may be left: mass that isn't moved on
 
 
-class ManyTurns(LimitReached):
+class ManyTurns(OutOfLimits):
     """So many states are probable that no bound on what is left of them was reached."""
 
 
