@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import inspect
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,7 +18,6 @@ from dpest.reading.machine import prelude
 from dpest.reading.machine.adopting import adopt, new_array
 from dpest.reading.machine.execute import begun
 from dpest.reading.machine.executor import Machine
-from dpest.reading.machine.exploring.canonical import Unmergeable
 from dpest.reading.machine.exploring.explorer import (
     Exploration,
     FewReleases,
@@ -27,14 +25,8 @@ from dpest.reading.machine.exploring.explorer import (
     few_releases,
 )
 from dpest.reading.machine.exploring.merging import Way, explore_merged
-from dpest.reading.machine.exploring.turns import (
-    MOST_TURNS,
-    ManyTurns,
-    TurnNode,
-    explore_turns,
-)
 from dpest.reading.machine.heap import Heap
-from dpest.reading.machine.signals import OutOfLimits, OutOfTime, Refused
+from dpest.reading.machine.signals import OutOfLimits, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource
 from dpest.reading.made_noise import with_made_noise
@@ -47,15 +39,11 @@ from dpest.reading.replay import Replay
 from dpest.reading.table.registry import load
 from dpest.reading.tracing import symbolic as tracing
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray
-from dpest.reading.turn_paths import NotSummable, comes_back, turn_model
-from dpest.reading.turn_replay import TurnReplay
+from dpest.reading.turns.reading import read_turns
+from dpest.reading.turns.replay import TurnReplay
 
 _FEW = 32
-_MOST_LEFTOVER = 1e-3
-_MORE_LEFT = 1000
-_AIMS = 3
-_LESS_LEFT = 20
-_ENOUGH = 20.0  # seconds for loops without a bound
+_IN_BETWEEN = 10.0  # seconds in which turns and merging must have shown that they are of use
 _SOON = 2.0
 GENERATOR = RandomSource("generator", np.random.Generator)
 
@@ -111,13 +99,14 @@ def _read(
     try:
         model = exploration.model(replace(limits, paths=min(limits.paths, _FEW)))
     except OutOfLimits as many:
-        turned = _by_turns(machine, first, limits)
-        if turned is not None and comes_back(turned[0]):
-            return turned[1], TurnReplay(machine, *turned, target, x, machine.assumed)
-        if turned is not None and turned[1].leftover:
-            # It seems to have no bound: this is what there is, unless all is soon read after all.
-            limits = replace(limits, seconds=min(limits.seconds, _SOON))
-        merged = _by_merging(machine, first, limits, few=isinstance(many, FewReleases))
+        in_between = replace(limits, seconds=min(limits.seconds / 4, _IN_BETWEEN))
+        turned = read_turns(machine, first, in_between)
+        if turned is not None and turned.is_summed_up:
+            return turned.model, TurnReplay(machine, *turned, target, x, machine.assumed)
+        if turned is not None and turned.has_no_bound:
+            # This is what there is, unless all is soon read after all.
+            limits = in_between = replace(limits, seconds=min(in_between.seconds, _SOON))
+        merged = _by_merging(machine, first, in_between, few=isinstance(many, FewReleases))
         if merged is not None:
             graph, model, is_folded = merged
             replay = MergedReplay(
@@ -127,76 +116,11 @@ def _read(
         try:
             model = exploration.model(replace(limits, merge_at=0))
         except OutOfLimits:
-            if turned is None or not turned[1].leftover:
+            if turned is None or not turned.has_no_bound:
                 raise
-            return turned[1], TurnReplay(machine, *turned, target, x, machine.assumed)
+            return turned.model, TurnReplay(machine, *turned, target, x, machine.assumed)
     model = with_made_noise(machine, model)
     return model, Replay(machine, model, target, x, machine.assumed)
-
-
-def _by_turns(
-    machine: Machine, first: State, limits: Limits
-) -> tuple[list[TurnNode], Model] | None:
-    """The graph of turns, and its paths; None where there are too many of both, or no loops.
-
-    The more is left of it, the fewer they are.
-    """
-    if not limits.leftover or not _has_while(machine):
-        return None
-    leftover, end = limits.leftover, time.monotonic() + min(limits.seconds, _ENOUGH)
-    while True:
-        seconds = end - time.monotonic()
-        try:
-            return _left_less(
-                machine, first, replace(limits, leftover=leftover, seconds=seconds / 3)
-            )
-        except OutOfTime:
-            return None
-        except ManyTurns:
-            if leftover >= _MOST_LEFTOVER:
-                return None
-            leftover = min(_MORE_LEFT * leftover, _MOST_LEFTOVER)
-
-
-def _left_less(
-    machine: Machine, first: State, limits: Limits
-) -> tuple[list[TurnNode], Model] | None:
-    """With no more left than `limits` says: how probable a state is is only estimated on the way."""
-    aim = limits.leftover
-    for _ in range(_AIMS):
-        turned = _turned(machine, first, replace(limits, leftover=aim))
-        if turned is None or turned[1].leftover <= limits.leftover:
-            return turned
-        aim /= _LESS_LEFT
-    raise ManyTurns("a loop without a bound")
-
-
-def _has_while(machine: Machine) -> bool:
-    """Whether some loop isn't over a sequence, or over a generator: it may have no bound."""
-    codes = machine.seen_codes.values()
-    if any(code.is_generator for code in codes):
-        return True
-    return any(code.instructions[head].op != "next" for code in codes for head in code.heads)
-
-
-def _turned(
-    machine: Machine, first: State, limits: Limits
-) -> tuple[list[TurnNode], Model] | None:
-    """Summed up where that can be done; otherwise turn by turn."""
-    for by_depth in (False, True):
-        try:
-            nodes = explore_turns(machine, first, limits, by_depth=by_depth)
-            if machine.has_made_noise:
-                return None  # noise that is made of several draws is replayed path by path
-            return nodes, turn_model(machine, nodes, min(limits.paths, MOST_TURNS))
-        except NotSummable:
-            continue
-        except ManyTurns:
-            if by_depth:
-                raise
-        except Unmergeable:
-            break
-    return None
 
 
 def _by_merging(
@@ -311,7 +235,9 @@ def as_trace(model: Model, x: Any) -> Trace:
     used: set[Symbol] = set()
     for edge in model.edges:
         assert edge.release is not None
-        choices = tuple(Choice(p.site, p.noise, p.outcome, p.probability, p.rounded) for p in edge.picks)
+        choices = tuple(
+            Choice(p.site, p.noise, p.outcome, p.probability, p.rounded) for p in edge.picks
+        )
         path = Path(edge.conditions, edge.release.skeleton, edge.release.leaves, choices)
         if model.definitions:
             used.update(s for form in path.forms for s in form.symbols("indicator"))

@@ -174,7 +174,7 @@ class Decisions:
             for k in range(count)
             for before in itertools.combinations([j for j in range(count) if j != k], rank)
         ]
-        answer = self._answered(forms)
+        answer = self.answered(forms)
         if answer is None:
             if len(ways) > _MOST_PLACES:
                 raise Refused("the middle of many noisy or private values")

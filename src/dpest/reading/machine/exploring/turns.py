@@ -2,8 +2,8 @@
 
 `while True: z = rng.laplace(); if abs(z) < 2: return x + z` begins anew whenever it goes on: what
 was drawn is forgotten. The state before its draw is the same in every turn, so that the graph has
-two nodes and a way from the second one back to itself. Other loops come to new states for ever; they
-are followed in the order of probability, until what is left is improbable enough.
+two nodes and a way from the second one back to itself. Other loops come to new states for ever;
+they are followed in the order of probability, until what is left is improbable enough.
 
 Two states are one node where all that the program can still reach is equal, and so is all that is
 known of it, as in `merging`. The noises that the ways from a node draw are named after the node:
@@ -100,9 +100,7 @@ class _NoOpenLists(set[Any]):
 
 
 class _Turns:
-    def __init__(
-        self, machine: Machine, first: State, limits: Limits, by_depth: bool
-    ) -> None:
+    def __init__(self, machine: Machine, first: State, limits: Limits, by_depth: bool) -> None:
         self.machine = machine
         self.limits = limits
         self.by_depth = by_depth
