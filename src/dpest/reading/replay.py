@@ -334,7 +334,7 @@ class AtPoint(DrawScript):
         """A uniform draw between data is read as one of its width, moved there."""
         if isinstance(noise, Uniform):
             width = noise.high - noise.low
-            for other in self.machine.noises_at(index):
+            for other in self.candidates(index):
                 if other == noise:
                     break
                 if not isinstance(other, Uniform) or other.low != 0:
@@ -343,6 +343,10 @@ class AtPoint(DrawScript):
                 if math.isclose(other.high, width, rel_tol=1e-12, abs_tol=rounding):
                     return other, float(noise.low)
         return noise, 0.0
+
+    def candidates(self, index: int) -> list[Noise]:
+        """What may have been read in this place."""
+        return self.machine.noises_at(index)
 
     def value(self, index: int, noise: Noise) -> Any:
         symbol = self.symbol(index, noise)

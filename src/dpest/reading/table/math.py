@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dpest.reading.domains import arithmetic
-from dpest.reading.domains.numbers import FLOAT, INT, Real, Truth, as_number
+from dpest.reading.domains.numbers import FLOAT, Real, Truth
 from dpest.reading.machine import prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.signals import Refused
@@ -43,22 +43,6 @@ def always(m: Machine, value: Any) -> Any:
     if isinstance(value, (Real, Truth)):
         return True
     raise Refused("math.isfinite of this")
-
-
-def _rounded(name: str) -> Any:
-    def made(m: Machine, value: Any) -> Any:
-        refusal = Refused("rounding of a noisy or private number")
-        if not isinstance(value, Real):
-            raise refusal
-        if value.integral:
-            return as_number(value.form, INT)
-        return arithmetic.rounded(m, name, value, INT, refusal)
-
-    return made
-
-
-for _function in (math.floor, math.ceil, math.trunc):
-    entry(_function)(_rounded(_function.__name__))
 
 
 def _curved(name: str) -> Any:

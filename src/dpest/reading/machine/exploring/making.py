@@ -75,6 +75,7 @@ class Making(NoiseDrawing):
         self.makes_noise = False  # whoever reads the model has to know of it
         self.makes_curves = False  # signs and sizes of draws are parts of noise, too
         self.has_made_curves = False
+        self.may_leave = False  # whoever explores may leave what is improbable
         self.made: dict[Symbol, Made] = {}
         self.unfinished: dict[Symbol, Unfinished] = {}
         self._known: dict[Expression, Form] = {}
@@ -129,15 +130,16 @@ class Making(NoiseDrawing):
     def has_continuous_noise(self, form: Form) -> bool:
         return any(s in self.unfinished for s in form.terms) or super().has_continuous_noise(form)
 
-    def has_density(self, form: Form) -> bool:
-        """Whether a draw of continuous noise stands in it beside nothing that is made of it."""
+    def is_null(self, form: Form) -> bool:
+        """Beside what is made of draws only where a draw stands that it is not made of."""
         made = [s for s in form.terms if s in self.made or s in self.unfinished]
         behind = {root for s in made for root in self.roots(s)}
-        return any(
+        apart = any(
             s.kind == "noise" and self.supports.continuous(s) and s not in behind
             for s in form.terms
             if s not in made
         )
+        return apart and super().is_null(form)
 
     # Expressions
 
