@@ -6,13 +6,14 @@ are one leaf where what they share tells it apart from all others (`merged_state
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from dpest.ask.declaration import Mechanism
 from dpest.geometry.linear import Form, Symbol
 from dpest.reading.decision_path import Block
 from dpest.reading.lengths.machine import LengthMachine
+from dpest.reading.lengths.made_noise import Rewritten, keep_noises
 from dpest.reading.lengths.starting import first_state
 from dpest.reading.lengths.values import Plan, Restart
 from dpest.reading.loops.piece_runs import World
@@ -28,7 +29,24 @@ _INSTRUCTIONS = 200_000
 _MOST_WAYS = 128
 _MOST_FORKS = 64
 
-Way = tuple[tuple[Block, ...], tuple[Symbol, ...], Skeleton, tuple[Any, ...]]
+
+class Way(NamedTuple):
+    """From the call to the end; `order` is what is drawn on it."""
+
+    blocks: tuple[Block, ...]
+    draws: tuple[Symbol, ...]
+    skeleton: Skeleton
+    leaves: tuple[Any, ...]
+    order: tuple[Symbol, ...]
+
+    def rewritten(self, made: Rewritten) -> Way:
+        return Way(
+            tuple(map(made.block, self.blocks)),
+            made.draws(self.draws),
+            self.skeleton,
+            tuple(map(made.leaf, self.leaves)),
+            self.order,
+        )
 
 
 def read_model(
@@ -69,12 +87,24 @@ class _FixedLengthReading:
     def model(self) -> MergedModel:
         self._explore()
         dead = list(dict.fromkeys((0, blocks) for _, _, blocks, _ in self.machine.dead))
+        made = Rewritten(self.machine, self._forms(dead))
+        if made.roots:
+            self.ways = [way.rewritten(made) for way in self.ways]
+            dead = [(node, tuple(map(made.block, blocks))) for node, blocks in dead]
+            keep_noises(self.world, (s for way in self.ways for s in way.draws))
+            self.world.notes.update(self.machine.notes)
         for merged in (True, False):
             root = MergedNode(0, {}, ())
             leaves = self._leaves(root, merged)
             if all_disjoint(leaves):
                 break
-        return MergedModel([root, *leaves], leaves, dead, self.world, merged)
+        return MergedModel([root, *leaves], leaves, dead, self.world, merged, made.made)
+
+    def _forms(self, dead: list[tuple[int, tuple[Block, ...]]]) -> Iterator[Form]:
+        for blocks in [way.blocks for way in self.ways] + [blocks for _, blocks in dead]:
+            yield from (c.form for block in blocks for c in block)
+        for way in self.ways:
+            yield from (leaf for leaf in way.leaves if isinstance(leaf, Form))
 
     def _explore(self) -> None:
         """All ways to the end, in order."""
@@ -119,7 +149,8 @@ class _FixedLengthReading:
             self._decided(leaf, kind) if isinstance(leaf, Form) else leaf
             for leaf, kind in zip(release.leaves, kinds, strict=True)
         )
-        return machine.log_of(state).blocks, machine.drawn(state), release.skeleton, leaves
+        drawn = machine.drawn(state)
+        return Way(machine.log_of(state).blocks, drawn, release.skeleton, leaves, drawn)
 
     def _decided(self, leaf: Form, kind: str) -> Any:
         """A released number with every truth in it decided, by forks."""
@@ -135,13 +166,14 @@ class _FixedLengthReading:
 
     def _leaves(self, root: MergedNode, merged: bool) -> list[MergedNode]:
         found: dict[Any, MergedNode] = {}
-        for number, (blocks, draws, skeleton, leaves) in enumerate(self.ways):
-            key: Any = (skeleton, leaves, tuple(map(type, leaves))) if merged else number
+        for number, way in enumerate(self.ways):
+            released = way.skeleton, way.leaves
+            key: Any = (*released, tuple(map(type, way.leaves))) if merged else number
             node = found.get(key)
             if node is None:
                 node = found[key] = MergedNode(len(found) + 1, {}, ())
-                node.release = skeleton, leaves
-            node.incoming.append(MergedEdge(0, blocks, draws))
+                node.release = released
+            node.incoming.append(MergedEdge(0, way.blocks, way.draws, way.order))
         for node in found.values():
             settle(node, {0: root}, self.world)
         return list(found.values())

@@ -8,7 +8,8 @@ released at the end. A reading that finds out that it needs to know more begins 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dpest.ask.declaration import Mechanism
@@ -16,11 +17,13 @@ from dpest.geometry.linear import Form, Symbol
 from dpest.reading.lengths.abstraction import Abstraction
 from dpest.reading.lengths.gathering import gather
 from dpest.reading.lengths.machine import LengthMachine, new_data
+from dpest.reading.lengths.made_noise import MadeNoises, Rewritten, keep_noises
 from dpest.reading.lengths.releases import Leaves, leaves_of, released_at_end
 from dpest.reading.lengths.starting import first_state
 from dpest.reading.lengths.values import (
     Cut,
     FilledList,
+    Gap,
     NeedsCounters,
     NeedsIndex,
     NeedsList,
@@ -279,7 +282,27 @@ class _Reading:
             )
         )
 
+    def _rewritten(self) -> MadeNoises:
+        """Puts the noise that was made in the place of the draws behind it, everywhere."""
+        machine = self.machine
+        dead = list(machine.dead)
+        made = Rewritten(machine, _forms_of(self.edges, dead, self.releases))
+        if made.roots:
+            self.edges = [_rewritten_edge(e, made) for e in self.edges]
+            machine.dead = {
+                (node, reads, tuple(map(made.block, blocks)), made.draws(draws)): None
+                for node, reads, blocks, draws in dead
+            }
+            for r in self.releases:
+                r.greatest = [replace(a, element=made.real(a.element)) for a in r.greatest]
+                r.gaps = [
+                    Gap(replace(g.vector, element=made.real(g.vector.element))) for g in r.gaps
+                ]
+            self.world.notes.update(machine.notes)
+        return made.made
+
     def _made(self) -> Graph:
+        made = self._rewritten()
         selections = [Selected(a.element, a.least) for r in self.releases for a in r.greatest]  # type: ignore[arg-type]
         gaps = [released.TracedGap(g.vector) for r in self.releases for g in r.gaps]  # type: ignore[arg-type]
         if (selections or gaps) and len(self.nodes) > 1:
@@ -289,6 +312,7 @@ class _Reading:
             self.edges,
             list(self.machine.dead),
             self.world,
+            made=made,
             faithful=self._faithful(),
             selections=selections,
             gaps=gaps,
@@ -303,7 +327,8 @@ class _Reading:
                 raise Refused("the place of an element that is kept, or a count without a bound")
             graph.selections.append(found)
             graph.recognised = True
-        self._keep_noises()
+        drawn = {s for e in self.edges for s, _ in e.order if s not in made.drawn}
+        keep_noises(self.world, (*drawn, *made.roots))
         return graph
 
     def _faithful(self) -> bool:
@@ -321,9 +346,26 @@ class _Reading:
         shown = self.shown and all(r.shown for r in self.releases)
         return shown and len(lists) <= 1 and all(lists <= names for names in self.returned)
 
-    def _keep_noises(self) -> None:
-        """Only the noises of ways that are there."""
-        used = {s for e in self.edges for s, _ in e.order}
-        noises = self.world.supports.noises
-        for symbol in [s for s in noises if s not in used]:
-            del noises[symbol]
+
+def _forms_of(
+    edges: Sequence[LoopEdge], dead: Sequence[Any], releases: Sequence[Leaves]
+) -> Iterator[Form]:
+    """All forms of a graph."""
+    for blocks in [e.blocks for e in edges] + [blocks for _, _, blocks, _ in dead]:
+        yield from (c.form for block in blocks for c in block)
+    for edge in edges:
+        yield from edge.updates.values()
+        yield from edge.forms
+    for r in releases:
+        yield from (a.element.form for a in r.greatest)
+        yield from (g.vector.element.form for g in r.gaps)
+
+
+def _rewritten_edge(edge: LoopEdge, made: Rewritten) -> LoopEdge:
+    return replace(
+        edge,
+        blocks=tuple(map(made.block, edge.blocks)),
+        draws=made.draws(edge.draws),
+        updates={s: made.form(f) for s, f in edge.updates.items()},
+        released=tuple(map(made.leaf, edge.released)),
+    )
