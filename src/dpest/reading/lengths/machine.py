@@ -215,7 +215,7 @@ class LengthMachine(ScaledNoise):
         """Only what belongs to this edge may be looked at."""
         log = self.log
         drawn = {d.symbol for d in self.state.draws if d.column is None}
-        symbols = {root for symbol in symbols for root in self.roots_of(symbol)}
+        symbols = {root for symbol in symbols for root in self.roots(symbol)}
         for symbol in symbols - drawn - self.slots - log.used:
             if symbol.kind == "indicator" or (symbol.kind == "input" and log.at):
                 continue
@@ -506,7 +506,7 @@ class LengthMachine(ScaledNoise):
         """The noises of each element that are made of others of its own."""
         made = set()
         for symbol in symbols_of(value) - own:
-            roots = self.roots_of(symbol)
+            roots = self.roots(symbol)
             if roots <= own:
                 made.add(symbol)
             elif not roots.isdisjoint(own):

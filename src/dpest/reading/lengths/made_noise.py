@@ -88,7 +88,7 @@ class Rewritten:
         self.roots: dict[Symbol, frozenset[Symbol]] = {}
         renamed: dict[Symbol, Form] = {}
         for symbol in used:
-            roots = frozenset(machine.roots_of(symbol))
+            roots = frozenset(machine.roots(symbol))
             if roots == {symbol}:
                 continue
             stem = "h" + "+".join(sorted(root.name.removeprefix("h") for root in roots))

@@ -20,7 +20,7 @@ from dpest.reading.code.operators import OPERATORS
 from dpest.reading.domains.numbers import Real, result_kinds
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.signals import Refused
-from dpest.reading.rewrites.laws.protocol import Expression, drawn_in
+from dpest.reading.rewrites.laws.protocol import Expression
 from dpest.reading.tracing.unit import Unit
 
 _ONE = Symbol("noise", "one")
@@ -114,7 +114,7 @@ class ScaledNoise(Machine):
             powers.add(0)
         return powers.pop() if len(powers) == 1 else None
 
-    def draws_apart(self, used: Iterable[Symbol]) -> set[Symbol]:
+    def draws_apart(self, used: Iterable[Symbol], shared: Iterable[Symbol] = ()) -> set[Symbol]:
         """Noise that is multiplied by eps is used for nothing else."""
         powers: dict[Any, int] = {}  # of noises, and of what they are parts of
         bases: dict[Symbol, int] = {}
@@ -124,29 +124,23 @@ class ScaledNoise(Machine):
             whole = self.made[base].expression if base in self.made else base
             if any(powers.setdefault(key, power) != power for key in (base, whole)):
                 raise Refused("noise that is multiplied by eps, and used in another way beside it")
-        behind = super().draws_apart(bases)
+        behind = super().draws_apart(bases, shared)
         scaled = {base for base, power in bases.items() if power}
         if any(rescaled(self.supports.noises.get(base), Unit()) is None for base in scaled):
             raise Refused(*_WITHOUT_VALUE)
         return behind | scaled
 
-    def _roots(self, expression: Expression) -> Iterator[Symbol]:
-        for root in super()._roots(expression):
-            yield root
-            if root in self.scaled:
-                base = self.scaled[root][0]
+    def _behind(self, expression: Expression) -> Iterator[Symbol]:
+        for symbol in super()._behind(expression):
+            yield symbol
+            base = self.scaled.get(symbol, (None, 0))[0]
+            if base is not None:
                 yield base
                 if base in self.made:
-                    yield from self._roots(self.made[base].expression)
+                    yield from self._behind(self.made[base].expression)
 
-    def roots_of(self, symbol: Symbol) -> set[Symbol]:
+    def roots(self, symbol: Symbol) -> set[Symbol]:
         """The draws that noise was made of; of a draw itself."""
         if symbol in self.scaled:
-            return self.roots_of(self.scaled[symbol][0])
-        if symbol in self.made:
-            made = self.made[symbol].expression
-        elif symbol in self._unfinished:
-            made = self._unfinished[symbol][0]
-        else:
-            return {symbol}
-        return {root for drawn in drawn_in(made) for root in self.roots_of(drawn.symbol)}
+            return self.roots(self.scaled[symbol][0])
+        return {root for root in super().roots(symbol) if root not in self.scaled}
