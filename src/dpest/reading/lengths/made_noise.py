@@ -16,10 +16,10 @@ from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
 from dpest.reading.domains.numbers import Real
 from dpest.reading.lengths.scaling import ScaledNoise
-from dpest.reading.loops.piece_runs import World
 from dpest.reading.machine.exploring.making import Made
 from dpest.reading.rewrites.laws.joining import joined
 from dpest.reading.rewrites.laws.protocol import drawn_in, evaluated
+from dpest.reading.world import World
 
 
 @dataclass(frozen=True)

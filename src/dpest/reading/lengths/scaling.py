@@ -18,10 +18,10 @@ from dpest.noise.gumbel import Gumbel
 from dpest.noise.laplace import Laplace
 from dpest.reading.code.operators import OPERATORS
 from dpest.reading.domains.numbers import Real, result_kinds
+from dpest.reading.domains.unit import Unit
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.signals import Refused
 from dpest.reading.rewrites.laws.protocol import Expression
-from dpest.reading.tracing.unit import Unit
 
 _ONE = Symbol("noise", "one")
 """What stands for the number 1 in a multiple of eps."""

@@ -10,8 +10,8 @@ from dpest.geometry.linear import Form, Symbol
 from dpest.noise.family import Noise
 from dpest.reading.decision_path import Block
 from dpest.reading.lengths.made_noise import MadeNoises
-from dpest.reading.loops.piece_runs import World
 from dpest.reading.rewrites.order_statistics import Selected, TracedGap
+from dpest.reading.world import World
 
 END = -1
 
