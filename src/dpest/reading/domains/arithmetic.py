@@ -41,6 +41,10 @@ class Decider(Protocol):
 
     def has_continuous_noise(self, form: Form) -> bool: ...
 
+    def possible(self, option: Sequence[Condition]) -> bool:
+        """Whether some noise and data that came here satisfy all conditions."""
+        ...
+
     def make(self, function: str, arguments: Sequence[Form], refusal: Refused) -> Form:
         """What a function gives of noise alone, by a law; raises the refusal where none is."""
         ...
@@ -197,6 +201,8 @@ def compare(decider: Decider, op: str, a: Any, b: Any) -> Any:
     relation, sign = RELATIONS[op]
     form = form_of(decider, a).minus(form_of(decider, b)).times(sign)
     if relation in ("==", "!=") and decider.has_continuous_noise(form):
+        if not decider.possible((Condition(form, "=="),)):
+            return kind(relation == "!=")  # one of them is known to be greater
         raise Refused("equality of noisy values, which has probability 0")
     bits = [s for s in form.terms if s.kind == "indicator"]
     return _with_bits_written_out(decider, Condition(form, relation), bits, kind)

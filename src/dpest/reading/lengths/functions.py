@@ -35,6 +35,7 @@ from dpest.reading.lengths.values import (
     Kept,
     Ordered,
     OrderedPlaces,
+    Others,
     Places,
     Ranked,
     Scale,
@@ -126,6 +127,8 @@ def max_(m: LengthMachine, value: Any, key: Any = None) -> Any:
     if key is not None or isinstance(value, Places):
         message = "max() iterable argument is empty"
         return Enter(prelude.best_, (value, key, True, False, None, message))
+    if isinstance(value, Others):
+        return Ranked(value.vector, 2)
     if not isinstance(value, Vector) or not value.own or m.log.begun:
         raise Refused("the greatest of the data")
     return Ranked(value, 1)
@@ -142,6 +145,14 @@ def min_(m: LengthMachine, value: Any, key: Any = None) -> Any:
 @entry(np.max, np.amax)
 def amax(m: LengthMachine, value: Any) -> Any:
     return max_(m, value)
+
+
+@entry(np.delete)
+def delete(m: LengthMachine, value: Any, place: Any) -> Any:
+    array = isinstance(value, Vector) and value.kind is np.ndarray
+    if array and isinstance(place, Argmax) and place.is_greatest_of(value):
+        return Others(value)
+    raise Refused("np.delete of another element than the greatest")
 
 
 @entry(np.sort)

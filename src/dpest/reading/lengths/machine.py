@@ -60,7 +60,8 @@ from dpest.reading.world import ELEMENT, Coin, World
 
 _PRIVATE = (
     "a branch on private data alone: two neighbouring inputs may take different ways here",
-    "add noise before the comparison",
+    "add noise before the comparison; to bound or count data use np.clip and sums of comparisons, "
+    "whose sensitivity is known",
 )
 _SECOND = "a second pass over data of any length"
 
@@ -461,6 +462,8 @@ class LengthMachine(ScaledNoise):
             raise NeedsIndex(name)
         if isinstance(thing, Ordered) and type(index) is int and index in (-1, -2):
             return Ranked(thing.vector, -index)
+        if isinstance(thing, Vector) and isinstance(index, Argmax) and index.is_greatest_of(thing):
+            return Ranked(thing, 1)
         if isinstance(thing, OrderedPlaces) and type(index) is int and index in (0, -1):
             return Argmax(thing.element, thing.backwards == (index == -1))
         if isinstance(thing, OrderedPlaces) and index == slice(None, None, -1):
