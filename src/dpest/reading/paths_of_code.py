@@ -55,9 +55,25 @@ def read_paths(
     """
     load()
     limits = limits or Limits()
+    machine = _machine(limits, assume)
+    machine.makes_curves = True
+    try:
+        return _read_paths(machine, limits, target, x)
+    except Refused as refusal:
+        if refusal.final or not machine.has_made_curves:
+            raise
+    # Draws of which signs and sizes are used in another way, too: by decisions.
+    return _read_paths(_machine(limits, assume), limits, target, x)
+
+
+def _machine(limits: Limits, assume: Sequence[Condition]) -> Machine:
     machine = Machine(limits.instructions)
     machine.assumed = tuple(assume)
     machine.makes_noise = True
+    return machine
+
+
+def _read_paths(machine: Machine, limits: Limits, target: Mechanism, x: Any) -> Trace:
     first = first_state(machine, target, x)
     with without_collector():
         model, replay = _read(machine, first, limits, target, x)

@@ -41,12 +41,24 @@ class Decider(Protocol):
 
     def has_continuous_noise(self, form: Form) -> bool: ...
 
-    def possible(self, option: Sequence[Condition]) -> bool:
-        """Whether some noise and data that came here satisfy all conditions."""
+    def has_density(self, form: Form) -> bool:
+        """Whether it has each single value with probability 0."""
+        ...
+
+    def without_truths(self, form: Form) -> Form:
+        """A form in which the truths are decided."""
         ...
 
     def make(self, function: str, arguments: Sequence[Form], refusal: Refused) -> Form:
         """What a function gives of noise alone, by a law; raises the refusal where none is."""
+        ...
+
+    def is_of_one_draw(self, forms: Sequence[Form]) -> bool:
+        """Whether all is made of one uniform draw, so that decisions about it may wait."""
+        ...
+
+    def made_curve(self, function: str, arguments: Sequence[Form]) -> Form | None:
+        """The same of one uniform draw, where that needs no decision; None: decide."""
         ...
 
 
@@ -132,7 +144,14 @@ def _product(decider: Decider, a: Any, b: Any) -> Form:
     if not right.terms:
         return left.times(right.constant)
     refusal = Refused("a product of two noisy or private numbers", NOT_LINEAR)
-    return decider.make("*", (left, right), refusal)
+    try:
+        return decider.make("*", (left, right), refusal)
+    except Refused:
+        # A number of finitely many values times another: decisions make it linear.
+        for one, other in ((left, right), (right, left)):
+            if all(s.kind == "indicator" for s in one.terms):
+                return other.times(decider.without_truths(one).constant)
+        raise
 
 
 def _division(decider: Decider, op: str, a: Any, b: Any) -> Form:
@@ -162,6 +181,23 @@ def applied(decider: Decider, name: str, value: Any, kinds: Kinds) -> Any:
     """A function of one symbolic number that is not linear."""
     refusal = Refused(f"`{name}` of a noisy or private number", NOT_LINEAR)
     return as_number(decider.make(name, (form_of(decider, value),), refusal), kinds)
+
+
+def rounded(decider: Decider, name: str, value: Real, kinds: Kinds, refusal: Refused) -> Any:
+    """floor, ceil or trunc; a number that is whole stays as it is."""
+    if decider.divisible(value.form, 1) is not None:
+        return as_number(value.form, kinds)
+    return as_number(decider.make(name, (value.form,), refusal), kinds)
+
+
+def sign_of(decider: Decider, value: Real, kinds: Kinds) -> Any:
+    """1 or −1, for a number that is 0 with probability 0."""
+    positive = compare(decider, ">", value, 0)
+    if not isinstance(positive, Truth):
+        return kinds[0](1 if positive else -1)
+    if not decider.is_of_one_draw((value.form,)):
+        return kinds[0](1 if decider.holds(positive) else -1)
+    return as_number(decider.indicator(positive).times(2).minus(Form.number(1)), kinds)
 
 
 def unary(decider: Decider, op: str, a: Any) -> Any:
@@ -201,9 +237,9 @@ def compare(decider: Decider, op: str, a: Any, b: Any) -> Any:
     relation, sign = RELATIONS[op]
     form = form_of(decider, a).minus(form_of(decider, b)).times(sign)
     if relation in ("==", "!=") and decider.has_continuous_noise(form):
-        if not decider.possible((Condition(form, "=="),)):
-            return kind(relation == "!=")  # one of them is known to be greater
-        raise Refused("equality of noisy values, which has probability 0")
+        if not decider.has_density(form):
+            raise Refused("equality of noisy values, which has probability 0")
+        return kind(relation == "!=")
     bits = [s for s in form.terms if s.kind == "indicator"]
     return _with_bits_written_out(decider, Condition(form, relation), bits, kind)
 

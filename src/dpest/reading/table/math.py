@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dpest.reading.domains import arithmetic
-from dpest.reading.domains.numbers import FLOAT, Real, Truth, as_number
+from dpest.reading.domains.numbers import FLOAT, INT, Real, Truth, as_number
 from dpest.reading.machine import prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.signals import Refused
@@ -45,11 +45,20 @@ def always(m: Machine, value: Any) -> Any:
     raise Refused("math.isfinite of this")
 
 
-@entry(math.floor, math.ceil, math.trunc)
-def rounded(m: Machine, value: Any) -> Any:
-    if isinstance(value, Real) and value.integral:
-        return as_number(value.form, (int,))
-    raise Refused("rounding of a noisy or private number")
+def _rounded(name: str) -> Any:
+    def made(m: Machine, value: Any) -> Any:
+        refusal = Refused("rounding of a noisy or private number")
+        if not isinstance(value, Real):
+            raise refusal
+        if value.integral:
+            return as_number(value.form, INT)
+        return arithmetic.rounded(m, name, value, INT, refusal)
+
+    return made
+
+
+for _function in (math.floor, math.ceil, math.trunc):
+    entry(_function)(_rounded(_function.__name__))
 
 
 def _curved(name: str) -> Any:
@@ -63,9 +72,25 @@ for _function in (math.log, math.exp, math.sqrt, math.sin, math.cos, math.tan):
     entry(_function)(_curved(_function.__name__))
 
 
+@entry(math.log1p)
+def log1p(m: Machine, value: Any) -> Any:
+    return arithmetic.applied(m, "log", arithmetic.binary(m, "+", value, 1), FLOAT)
+
+
+def _other_logarithm(base: int) -> Any:
+    def made(m: Machine, value: Any) -> Any:
+        found = arithmetic.applied(m, "log", value, FLOAT)
+        return arithmetic.binary(m, "/", found, math.log(base))
+
+    return made
+
+
+entry(math.log2)(_other_logarithm(2))
+entry(math.log10)(_other_logarithm(10))
+
+
 @entry(math.copysign)
 def copysign(m: Machine, size: Any, sign: Any) -> Any:
     if not isinstance(sign, Real) or not arithmetic.is_number(size):
         raise Refused("math.copysign of a noisy or private size")
-    positive = m.holds(arithmetic.compare(m, ">=", sign, 0))
-    return math.fabs(size) if positive else -math.fabs(size)
+    return arithmetic.binary(m, "*", arithmetic.sign_of(m, sign, FLOAT), math.fabs(size))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from dpest.reading.domains import arithmetic
 from dpest.reading.domains.arithmetic import conjunction_of, disjunction_of, is_symbolic
-from dpest.reading.domains.numbers import NUMPY_FLOAT, Real, Truth, as_number
+from dpest.reading.domains.numbers import NUMPY_FLOAT, Real, Truth, as_number, kinds_of
 from dpest.reading.machine import operators
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.values import Array
@@ -102,6 +103,8 @@ def _sign(m: Machine, value: Any) -> Any:
     if not is_symbolic(value):
         return np.sign(value)
     kind: type = np.int64 if isinstance(value, Real) and value.integral else np.float64
+    if m.has_continuous_noise(arithmetic.form_of(m, value)):
+        return arithmetic.sign_of(m, value, (kind,))
     if m.holds(arithmetic.compare(m, ">", value, 0)):
         return kind(1)
     return kind(0) if m.holds(arithmetic.compare(m, "==", value, 0)) else kind(-1)
@@ -191,12 +194,53 @@ def where(m: Machine, test: Any, *ways: Any) -> Any:
         plain = arithmetic.is_number(a) and arithmetic.is_number(b) and type(a) is type(b)
         if isinstance(truth, Truth) and plain and not isinstance(a, (bool, np.bool_)):
             return m.chosen(truth, a, b, (type(a),))
+        curve = _chosen_curve(m, truth, a, b) if isinstance(truth, Truth) else None
+        if curve is not None:
+            return curve
         return a if m.holds(truth) else b
 
     return _elementwise(one, np.where)(m, test, *ways)
 
 
-@entry(np.round, np.around, np.rint, np.floor, np.ceil, np.trunc)
+def _chosen_curve(m: Machine, truth: Truth, yes: Any, no: Any) -> Any:
+    """One of two functions of a draw, by where the draw lies; None where it has to be decided."""
+    kinds = set(kinds_of(yes)) | set(kinds_of(no))
+    if not kinds <= {float, np.float64}:
+        return None
+    forms = [m.indicator(truth), arithmetic.form_of(m, yes), arithmetic.form_of(m, no)]
+    found = m.made_curve("where", forms)
+    return None if found is None else as_number(found, NUMPY_FLOAT)
+
+
+def _rounded(m: Machine, value: Any, name: str) -> Any:
+    if not is_symbolic(value):
+        return getattr(np, name)(value)
+    refusal = Refused("rounding of a noisy or private number")
+    if not isinstance(value, Real) or value.integral:
+        raise refusal
+    return arithmetic.rounded(m, name, value, NUMPY_FLOAT, refusal)
+
+
+for _ufunc in (np.floor, np.ceil, np.trunc):
+    entry(_ufunc)(_elementwise(lambda m, v, _name=_ufunc.__name__: _rounded(m, v, _name), _ufunc))
+for _ufunc, _base in {np.log2: 2, np.log10: 10}.items():
+    entry(_ufunc)(
+        _elementwise(
+            lambda m, v, _base=_base: arithmetic.binary(
+                m, "/", arithmetic.applied(m, "log", v, NUMPY_FLOAT), math.log(_base)
+            ),
+            _ufunc,
+        )
+    )
+entry(np.log1p)(
+    _elementwise(
+        lambda m, v: arithmetic.applied(m, "log", arithmetic.binary(m, "+", v, 1), NUMPY_FLOAT),
+        np.log1p,
+    )
+)
+
+
+@entry(np.round, np.around, np.rint)
 def rounding(m: Machine, value: Any, *_: Any, **__: Any) -> Any:
     raise Refused("rounding of a noisy or private number")
 

@@ -180,7 +180,8 @@ def int_(m: Machine, value: Any = 0, *base: Any) -> Any:
     if isinstance(value, Real):
         if value.integral:
             return as_number(value.form, INT)
-        raise Refused("int(…) of a noisy or private number, which cuts off its fraction")
+        refusal = Refused("int(…) of a noisy or private number, which cuts off its fraction")
+        return arithmetic.rounded(m, "trunc", value, INT, refusal)
     if is_object(m.state, value):
         raise Refused("int(…) of an object")
     return operators.native(int, m.plain_index(value), *base)
@@ -201,6 +202,9 @@ def abs_(m: Machine, value: Any) -> Any:
     if isinstance(value, (Real, Truth)):
         kinds = result_kinds(abs, arithmetic.kinds_of(value))
         form = arithmetic.form_of(m, value)
+        curve = m.made_curve("abs", (form,))
+        if curve is not None:
+            return as_number(curve, kinds)
         below = arithmetic.compare(m, "<", value, 0)
         return as_number(form.times(-1) if m.holds(below) else form, kinds)
     if is_object(m.state, value):

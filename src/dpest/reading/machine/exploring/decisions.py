@@ -58,11 +58,14 @@ class Decisions:
 
     def without_indicators(self, condition: Condition) -> Condition:
         """The truths that a condition speaks of are decided first."""
-        bits = [s for s in condition.form.terms if s.kind == "indicator"]
-        if not bits:
-            return condition
+        form = self.without_truths(condition.form)
+        return condition if form is condition.form else Condition(form, condition.relation)
+
+    def without_truths(self, form: Form) -> Form:
+        """A form in which the truths are decided."""
+        bits = [s for s in form.terms if s.kind == "indicator"]
         values = {s: Form.number(int(self.holds(self._definitions[s]))) for s in bits}
-        return Condition(condition.form.substitute(values), condition.relation)
+        return form.substitute(values) if values else form
 
     def indicator(self, truth: Truth) -> Form:
         """A truth as a number: a symbol that is 0 or 1."""

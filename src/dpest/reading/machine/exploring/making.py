@@ -82,7 +82,8 @@ class Making(NoiseDrawing):
     def make(self, function: str, arguments: Sequence[Form], refusal: Refused) -> Form:
         """What a function gives of noise alone; the refusal, where no law is known of it."""
         made = self._applied(function, arguments) if self.makes_noise else None
-        if made is None:
+        by_truths = any(s.kind == "indicator" for form in arguments for s in form.terms)
+        if made is None or (by_truths and not self.makes_curves):
             raise refusal
         form = self._known.get(made)
         if form is None:
@@ -96,28 +97,47 @@ class Making(NoiseDrawing):
             else:
                 raise refusal
             self._known[made] = form
+        self.has_made_curves |= by_truths
         return form
 
     def made_curve(self, function: str, arguments: Sequence[Form]) -> Form | None:
         """What a function gives of one uniform draw, without a decision; None: decide."""
-        if not self.makes_curves:
-            return None
-        roots = {root for form in arguments for s in self._inside(form) for root in self.roots(s)}
-        noises = self.supports.noises
-        if len(roots) != 1 or any(range_of(Drawn(s, noises[s])) is None for s in roots):
+        if not self.is_of_one_draw(arguments):
             return None
         try:
-            form = self.make(function, arguments, Refused(f"`{function}` of a noisy number"))
+            return self.make(function, arguments, Refused(f"`{function}` of a noisy number"))
         except Refused:
             return None
+
+    def is_of_one_draw(self, forms: Sequence[Form]) -> bool:
+        """Whether all is made of one uniform draw, so that decisions about it may wait."""
+        if not self.makes_curves:
+            return False
+        inside = {s for form in forms for s in self._inside(form)}
+        if any(s.kind != "noise" for s in inside):
+            return False
+        roots = {root for s in inside for root in self.roots(s)}
+        noises = self.supports.noises
+        if len(roots) != 1 or any(range_of(Drawn(s, noises[s])) is None for s in roots):
+            return False
         self.has_made_curves = True
-        return form
+        return True
 
     def placed(self, refusal: Refused) -> Refused:
         raise NotImplementedError  # by the machine, which has the frames
 
     def has_continuous_noise(self, form: Form) -> bool:
         return any(s in self.unfinished for s in form.terms) or super().has_continuous_noise(form)
+
+    def has_density(self, form: Form) -> bool:
+        """Whether a draw of continuous noise stands in it beside nothing that is made of it."""
+        made = [s for s in form.terms if s in self.made or s in self.unfinished]
+        behind = {root for s in made for root in self.roots(s)}
+        return any(
+            s.kind == "noise" and self.supports.continuous(s) and s not in behind
+            for s in form.terms
+            if s not in made
+        )
 
     # Expressions
 
@@ -181,16 +201,20 @@ class Making(NoiseDrawing):
             return made if inner is None else self.written_out(inner)
         return with_parts(made, self.written_out)
 
-    def by_law(self, made: Expression, law: Law) -> Form:
+    def by_law(self, made: Expression, law: Law, where: str | None = None) -> Form:
         """New noise in the place of what was made."""
         symbols = []
-        where = self.placed(Refused("")).where or ""
+        where = (self.placed(Refused("")).where or "") if where is None else where
         for place, (_, noise) in enumerate(law.terms):
             symbol = Symbol("noise", f"{noise.family}_made{len(self.made)}")
             self.made[symbol] = Made(noise, made, law, place, where)
             self.known_noise(symbol, noise)
             symbols.append(symbol)
         return drawn_form(law, symbols)
+
+    def forget(self, symbol: Symbol) -> None:
+        """Takes noise back that was made last."""
+        del self.made[symbol], self.supports.noises[symbol]
 
     # What was made
 
@@ -205,7 +229,7 @@ class Making(NoiseDrawing):
         else they are used for.
         """
         seen: dict[Symbol, Expression] = {}
-        shared, used = set(shared), list(used)
+        shared, used = set(shared), set(used)
         for symbol in used:
             if symbol in self.unfinished:
                 raise self.unfinished[symbol].refusal
@@ -213,10 +237,21 @@ class Making(NoiseDrawing):
                 expression = self.made[symbol].expression
                 for root in self._behind(expression):
                     if seen.setdefault(root, expression) != expression:
-                        raise Refused("a draw that noise is made of in two ways")
-        if not (seen.keys() - shared).isdisjoint(used):
-            raise Refused("a draw that noise is made of, and that is used beside it")
+                        raise self.used_otherwise(symbol)
+                    if root in used and root not in shared:
+                        raise self.used_otherwise(symbol)
         return set(seen) - shared
+
+    def used_otherwise(self, symbol: Symbol) -> Refused:
+        """The refusal of made noise whose draws matter beside it."""
+        made = self.made[symbol]
+        drawn = " and ".join(dict.fromkeys(d.noise.family for d in drawn_in(made.expression)))
+        refusal = Refused(
+            f"{drawn} draws are read as {made.noise.family} noise, and used in another way, too",
+            "draw once for each of them",
+        )
+        refusal.where = made.where or None
+        return refusal
 
     def roots(self, symbol: Symbol) -> set[Symbol]:
         """The draws behind a symbol: itself, or those that it was made of."""
