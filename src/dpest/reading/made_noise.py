@@ -56,12 +56,12 @@ def with_made_noise(machine: Machine, model: Model) -> Model:
         edges=paths.edges(),
         noises=noises | {symbol: one.noise for symbol, one in made.items()},
         definitions=machine.definitions,
-        notes=(*model.notes, *dict.fromkeys(_note(machine, one) for one in made.values())),
+        notes=(*model.notes, *dict.fromkeys(note(machine, one) for one in made.values())),
         made=made,
     )
 
 
-def _note(machine: Machine, made: Made) -> str:
+def note(machine: Machine, made: Made) -> str:
     """How draws were read, for people."""
     draws = (d for d in drawn_in(machine.written_out(made.expression)))
     drawn = " and ".join(dict.fromkeys(d.noise.family for d in draws))
@@ -117,7 +117,8 @@ class _Paths:
                     behind.setdefault(root, []).append(symbol)
         for root, symbols in behind.items():
             drawn = Drawn(root, machine.supports.noises[root])
-            alone = root not in used and len(symbols) == 1 and symbols[0] in machine.made
+            laws = {machine.made[s].expression if s in machine.made else s for s in symbols}
+            alone = root not in used and len(laws) == 1 and symbols[0] in machine.made
             if alone or range_of(drawn) is None:
                 continue
             if any(len(machine.roots(symbol)) > 1 for symbol in symbols):

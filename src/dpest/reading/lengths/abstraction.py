@@ -55,6 +55,7 @@ from dpest.reading.machine.values import (
     BoundMethod,
     Closure,
     DictView,
+    Distribution,
     Method,
     Partial,
     RandomSource,
@@ -298,6 +299,11 @@ class Abstraction:
             args = self._of(value.args, f"{path}.args", f"{where}.args")
             named = tuple((k, self._of(v, f"{path}.{k}", where)) for k, v in value.kwargs)
             return Partial(function, args, named)
+        if isinstance(value, Distribution):
+            say(("distribution", value.name, value.frozen, tuple(k for k, _ in value.kwargs)))
+            args = self._of(value.args, f"{path}.args", f"{where}.args")
+            named = tuple((k, self._of(v, f"{path}.{k}", where)) for k, v in value.kwargs)
+            return Distribution(value.name, value.frozen, args, named)
         if isinstance(value, DictView):
             say(("view", value.name))
             self._object(value.owner, path, where)
@@ -459,7 +465,7 @@ def placed_values(thing: PlacedList, log: PassLog) -> list[Any]:
 
 
 _LENGTHS = (ElementPlace, Kept, Count, Scale, Places, Sums, Vector, Argmax)
-_CODE = (Method, Closure, BoundMethod, Partial, DictView, Super)
+_CODE = (Method, Closure, BoundMethod, Partial, Distribution, DictView, Super)
 
 
 def _next(log: PassLog, plan: Plan) -> tuple[int, bool]:

@@ -157,6 +157,9 @@ class LengthMachine(ScaledNoise):
         found = operators.binary(self, "+", drawn, loc)
         return Real(found.form, (float,)) if isinstance(found, Real) else found
 
+    def noise_parameter(self, value: Any) -> Any:
+        return value.unit if isinstance(value, Scale) else super().noise_parameter(value)
+
     def _noise_for_each(self, noise: Noise, loc: Any, size: Any) -> Any:
         """A draw for every element, before the pass over them."""
         count = size[0] if isinstance(size, tuple) else size

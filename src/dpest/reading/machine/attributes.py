@@ -27,6 +27,7 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
+    Distribution,
     Method,
     Partial,
     RandomSource,
@@ -47,6 +48,8 @@ def get(m: Machine, thing: Any, name: str) -> Any:
         return _of_python(m, thing, name)
     if isinstance(thing, RandomSource):
         return BoundMethod(Method(thing.library, name), thing)
+    if isinstance(thing, Distribution):
+        return BoundMethod(Method("distribution", name), thing)
     if isinstance(thing, Array):
         return m.array_attribute(thing, name)
     if isinstance(thing, (Real, Truth)):

@@ -231,6 +231,13 @@ class Objects:
         except NotConcrete:
             raise Refused(f"an index that is a {self.type_name(index)}") from None
 
+    def noise_parameter(self: Any, value: Any) -> Any:
+        """A parameter of a noise, as a family takes it."""
+        try:
+            return to_python(self.state, value)
+        except NotConcrete:
+            raise Refused("a parameter of noise that depends on noise or data") from None
+
     def _dict_item(self: Any, ref: Ref, thing: DictObject, index: Any) -> Any:
         key = self.key_among(thing.items, index)
         if key in thing.items:

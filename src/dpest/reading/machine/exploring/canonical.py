@@ -41,6 +41,7 @@ from dpest.reading.machine.values import (
     BoundMethod,
     Closure,
     DictView,
+    Distribution,
     Partial,
     RandomSource,
     Ref,
@@ -244,7 +245,7 @@ class CanonicalWalk:
             return ("atom", kind, value)
         if kind is BoundMethod:
             return ("method", self.value(value.function), self.value(value.owner))
-        if kind in (Array, Closure, Partial, DictView, RandomSource):
+        if kind in (Array, Closure, Partial, DictView, RandomSource, Distribution):
             return self._identified(value)
         if kind is slice:
             return ("slice", *map(self.value, (value.start, value.stop, value.step)))
@@ -269,6 +270,9 @@ class CanonicalWalk:
         self.identities[id(value)] = len(self.identities)
         if isinstance(value, RandomSource):
             return ("random", value.library, value.kind)
+        if isinstance(value, Distribution):
+            given = (value.name, value.frozen, value.args, value.kwargs)
+            return ("distribution", *map(self.value, given))
         if isinstance(value, Array):
             places = self.contents.of_numbers(value.places)
             return ("array", self._number(value.buffer), places, value.dtype.str)
