@@ -9,7 +9,7 @@ from typing import Any
 from dpest.geometry.linear import Form, Symbol
 from dpest.noise.family import Noise
 from dpest.reading.decision_path import Block
-from dpest.reading.lengths.made_noise import MadeNoises
+from dpest.reading.rewrites.draws.made_values import MadeNoises
 from dpest.reading.rewrites.order_statistics import Selected, TracedGap
 from dpest.reading.world import World
 

@@ -6,14 +6,21 @@ are one leaf where what they share tells it apart from all others (`merged_state
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dpest.ask.declaration import Mechanism
 from dpest.geometry.linear import Form, Symbol
 from dpest.reading.decision_path import Block
 from dpest.reading.lengths.machine import LengthMachine
-from dpest.reading.lengths.made_noise import Rewritten, keep_noises
+from dpest.reading.lengths.made_noise import Dead as DeadWay
+from dpest.reading.lengths.made_noise import (
+    MadeReading,
+    held_way,
+    keep_noises,
+    with_curves,
+    with_forms,
+)
 from dpest.reading.lengths.starting import first_state
 from dpest.reading.lengths.values import Plan, Restart
 from dpest.reading.machine.exploring.releasing import released
@@ -21,6 +28,7 @@ from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.merged_states import MergedEdge, MergedModel, MergedNode, all_disjoint, settle
 from dpest.reading.paths_of_code import lifted
+from dpest.reading.rewrites.draws.rereading import Held
 from dpest.reading.table.registry import load
 from dpest.reading.world import World
 from dpest.running.skeleton import Leaf, Skeleton
@@ -39,15 +47,6 @@ class Way(NamedTuple):
     leaves: tuple[Any, ...]
     order: tuple[Symbol, ...]
 
-    def rewritten(self, made: Rewritten) -> Way:
-        return Way(
-            tuple(map(made.block, self.blocks)),
-            made.draws(self.draws),
-            self.skeleton,
-            tuple(map(made.leaf, self.leaves)),
-            self.order,
-        )
-
 
 def read_model(
     target: Mechanism, parameters: Mapping[str, Any], data: Any, world: Callable[[], World]
@@ -58,7 +57,9 @@ def read_model(
     """
     load()
     try:
-        return _FixedLengthReading(target, parameters, data, world()).model()
+        return with_curves(
+            lambda curves: _FixedLengthReading(target, parameters, data, world(), curves)
+        )
     except Restart:
         raise Refused("a list that is filled without being looked at") from None
     except Refused:
@@ -77,22 +78,30 @@ class _Machine(LengthMachine):
 
 class _FixedLengthReading:
     def __init__(
-        self, target: Mechanism, parameters: Mapping[str, Any], data: Any, world: World
+        self,
+        target: Mechanism,
+        parameters: Mapping[str, Any],
+        data: Any,
+        world: World,
+        curves: bool,
     ) -> None:
         self.world = world
         self.machine = _Machine(world, Plan(), _INSTRUCTIONS)
+        self.machine.makes_curves = curves
         self.ways: list[Way] = []
         self.first = first_state(self.machine, target, parameters, lambda s: lifted(s, data))
 
-    def model(self) -> MergedModel:
+    def read(self) -> MergedModel:
         self._explore()
         dead = list(dict.fromkeys((0, blocks) for _, _, blocks, _ in self.machine.dead))
-        made = Rewritten(self.machine, self._forms(dead))
+        made = MadeReading(self.machine, self._held(dead))
         if made.roots:
-            self.ways = [way.rewritten(made) for way in self.ways]
-            dead = [(node, tuple(map(made.block, blocks))) for node, blocks in dead]
+            self.ways = []
+            dead = []
+            for held in made.held:
+                self._take(held, made, dead)
+            self.world.notes.update(made.notes)
             keep_noises(self.world, (s for way in self.ways for s in way.draws))
-            self.world.notes.update(self.machine.notes)
         for merged in (True, False):
             root = MergedNode(0, {}, ())
             leaves = self._leaves(root, merged)
@@ -100,11 +109,25 @@ class _FixedLengthReading:
                 break
         return MergedModel([root, *leaves], leaves, dead, self.world, merged, made.made)
 
-    def _forms(self, dead: list[tuple[int, tuple[Block, ...]]]) -> Iterator[Form]:
-        for blocks in [way.blocks for way in self.ways] + [blocks for _, blocks in dead]:
-            yield from (c.form for block in blocks for c in block)
-        for way in self.ways:
-            yield from (leaf for leaf in way.leaves if isinstance(leaf, Form))
+    def _held(self, dead: Sequence[tuple[int, tuple[Block, ...]]]) -> list[Held]:
+        ways = [
+            held_way(way.blocks, way.leaves, (way.skeleton, way.order), way) for way in self.ways
+        ]
+        return ways + [held_way(blocks, (), "dead", DeadWay(blocks)) for _, blocks in dead]
+
+    def _take(
+        self, held: Held, made: MadeReading, dead: list[tuple[int, tuple[Block, ...]]]
+    ) -> None:
+        """A way as it is now."""
+        before = held.owner.owner if isinstance(held.owner, DeadWay) else held.owner
+        old = before.blocks if isinstance(before, Way) else before
+        blocks = made.blocks(held, old)
+        if isinstance(held.owner, DeadWay):
+            dead.append((0, blocks))
+            return
+        leaves = with_forms(held.owner.leaves, iter(held.way.forms))
+        draws = made.draws(held.owner.draws)
+        self.ways.append(held.owner._replace(blocks=blocks, leaves=leaves, draws=draws))
 
     def _explore(self) -> None:
         """All ways to the end, in order."""

@@ -8,16 +8,24 @@ released at the end. A reading that finds out that it needs to know more begins 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from dpest.ask.declaration import Mechanism
 from dpest.geometry.linear import Form, Symbol
+from dpest.reading.domains.numbers import Real
 from dpest.reading.lengths.abstraction import Abstraction
 from dpest.reading.lengths.gathering import gather
 from dpest.reading.lengths.machine import LengthMachine, new_data
-from dpest.reading.lengths.made_noise import MadeNoises, Rewritten, keep_noises
+from dpest.reading.lengths.made_noise import Dead as DeadWay
+from dpest.reading.lengths.made_noise import (
+    MadeReading,
+    held_way,
+    keep_noises,
+    with_curves,
+    with_forms,
+)
 from dpest.reading.lengths.releases import Leaves, leaves_of, released_at_end
 from dpest.reading.lengths.starting import first_state
 from dpest.reading.lengths.values import (
@@ -36,6 +44,8 @@ from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.rewrites import order_statistics as released
+from dpest.reading.rewrites.draws.made_values import MadeNoises
+from dpest.reading.rewrites.draws.rereading import Held
 from dpest.reading.rewrites.order_statistics import Selected
 from dpest.reading.rewrites.running_maximum import greatest_so_far
 from dpest.reading.table.registry import load
@@ -85,7 +95,9 @@ def _settled(
 ) -> Graph:
     for _ in range(_MOST_READINGS):
         try:
-            return _Reading(target, parameters, world(), form, plan).graph()
+            return with_curves(
+                lambda curves: _Reading(target, parameters, world(), form, plan, curves)
+            )
         except Restart as needed:
             _learn(plan, needed)
         except Refused:
@@ -125,10 +137,12 @@ class _Reading:
         world: World,
         form: str,
         plan: Plan,
+        curves: bool,
     ) -> None:
         self.plan = plan
         self.world = world
         self.machine = LengthMachine(world, plan, _INSTRUCTIONS)
+        self.machine.makes_curves = curves
         self.nodes = [LoopNode(0, (), "start")]
         self.edges: list[LoopEdge] = []
         self.known: dict[Any, int] = {}
@@ -138,7 +152,7 @@ class _Reading:
         self.returned: list[set[str]] = []
         self.shown = True
 
-    def graph(self) -> Graph:
+    def read(self) -> Graph:
         for number, node in enumerate(self.nodes):
             self._expand(number, node)
         return self._made()
@@ -285,21 +299,56 @@ class _Reading:
     def _rewritten(self) -> MadeNoises:
         """Puts the noise that was made in the place of the draws behind it, everywhere."""
         machine = self.machine
-        dead = list(machine.dead)
-        made = Rewritten(machine, _forms_of(self.edges, dead, self.releases))
+        made = MadeReading(machine, [*self._held(), self._held_selections()])
         if made.roots:
-            self.edges = [_rewritten_edge(e, made) for e in self.edges]
-            machine.dead = {
-                (node, reads, tuple(map(made.block, blocks)), made.draws(draws)): None
-                for node, reads, blocks, draws in dead
-            }
-            for r in self.releases:
-                r.greatest = [replace(a, element=made.real(a.element)) for a in r.greatest]
-                r.gaps = [
-                    Gap(replace(g.vector, element=made.real(g.vector.element))) for g in r.gaps
-                ]
-            self.world.notes.update(machine.notes)
+            self.edges, machine.dead = [], {}
+            for held in made.held:
+                self._take(held, made)
+            self.world.notes.update(made.notes)
         return made.made
+
+    def _held(self) -> Iterator[Held]:
+        for e in self.edges:
+            rest = (e.source, e.target, tuple(e.updates), e.order, tuple(sorted(e.places.items())))
+            values = (*e.updates.values(), *e.released)
+            yield held_way(e.blocks, values, rest, e, (e.source, e.reads))
+        for dead in self.machine.dead:
+            node, reads, blocks, _ = dead
+            yield held_way(blocks, (), "dead", DeadWay(dead), (node, reads))
+
+    def _held_selections(self) -> Held:
+        """What places of the greatest are released of, as a way of its own."""
+        forms = [a.element.form for r in self.releases for a in r.greatest]
+        forms += [g.vector.element.form for r in self.releases for g in r.gaps]
+        return held_way((), forms, "selections", None, "selections")
+
+    def _take(self, held: Held, made: MadeReading) -> None:
+        """A way as it is now."""
+        forms = iter(held.way.forms)
+        if held.owner is None:
+            if held.way.conditions:
+                raise Refused("the greatest of values of which each has its own case")
+            for r in self.releases:
+                r.greatest = [
+                    replace(a, element=Real(next(forms), a.element.kinds)) for a in r.greatest
+                ]
+            for r in self.releases:
+                r.gaps = [_with_element(g, next(forms)) for g in r.gaps]
+            return
+        is_dead = isinstance(held.owner, DeadWay)
+        before = held.owner.owner if is_dead else held.owner
+        if isinstance(before, LoopEdge):
+            place, blocks, draws = (before.source, before.reads), before.blocks, before.draws
+        else:
+            *place, blocks, draws = before
+        blocks, draws = made.blocks(held, blocks), made.draws(draws)
+        if is_dead:
+            self.machine.dead[(*place, blocks, draws)] = None
+            return
+        updates = dict(zip(before.updates, forms, strict=False))
+        released = with_forms(before.released, forms)
+        edge = replace(before, blocks=blocks, draws=draws, updates=updates, released=released)
+        self.edges.append(edge)
 
     def _made(self) -> Graph:
         made = self._rewritten()
@@ -347,25 +396,6 @@ class _Reading:
         return shown and len(lists) <= 1 and all(lists <= names for names in self.returned)
 
 
-def _forms_of(
-    edges: Sequence[LoopEdge], dead: Sequence[Any], releases: Sequence[Leaves]
-) -> Iterator[Form]:
-    """All forms of a graph."""
-    for blocks in [e.blocks for e in edges] + [blocks for _, _, blocks, _ in dead]:
-        yield from (c.form for block in blocks for c in block)
-    for edge in edges:
-        yield from edge.updates.values()
-        yield from edge.forms
-    for r in releases:
-        yield from (a.element.form for a in r.greatest)
-        yield from (g.vector.element.form for g in r.gaps)
-
-
-def _rewritten_edge(edge: LoopEdge, made: Rewritten) -> LoopEdge:
-    return replace(
-        edge,
-        blocks=tuple(map(made.block, edge.blocks)),
-        draws=made.draws(edge.draws),
-        updates={s: made.form(f) for s, f in edge.updates.items()},
-        released=tuple(map(made.leaf, edge.released)),
-    )
+def _with_element(gap: Gap, form: Form) -> Gap:
+    element = gap.vector.element
+    return Gap(replace(gap.vector, element=Real(form, element.kinds)))

@@ -62,7 +62,8 @@ class ScaledNoise(Machine):
         if not isinstance(unit, Unit) or op not in ("*", "/") or (op == "/" and number is b):
             raise Refused(*_WITHOUT_VALUE)
         kinds = result_kinds(OPERATORS[op], number.kinds, (float,))
-        return Real(self._multiple(number.form, unit if op == "*" else 1 / unit), kinds)
+        form = number.form if self.makes_curves else self.without_truths(number.form)
+        return Real(self._multiple(form, unit if op == "*" else 1 / unit), kinds)
 
     def _multiple(self, form: Form, unit: Any) -> Form:
         if not isinstance(unit, Unit):
@@ -79,7 +80,7 @@ class ScaledNoise(Machine):
         total = before + power
         if not total:
             return Form.number(1) if base == _ONE else Form.of(base)
-        if base.kind != "noise":
+        if base.kind not in ("noise", "indicator"):
             raise Refused(*_WITHOUT_VALUE)
         made = self._multiples.get((base, total))
         if made is None:
@@ -129,6 +130,13 @@ class ScaledNoise(Machine):
         if any(rescaled(self.supports.noises.get(base), Unit()) is None for base in scaled):
             raise Refused(*_WITHOUT_VALUE)
         return behind | scaled
+
+    def base_of(self, symbol: Symbol) -> Symbol:
+        return self.scaled.get(symbol, (symbol, 0))[0]
+
+    def like(self, symbol: Symbol, form: Form) -> Form:
+        power = self.scaled.get(symbol, (symbol, 0))[1]
+        return self._multiple(form, Unit(1, power)) if power else form
 
     def _behind(self, expression: Expression) -> Iterator[Symbol]:
         for symbol in super()._behind(expression):
