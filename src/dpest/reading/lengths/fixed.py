@@ -38,6 +38,10 @@ _MOST_WAYS = 128
 _MOST_FORKS = 64
 
 
+class ManyWays(Refused):
+    """More ways than a model of one length may have."""
+
+
 class Way(NamedTuple):
     """From the call to the end; `order` is what is drawn on it."""
 
@@ -143,7 +147,7 @@ class _FixedLengthReading:
                     pending += [(one, False) for one in reversed(after)]
                     continue
             if len(self.ways) >= _MOST_WAYS:
-                raise Refused(f"more than {_MOST_WAYS} ways")
+                raise ManyWays(f"more than {_MOST_WAYS} ways")
             # What was decided before is among the conditions: a release asks for what is left.
             state.pending = ()
             machine.state, machine.taken = state, 0

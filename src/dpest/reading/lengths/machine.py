@@ -21,7 +21,7 @@ from dpest.noise.family import Noise
 from dpest.noise.parameters import exact, is_number
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.code.operators import COMPARISONS, OPERATORS
-from dpest.reading.domains.numbers import Real, Truth
+from dpest.reading.domains.numbers import Kinds, Real, Truth
 from dpest.reading.domains.roots import Complement, Root, UnitExponential
 from dpest.reading.domains.unit import Unit
 from dpest.reading.lengths.scaling import ScaledNoise
@@ -85,6 +85,7 @@ class LengthMachine(ScaledNoise):
         self.dead: dict[Any, None] = {}
         self._sites: dict[tuple[int, int], int] = {}
         self.log_ref: Ref
+        self._for_each = False  # whether what is drawn is drawn for each of the data
 
     @property
     def log(self) -> PassLog:
@@ -176,6 +177,27 @@ class LengthMachine(ScaledNoise):
         if is_number(loc) and loc == 0:
             return made
         return self.elementwise(lambda a, b: operators.binary(self, "+", a, b), made, loc)
+
+    def draw(self, noise: Noise, kinds: Kinds) -> Any:
+        if not self._for_each or noise.constant is not None:
+            return super().draw(noise, kinds)
+        symbol = self.symbol_of_each(noise)
+        self.state.draws = (*self.state.draws, Draw(symbol, noise, "each"))
+        return Real(Form.of(symbol), kinds)
+
+    def drawn_for_each(self, draw: Callable[[], Any]) -> Vector:
+        """What a draw gives, for each of the data, before the pass over them."""
+        if self.log.begun:
+            raise Refused("noise for each of the data that is drawn after some of them were read")
+        before = len(self.state.draws)
+        self._for_each = True
+        try:
+            found = draw()
+        finally:
+            self._for_each = False
+        if not isinstance(found, Real):
+            raise Refused("draws for each of the data that are no numbers")
+        return Vector(found, frozenset(d.symbol for d in self.state.draws[before:]))
 
     # Decisions
 

@@ -354,6 +354,9 @@ class _Reading:
         made = self._rewritten()
         selections = [Selected(a.element, a.least) for r in self.releases for a in r.greatest]  # type: ignore[arg-type]
         gaps = [released.TracedGap(g.vector) for r in self.releases for g in r.gaps]  # type: ignore[arg-type]
+        chosen = [s.element.form for s in selections] + [g.vector.element.form for g in gaps]
+        if any(form.symbols("indicator") for form in chosen):
+            raise Refused("the greatest of values with a truth in them")
         if (selections or gaps) and len(self.nodes) > 1:
             raise Refused("the place of the greatest of the data, with other looks at them")
         graph = Graph(
