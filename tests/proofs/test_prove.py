@@ -151,7 +151,7 @@ def test_gaussian_noisy_max_is_not_proved_by_its_worst_region():
 @pytest.mark.parametrize(
     ("function", "length", "words"),
     [
-        (m.squared, 2, ["multiplied", "linear"]),
+        (m.squared, 2, ["product", "linear"]),
         (m.private_scale, 1, ["scale"]),
         (m.private_branch, 1, ["branch on private data alone", "np.clip"]),
         (m.two_passes, ANY, ["second pass", "give a length"]),
