@@ -26,9 +26,9 @@ from dpest.proofs.enumeration.ratios import (
     plus,
     times,
 )
+from dpest.reading.domains.unit import Unit
 from dpest.reading.tracing.generator import SymbolicGenerator
-from dpest.reading.tracing.roots import with_units
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.tracing.math_for_units import with_units
 from dpest.running.watchdog import Deadline
 
 _MOST_INPUTS = 64

@@ -23,8 +23,8 @@ from dpest.proofs.conformance import mismatch, run_on, with_derived
 from dpest.proofs.enumeration.finite import shown
 from dpest.proofs.enumeration.outcomes import distribution
 from dpest.proofs.question import ProofGoal
-from dpest.reading.loops.loop_graph import Graph
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.domains.unit import Unit
+from dpest.reading.loop_graph import Graph
 
 _LENGTHS: tuple[int, ...] = (1, 2, 2, 3, 3)
 _ENDLESS: tuple[int, ...] = (1, 2, 2, 2)  # each turn multiplies the ways by the length

@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.geometry.linear import rational
-from dpest.reading.tracing.running import refuse
-from dpest.reading.tracing.unit import Unit, not_looked_up
+from dpest.reading.domains.unit import Unit, not_looked_up
+from dpest.reading.refusals import refuse
 
 Poly = tuple[int, ...]
 """Coefficients of 1, a, a², …; no zeros at the end."""

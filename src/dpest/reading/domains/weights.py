@@ -1,4 +1,4 @@
-"""Private numbers that are not linear in the data: scores in units of eps, weights e^score, chances.
+"""Private numbers that are not linear in the data: scores with eps, weights e^score, chances.
 
 A score is a multiple of a power of eps times data; a weight is e^score; a chance is a weight
 divided by the sum of all. The greatest of all scores, and a uniform share of the sum of all

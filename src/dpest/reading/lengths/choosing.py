@@ -212,9 +212,7 @@ def choice_of_two(
 
 
 @_entry(LENGTHS, *_methods("uniform"))
-def uniform(
-    m: LengthMachine, rng: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None
-) -> Any:
+def uniform(m: LengthMachine, rng: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
     """A uniform share of the sum of all weights, where that is the border."""
     if not isinstance(high, WeightSum):
         return TABLE[Method(rng.library, "uniform")](m, rng, low, high, size)

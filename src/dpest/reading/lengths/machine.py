@@ -22,6 +22,8 @@ from dpest.noise.parameters import exact, is_number
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.code.operators import COMPARISONS, OPERATORS
 from dpest.reading.domains.numbers import Real, Truth
+from dpest.reading.domains.roots import Complement, Root, UnitExponential
+from dpest.reading.domains.unit import Unit
 from dpest.reading.domains.weights import (
     NamedValues,
     Normaliser,
@@ -40,7 +42,6 @@ from dpest.reading.lengths.places import (
     RandomPlace,
 )
 from dpest.reading.lengths.values import (
-    ELEMENT,
     Argmax,
     Count,
     Cut,
@@ -65,7 +66,6 @@ from dpest.reading.lengths.values import (
     Vector,
     symbols_of,
 )
-from dpest.reading.loops.piece_runs import Coin, World
 from dpest.reading.machine import operators, prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.control import END
@@ -74,8 +74,7 @@ from dpest.reading.machine.signals import Fork, Refused, Thrown
 from dpest.reading.machine.state import Draw, Frame, State
 from dpest.reading.machine.values import Array, Lazy, Ref, is_plain
 from dpest.reading.rewrites.races import TURN
-from dpest.reading.tracing.roots import Complement, Root, UnitExponential
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.world import ELEMENT, Coin, World
 
 _PRIVATE = (
     "a branch on private data alone: two neighbouring inputs may take different ways here",
@@ -547,15 +546,14 @@ class LengthMachine(Machine):
             self._use(thing.own)
             return thing.element
         if isinstance(index, Argmax) and isinstance(thing, Vector):
-            if isinstance(thing.element, Real) and index.element.form == thing.element.form:
-                return weighing.greatest(self, thing, index.least)
+            return weighing.entry_at(self, thing, index)
         if isinstance(index, ElementPlace) and (items := self.sequence(thing)) is not None:
             return items[self._place_below(index, len(items))]
         if isinstance(thing, OneDraw) and type(index) is int and index in (0, -1):
             return thing.place
-        if isinstance(thing, Sums) and type(index) is int and index == -1:
-            if isinstance(thing.vector.element, Weight):
-                return WeightSum(thing.vector.element)
+        weights = thing.vector.element if isinstance(thing, Sums) else None
+        if isinstance(weights, Weight) and type(index) is int and index == -1:
+            return WeightSum(weights)
         if isinstance(thing, Ordered) and type(index) is int and index in (-1, -2):
             return Ranked(thing.vector, -index)
         if isinstance(thing, OrderedPlaces) and type(index) is int and index in (0, -1):

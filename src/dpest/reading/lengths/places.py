@@ -143,7 +143,7 @@ class Candidates(ListObject):
     """
 
     items: Any = field(default_factory=_Unlisted)
-    item: Any = ElementPlace()
+    item: Any = field(default_factory=ElementPlace)
     order: int = 0
     """Which random order it is in; 0 for the order of the data."""
     partial: bool = False
@@ -427,5 +427,3 @@ def number_operation(m: LengthMachine, op: str, a: Any, b: Any) -> Any:
     if isinstance(b, (RandomPlace, Chosen)) and type(a) is int and op == "+":
         return moved(b, a)
     raise Refused("anything but an entry at, or the release of, a random place")
-
-

@@ -11,6 +11,7 @@ from dpest.noise.uniform import Uniform
 from dpest.reading.code.operators import COMPARISONS
 from dpest.reading.domains import arithmetic
 from dpest.reading.domains.numbers import Real, as_number
+from dpest.reading.domains.unit import Unit
 from dpest.reading.domains.weights import (
     Chance,
     LogChance,
@@ -22,9 +23,9 @@ from dpest.reading.domains.weights import (
     refused,
 )
 from dpest.reading.lengths.places import Drawn
-from dpest.reading.lengths.values import Scale, Sums, Vector
+from dpest.reading.lengths.values import Argmax, Scale, Sums, Vector
+from dpest.reading.machine.signals import Refused
 from dpest.reading.rewrites.races import softmax_law
-from dpest.reading.tracing.unit import Unit
 
 if TYPE_CHECKING:
     from dpest.reading.lengths.machine import LengthMachine
@@ -40,9 +41,7 @@ def is_private(m: LengthMachine, value: Any) -> bool:
 
 def is_chance(m: LengthMachine, value: Any) -> bool:
     """Whether a number is private, and not linear in the data."""
-    return isinstance(value, Weighted) or (
-        isinstance(value, Real) and m.named.among([value.form])
-    )
+    return isinstance(value, Weighted) or (isinstance(value, Real) and m.named.among([value.form]))
 
 
 def real(m: LengthMachine, value: Any) -> Any:
@@ -84,7 +83,9 @@ def operate(m: LengthMachine, op: str, *values: Any) -> Any:
     if found is not None:
         return found
     if any(not (is_number(v) or isinstance(v, (Real, Weight, Chance))) for v in values):
-        raise refused("eps, which has no value here, times the data, used otherwise than in weights")
+        raise refused(
+            "eps, which has no value here, times the data, used otherwise than in weights"
+        )
     return arithmetic.binary(m, op, real(m, a), real(m, b))
 
 
@@ -175,6 +176,14 @@ def greatest(m: LengthMachine, vector: Vector, least: bool = False) -> Any:
     if isinstance(element, Real) and is_private(m, element):
         return as_number(_extreme(m, element.form, least), element.kinds)
     raise refused("the greatest of the data")
+
+
+def entry_at(m: LengthMachine, vector: Vector, place: Argmax) -> Any:
+    """x[np.argmax(x)]: the greatest."""
+    element = vector.element
+    if not isinstance(element, Real) or element.form != place.element.form:
+        raise Refused("an entry of data of any length, but that of this turn")
+    return greatest(m, vector, place.least)
 
 
 def _extreme(m: LengthMachine, form: Form, least: bool) -> Form:

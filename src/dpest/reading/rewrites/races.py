@@ -29,7 +29,7 @@ from dpest.geometry.linear import Condition, Form, Symbol, rational
 from dpest.noise.exponential import Exponential
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.uniform import Uniform
-from dpest.reading.loops.loop_graph import END, LoopEdge
+from dpest.reading.domains.unit import Unit
 from dpest.reading.domains.weights import (
     CandidatesLeft,
     Chance,
@@ -39,7 +39,7 @@ from dpest.reading.domains.weights import (
     Share,
     Weight,
 )
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.loop_graph import END, LoopEdge
 
 TURN = "turn"
 """The sources of places that a loop in a random order comes to, each once, begin with it."""
@@ -394,9 +394,7 @@ class _RaceReader:
         found = self.values.meanings.get(symbol)
         noise = found.noise if isinstance(found, Share) else symbol
         if isinstance(weight, Weight):
-            same = isinstance(found, Share) and (
-                found.weight.key == weight.key
-            )
+            same = isinstance(found, Share) and (found.weight.key == weight.key)
         else:
             same = found is None
         family = self.noises.get(noise)
@@ -436,9 +434,7 @@ def _factor(power: int, c: Fraction) -> Any:
     return Unit(c, power) if power else c
 
 
-def _exponent(
-    score: Score | None, times: Any = Fraction(1), form: Form | None = None
-) -> Exponent:
+def _exponent(score: Score | None, times: Any = Fraction(1), form: Form | None = None) -> Exponent:
     factor = times if score is None else times * score.factor
     of = score.form if score is not None else form
     assert of is not None
