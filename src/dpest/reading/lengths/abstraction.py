@@ -46,7 +46,6 @@ from dpest.reading.machine.heap import (
     KeysIterator,
     ListObject,
     LocalClass,
-    RandomOrder,
     RowIterator,
     SequenceIterator,
     SetObject,
@@ -430,8 +429,6 @@ class Abstraction:
                 self._object(o, f"{path}.base", f"{where}.base")
 
     def _buffer(self, thing: Buffer, path: str, where: str) -> Buffer:
-        if isinstance(thing, RandomOrder):
-            raise Refused("a random order that is kept from one element to the next")
         if thing.data.dtype != object:
             self.parts.append((str(thing.data.dtype), thing.data.tobytes()))
             return thing.copied()

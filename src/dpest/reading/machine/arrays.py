@@ -16,7 +16,7 @@ from dpest.reading.domains import arithmetic
 from dpest.reading.domains.arithmetic import COMPARISONS, OPERATORS
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.machine.adopting import NotConcrete, array_content, new_array, to_python
-from dpest.reading.machine.heap import ListObject, RandomOrder
+from dpest.reading.machine.heap import ListObject
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.values import Array, Ref
 
@@ -28,43 +28,9 @@ EXACT = frozenset(map(np.dtype, ("float64", "int64", "bool")))
 
 def content(m: Machine, array: Array) -> np.ndarray:
     """What an array shows: of its dtype if all is known, of objects otherwise."""
-    found = data_at(m, array, array.places)[array.places]
+    data = m.state.heap.read(array.buffer).data
+    found = data[array.places]
     return found if isinstance(found, np.ndarray) else _zero_dimensional(found)
-
-
-def data_at(m: Machine, array: Array, places: Any) -> np.ndarray:
-    """The memory of an array, of which these places are looked at."""
-    buffer = m.state.heap.read(array.buffer)
-    if isinstance(buffer, RandomOrder) and np.size(places):
-        _draw_order(m, array, buffer, int(np.max(places)))
-        buffer = m.state.heap.read(array.buffer)
-    found: np.ndarray = buffer.data
-    return found
-
-
-def _draw_order(m: Machine, array: Array, buffer: RandomOrder, last: int) -> None:
-    """Draws the entries of a random order up to a place."""
-    drawn = list(buffer.drawn)
-    while len(drawn) <= last:
-        drawn.append(m.pick_one([i for i in range(len(buffer.pool)) if i not in drawn]))
-    if len(drawn) == len(buffer.drawn):
-        return
-    changed = m.state.heap.write(array.buffer)
-    changed.drawn = tuple(drawn)
-    for k, place in enumerate(drawn):
-        changed.data[k] = buffer.pool[place]
-    symbolic = any(isinstance(v, (Real, Truth)) for v in buffer.pool)
-    if len(drawn) == len(buffer.pool) and not symbolic and array.dtype != object:
-        changed.data = changed.data.astype(array.dtype)
-
-
-def in_random_order(m: Machine, values: list[Any], dtype: np.dtype[Any]) -> Array:
-    """A new array of these values, in an order of which each is as likely as any other."""
-    data = np.empty(len(values), dtype=object)
-    if len(values) < 2:
-        return made_of(m, values, (len(values),), dtype)
-    ref = m.state.heap.new(RandomOrder(data, pool=tuple(values)))
-    return Array(ref, np.arange(len(values)), dtype)
 
 
 def _zero_dimensional(value: Any) -> np.ndarray:
@@ -292,8 +258,6 @@ _fill_in_place()
 
 def write(m: Machine, array: Array, values: np.ndarray) -> None:
     """Puts elements into the places that an array shows."""
-    if isinstance(m.state.heap.read(array.buffer), RandomOrder):
-        data_at(m, array, m.state.heap.read(array.buffer).data.size - 1)
     buffer = m.state.heap.write(array.buffer)
     if values.dtype == object and buffer.data.dtype != object:
         if any(isinstance(v, (Real, Truth)) for v in values.reshape(-1)) or array.dtype == object:
@@ -327,10 +291,10 @@ def item(m: Machine, array: Array, index: Any) -> Any:
     except (IndexError, ValueError, TypeError) as error:
         raise Thrown(error) from None
     if not isinstance(found, np.ndarray):
-        return data_at(m, array, found)[found]
+        return m.state.heap.read(array.buffer).data[found]
     if np.shares_memory(found, array.places) or not found.size:
         return Array(array.buffer, found, array.dtype)
-    shown = data_at(m, array, found)[found]
+    shown = m.state.heap.read(array.buffer).data[found]
     return new_array(m.state, np.array(shown), array.dtype)
 
 
@@ -415,7 +379,7 @@ def view(m: Machine, array: Array, change: Callable[[np.ndarray], Any]) -> Any:
         return array
     if np.shares_memory(found, array.places) or not found.size:
         return Array(array.buffer, found, array.dtype)
-    return new_array(m.state, np.array(data_at(m, array, found)[found]), array.dtype)
+    return new_array(m.state, np.array(m.state.heap.read(array.buffer).data[found]), array.dtype)
 
 
 def known_content(m: Machine, array: Array) -> np.ndarray:

@@ -154,17 +154,6 @@ class Buffer(HeapObject):
 
 
 @dataclass
-class RandomOrder(Buffer):
-    """Some values in a random order, which is drawn entry by entry when one is looked at.
-
-    `drawn` are the places in the pool of the first entries; the others of `data` are not set.
-    """
-
-    pool: tuple[Any, ...] = ()
-    drawn: tuple[int, ...] = ()
-
-
-@dataclass
 class SequenceIterator(HeapObject):
     """Over a list, tuple, text, range or array (by its first axis); a list may still grow."""
 

@@ -53,7 +53,6 @@ _SAMPLES: dict[str, Any] = {
 _MOST_OUTCOMES = 32  # finite draws with more outcomes stay symbols
 _MOST_JOINT = 4096
 _MOST_DRAWS = 100_000
-_MOST_SHUFFLED = 7
 _PRIVATE = "draw with a fixed scale, or choose between fixed scales by an `if`"
 
 
@@ -380,32 +379,11 @@ def _without_replacement(m: Machine, pool: list[Any], chances: list[Any], count:
 
 
 def permutation(m: Machine, rng: Any, x: Any) -> Any:
-    """A random order, drawn entry by entry: a loop that stops early forks only over what it saw."""
-    pool = pool_of(m, x)
-    if is_number(x):
-        return m.arrays.in_random_order(m, pool, np.dtype(np.int64))
-    shown = x if isinstance(x, Array) else array(m, x)
-    return m.arrays.in_random_order(m, pool, shown.dtype)
+    raise Refused("a permutation, which has as many outcomes as there are orders")
 
 
 def shuffle(m: Machine, rng: Any, x: Any) -> Any:
-    """All entries at once: a list knows no entries that are still to be drawn."""
-    items = m.arrays.elements(m, x) if isinstance(x, Array) else m.sequence(x)
-    whole = isinstance(x, Ref) or (isinstance(x, Array) and x.places.ndim == 1)
-    if items is None or not whole or isinstance(items, tuple):
-        raise Refused("a shuffle of this")
-    if len(items) > _MOST_SHUFFLED:
-        raise Refused("a shuffle, which has as many outcomes as there are orders")
-    order: list[int] = []
-    while len(order) < len(items):
-        order.append(m.pick_one([i for i in range(len(items)) if i not in order]))
-    found = [items[i] for i in order]
-    if isinstance(x, Array):
-        values = np.empty(len(found), dtype=object)
-        values[:] = found
-        m.arrays.write(m, x, values)
-    else:
-        m.state.heap.write(x).items[:] = found
+    raise Refused("a shuffle, which has as many outcomes as there are orders")
 
 
 _OWN: dict[str, dict[str, Any]] = {

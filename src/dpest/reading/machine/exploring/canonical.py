@@ -30,7 +30,6 @@ from dpest.reading.machine.heap import (
     ListObject,
     LocalClass,
     OpenList,
-    RandomOrder,
     RowIterator,
     SequenceIterator,
     SetObject,
@@ -313,8 +312,6 @@ class CanonicalWalk:
             return (type(thing), *[(name, self.value(v)) for name, v in parts])
         if isinstance(thing, Cell):
             return ("cell", thing.empty, self.value(thing.value))
-        if isinstance(thing, RandomOrder):
-            return ("random order", self._all(thing.pool), thing.drawn, self._all(thing.data))
         if isinstance(thing, Buffer):
             if thing.symbolic:
                 return ("buffer", thing.data.shape, self._all(thing.data.reshape(-1)))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpest.geometry.linear import Condition, Form, Symbol
-from dpest.noise import Bernoulli, Categorical
+from dpest.noise import Bernoulli
 from dpest.noise.family import Noise
 from dpest.noise.parameters import exact, is_number
 from dpest.reading.domains.numbers import Kinds, Real, Truth
@@ -73,14 +73,6 @@ class NoiseDrawing(Decisions):
         bit = self.indicator(truth)
         low, high = Form.number(no), Form.number(yes)
         return Real(low.plus(bit.times(high.constant - low.constant)), kinds)
-
-    def pick_one(self, places: Sequence[int]) -> int:
-        """One of some numbers, each as likely as any other."""
-        if len(places) == 1:
-            return places[0]
-        chances = (Fraction(1, len(places)),) * len(places)
-        noise = Categorical(tuple(places), chances)
-        return int(self.outcome(noise, list(zip(places, chances, strict=True))))
 
     def outcome(self, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
         """One of finitely many outcomes of a draw, each a state of its own."""
