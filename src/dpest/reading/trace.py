@@ -20,7 +20,7 @@ from dpest.reading.conforming import check_generator, check_path
 from dpest.reading.fixed import at_centre
 from dpest.reading.instances import expand_indicators, instantiate
 from dpest.reading.machine.exploring.explorer import Limits
-from dpest.reading.machine.signals import Refused
+from dpest.reading.machine.signals import OutOfLimits, Refused
 from dpest.reading.paths import Path, Trace
 from dpest.reading.paths_of_code import read_paths
 from dpest.reading.refusals import SAMPLING
@@ -39,7 +39,6 @@ from dpest.running.watchdog import Deadline, TimeUp, watched
 __all__ = ["expand_indicators", "instantiate", "noise_free", "trace"]
 
 _FEW_PATHS = 32
-_MACHINE_PATHS = 4096
 _MOST_TURNS = 1500  # paths of a loop without a bound before a larger leftover is tried
 _MOST_LEFTOVER = 1e-3
 _CHECKED_PATHS = 8  # paths on which the untouched function is run, beside all that raise
@@ -112,19 +111,25 @@ def _by_the_machine(
     Where it has seen that types, text, structure or hidden state matter, nobody else is asked.
     """
     patience = min(limits.patience, 400 + 4 * limits.data_size)
-    few = Limits(
-        min(limits.paths, _MACHINE_PATHS),
-        min(limits.seconds / 4, 10),
-        patience,
-        merge_at=_FEW_PATHS,
-    )
+    within = Limits(limits.paths, limits.seconds, patience, merge_at=_FEW_PATHS)
     try:
-        return with_joined_noises(read_paths(target, x, assume, few))
+        return with_joined_noises(read_paths(target, x, assume, within))
     except Refused as refusal:
         if not refusal.final:
             return None
-        advice = refusal.advice or f"write it in another way; {SAMPLING}"
-        raise UntraceableError(refusal.reason, advice, refusal.where) from None
+        raise _as_error(target, refusal) from None
+
+
+def _as_error(target: Mechanism, refusal: Refused) -> ReadingError:
+    where = refusal.where or place_of(target.function)
+    if isinstance(refusal, OutOfLimits):
+        advice = (
+            "look for a loop that ends only by noise, use a smaller input, or give it more with "
+            f"seconds= and max_paths=; {SAMPLING}"
+        )
+        return PathLimitError(refusal.reason, refusal.advice or advice, where)
+    advice = f"{refusal.advice or 'write it in another way'}; {SAMPLING}"
+    return UntraceableError(refusal.reason, advice, where)
 
 
 class _TooManyTurnsError(Exception):

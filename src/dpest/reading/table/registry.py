@@ -29,7 +29,10 @@ class Entry(Protocol):
 
 TABLE: dict[Any, Entry] = {}
 NATIVE: set[Any] = set()
-_FILES = ("python", "containers", "iterating", "math", "numpy_arrays", "numpy_functions", "scipy")
+_FILES = (
+    *("python", "containers", "iterating", "math", "numpy_arrays", "numpy_functions", "orders"),
+    "special",
+)
 _FILES_OF_NOISE = ("generator", "random")
 _LIBRARIES = ("numpy", "scipy", "pandas", "dataclasses", "functools", "typing", "torch", "sklearn")
 

@@ -1,4 +1,4 @@
-"""Functions of SciPy, beside its distributions."""
+"""scipy.special."""
 
 from __future__ import annotations
 
