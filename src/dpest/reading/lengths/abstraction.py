@@ -276,6 +276,8 @@ class Abstraction:
         say(("vector", value.kind, tuple(sorted(value.own))))
         element = value.element
         if isinstance(element, Weighted):
+            if not all(self._is_own(s, value) for s in element.form.terms):
+                raise Refused("weights that hold a number of this turn, kept over a loop")
             say(element.key)
             return value
         if isinstance(element, Real):

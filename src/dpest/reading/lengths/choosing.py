@@ -20,6 +20,8 @@ from dpest.reading.domains.weights import Chance, Score, Weight, Weighted, Weigh
 from dpest.reading.lengths import places, weighing
 from dpest.reading.lengths.places import Left, OneDraw, OneHot
 from dpest.reading.lengths.values import Count, Places, Sums, Vector
+from dpest.reading.machine import prelude
+from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.values import Method, Ref
 from dpest.reading.table.registry import TABLE
@@ -319,6 +321,13 @@ def argmax(m: LengthMachine, value: Any) -> Any:
     from dpest.reading.lengths import functions
 
     return functions.argmax(m, value)
+
+
+@_entry(LENGTHS, builtins.sorted)
+def sorted_(m: LengthMachine, values: Any, *, key: Any = None, reverse: Any = False) -> Any:
+    if not isinstance(values, Places) or values.first or key is None or not is_number(reverse):
+        raise Refused("an order of the data")
+    return Enter(prelude.sorted_places_, (values, key, bool(reverse), np.argsort))
 
 
 @_entry(LENGTHS, np.arange)

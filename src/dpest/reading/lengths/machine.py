@@ -560,6 +560,8 @@ class LengthMachine(Machine):
             return Ranked(thing.vector, -index)
         if isinstance(thing, OrderedPlaces) and type(index) is int and index in (0, -1):
             return Argmax(thing.element, thing.backwards == (index == -1))
+        if isinstance(thing, OrderedPlaces) and index == slice(None, 1):
+            return OneDraw(Argmax(thing.element, thing.backwards))
         if isinstance(thing, OrderedPlaces) and index == slice(None, None, -1):
             return OrderedPlaces(thing.element, not thing.backwards)
         if isinstance(thing, Lazy) or isinstance(index, Lazy):

@@ -332,7 +332,7 @@ class _Reading:
         if kept:
             found = greatest_so_far(self.edges, len(kept) == 1)
             places = {(p, how) for e in self.edges for p, how in e.places.items()}
-            known = {k.path for r in kept for k in r.kept} == {p for p, _ in places}
+            known = {k.path for r in kept for k in r.kept} <= {p for p, _ in places}
             if found is None or not known or any(how == "other" for _, how in places):
                 raise Refused("the place of an element that is kept, or a count without a bound")
             graph.selections.append(found)

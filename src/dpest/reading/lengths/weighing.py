@@ -32,11 +32,10 @@ if TYPE_CHECKING:
 
 
 def is_private(m: LengthMachine, value: Any) -> bool:
-    """Whether a number is made of data alone, of one element or of all."""
+    """Whether a number is made of data, or kept from earlier, without noise of this edge."""
     if not isinstance(value, Real) or not value.form.terms:
         return False
-    named = m.named.meanings
-    return all(s.kind == "input" or s in named for s in value.form.terms)
+    return all(s.kind in ("input", "state") for s in value.form.terms)
 
 
 def is_chance(m: LengthMachine, value: Any) -> bool:
@@ -205,9 +204,11 @@ def log_sum_of_weights(m: LengthMachine, scores: Vector) -> Normaliser:
 # Choices
 
 
-def drawn_by(rule: str, weight: Weight) -> Drawn:
+def drawn_by(m: LengthMachine, rule: str, weight: Weight) -> Drawn:
     """A place that is drawn with chances proportional to the weights."""
     factor, form = weight.score.factor, weight.score.form
+    if any(s.kind != "input" and not m.named.is_shared(s) for s in form.terms):
+        raise refused("a choice by weights that noise is in")
     if isinstance(factor, Unit):
         return Drawn(softmax_law(rule, factor.power, form.times(factor.factor)))
     return Drawn(softmax_law(rule, 0, form.times(rational(factor))))
@@ -218,7 +219,7 @@ def chosen_by(m: LengthMachine, chances: Any) -> Drawn:
     element = chances.element if isinstance(chances, Vector) else None
     if not isinstance(element, Chance) or chances.own or m.log.begun:
         raise refused("a choice with these chances")
-    return drawn_by("choice", element.weight)
+    return drawn_by(m, "choice", element.weight)
 
 
 def place_in_sums(m: LengthMachine, sums: Sums, share: Any) -> Drawn:
@@ -239,7 +240,7 @@ def place_in_sums(m: LengthMachine, sums: Sums, share: Any) -> Drawn:
     family = m.world.noises.get(noise)  # type: ignore[arg-type]
     if not fits or family != Uniform(0.0, 1.0):
         raise refused("np.searchsorted, but for a uniform share of all the weights")
-    return drawn_by("inversion", weight)
+    return drawn_by(m, "inversion", weight)
 
 
 def tossed(m: LengthMachine, chance: Any) -> Any:

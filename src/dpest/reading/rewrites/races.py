@@ -332,7 +332,7 @@ class _RaceReader:
         if more or len(exponent) != 1:
             raise _NoLaw("the chance is not a multiple of e^score")
         ((power, form),) = exponent
-        return softmax_law("rejection", power, form)
+        return self._softmax("rejection", power, form)
 
     def _inversion(self, loop: int) -> ArgmaxLaw:
         """At every node: left if w + L > 0, where L is minus what is left of the share.
@@ -384,7 +384,12 @@ class _RaceReader:
         weight_of = self.values.meanings[weight_symbol]
         weight_of = weight_of.weight if isinstance(weight_of, Chance) else weight_of
         ((power, form),) = _exponent(weight_of.score)
-        return softmax_law("inversion", power, form)
+        return self._softmax("inversion", power, form)
+
+    def _softmax(self, rule: str, power: int, form: Form) -> ArgmaxLaw:
+        if any(s.kind != "input" and not self.values.is_shared(s) for s in form.terms):
+            raise _NoLaw("a score that is not data alone")
+        return softmax_law(rule, power, form)
 
     def _share(self, left: Form, weight: Any) -> None:
         """Whether a form is minus a uniform share of the sum of these weights."""
