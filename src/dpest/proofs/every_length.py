@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpest.ask.declaration import as_mechanism
 from dpest.ask.domains import ANY
 from dpest.errors import (
     DpestError,
@@ -249,11 +248,11 @@ def _selected(question: ProofGoal, found: Graph, rated: Rates, lengths: tuple[in
     head = head_of(question, "selection", epsilon, ANY, found.noises, rated.draws, found.world)
     rule = found.rule or ("choice" if found.world.chosen else "")
     certificate = certified(lambda: certificates.selection(head, chosen, rule))
-    model = _of_model(question, found, chosen.element)
-    lower = None
+    lower = small_lower(question, epsilon, lengths) if not rule else None
+    model = _of_model(question, found, chosen.element) if lower is None else None
     if model is not None:
         # A certificate is of a function's own source, which a model stands for but doesn't have.
-        lower = small_lower(model, epsilon, lengths, certify=model is question)
+        lower = small_lower(model, epsilon, lengths, certify=False)
     return concluded(
         question,
         replace(
@@ -270,14 +269,16 @@ def _selected(question: ProofGoal, found: Graph, rated: Rates, lengths: tuple[in
 
 def _of_model(question: ProofGoal, found: Graph, element: Form) -> ProofGoal | None:
     """What has the function's distribution and can be read at a known length; None: nothing."""
-    if not found.rule and not found.world.chosen:
-        return question
+    if found.gaps:
+        return None
     data = [s for s in element.terms if s.kind == "input"]
     drawn = [s for s in element.terms if s.kind == "noise"]
     if data != [ELEMENT] or len(drawn) != 1:
         return None
-    model = noisy_argmax(element.terms[ELEMENT], found.noises[drawn[0]])
-    return replace(question, mechanism=as_mechanism(model), form="list")
+    model = noisy_argmax(element.terms[ELEMENT], element.terms[drawn[0]], found.noises[drawn[0]])
+    if model is None:
+        return None
+    return replace(question, mechanism=model, unit=None, claim=None, form="list")
 
 
 def small_lower(

@@ -24,11 +24,7 @@ from dpest.running.batch.scipy_noise import scipy_replacement
 
 _LEGACY = np.random.mtrand.RandomState
 _RANDOM, _SYSTEM = random.Random, random.SystemRandom
-_NAMES = [
-    name
-    for name in vars(AnsweringGenerator)
-    if not name.startswith("_")
-]
+_NAMES = [name for name in vars(AnsweringGenerator) if not name.startswith("_")]
 
 
 class DrawScript:

@@ -8,18 +8,20 @@ decided by noises that are not shifted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.errors import RefusedError
-from dpest.geometry.linear import Form, Symbol
+from dpest.geometry.linear import Form, Symbol, rational
 from dpest.proofs.alignments.adjacency_faces import Faces, faces, lowest
 from dpest.proofs.alignments.alignment import AlignedNoise, Change, Problem
 from dpest.proofs.alignments.planning import AlignmentPlan, plan
+from dpest.reading.domains.unit import Unit
 from dpest.reading.loop_graph import Graph
 from dpest.reading.world import ELEMENT, fields_of
 
@@ -38,13 +40,35 @@ class ArgmaxPlan:
     plan: AlignmentPlan
 
 
-def noisy_argmax(slope: Fraction, noise: Any) -> Callable[..., Any]:
-    """The function that releases the place of the greatest of slope·q + noise."""
+def _with_laplace(x: Any, rng: Any, *, sign: int, scale: Any) -> Any:
+    return np.argmax([sign * q + rng.laplace(scale=scale) for q in x])
 
-    def argmax_with_noise(x: Any, rng: Any) -> Any:
-        return np.argmax([slope * q + rng.draw_noise(noise) for q in x])
 
-    return argmax_with_noise
+def _with_exponential(x: Any, rng: Any, *, sign: int, scale: Any) -> Any:
+    return np.argmax([sign * q + rng.exponential(scale=scale) for q in x])
+
+
+def _with_gumbel(x: Any, rng: Any, *, sign: int, scale: Any) -> Any:
+    return np.argmax([sign * q + rng.gumbel(scale=scale) for q in x])
+
+
+_ARGMAX = {"laplace": _with_laplace, "exponential": _with_exponential, "gumbel": _with_gumbel}
+
+
+def noisy_argmax(slope: Fraction, weight: Fraction, noise: Any) -> Mechanism | None:
+    """The function that releases the place of the greatest of slope·q + weight·noise, for eps = 1.
+
+    What no bound can be below is a multiple of 1/scale: for every eps, the same multiple of it.
+    None where such a function is not written here.
+    """
+    function = _ARGMAX.get(noise.family)
+    if function is None or (weight < 0 and noise.family != "laplace"):
+        return None
+    slope = slope / abs(weight)
+    scale = noise.scale.factor if isinstance(noise.scale, Unit) else rational(noise.scale)
+    exact = scale / abs(slope)
+    number = float(exact) if Fraction(float(exact)) == exact else exact
+    return as_mechanism(function).with_params({"sign": 1 if slope > 0 else -1, "scale": number})
 
 
 def selection(

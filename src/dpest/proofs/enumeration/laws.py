@@ -46,7 +46,8 @@ def check(question: ProofGoal, graph: Graph, where: Any) -> None:
     law = race if noise.family == "exponential" else softmax
     lengths = _ENDLESS if graph.rule == "rejection" else _LENGTHS
     if graph.table is not None:
-        lengths = tuple(min(n, len(graph.table)) for n in lengths)
+        size = len(graph.table)
+        lengths = tuple(size if graph.rule == "choice" else min(n, size) for n in lengths)
     for length in lengths:
         x = _input(question, form, scale, length, source)
         found, left = distribution(

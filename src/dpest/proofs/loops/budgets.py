@@ -62,9 +62,7 @@ def graph_of(question: ProofGoal, length: int | None = None, by_cases: bool = Fa
     plain = isinstance(question.mechanism.function, types.FunctionType)
     if plain and not question.fields and question.reader != "before":
         try:
-            return read_graph(
-                question.mechanism, question.variables(), question.world, question.form, length
-            )
+            return _read_by_machine(question, length)
         except Refused as refusal:
             if refusal.final or question.reader:
                 advice = refusal.advice or "give a length instead of ANY"
@@ -79,6 +77,23 @@ def graph_of(question: ProofGoal, length: int | None = None, by_cases: bool = Fa
         length,
         question.element,
     )
+
+
+def _read_by_machine(question: ProofGoal, length: int | None) -> Graph:
+    """Of a list; where the function asks an array's questions, of an array."""
+
+    def read(form: str) -> Graph:
+        return read_graph(question.mechanism, question.variables(), question.world, form, length)
+
+    try:
+        return read(question.form)
+    except Refused as refusal:
+        if question.form != "list" or refusal.final:
+            raise
+        try:
+            return read("array")
+        except Refused:
+            raise refusal from None
 
 
 def _cases_of(question: ProofGoal) -> Graph:

@@ -15,7 +15,9 @@ import numpy as np
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.code.liveness import live_while_waiting
 from dpest.reading.domains.numbers import Real, Truth, as_number
+from dpest.reading.domains.weights import Normaliser, Weighted, WeightSum
 from dpest.reading.lengths.machine import LengthMachine
+from dpest.reading.lengths.places import Candidates, Chosen, Left, Order, RandomPlace
 from dpest.reading.lengths.values import (
     Argmax,
     Count,
@@ -156,6 +158,8 @@ class Abstraction:
             say(("array", str(value.dtype), *shape))
             self._object(value.buffer, path, where)
             return value
+        if isinstance(value, Weighted):
+            return self._weighted(value, path)
         if isinstance(value, _LENGTHS):
             return self._lengths(value, path, where)
         if isinstance(value, _CODE):
@@ -201,8 +205,20 @@ class Abstraction:
             return as_number(form, value.kinds)
         return Real(self._slot(form, path), value.kinds)
 
+    def _weighted(self, value: Weighted, path: str) -> Any:
+        """What all elements share stays; what belongs to the one of this edge is a number."""
+        named = self.machine.named
+        whole = isinstance(value, (WeightSum, Normaliser))
+        if whole or all(named.is_shared(s) for s in value.form.terms):
+            self.parts.append(value.key)
+            return value
+        return self._number(Real(named.number(value), (float,)), path)
+
     def _slot(self, form: Form, path: str) -> Form:
         """The slot of a number; numbers that are equal here have one."""
+        if all(self.machine.named.is_shared(s) for s in form.terms):
+            self.parts.append(form)
+            return form
         symbol = self._slots.get(form)
         if symbol is None:
             symbol = Symbol("state", path)
@@ -229,8 +245,13 @@ class Abstraction:
             self.places[path] = "kept" if value.path == path else "other"
             say(("kept", path if value.path else ""))
             return Kept(path) if value.path else value
-        if isinstance(value, (Count, Scale)):
+        if isinstance(value, (RandomPlace, Chosen)):
+            return self._random_place(value, path)
+        if isinstance(value, (Count, Scale, Left)):
             say(value)
+            return value
+        if isinstance(value, Order):
+            say(value.key)
             return value
         if isinstance(value, Places):
             say(("places", value.first))
@@ -242,13 +263,26 @@ class Abstraction:
             return self._vector(value, path)
         raise Refused("the place of the greatest of the data, kept over a loop")
 
+    def _random_place(self, value: RandomPlace | Chosen, path: str) -> Chosen:
+        if isinstance(value, RandomPlace):
+            self.places[path] = f"place {value.source}"
+        else:
+            self.places[path] = "kept" if value.path == path else "other"
+        self.parts.append(("chosen", path, value.offset))
+        return Chosen(path, value.offset)
+
     def _vector(self, value: Vector, path: str) -> Vector:
         """What its elements share goes to slots; their own part stays an expression."""
         say = self.parts.append
         say(("vector", value.kind, tuple(sorted(value.own))))
         element = value.element
+        if isinstance(element, Weighted):
+            if not all(self._is_own(s, value) for s in element.form.terms):
+                raise Refused("weights that hold a number of this turn, kept over a loop")
+            say(element.key)
+            return value
         if isinstance(element, Real):
-            mine = {s: c for s, c in element.form.terms.items() if _is_own(s, value)}
+            mine = {s: c for s, c in element.form.terms.items() if self._is_own(s, value)}
             shared = Form({s: c for s, c in element.form.terms.items() if s not in mine})
             form = Form(mine, element.form.constant)
             if shared.terms:
@@ -262,6 +296,11 @@ class Abstraction:
         say((type(element), repr(element)))
         return value
 
+    def _is_own(self, symbol: Symbol, vector: Vector) -> bool:
+        if symbol in vector.own or symbol.kind == "input":
+            return True
+        return symbol in self.machine.named.meanings
+
     def _shared_truth(
         self, truth: Truth, value: Vector, path: str, known: dict[Symbol, Form]
     ) -> Truth:
@@ -271,7 +310,7 @@ class Abstraction:
             for symbol in condition.form.terms:
                 if symbol.kind == "indicator":
                     raise Refused("a truth about each of the data inside of another")
-                if not _is_own(symbol, value) and symbol not in known:
+                if not self._is_own(symbol, value) and symbol not in known:
                     known[symbol] = self._slot(Form.of(symbol), f"{path}.{len(known)}")
             condition = Condition(condition.form.substitute(known), condition.relation)
         return Truth(condition, parts, truth.conjunction, truth.kind)
@@ -334,6 +373,9 @@ class Abstraction:
         def inner(value: Any, name: Any) -> Any:
             return self._of(value, f"{path}.{name}", f"{where}.{name}")
 
+        if isinstance(thing, Candidates):
+            say(thing.key)
+            return thing.copied()
         if isinstance(thing, PlacedList):
             say((thing.items.name, thing.kind))
             fill = self._of(thing.fill, f"{path}.fill", "")
@@ -464,7 +506,10 @@ def placed_values(thing: PlacedList, log: PassLog) -> list[Any]:
     return [found[0]]
 
 
-_LENGTHS = (ElementPlace, Kept, Count, Scale, Places, Sums, Vector, Argmax)
+_LENGTHS = (
+    *(ElementPlace, Kept, Count, Scale, Places, Sums, Vector, Argmax),
+    *(RandomPlace, Chosen, Left, Order),
+)
 _CODE = (Method, Closure, BoundMethod, Partial, Distribution, DictView, Super)
 
 
@@ -476,10 +521,6 @@ def _next(log: PassLog, plan: Plan) -> tuple[int, bool]:
     if log.exact and number < plan.limit:
         return number, True
     return number % plan.modulus, False
-
-
-def _is_own(symbol: Symbol, vector: Vector) -> bool:
-    return symbol in vector.own or symbol.kind == "input"
 
 
 def _address(value: Any) -> int | None:

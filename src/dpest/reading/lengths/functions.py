@@ -28,6 +28,7 @@ from dpest.noise.parameters import is_number
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.domains.roots import sqrt
 from dpest.reading.domains.unit import Unit
+from dpest.reading.lengths.places import Chosen, Drawn, Label, OneDraw, OneHot, RandomPlace
 from dpest.reading.lengths.values import (
     Argmax,
     Count,
@@ -58,6 +59,8 @@ _SAME = Method("lengths", "same")
 _LISTED = Method("lengths", "tolist")
 _PLACE_OF = Method("lengths", "index")
 _FINITE = ("choice", "integers", "binomial", "randint")
+_ONE_OF = Method("lengths", "one")
+_ENTRY = Method("lengths", "entry")
 EVERY_LENGTH: dict[Any, Callable[..., Any]] = {}
 
 
@@ -120,7 +123,7 @@ def argmin(m: LengthMachine, value: Any) -> Any:
 
 def _selected(m: LengthMachine, value: Any, least: bool) -> Argmax:
     vector = _as_array(m, value)
-    if not isinstance(vector.element, Real) or m.log.begun:
+    if not isinstance(vector.element, Real) or (vector.own and m.log.begun):
         raise Refused("the place of the greatest of these")
     return Argmax(vector.element, least)
 
@@ -140,10 +143,12 @@ def max_(m: LengthMachine, value: Any, key: Any = None) -> Any:
 
 @entry(builtins.min)
 def min_(m: LengthMachine, value: Any, key: Any = None) -> Any:
-    if key is None:
+    if key is not None or isinstance(value, Places):
+        message = "min() iterable argument is empty"
+        return Enter(prelude.best_, (value, key, False, False, None, message))
+    if not isinstance(value, Vector) or not value.own or m.log.begun:
         raise Refused("the least of the data")
-    message = "min() iterable argument is empty"
-    return Enter(prelude.best_, (value, key, False, False, None, message))
+    return Ranked(value, -1)
 
 
 @entry(np.max, np.amax)
@@ -157,6 +162,11 @@ def delete(m: LengthMachine, value: Any, place: Any) -> Any:
     if array and isinstance(place, Argmax) and place.is_greatest_of(value):
         return Others(value)
     raise Refused("np.delete of another element than the greatest")
+
+
+@entry(np.min, np.amin)
+def amin(m: LengthMachine, value: Any) -> Any:
+    return min_(m, value)
 
 
 @entry(np.sort)
@@ -216,7 +226,7 @@ def cumsum(m: LengthMachine, value: Any) -> Any:
 
 @entry(builtins.int)
 def int_(m: LengthMachine, value: Any) -> Any:
-    if isinstance(value, (Argmax, Count, ElementPlace, Kept)):
+    if isinstance(value, (Argmax, Count, ElementPlace, Kept, RandomPlace, Chosen, Drawn)):
         return value
     raise Refused("int(…) of this")
 
@@ -323,6 +333,7 @@ _METHODS = {
     "argmin": np.argmin,
     "argsort": np.argsort,
     "max": np.max,
+    "min": np.min,
     "clip": np.clip,
 }
 
@@ -346,9 +357,27 @@ def attribute(m: LengthMachine, thing: Any, name: str) -> Any:
         return BoundMethod(_LISTED, thing)
     if isinstance(thing, Sums) and name == "tolist":
         return BoundMethod(_SAME, thing)
-    if isinstance(thing, (Argmax, Gap)) and name == "item":
+    if isinstance(thing, (Argmax, Gap, RandomPlace, Chosen, Drawn, Label)) and name == "item":
         return BoundMethod(_SAME, thing)
+    if isinstance(thing, Sums) and name == "searchsorted":
+        return BoundMethod(np.searchsorted, thing)
+    if isinstance(thing, OneHot) and name == "argmax":
+        return BoundMethod(np.argmax, thing)
+    if isinstance(thing, OneDraw) and name == "item":
+        return BoundMethod(_ONE_OF, thing)
+    if isinstance(thing, Vector) and name == "__getitem__":
+        return BoundMethod(_ENTRY, thing)
     raise Refused(f"the attribute `{name}` of data of any length")
+
+
+@entry(_ONE_OF)
+def one_of(m: LengthMachine, drawn: OneDraw) -> Any:
+    return drawn.place
+
+
+@entry(_ENTRY)
+def entry_at(m: LengthMachine, vector: Vector, place: Any) -> Any:
+    return m.item(vector, place)
 
 
 @entry(_SAME)
@@ -365,6 +394,6 @@ def listed(m: LengthMachine, value: Vector) -> Any:
 
 @entry(_PLACE_OF)
 def place_of(m: LengthMachine, values: Vector, value: Any) -> Any:
-    if isinstance(value, Ranked) and value.vector is values and value.rank == 1:
-        return _selected(m, values, False)
+    if isinstance(value, Ranked) and value.vector is values and value.rank in (1, -1):
+        return _selected(m, values, value.rank < 0)
     raise Refused("index() of something else than the greatest")

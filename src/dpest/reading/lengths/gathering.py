@@ -7,8 +7,11 @@ but that list, not look at it, and draw once at most: then every turn does the s
 
 from __future__ import annotations
 
+from typing import Any
+
 from dpest.geometry.linear import Form
 from dpest.reading.domains.numbers import Real
+from dpest.reading.domains.weights import Chance, Score, Weight
 from dpest.reading.lengths.abstraction import Abstraction
 from dpest.reading.lengths.machine import LengthMachine
 from dpest.reading.lengths.values import (
@@ -46,17 +49,20 @@ def gather(
     found = _value(turn, address)
     if found is None or len(turn.draws) > 1 or any(d.column is not None for d in turn.draws):
         return False
+    if not isinstance(found, Real) and (turn.draws or log.used):
+        return False
     machine.state = state
-    form, own, draws = found.form, log.used, state.draws
+    own, draws = log.used, state.draws
     for drawn in turn.draws:
         symbol = machine.symbol_of_each(drawn.noise)
-        form = form.substitute({drawn.symbol: Form.of(symbol)})
+        found = Real(found.form.substitute({drawn.symbol: Form.of(symbol)}), found.kinds)
         own, draws = own | {symbol}, (*draws, Draw(symbol, drawn.noise, "each"))
+    vector = Vector(found, own, list)
     trial = state.fork()
-    _replace(trial, address, Vector(Real(form, found.kinds), own, list))
+    _replace(trial, address, vector)
     if address in Abstraction(machine, trial, plan).seen:
         return False  # something else than a variable holds the list
-    _replace(state, address, Vector(Real(form, found.kinds), own, list))
+    _replace(state, address, vector)
     state.draws = draws
     _exhaust(state, turn)
     frame = state.frames[-1]
@@ -93,10 +99,12 @@ def _one_turn(machine: LengthMachine, state: State, address: int, name: str) -> 
     return None
 
 
-def _value(turn: State, address: int) -> Real | None:
-    """What the turn put into the list."""
+def _value(turn: State, address: int) -> Any:
+    """What the turn put into the list: a number, or a weight; None for anything else."""
     put = turn.heap.read(Ref(address)).items.new
     value = put[0] if len(put) == 1 else None
+    if isinstance(value, (Score, Weight, Chance)):
+        return value
     if not isinstance(value, Real) or any(s.kind == "indicator" for s in value.form.terms):
         return None
     return value

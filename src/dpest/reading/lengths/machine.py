@@ -25,6 +25,23 @@ from dpest.reading.domains.numbers import Kinds, Real, Truth
 from dpest.reading.domains.roots import Complement, Root, UnitExponential
 from dpest.reading.domains.unit import Unit
 from dpest.reading.lengths.scaling import ScaledNoise
+from dpest.reading.domains.weights import (
+    NamedValues,
+    Normaliser,
+    Weight,
+    Weighted,
+    WeightSum,
+)
+from dpest.reading.lengths import places, weighing
+from dpest.reading.lengths.places import (
+    CHOSEN,
+    IN_ORDER,
+    Chosen,
+    Left,
+    OneDraw,
+    Order,
+    RandomPlace,
+)
 from dpest.reading.lengths.values import (
     Argmax,
     Count,
@@ -55,7 +72,8 @@ from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.control import END
 from dpest.reading.machine.signals import Fork, Refused, Thrown
 from dpest.reading.machine.state import Draw, Frame, State
-from dpest.reading.machine.values import Lazy, Ref, is_plain
+from dpest.reading.machine.values import Array, Lazy, Ref, is_plain
+from dpest.reading.rewrites.races import TURN
 from dpest.reading.world import ELEMENT, Coin, World
 
 _PRIVATE = (
@@ -82,6 +100,8 @@ class LengthMachine(ScaledNoise):
         self.plan = plan
         self.world = world
         self.supports = world.supports
+        self.named = NamedValues()
+        self.data: Any = None  # what stands for the private argument
         self.node = 0
         self.slots: frozenset[Symbol] = frozenset()
         self.dead: dict[Any, None] = {}
@@ -244,7 +264,9 @@ class LengthMachine(ScaledNoise):
         drawn = {d.symbol for d in self.state.draws if d.column is None}
         symbols = {root for symbol in symbols for root in self.roots(symbol)}
         for symbol in symbols - drawn - self.slots - log.used:
-            if symbol.kind == "indicator" or (symbol.kind == "input" and log.at):
+            if symbol.kind == "indicator" or symbol in self.named.meanings:
+                continue
+            if symbol.kind == "input" and (log.at or log.looked):
                 continue
             raise Refused("a decision about each of the data at once, or about one of long ago")
 
@@ -288,13 +310,23 @@ class LengthMachine(ScaledNoise):
             return Enter(prelude.accumulate_, (value.vector, None, None, False))
         if isinstance(value, (Vector, Places)):
             if self.log.begun:
-                raise Refused(_SECOND)
+                raise self.after_a_pass(_SECOND)
             return self.state.heap.new(DataIterator(value))
         if isinstance(value, Ref) and isinstance(self.state.heap.read(value), DataIterator):
             return value
+        candidates = places.candidates_of(self, value)
+        if candidates is not None:
+            return places.iterator_over(self, value, candidates)
         if isinstance(value, Lazy):
             raise Refused("going through a number that depends on the length of the data")
         return None
+
+    def after_a_pass(self, reason: str) -> BaseException:
+        """What can't be done after a pass: unless that only filled lists that are vectors."""
+        for _, thing in self.state.heap.items():
+            if type(thing) is FilledList and thing.items.name not in self.plan.vectors:
+                return NeedsList(thing.items.name)
+        return Refused(reason)
 
     def iterator(self, value: Any) -> Any:
         lazy = self.lazy_iterator(value)
@@ -342,8 +374,56 @@ class LengthMachine(ScaledNoise):
         source = it.source
         if isinstance(source, Places):
             return ElementPlace(source.first)
+        if isinstance(source, Order):
+            return places.item_of(self, source)
+        self.look(IN_ORDER)
         self._use(source.own)
         return source.element
+
+    # Turns that come to a random place
+
+    def begin_turn(self, source: str) -> None:
+        """A place is drawn: that is where an edge begins."""
+        if not self.log.fresh:
+            self.cut()
+        changed = self.change_log()
+        changed.fresh, changed.begun, changed.turn = False, True, source
+
+    def redrawn(self, source: str) -> None:
+        """The place that was drawn on this edge is one of a list."""
+        if self.log.looked or not self.log.turn:
+            raise Refused("a place that was looked at before it is taken out of a list")
+        self.change_log().turn = source
+
+    def look(self, source: str) -> None:
+        """The data of one element alone may be looked at on an edge: `q` is its datum."""
+        if self.log.looked not in ("", source):
+            raise Refused("a second entry, beside the one of this turn")
+        if self.log.looked != source:
+            self.change_log().looked = source
+
+    def reach(self, place: ElementPlace) -> None:
+        """The element at a place is that of this edge: it was read, or it is the next one."""
+        log = self.log
+        if place.offset == 0 and log.at:
+            return
+        if place.offset != log.at:
+            raise Refused("another entry than that of this turn")
+        if not self._more(DataIterator(None, place.offset)):
+            raise Thrown(IndexError("list index out of range"))
+
+    def _entry_at(self, vector: Vector, place: RandomPlace) -> Any:
+        """What a vector has at a random place of this edge."""
+        if place.offset:
+            raise Refused("the entry beside a random place")
+        in_turn = place.source.startswith(TURN)
+        if not in_turn and vector.own:
+            raise Refused("noise at a place that may be drawn again")
+        if not in_turn and place.source != self.log.turn:
+            raise Refused("an entry at a place that was drawn before")
+        self.look(place.source)
+        self._use(vector.own)
+        return vector.element
 
     def _use(self, own: frozenset[Symbol]) -> None:
         """The own noises of the element of this edge are looked at."""
@@ -393,7 +473,10 @@ class LengthMachine(ScaledNoise):
             return True  # where there are no data, two neighbours are the same
         if isinstance(value, ElementPlace):
             return self._place_compared("!=", value, 0)
-        return super().truth_value(value)
+        candidates = places.candidates_of(self, value)
+        if isinstance(value, Left) or (candidates is not None and candidates.partial):
+            return places.some_left(self)
+        return True if candidates is not None else super().truth_value(value)
 
     def sequence(self, value: Any) -> Any:
         """The elements of a list: one that was taken to be only filled is read here."""
@@ -413,6 +496,9 @@ class LengthMachine(ScaledNoise):
             return Count()
         if isinstance(value, Lazy):
             raise Refused("the length of this")
+        candidates = places.candidates_of(self, value)
+        if candidates is not None:
+            return places.length_of(candidates)
         return None
 
     def lazy_range(self, *ends: Any) -> Any:
@@ -432,7 +518,7 @@ class LengthMachine(ScaledNoise):
             if element.integral:
                 raise Refused("an array of whole numbers")
             element = Real(element.form, (np.float64,))
-        elif not is_number(element):
+        elif not is_number(element) and not isinstance(element, Weighted):
             raise Refused("an array of truths")
         return Vector(element, value.own)
 
@@ -477,27 +563,59 @@ class LengthMachine(ScaledNoise):
             if not placed.current and not placed.fill:
                 raise Refused("a place of an array that was not set")
             return (placed.current or placed.fill)[0]
+        candidates = places.candidates_of(self, thing)
+        if type(index) is int and (isinstance(thing, Vector) or candidates is not None):
+            self._need_place()
+        if candidates is not None:
+            return places.entry_of(self, thing, index)
+        if isinstance(index, CHOSEN) and not isinstance(thing, Vector):
+            label = places.label_at(self, thing, index)
+            if label is not None:
+                return label
+        if isinstance(index, RandomPlace) and isinstance(thing, Vector):
+            return self._entry_at(thing, index)
         if isinstance(index, ElementPlace) and isinstance(thing, Vector):
-            if index.offset or not self.log.at:
-                raise Refused("another entry than that of this turn")
+            self.reach(index)
+            self.look(IN_ORDER)
             self._use(thing.own)
             return thing.element
+        if isinstance(index, Argmax) and isinstance(thing, Vector):
+            return weighing.entry_at(self, thing, index)
         if isinstance(index, ElementPlace) and (items := self.sequence(thing)) is not None:
             return items[self._place_below(index, len(items))]
-        name = self._variable() if isinstance(thing, Vector) and type(index) is int else ""
-        if name and name not in self.plan.indices:
-            raise NeedsIndex(name)
+        if isinstance(thing, OneDraw) and type(index) is int and index in (0, -1):
+            return thing.place
+        weights = thing.vector.element if isinstance(thing, Sums) else None
+        if isinstance(weights, Weight) and type(index) is int and index == -1:
+            return WeightSum(weights)
         if isinstance(thing, Ordered) and type(index) is int and index in (-1, -2):
             return Ranked(thing.vector, -index)
         if isinstance(thing, Vector) and isinstance(index, Argmax) and index.is_greatest_of(thing):
             return Ranked(thing, 1)
         if isinstance(thing, OrderedPlaces) and type(index) is int and index in (0, -1):
             return Argmax(thing.element, thing.backwards == (index == -1))
+        if isinstance(thing, OrderedPlaces) and index == slice(None, 1):
+            return OneDraw(Argmax(thing.element, thing.backwards))
         if isinstance(thing, OrderedPlaces) and index == slice(None, None, -1):
             return OrderedPlaces(thing.element, not thing.backwards)
         if isinstance(thing, Lazy) or isinstance(index, Lazy):
             raise Refused("an entry of data of any length, but that of this turn")
         return None
+
+    def item(self, thing: Any, index: Any) -> Any:
+        if isinstance(thing, Array) and isinstance(index, CHOSEN):
+            label = places.label_at(self, thing, index)
+            if label is not None:
+                return label
+        return super().item(thing, index)
+
+    def _need_place(self) -> None:
+        """A variable that the data are indexed by is the place of an element from here on."""
+        name = self._variable()
+        if name and name not in self.plan.indices:
+            raise NeedsIndex(name)
+        if name:
+            self.cut()
 
     def lazy_map(self, function: Any, *values: Any) -> Any:
         if not any(isinstance(v, Lazy) for v in values):
@@ -522,12 +640,17 @@ class LengthMachine(ScaledNoise):
                 if any(s.kind == "input" for s in mine) or mine & self.log.used:
                     raise Refused("each of the data together with the one of this turn")
                 row.append(value)
+            elif isinstance(value, Weighted):
+                shared = isinstance(value, (WeightSum, Normaliser))
+                if not shared and any(s.kind == "input" for s in value.form.terms):
+                    raise Refused("each of the data together with the one of this turn")
+                row.append(value)
             elif is_number(value) or isinstance(value, (bool, np.bool_, Scale)):
                 row.append(value)
             else:
                 raise Refused("arithmetic with data of any length and this")
         found = function(*row)
-        if not isinstance(found, (Real, Truth)) and not is_number(found):
+        if not isinstance(found, (Real, Truth, Weighted)) and not is_number(found):
             raise Refused("a function of each of the data that gives no number")
         return Vector(found, own | self._made_of(own, found))
 
@@ -547,22 +670,31 @@ class LengthMachine(ScaledNoise):
             return None
         if any(isinstance(v, Ranked) for v in values):
             return _gap(op, *values)
-        if op == "*" and any(isinstance(v, Count) and not v.offset for v in values):
+        if op == "*" and any(type(v) is Count and not v.offset for v in values):
             return self._repeated(*values)
         if any(isinstance(v, Vector) for v in values):
             if len(values) == 1:
                 return self.elementwise(lambda a: operators.unary(self, op, a), *values)
             how = operators.compare if op in COMPARISONS else operators.binary
             return self.elementwise(lambda a, b: how(self, op, a, b), *values)
+        if any(isinstance(v, Weighted) for v in values):
+            return weighing.operate(self, op, *values)
         if any(isinstance(v, Scale) for v in values):
+            score = weighing.scaled(self, op, *values) if len(values) == 2 else None
+            if score is not None:
+                return score
             if len(values) == 2 and any(isinstance(v, Real) for v in values):
                 return self.times_unit(op, *(_unscaled(v) for v in values))
             return _in_units(op, *values)
+        if len(values) == 2 and any(isinstance(v, (Left, RandomPlace, Chosen)) for v in values):
+            return places.number_operation(self, op, *values)
         return self._counted(op, *values)
 
     def _repeated(self, *values: Any) -> Any:
         """`[0.0] * len(x)`"""
-        (value,) = [v for v in values if v != Count()] or [None]
+        if not any(type(v) is Count and v == Count() for v in values):
+            raise Refused("a product with the length of the data")
+        (value,) = [v for v in values if type(v) is not Count] or [None]
         items = None if isinstance(value, Lazy) else self.sequence(value)
         if not isinstance(value, Ref) or items is None or len(items) != 1:
             raise Refused("a repetition by the length of the data")
@@ -572,7 +704,8 @@ class LengthMachine(ScaledNoise):
 
     def op_inplace(self, frame: Frame, i: Instruction) -> None:
         """An array that is changed in place is changed for all that hold it."""
-        if isinstance(self.get(frame, i.uses[0]), (Vector, Sums)):
+        value = self.get(frame, i.uses[0])
+        if isinstance(value, (Vector, Sums)) and not held_once(self, value):
             raise Refused("data of any length that are changed in place")
         super().op_inplace(frame, i)
 
@@ -674,6 +807,14 @@ class LengthMachine(ScaledNoise):
 
     # Attributes, calls, releases
 
+    def op_attr(self, frame: Frame, i: Instruction) -> None:
+        thing = self.get(frame, i.uses[0])
+        candidates = places.candidates_of(self, thing)
+        if candidates is None:
+            super().op_attr(frame, i)
+        else:
+            self.put(frame, i, places.attribute(candidates, thing, i.extra))
+
     def lazy_attribute(self, thing: Any, name: str) -> Any:
         if not isinstance(thing, Lazy):
             return None
@@ -684,9 +825,12 @@ class LengthMachine(ScaledNoise):
     def call_table(
         self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
     ) -> Any:
-        from dpest.reading.lengths import functions
+        from dpest.reading.lengths import choosing, functions
 
         values = (*args, *(kwargs or {}).values())
+        known = choosing.entry_of(self, f, args, kwargs or {})
+        if known is not None:
+            return known(self, *args, **(kwargs or {}))
         if f not in _FILLING:
             for value in values:
                 self.sequence(value)  # of a list that is only filled nobody else may know
@@ -730,6 +874,34 @@ class LengthMachine(ScaledNoise):
 
     def released(self, value: Any) -> Any:
         return value if isinstance(value, (Vector, Sums, Places)) else None
+
+
+def held_once(machine: LengthMachine, value: Any) -> bool:
+    """Whether only the variable that is changed holds an array: then a new one is as good.
+
+    Nodes hold copies, and the caller holds the data.
+    """
+    frames = machine.state.frames
+    if machine.log.begun or value is machine.data:
+        return False
+    held = 0
+    for frame in frames:
+        live = frame.code.live[frame.pc]
+        held += sum(v is value for name, v in frame.registers.items() if name in live)
+    return held == 1 and not any(_holds(thing, value) for _, thing in machine.state.heap.items())
+
+
+def _holds(thing: Any, value: Any) -> bool:
+    parts = list(vars(thing).values())
+    while parts:
+        part = parts.pop()
+        if part is value:
+            return True
+        if isinstance(part, (list, tuple)):
+            parts += part
+        elif isinstance(part, dict):
+            parts += part.values()
+    return False
 
 
 _FILLING = (list.append, list.extend, isinstance, type)

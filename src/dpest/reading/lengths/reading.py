@@ -26,6 +26,7 @@ from dpest.reading.lengths.made_noise import (
     with_curves,
     with_forms,
 )
+from dpest.reading.lengths.places import IN_ORDER
 from dpest.reading.lengths.releases import Leaves, leaves_of, released_at_end
 from dpest.reading.lengths.starting import first_state
 from dpest.reading.lengths.values import (
@@ -47,6 +48,7 @@ from dpest.reading.rewrites import order_statistics as released
 from dpest.reading.rewrites.draws.made_values import MadeNoises
 from dpest.reading.rewrites.draws.rereading import Held
 from dpest.reading.rewrites.order_statistics import Selected
+from dpest.reading.rewrites.races import ArgmaxLaw, ChanceError, law_of
 from dpest.reading.rewrites.running_maximum import greatest_so_far
 from dpest.reading.table.registry import load
 from dpest.reading.world import World
@@ -100,7 +102,7 @@ def _settled(
             )
         except Restart as needed:
             _learn(plan, needed)
-        except Refused:
+        except (Refused, ChanceError):
             raise
         except Exception as error:
             # A rule that does not know what it was given must not go on.
@@ -146,11 +148,16 @@ class _Reading:
         self.nodes = [LoopNode(0, (), "start")]
         self.edges: list[LoopEdge] = []
         self.known: dict[Any, int] = {}
-        self.states = [first_state(self.machine, target, parameters, lambda _: new_data(form))]
+        data = self.machine.data = new_data(form)
+        self.states = [first_state(self.machine, target, parameters, lambda _: data)]
         self.integers: dict[Any, dict[str, set[int]]] = {}
         self.releases: list[Leaves] = []
         self.returned: list[set[str]] = []
         self.shown = True
+        self.by_chance = False
+        """Whether there is something that only a law of `rewrites.races` speaks of."""
+        self.told: dict[int, tuple[Any, ...]] = {}
+        """What else the edges to the end release: places of the data."""
 
     def read(self) -> Graph:
         for number, node in enumerate(self.nodes):
@@ -224,6 +231,8 @@ class _Reading:
                 leaves_of(machine, state, value, released, held)
         released.need_plain()
         self.shown = self.shown and released.shown
+        if found.log.removed and found.log.removed not in found.seen:
+            raise Refused("candidates that come from a new list in each turn")
         target = self.known.get(found.key)
         if target is None:
             target = self._new_node(found)
@@ -262,6 +271,9 @@ class _Reading:
         if source:
             self.returned.append(released.lists)
         self.releases.append(released)
+        kept = [("kept place",) for _ in released.kept]
+        others = [("other place",) for _ in (*released.greatest, *released.gaps, *released.drawn)]
+        self.told[len(self.edges)] = (*kept, *others)
         self._edge(source, END, state, {}, released.values, {})
 
     def _edge(
@@ -281,6 +293,10 @@ class _Reading:
         if any(s.kind == "indicator" for s in used):
             raise Refused("a truth that is not decided")
         machine.need_at_hand(used)
+        told = [c.form for block in log.blocks for c in block]
+        at_random = log.looked not in ("", IN_ORDER) or any(map(_is_random, released))
+        if at_random or machine.named.among([*forms, *told]):
+            self.by_chance = True
         order = tuple((d.symbol, d.column is not None) for d in state.draws)
         self.edges.append(
             LoopEdge(
@@ -293,6 +309,8 @@ class _Reading:
                 tuple(released),
                 order,
                 dict(places),
+                looked="" if log.looked == IN_ORDER else log.looked,
+                removed=bool(log.removed) and target != END,
             )
         )
 
@@ -351,12 +369,23 @@ class _Reading:
         self.edges.append(edge)
 
     def _made(self) -> Graph:
+        drawn = [d for r in self.releases for d in r.drawn]
+        if drawn:
+            return self._lawful(self._only_law([d.law for d in drawn]))
+        if self.by_chance:
+            edges = [
+                replace(e, released=(*e.released, *self.told.get(i, ())))
+                for i, e in enumerate(self.edges)
+            ]
+            return self._lawful(law_of(edges, self.world.noises, self.machine.named))
         made = self._rewritten()
         selections = [Selected(a.element, a.least) for r in self.releases for a in r.greatest]  # type: ignore[arg-type]
         gaps = [released.TracedGap(g.vector) for r in self.releases for g in r.gaps]  # type: ignore[arg-type]
         chosen = [s.element.form for s in selections] + [g.vector.element.form for g in gaps]
         if any(form.symbols("indicator") for form in chosen):
             raise Refused("the greatest of values with a truth in them")
+        if self.machine.named.among(chosen):
+            raise Refused("a weight, or the greatest of the data, otherwise than in chances")
         if (selections or gaps) and len(self.nodes) > 1:
             raise Refused("the place of the greatest of the data, with other looks at them")
         graph = Graph(
@@ -370,11 +399,12 @@ class _Reading:
             gaps=gaps,
             reader="machine",
         )
+        graph.table = self._table()
         kept = [r for r in self.releases if r.kept]
         if kept:
             found = greatest_so_far(self.edges, len(kept) == 1)
             places = {(p, how) for e in self.edges for p, how in e.places.items()}
-            known = {k.path for r in kept for k in r.kept} == {p for p, _ in places}
+            known = {k.path for r in kept for k in r.kept} <= {p for p, _ in places}
             if found is None or not known or any(how == "other" for _, how in places):
                 raise Refused("the place of an element that is kept, or a count without a bound")
             graph.selections.append(found)
@@ -382,6 +412,38 @@ class _Reading:
         drawn = {s for e in self.edges for s, _ in e.order if s not in made.drawn}
         keep_noises(self.world, (*drawn, *made.roots))
         return graph
+
+    def _only_law(self, laws: list[ArgmaxLaw]) -> ArgmaxLaw:
+        """The law of a choice that is all that is released."""
+        plain = len(self.edges) == len(laws) == 1 and not self.edges[0].blocks
+        if not plain or self.edges[0].forms or len(self.told[0]) > 1:
+            raise Refused("a choice by weights, with other decisions or releases")
+        return laws[0]
+
+    def _lawful(self, law: ArgmaxLaw) -> Graph:
+        """The argmax that a choice or a loop amounts to, in its place."""
+        world = World(private=True)
+        world.derived, world.notes = self.world.derived, self.world.notes
+        noise = world.noise_symbol("0_0", law.noise)
+        element = Real(law.form.plus(Form.of(noise)))
+        edge = LoopEdge(0, END, False, (), (), {}, (), ((noise, True),))
+        return Graph(
+            [LoopNode(0, ())],
+            [edge],
+            [],
+            world,
+            selections=[Selected(element, False)],  # type: ignore[arg-type]
+            rule=law.rule,
+            table=self._table(),
+            reader="machine",
+        )
+
+    def _table(self) -> tuple[Any, ...] | None:
+        """The public list whose entry at the chosen place is released, if one is."""
+        tables = {t for r in self.releases for t in r.tables}
+        if len(tables) > 1:
+            raise Refused("entries of several lists at the place that is released")
+        return next(iter(tables), None)
 
     def _faithful(self) -> bool:
         """Whether ways that release other things are told apart by what is returned.
@@ -402,3 +464,8 @@ class _Reading:
 def _with_element(gap: Gap, form: Form) -> Gap:
     element = gap.vector.element
     return Gap(replace(gap.vector, element=Real(form, element.kinds)))
+
+
+def _is_random(value: Any) -> bool:
+    """Whether a released value is a place that was come to at random."""
+    return isinstance(value, tuple) and value[:1] in (("place",), ("chosen",))

@@ -13,6 +13,7 @@ from dpest.geometry.linear import Form
 from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.lengths.abstraction import placed_values
 from dpest.reading.lengths.machine import LengthMachine
+from dpest.reading.lengths.places import Chosen, Drawn, Label, RandomPlace
 from dpest.reading.lengths.values import (
     Argmax,
     Count,
@@ -44,13 +45,16 @@ class Leaves:
     greatest: list[Argmax] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
+    drawn: list[Drawn] = field(default_factory=list)
+    tables: set[tuple[Any, ...]] = field(default_factory=set)
+    """Public lists whose entries at such places are told instead of the places."""
     lists: set[str] = field(default_factory=set)
     told: set[int] = field(default_factory=set)
     shown: bool = True
     """Whether equal outputs are equal here, on whichever way: else there are no lower bounds."""
 
     def need_plain(self) -> None:
-        if self.greatest or self.gaps or self.kept:
+        if self.greatest or self.gaps or self.kept or self.drawn or self.tables:
             raise Refused("the place of an element that is put into a list")
 
 
@@ -68,6 +72,15 @@ def leaves_of(
         found.shown = found.shown and isinstance(value, ElementPlace) and value.offset == 0
     elif isinstance(value, Kept):
         found.kept.append(value)
+    elif isinstance(value, RandomPlace):
+        found.values.append(("place", value.source, value.offset))
+    elif isinstance(value, Chosen):
+        found.values.append(("chosen", value.path, value.offset))
+    elif isinstance(value, Drawn):
+        found.drawn.append(value)
+    elif isinstance(value, Label):
+        found.tables.add(value.table)
+        leaves_of(machine, state, value.place, found, held)
     elif isinstance(value, Argmax):
         found.greatest.append(value)
     elif isinstance(value, Gap):

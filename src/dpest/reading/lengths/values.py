@@ -128,7 +128,10 @@ class Others(Lazy):
 
 @dataclass(frozen=True, eq=False)
 class Ranked(Lazy):
-    """The greatest (1) or second greatest (2) element: its gap to the other can be released."""
+    """The greatest (1), second greatest (2) or least (-1) element.
+
+    The gap between the first two can be released, and the place of the greatest or the least.
+    """
 
     vector: Vector
     rank: int
@@ -179,6 +182,14 @@ class PassLog(HeapObject):
     used: frozenset[Symbol] = frozenset()
     """The own noises of the element of this edge that are looked at."""
     blocks: tuple[tuple[Condition, ...], ...] = ()
+    turn: str = ""
+    """By which draw this edge came to a place (see `places.RandomPlace`), if by one."""
+    looked: str = ""
+    """Of which element the data are looked at on this edge: in order, or at a random place."""
+    removed: int = 0
+    """The list from which the place of this edge was taken, by its address."""
+    orders: int = 0
+    """How many random orders were drawn."""
 
 
 class Filled:

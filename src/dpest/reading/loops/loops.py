@@ -14,6 +14,7 @@ from typing import Any
 
 from dpest.errors import DpestError, RefusedError, UntraceableError
 from dpest.geometry.linear import Form, Symbol
+from dpest.reading.domains import weights
 from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.loops.any_length import (
     ElementTotals,
@@ -43,7 +44,7 @@ from dpest.reading.loops.pieces import ITEM, FunctionCut, Piece, cut, scope
 from dpest.reading.loops.vector_functions import ANY_LENGTH
 from dpest.reading.loops.vector_generator import VectorGenerator
 from dpest.reading.rewrites.labels import LabelOfPlace, entry
-from dpest.reading.rewrites.named_values import NamedValues
+from dpest.reading.rewrites.named_values import NamedValues, Share
 from dpest.reading.rewrites.order_statistics import (
     Selected,
     TracedGap,
@@ -149,6 +150,25 @@ def _with_signs(plan: Plan, graph: Graph) -> Plan:
     return signs_among(plan, graph.world.noises, graph.world.draw_sites, conditions, forms)
 
 
+def _meanings(named: NamedValues) -> weights.NamedValues:
+    """The meanings of symbols as laws know them."""
+
+    def of(value: Any) -> Any:
+        if isinstance(value, ScaledScore):
+            return weights.Score(value.factor, value.value.form)
+        if isinstance(value, Weight):
+            return weights.Weight(of(value.score))
+        if isinstance(value, Chance):
+            return weights.Chance(of(value.weight))
+        if isinstance(value, Share):
+            return weights.Share(value.noise, of(value.weights))
+        if isinstance(value, Form):
+            return weights.Greatest(value)
+        return weights.CandidatesLeft() if isinstance(value, PlacesLeft) else value
+
+    return weights.NamedValues({s: of(v) for s, v in named.meanings.items()})
+
+
 class _UnboundedError(Exception):
     """The discrete state of a loop has no bound; `names` are the integers that grow."""
 
@@ -251,7 +271,7 @@ class LoopBuilder:
         if self.world.plan:
             self.edges, self.dead = without_needless_forks(self.edges, self.dead)
         if self.by_chance:
-            return self._raced(law_of(self.edges, self.world.noises, self.named))
+            return self._raced(law_of(self.edges, self.world.noises, _meanings(self.named)))
         if self.unknown_places:
             found = greatest_so_far(self.edges, len(self.unknown_places) == 1)
             if found is None:

@@ -286,10 +286,24 @@ def _ordered(m: Machine, op: str, a: Any, b: Any) -> Any:
         names = f"'{m.type_name(a)}' and '{m.type_name(b)}'"
         raise Thrown(TypeError(f"'{op}' not supported between instances of {names}"))
     for x, y in zip(left, right, strict=False):
+        if _never_equal(m, x, y):
+            return compare(m, op, x, y)
         same = equal(m, x, y)
         if not (m.holds(same) if isinstance(same, Truth) else same):
             return compare(m, op, x, y)
     return COMPARISONS[op](len(left), len(right))
+
+
+def _never_equal(m: Machine, a: Any, b: Any) -> bool:
+    """Whether two numbers are equal with probability 0 alone."""
+    if not is_scalar(a) or not is_scalar(b):
+        return False
+    numbers = [arithmetic.form_of(m, v) for v in (a, b) if not isinstance(v, Truth)]
+    if len(numbers) != 2:
+        return False
+    gap = numbers[0].minus(numbers[1])
+    kept = any(s.kind == "state" for s in gap.terms)  # of an earlier turn
+    return m.is_null(gap) or (kept and m.has_continuous_noise(gap))
 
 
 def equal(m: Machine, a: Any, b: Any) -> Any:

@@ -270,6 +270,13 @@ def sorted_by_keys_(values, key, reverse):
     return in_order_of_(items, keys, reverse)
 
 
+def sorted_places_(places, key, reverse, argsort):
+    """Places in the order of what a key gives for each: that of the keys."""
+    keys = [key(i) for i in places]
+    order = argsort(keys)
+    return order[::-1] if reverse else order
+
+
 def in_order_of_(items, keys, reverse):
     """The items in the order of their keys, by the table."""
     raise NotImplementedError

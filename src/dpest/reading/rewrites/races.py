@@ -30,10 +30,23 @@ from dpest.noise.exponential import Exponential
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.uniform import Uniform
 from dpest.reading.domains.unit import Unit
+from dpest.reading.domains.weights import (
+    CandidatesLeft,
+    Chance,
+    Greatest,
+    NamedValues,
+    Score,
+    Share,
+    Weight,
+)
 from dpest.reading.loop_graph import END, LoopEdge
-from dpest.reading.loops.passes import POOL, TURN, PlacesLeft
-from dpest.reading.rewrites.named_values import NamedValues, Share
-from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
+
+TURN = "turn"
+"""The sources of places that a loop in a random order comes to, each once, begin with it."""
+UNIFORM = "uniform 0"
+"""The source of a place that is drawn from all, with replacement."""
+POOL = "pool"
+"""Sources of places that are drawn from those that a list still has begin with it."""
 
 Exponent = tuple[tuple[int, Form], ...]
 """A score: for each power of eps the form that it multiplies."""
@@ -96,7 +109,8 @@ class _RaceReader:
         loop = self._start()
         here = [e for e in self.edges if e.source == loop]
         sources = {e.looked for e in here if e.looked}
-        if sources == {TURN}:
+        everywhere = {e.looked for e in self.edges if e.looked}
+        if len(everywhere) == 1 and next(iter(everywhere)).startswith(TURN):
             return self._race(self._accepted(loop))
         if sources:
             return self._drawn(loop)
@@ -175,7 +189,7 @@ class _RaceReader:
         """1 for "some are left", −1 for "none are left", 0 for anything else."""
         signs = [
             c for s, c in condition.form.terms.items()
-            if isinstance(self.values.meanings.get(s), PlacesLeft)
+            if isinstance(self.values.meanings.get(s), CandidatesLeft)
         ]  # fmt: skip
         if len(signs) != 1 or len(condition.form.terms) != 1 or condition.form.constant:
             return 0
@@ -273,7 +287,7 @@ class _RaceReader:
         if not isinstance(inverse, Unit):
             inverse = rational(inverse)
         named = self.values.meanings.get(next(iter(border.terms), None))  # type: ignore[arg-type]
-        if isinstance(named, ScaledScore) and len(border.terms) == 1 and not border.constant:
+        if isinstance(named, Score) and len(border.terms) == 1 and not border.constant:
             if isinstance(inverse, Unit):
                 raise _NoLaw("a score and a noise that are both multiples of eps are compared")
             ((_, slope),) = border.terms.items()
@@ -290,12 +304,12 @@ class _RaceReader:
             rest = form
             for symbol in list(form.terms):
                 top = self.values.meanings.get(symbol)
-                if isinstance(top, Form):
+                if isinstance(top, Greatest):
                     c = -form.terms[symbol]
                     if c < 0:
                         raise _NoLaw("the greatest score is added to a score")
-                    parts.append((power, c, top))
-                    rest = rest.plus(Form.of(symbol), c).plus(top, -c)
+                    parts.append((power, c, top.form))
+                    rest = rest.plus(Form.of(symbol), c).plus(top.form, -c)
             if rest.terms or rest.constant:
                 raise _NoLaw(
                     "a chance that may be above 1: the greatest of all scores, as they are, must "
@@ -318,7 +332,7 @@ class _RaceReader:
         if more or len(exponent) != 1:
             raise _NoLaw("the chance is not a multiple of e^score")
         ((power, form),) = exponent
-        return _softmax("rejection", power, form)
+        return self._softmax("rejection", power, form)
 
     def _inversion(self, loop: int) -> ArgmaxLaw:
         """At every node: left if w + L > 0, where L is minus what is left of the share.
@@ -370,7 +384,12 @@ class _RaceReader:
         weight_of = self.values.meanings[weight_symbol]
         weight_of = weight_of.weight if isinstance(weight_of, Chance) else weight_of
         ((power, form),) = _exponent(weight_of.score)
-        return _softmax("inversion", power, form)
+        return self._softmax("inversion", power, form)
+
+    def _softmax(self, rule: str, power: int, form: Form) -> ArgmaxLaw:
+        if any(s.kind != "input" and not self.values.is_shared(s) for s in form.terms):
+            raise _NoLaw("a score that is not data alone")
+        return softmax_law(rule, power, form)
 
     def _share(self, left: Form, weight: Any) -> None:
         """Whether a form is minus a uniform share of the sum of these weights."""
@@ -380,9 +399,7 @@ class _RaceReader:
         found = self.values.meanings.get(symbol)
         noise = found.noise if isinstance(found, Share) else symbol
         if isinstance(weight, Weight):
-            same = isinstance(found, Share) and (
-                found.weights.dpest_signature() == weight.dpest_signature()
-            )
+            same = isinstance(found, Share) and (found.weight.key == weight.key)
         else:
             same = found is None
         family = self.noises.get(noise)
@@ -412,7 +429,7 @@ class _RaceReader:
         return tuple(map(repr, seen))
 
 
-def _softmax(rule: str, power: int, form: Form) -> ArgmaxLaw:
+def softmax_law(rule: str, power: int, form: Form) -> ArgmaxLaw:
     """What all elements share cancels."""
     return ArgmaxLaw(rule, Form({s: c for s, c in form.terms.items() if s.kind == "input"}),
                _factor(power, Fraction(1)))  # fmt: skip
@@ -422,11 +439,9 @@ def _factor(power: int, c: Fraction) -> Any:
     return Unit(c, power) if power else c
 
 
-def _exponent(
-    score: ScaledScore | None, times: Any = Fraction(1), form: Form | None = None
-) -> Exponent:
+def _exponent(score: Score | None, times: Any = Fraction(1), form: Form | None = None) -> Exponent:
     factor = times if score is None else times * score.factor
-    of = score.value.form if score is not None else form
+    of = score.form if score is not None else form
     assert of is not None
     if isinstance(factor, Unit):
         return ((factor.power, of.times(factor.factor)),)

@@ -23,7 +23,7 @@ def greatest_so_far(edges: Sequence[LoopEdge], one_release: bool) -> Selected | 
         (slot, form), *others = [*edge.updates.items(), (None, None)][:2]
         here = [e for e in turns if e.source == edge.source]
         places = set(edge.places.values())
-        if others != [(None, None)] or len(edge.places) != 1 or form is None or edge.forms:
+        if others != [(None, None)] or len(places) != 1 or form is None or edge.forms:
             return None
         if len(here) == 1 and not edge.blocks and places == {"now"}:
             if any(s.kind == "state" for s in form.terms):

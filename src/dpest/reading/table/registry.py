@@ -31,7 +31,7 @@ TABLE: dict[Any, Entry] = {}
 NATIVE: set[Any] = set()
 _FILES = (
     *("python", "containers", "iterating", "math", "numpy_arrays", "numpy_functions", "orders"),
-    "rounding",
+    *("rounding", "special"),
 )
 _FILES_OF_NOISE = ("generator", "random", "scipy")
 _LIBRARIES = ("numpy", "scipy", "pandas", "dataclasses", "functools", "typing", "torch", "sklearn")

@@ -92,9 +92,7 @@ class Decisions:
 
     # Choices between several
 
-    def decide(
-        self, options: Sequence[tuple[Condition, ...]], *, endless: bool = False
-    ) -> int:
+    def decide(self, options: Sequence[tuple[Condition, ...]], *, endless: bool = False) -> int:
         """Which of several conjunctions holds; they exclude each other, and one of them does.
 
         `endless`: some of them lead to more such decisions, without a bound.
@@ -272,7 +270,9 @@ class Decisions:
             return False
         noises = [s for s in form.terms if s.kind == "noise"]
         if len(noises) > 1:
-            self.notes["ties between continuous noises have probability zero and are left out"] = None
+            self.notes["ties between continuous noises have probability zero and are left out"] = (
+                None
+            )
             return True
         if len(form.terms) > 1:
             return False

@@ -1,0 +1,9 @@
+"""scipy.special."""
+
+from __future__ import annotations
+
+import scipy.special
+
+from dpest.reading.table.registry import native
+
+native([scipy.special.softmax, scipy.special.logsumexp])
