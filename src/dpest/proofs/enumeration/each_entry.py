@@ -17,7 +17,7 @@ from dpest.ask.domains import ANY, Integers
 from dpest.errors import ReplayError
 from dpest.proofs.conformance import place_of
 from dpest.proofs.enumeration.enumerating import enumerated_proof
-from dpest.proofs.enumeration.finite import shown
+from dpest.proofs.enumeration.ways import shown
 from dpest.proofs.proof import AttainingPair, Lower, Proof
 from dpest.proofs.question import ProofGoal
 from dpest.reading.tracing.elements import alike

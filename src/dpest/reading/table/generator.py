@@ -6,6 +6,7 @@ not known, gives shape, type and errors; the numbers are new noise.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from fractions import Fraction
@@ -53,6 +54,7 @@ _SAMPLES: dict[str, Any] = {
 _MOST_OUTCOMES = 32  # finite draws with more outcomes stay symbols
 _MOST_JOINT = 4096
 _MOST_DRAWS = 100_000
+_MOST_ORDERS = 5040  # of what is shuffled
 _PRIVATE = "draw with a fixed scale, or choose between fixed scales by an `if`"
 
 
@@ -378,12 +380,50 @@ def _without_replacement(m: Machine, pool: list[Any], chances: list[Any], count:
     return picks
 
 
+def _in_some_order(m: Machine, pool: list[Any]) -> list[Any]:
+    if math.factorial(len(pool)) > _MOST_ORDERS:
+        raise Refused("a random order, which has as many outcomes as there are orders")
+    equal = [Fraction(1, max(len(pool), 1))] * len(pool)
+    return _without_replacement(m, pool, equal, len(pool))
+
+
 def permutation(m: Machine, rng: Any, x: Any) -> Any:
-    raise Refused("a permutation, which has as many outcomes as there are orders")
+    order = _in_some_order(m, pool_of(m, x))
+    return array(m, m.state.heap.new(ListObject(order)))
 
 
 def shuffle(m: Machine, rng: Any, x: Any) -> Any:
-    raise Refused("a shuffle, which has as many outcomes as there are orders")
+    """A list, or an array of one dimension, in another order; in place."""
+    if isinstance(x, Array):
+        if x.places.ndim != 1:
+            raise Refused("a shuffle of the rows of a matrix")
+        order = _in_some_order(m, m.arrays.elements(m, x))
+        values = np.empty(len(order), dtype=object)
+        values[:] = order
+        m.arrays.write(m, x, values)
+        return None
+    thing = m.state.heap.read(x) if isinstance(x, Ref) else None
+    if type(thing) is not ListObject or thing.kind is not list:
+        raise Refused("a shuffle of something that is no list")
+    order = _in_some_order(m, list(thing.items))
+    m.state.heap.write(x).items[:] = order
+    return None
+
+
+def multinomial(m: Machine, rng: Any, n: Any, pvals: Any, size: Any = None) -> Any:
+    """One trial; more of them would be as many forks."""
+    if size is not None or not is_number(n) or n != 1:
+        raise Refused("multinomial draws of more than one trial", "draw them with rng.choice")
+    known = [float(v) for v in np.asarray(_parameter(m, "multinomial", pvals)).reshape(-1)]
+    try:
+        np.random.default_rng(0).multinomial(1, known)
+    except ValueError as error:
+        raise Thrown(error) from None
+    chances = dict(
+        Categorical(tuple(range(len(known))), (*known[:-1], 1 - sum(known[:-1]))).outcomes
+    )
+    place = pick_place(m, list(chances), list(chances.values()))
+    return m.adopted(np.eye(len(known), dtype=np.int64)[place])
 
 
 _OWN: dict[str, dict[str, Any]] = {
@@ -398,7 +438,7 @@ for _library, _functions in _OWN.items():
         "exponential": exponential, "uniform": uniform, "standard_normal": standard_normal,
         "standard_exponential": standard_exponential, "gamma": gamma, "geometric": geometric,
         "poisson": poisson, "binomial": binomial, "choice": choice, "permutation": permutation,
-        "shuffle": shuffle,
+        "shuffle": shuffle, "multinomial": multinomial,
     }  # fmt: skip
     for _name, _function in {**_shared, **_functions}.items():
         entry(Method(_library, _name))(_function)
