@@ -18,7 +18,7 @@ from dpest.proofs.conformance import check_graph
 from dpest.proofs.loops.budgets import graph_of
 from dpest.proofs.question import ProofGoal, asked
 from dpest.reading.cases.records import RecordError
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.domains.unit import Unit
 
 REALS = dpest.reals(ANY, -5, 5)
 DIGITS = dpest.integers(ANY, 0, 3)

@@ -13,7 +13,7 @@ from dpest.ask.domains import ANY
 from dpest.proofs import prove
 from dpest.proofs.question import asked
 from dpest.reading.lengths.reading import read_graph
-from dpest.reading.loops.loop_graph import Graph
+from dpest.reading.loop_graph import Graph
 from dpest.reading.machine.signals import Refused
 from reading.random_loops import agrees
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from dpest.errors import RefusedError
-from dpest.reading.loops.loops import END, graph
-from dpest.reading.loops.piece_runs import World
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.domains.unit import Unit
+from dpest.reading.loop_graph import END
+from dpest.reading.loops.loops import graph
+from dpest.reading.world import World
 
 
 def svt(x, rng, *, eps, cutoff):

@@ -9,9 +9,9 @@ import pytest
 
 from dpest.geometry.linear import Form, Symbol
 from dpest.reading.loops.merging import build
-from dpest.reading.loops.piece_runs import PrivateBranchError, World
 from dpest.reading.merged_states import disjoint
 from dpest.reading.tracing.symbolic import TracedReal
+from dpest.reading.world import PrivateBranchError, World
 
 
 def input_symbols(length: int) -> list[TracedReal]:

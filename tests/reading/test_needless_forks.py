@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpest.geometry.linear import Condition, Form, Symbol
-from dpest.reading.loops.loop_graph import LoopEdge
+from dpest.reading.loop_graph import LoopEdge
 from dpest.reading.tracing.needless_forks import without_needless_forks
 
 N, M = Symbol("noise", "n"), Symbol("noise", "m")

@@ -13,9 +13,9 @@ from dpest.errors import UntraceableError
 from dpest.geometry.linear import Condition, Form, Symbol, rational
 from dpest.noise import DiscreteLaplace, Laplace
 from dpest.noise.discrete_uniform import DiscreteUniform
+from dpest.reading.domains.unit import Unit
 from dpest.reading.trace import trace
 from dpest.reading.tracing.forking import TraceLimits, explore
-from dpest.reading.tracing.unit import Unit
 
 # Operations against NumPy's own on random numbers: one draw of noise is as good as a number, so
 # each function is traced and the trace evaluated at random points (see program.conformance).

@@ -22,9 +22,9 @@ from dpest.proofs.alignments.selection import ArgmaxPlan
 from dpest.proofs.loops.potentials import BudgetState, Potential
 from dpest.reading.cases.records import ReadCases
 from dpest.reading.decision_path import Block
-from dpest.reading.loops.loops import Graph
-from dpest.reading.loops.piece_runs import World
+from dpest.reading.loop_graph import Graph
 from dpest.reading.merged_states import MergedModel, MergedNode
+from dpest.reading.world import World
 from dpest.running.places import source_of, undeclared
 
 

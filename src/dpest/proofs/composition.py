@@ -22,7 +22,7 @@ from dpest.ask.domains import ANY
 from dpest.errors import RefusedError
 from dpest.proofs import certificates
 from dpest.proofs.proof import Proof
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.domains.unit import Unit
 from dpest.running.places import is_user_file, source_of
 
 _MOST_PATHS = 256

@@ -20,15 +20,14 @@ from dpest.errors import RefusedError, ReplayError, UntraceableError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
 from dpest.noise.gumbel import Gumbel
+from dpest.reading.domains.roots import Root
+from dpest.reading.domains.unit import Unit
 from dpest.reading.fixed import FixedRun
-from dpest.reading.loops.any_length import ELEMENT
-from dpest.reading.loops.loops import END, Graph, LoopEdge
-from dpest.reading.loops.piece_runs import Coin, World
+from dpest.reading.loop_graph import END, Graph, LoopEdge
 from dpest.reading.merged_states import MergedEdge, MergedModel
 from dpest.reading.rewrites.readings import SCALED, Plan, scale_of, value_of
 from dpest.reading.tracing.generator import SymbolicGenerator
-from dpest.reading.tracing.roots import Root
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.world import ELEMENT, Coin, World
 from dpest.running.landmarks import places
 from dpest.running.places import code_of
 from dpest.running.skeleton import flatten

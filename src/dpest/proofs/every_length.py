@@ -42,10 +42,10 @@ from dpest.proofs.question import (
     with_claim,
 )
 from dpest.reading.cases.records import RecordError
-from dpest.reading.loops.any_length import ELEMENT
-from dpest.reading.loops.loops import Graph
+from dpest.reading.domains.unit import Unit
+from dpest.reading.loop_graph import Graph
 from dpest.reading.rewrites.races import ChanceError
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.world import ELEMENT
 from dpest.running.landmarks import landmarks
 
 _SMALL = (1, 2, 3, 5)

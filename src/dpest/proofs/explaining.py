@@ -13,7 +13,7 @@ from dpest.proofs.alignments.regions_of_release import release_text
 from dpest.proofs.approximate.words import words
 from dpest.proofs.loops.contributions import box_of_case
 from dpest.proofs.proof import Proof, shown
-from dpest.reading.loops.loops import END
+from dpest.reading.loop_graph import END
 
 _MOST = 12
 _WORST = 3  # of the releases: their alignments are much alike

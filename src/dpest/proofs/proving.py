@@ -41,9 +41,9 @@ from dpest.proofs.question import (
     with_claim,
 )
 from dpest.reading import guard
+from dpest.reading.domains.roots import UnitExponential
+from dpest.reading.domains.unit import NO_VALUE, Unit
 from dpest.reading.rewrites.post_processing import before_processing, described
-from dpest.reading.tracing.roots import UnitExponential
-from dpest.reading.tracing.unit import NO_VALUE, Unit
 
 _DELTA = 1e-6  # where nothing is claimed, and a bound needs one
 

@@ -26,10 +26,9 @@ from dpest.proofs.alignments.regions_of_release import Rates, rates
 from dpest.proofs.conformance import call
 from dpest.proofs.proof import Proof
 from dpest.reading.cases.records import SymbolicRecord
-from dpest.reading.loops.any_length import ELEMENT, fields_of
-from dpest.reading.loops.piece_runs import World
+from dpest.reading.domains.unit import Unit
 from dpest.reading.tracing.symbolic import TracedReal
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.world import ELEMENT, World, fields_of
 
 INTEGER_DATA = "the data are taken to be integers, as the noise is"
 

@@ -14,11 +14,11 @@ from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.regions import Point, Region, digest
 from dpest.reading.calls import as_value, caller, concrete, fresh, place_of
 from dpest.reading.fixed import at_point
+from dpest.reading.refusals import SAMPLING
 from dpest.reading.replay import leaf_agrees
 from dpest.reading.rewrites.readings import FarNoiseError
 from dpest.reading.tracing.forking import Explored, Names
 from dpest.reading.tracing.patches import Overlay, patched
-from dpest.reading.tracing.running import SAMPLING
 from dpest.reading.tracing.symbolic import TracedReal, TracedTruth
 from dpest.running.handed import Handed
 from dpest.running.places import innermost, shown

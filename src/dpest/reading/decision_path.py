@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition
 from dpest.geometry.regions import Region
-from dpest.reading.tracing.running import remembered
+from dpest.reading.refusals import remembered
 
 Block = tuple[Condition, ...]
 """One decision: a single condition, or all the conditions that make one of several the first."""

@@ -17,7 +17,7 @@ from dpest.geometry.polyhedra import Premises, feasible
 from dpest.geometry.regions import Point
 from dpest.noise.family import Noise
 from dpest.reading.decision_path import Block
-from dpest.reading.loops.piece_runs import World
+from dpest.reading.world import World
 from dpest.running.skeleton import Skeleton
 
 

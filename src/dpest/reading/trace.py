@@ -23,6 +23,7 @@ from dpest.reading.machine.exploring.explorer import Limits
 from dpest.reading.machine.signals import Refused
 from dpest.reading.paths import Path, Trace
 from dpest.reading.paths_of_code import read_paths
+from dpest.reading.refusals import SAMPLING
 from dpest.reading.release import released
 from dpest.reading.rewrites.laws.joining import with_joined_noises
 from dpest.reading.rewrites.readings import Plan, RereadError, words
@@ -31,7 +32,6 @@ from dpest.reading.tracing.forking import Explored, Names, TraceExploration, Tra
 from dpest.reading.tracing.merged import merged_trace
 from dpest.reading.tracing.needless_forks import joined_paths
 from dpest.reading.tracing.patches import patched
-from dpest.reading.tracing.running import SAMPLING
 from dpest.running.places import code_of
 from dpest.running.skeleton import flatten, raised_output
 from dpest.running.watchdog import Deadline, TimeUp, watched

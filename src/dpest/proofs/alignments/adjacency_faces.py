@@ -10,7 +10,7 @@ from typing import Any
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Symbol
 from dpest.proofs.alignments.alignment import Face
-from dpest.reading.loops.piece_runs import DerivedDatum
+from dpest.reading.world import DerivedDatum
 
 Faces = list[list[dict[Symbol, tuple[Fraction, Fraction]]]]
 _ZERO = Fraction(0)

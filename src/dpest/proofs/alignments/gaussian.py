@@ -20,7 +20,7 @@ from dpest.noise.family import Noise
 from dpest.proofs.alignments.adjacency_faces import Faces, lowest
 from dpest.proofs.alignments.alignment import AlignedNoise, Change
 from dpest.proofs.alignments.regions_of_release import ReleaseRegion
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.domains.unit import Unit
 
 _MOST_CORNERS = 4096
 

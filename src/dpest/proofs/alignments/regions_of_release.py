@@ -11,9 +11,9 @@ from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
 from dpest.proofs.alignments.alignment import AlignedNoise, Change, Kind, Problem
+from dpest.reading.domains.roots import Complement
+from dpest.reading.domains.unit import Unit
 from dpest.reading.merged_states import MergedModel, MergedNode
-from dpest.reading.tracing.roots import Complement
-from dpest.reading.tracing.unit import Unit
 from dpest.running.skeleton import unflatten
 
 # What a proof asks of a shift, by what the family says that it costs.

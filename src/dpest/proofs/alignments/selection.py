@@ -20,8 +20,8 @@ from dpest.geometry.linear import Form, Symbol
 from dpest.proofs.alignments.adjacency_faces import Faces, faces, lowest
 from dpest.proofs.alignments.alignment import AlignedNoise, Change, Problem
 from dpest.proofs.alignments.planning import AlignmentPlan, plan
-from dpest.reading.loops.any_length import ELEMENT, fields_of
-from dpest.reading.loops.loops import Graph
+from dpest.reading.loop_graph import Graph
+from dpest.reading.world import ELEMENT, fields_of
 
 OTHERS = Symbol("input", "m")
 """How much the greatest of the other values changes."""

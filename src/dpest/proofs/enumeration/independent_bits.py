@@ -18,8 +18,8 @@ from dpest.geometry.linear import Form, Symbol, rational
 from dpest.noise import Bernoulli, Uniform
 from dpest.noise.family import Noise
 from dpest.proofs.enumeration.ratios import Ratio
-from dpest.reading.loops.piece_runs import conditions_of
 from dpest.reading.trace import trace
+from dpest.reading.world import conditions_of
 
 _MOST_CELLS = 4096
 Parts = list[dict[str, Ratio]]

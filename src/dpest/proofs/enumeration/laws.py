@@ -23,9 +23,9 @@ from dpest.geometry.linear import Form, Symbol
 from dpest.proofs.conformance import mismatch, with_derived
 from dpest.proofs.enumeration.outcomes import distribution
 from dpest.proofs.question import ProofGoal
-from dpest.reading.loops.loop_graph import Graph
+from dpest.reading.domains.unit import Unit
+from dpest.reading.loop_graph import Graph
 from dpest.reading.machine.signals import Refused
-from dpest.reading.tracing.unit import Unit
 
 _LENGTHS: tuple[int, ...] = (1, 2, 2, 3, 3)
 _ENDLESS: tuple[int, ...] = (1, 2, 2, 2)  # each turn multiplies the ways by the length

@@ -41,9 +41,10 @@ from dpest.reading.cases.records import RecordError
 from dpest.reading.contributions.forms import Unread
 from dpest.reading.contributions.reading import Data, RecordField, bounds
 from dpest.reading.lengths.reading import read_graph
-from dpest.reading.loops.any_length import ELEMENT
-from dpest.reading.loops.loops import Graph, graph
+from dpest.reading.loop_graph import Graph
+from dpest.reading.loops.loops import graph
 from dpest.reading.machine.signals import Refused
+from dpest.reading.world import ELEMENT
 from dpest.running.landmarks import landmarks
 
 _SMALL = (1, 2, 3, 5)

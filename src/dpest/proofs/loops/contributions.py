@@ -19,7 +19,7 @@ from dpest.proofs.alignments.alignment import AlignedNoise
 from dpest.proofs.proof import AttainingPair, Lower
 from dpest.reading.cases.records import ReadCases, RecordError, SymbolicRecord
 from dpest.reading.decision_path import Block
-from dpest.reading.loops.loop_graph import END, Graph
+from dpest.reading.loop_graph import END, Graph
 
 Point = tuple[tuple[Symbol, Fraction], ...]
 _MANY_MOVES = 100

@@ -25,8 +25,8 @@ from dpest.proofs.alignments.regions_of_release import ReleaseRegion, problem, r
 from dpest.proofs.alignments.renaming import Costs
 from dpest.proofs.loops.potentials import BudgetStep, Potential
 from dpest.proofs.proof import Lower, Ray
-from dpest.reading.loops.any_length import ELEMENT
-from dpest.reading.loops.loops import END, Graph, LoopEdge
+from dpest.reading.loop_graph import END, Graph, LoopEdge
+from dpest.reading.world import ELEMENT
 
 _CLOSE = 1e-9
 _LONGEST = 60

@@ -27,8 +27,8 @@ from dpest.proofs.alignments.linear_program import (
     constant,
 )
 from dpest.proofs.loops.contributions import moves
-from dpest.reading.loops.any_length import ELEMENT, fields_of
-from dpest.reading.loops.loops import END, Graph, LoopEdge
+from dpest.reading.loop_graph import END, Graph, LoopEdge
+from dpest.reading.world import ELEMENT, fields_of
 
 _MOST_STATES = 5_000
 Corner = dict[Symbol, Fraction]

@@ -19,7 +19,7 @@ from dpest.proofs.loops.potentials import (
     potential,
     steps_of,
 )
-from dpest.reading.loops.loop_graph import END, Graph, LoopEdge
+from dpest.reading.loop_graph import END, Graph, LoopEdge
 
 _ZERO = Fraction(0)
 

@@ -32,9 +32,9 @@ from dpest.reading.contributions.ledger import OrderStatistic
 from dpest.reading.contributions.reading import Data, PublicWay, read
 from dpest.reading.contributions.values import Map, ProgramObject, RecordTruth, Seq, SmallArray
 from dpest.reading.decision_path import Block
-from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
-from dpest.reading.loops.piece_runs import World
-from dpest.reading.tracing.roots import Complement
+from dpest.reading.domains.roots import Complement
+from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode
+from dpest.reading.world import World
 
 _FAMILIES: Mapping[str, Callable[[Any], Noise]] = {
     "laplace": Laplace,

@@ -14,7 +14,7 @@ from typing import Any
 from dpest.ask.declaration import Mechanism, as_mechanism
 from dpest.errors import UntraceableError
 from dpest.reading.guard.inspection import ALL, STATE, Inspection, Suspicion
-from dpest.reading.tracing.running import SAMPLING
+from dpest.reading.refusals import SAMPLING
 
 _MOST_KEPT = 64
 _known: dict[Any, tuple[Any, tuple[Suspicion, ...]]] = {}

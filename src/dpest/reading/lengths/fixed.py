@@ -15,13 +15,13 @@ from dpest.reading.decision_path import Block
 from dpest.reading.lengths.machine import LengthMachine
 from dpest.reading.lengths.starting import first_state
 from dpest.reading.lengths.values import Plan, Restart
-from dpest.reading.loops.piece_runs import World
 from dpest.reading.machine.exploring.releasing import released
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.merged_states import MergedEdge, MergedModel, MergedNode, all_disjoint, settle
 from dpest.reading.paths_of_code import lifted
 from dpest.reading.table.registry import load
+from dpest.reading.world import World
 from dpest.running.skeleton import Leaf, Skeleton
 
 _INSTRUCTIONS = 200_000

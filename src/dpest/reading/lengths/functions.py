@@ -25,6 +25,8 @@ from dpest.noise import (
 from dpest.noise.family import Noise
 from dpest.noise.parameters import is_number
 from dpest.reading.domains.numbers import Real, Truth
+from dpest.reading.domains.roots import sqrt
+from dpest.reading.domains.unit import Unit
 from dpest.reading.lengths.values import (
     Argmax,
     Count,
@@ -44,8 +46,6 @@ from dpest.reading.machine import prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.values import BoundMethod, Method
-from dpest.reading.tracing.roots import sqrt
-from dpest.reading.tracing.unit import Unit
 
 if TYPE_CHECKING:
     from dpest.reading.lengths.machine import LengthMachine

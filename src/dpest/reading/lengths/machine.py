@@ -22,8 +22,9 @@ from dpest.noise.parameters import exact, is_number
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.code.operators import COMPARISONS, OPERATORS
 from dpest.reading.domains.numbers import Real, Truth
+from dpest.reading.domains.roots import Complement, Root, UnitExponential
+from dpest.reading.domains.unit import Unit
 from dpest.reading.lengths.values import (
-    ELEMENT,
     Argmax,
     Count,
     Cut,
@@ -48,7 +49,6 @@ from dpest.reading.lengths.values import (
     Vector,
     symbols_of,
 )
-from dpest.reading.loops.piece_runs import Coin, World
 from dpest.reading.machine import operators, prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.control import END
@@ -56,8 +56,7 @@ from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.signals import Fork, Refused, Thrown
 from dpest.reading.machine.state import Draw, Frame, State
 from dpest.reading.machine.values import Lazy, Ref, is_plain
-from dpest.reading.tracing.roots import Complement, Root, UnitExponential
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.world import ELEMENT, Coin, World
 
 _PRIVATE = (
     "a branch on private data alone: two neighbouring inputs may take different ways here",

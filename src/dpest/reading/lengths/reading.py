@@ -29,14 +29,14 @@ from dpest.reading.lengths.values import (
     Plan,
     Restart,
 )
-from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
-from dpest.reading.loops.piece_runs import World
+from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.rewrites import order_statistics as released
 from dpest.reading.rewrites.order_statistics import Selected
 from dpest.reading.rewrites.running_maximum import greatest_so_far
 from dpest.reading.table.registry import load
+from dpest.reading.world import World
 
 _MOST_NODES = 300
 _MOST_EDGES = 2_000

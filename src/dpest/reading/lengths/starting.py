@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dpest.ask.declaration import Mechanism
+from dpest.reading.domains.unit import Unit
 from dpest.reading.lengths.machine import LengthMachine
 from dpest.reading.lengths.values import PassLog, Scale
 from dpest.reading.machine import prelude
@@ -15,7 +16,6 @@ from dpest.reading.machine.heap import GeneratorObject, Heap
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import Ref
 from dpest.reading.paths_of_code import GENERATOR, arguments
-from dpest.reading.tracing.unit import Unit
 
 
 def first_state(

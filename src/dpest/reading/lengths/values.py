@@ -13,13 +13,10 @@ import numpy as np
 
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.domains.numbers import Real, Truth
+from dpest.reading.domains.roots import Complement, Root, UnitExponential
+from dpest.reading.domains.unit import Unit
 from dpest.reading.machine.heap import HeapObject, ListObject
 from dpest.reading.machine.values import Lazy
-from dpest.reading.tracing.roots import Complement, Root, UnitExponential
-from dpest.reading.tracing.unit import Unit
-
-ELEMENT = Symbol("input", "q")
-"""The datum of the element that is read on an edge."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,20 +20,15 @@ from dpest.noise.gumbel import Gumbel
 from dpest.noise.uniform import Uniform
 from dpest.reading.loops.lengths import LengthCount, Position, unsupported
 from dpest.reading.loops.passes import EACH, IN_ORDER, TURN, Items, LoopPass, RandomPlace, look_at
+from dpest.reading.refusals import remembered
 from dpest.reading.rewrites.named_values import Share, named_values
 from dpest.reading.rewrites.order_statistics import Selected, SortedPlaces, TracedRank
 from dpest.reading.rewrites.softmax import Chance, LogChance, ScaledScore, Weight, WeightSum
-from dpest.reading.tracing.running import remembered, running
+from dpest.reading.tracing.running import running
 from dpest.reading.tracing.selections import clipped
 from dpest.reading.tracing.symbolic import TracedReal, TracedTruth, is_symbolic
 
-ELEMENT = Symbol("input", "q")
 """The datum of the current element."""
-
-
-def fields_of(name: str, count: int) -> list[Symbol]:
-    """The data of one entry: one symbol, or one for each field of a record."""
-    return [Symbol("input", f"{name}_{k}" if k else name) for k in range(max(count, 1))]
 
 
 class TracedVector:

@@ -22,15 +22,15 @@ import numpy as np
 from dpest.reading.loops.any_length import TracedVector, pass_over
 from dpest.reading.loops.lengths import LengthCount, unsupported
 from dpest.reading.loops.passes import Items, LoopPass, RandomPlace, at_each
-from dpest.reading.loops.piece_runs import conditions_of
 from dpest.reading.loops.vector_functions import ANY_LENGTH, HeapForVectors, NumpyForVectors
 from dpest.reading.rewrites.labels import entry
 from dpest.reading.rewrites.order_statistics import TracedRank
 from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
 from dpest.reading.rewrites.special import SPECIAL, SpecialFunctions, special
-from dpest.reading.tracing.roots import MATH, with_units
+from dpest.reading.tracing.math_for_units import MATH, with_units
 from dpest.reading.tracing.running import running
 from dpest.reading.tracing.symbolic import TracedReal, TracedTruth, is_symbolic
+from dpest.reading.world import conditions_of
 from dpest.running.places import is_user_file
 
 MAP, ENTRY = "__dpest_map__", "__dpest_entry__"

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dpest.reading.tracing.running import refuse, remembered
+from dpest.reading.refusals import refuse, remembered
 
 _ONE_PASS = (
     "a proof for every length follows one pass over the data, sums of it, and np.argmax; "

@@ -17,7 +17,6 @@ from dpest.reading.loops.any_length import OutputList, PrefixSums, TracedVector
 from dpest.reading.loops.lengths import Counter, Position
 from dpest.reading.loops.loop_values import PLACED, leaves_of, substituted
 from dpest.reading.loops.passes import Chosen, Index, RandomPlace
-from dpest.reading.loops.piece_runs import conditions_of
 from dpest.reading.loops.pieces import FunctionCut
 from dpest.reading.rewrites.labels import LabelOfPlace
 from dpest.reading.rewrites.named_values import NamedValues
@@ -26,6 +25,7 @@ from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
 from dpest.reading.tracing.states import copied
 from dpest.reading.tracing.symbolic import TracedReal, TracedTruth, is_symbolic
 from dpest.reading.tracing.symbolic_arrays import wrapped
+from dpest.reading.world import conditions_of
 
 
 class LoopStateAbstraction:

@@ -14,8 +14,8 @@ from typing import Any
 
 from dpest.errors import DpestError, RefusedError, UntraceableError
 from dpest.geometry.linear import Form, Symbol
+from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.loops.any_length import (
-    ELEMENT,
     ElementTotals,
     OutputList,
     PrefixSums,
@@ -25,7 +25,6 @@ from dpest.reading.loops.any_length import (
 )
 from dpest.reading.loops.comprehensions import ENTRY, MAP, Mapped, mapped, with_vectors
 from dpest.reading.loops.lengths import Counter, LengthCount, NeedsPositionError, Position
-from dpest.reading.loops.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.loops.loop_states import LoopStateAbstraction
 from dpest.reading.loops.loop_values import PLACED, as_released, decided_variable, leaves_of
 from dpest.reading.loops.merging import NoDraws, decided
@@ -39,7 +38,7 @@ from dpest.reading.loops.passes import (
     PlacesLeft,
     RandomPlace,
 )
-from dpest.reading.loops.piece_runs import PieceOutcome, PieceRun, World, kept, outcomes
+from dpest.reading.loops.piece_runs import PieceOutcome, PieceRun, kept, outcomes
 from dpest.reading.loops.pieces import ITEM, FunctionCut, Piece, cut, scope
 from dpest.reading.loops.vector_functions import ANY_LENGTH
 from dpest.reading.loops.vector_generator import VectorGenerator
@@ -58,6 +57,7 @@ from dpest.reading.tracing.needless_forks import without_needless_forks
 from dpest.reading.tracing.running import in_run
 from dpest.reading.tracing.states import copied, signature
 from dpest.reading.tracing.symbolic import TracedReal
+from dpest.reading.world import ELEMENT, World
 from dpest.running.skeleton import raised_output
 
 _MOST_NODES = 300

@@ -17,14 +17,16 @@ import numpy as np
 from dpest.errors import DpestError, PathLimitError, UntraceableError
 from dpest.geometry.linear import Form
 from dpest.reading.decision_path import Block
-from dpest.reading.loops.piece_runs import PieceOutcome, PieceRun, World, kept, outcomes
+from dpest.reading.loops.piece_runs import PieceOutcome, PieceRun, kept, outcomes
 from dpest.reading.loops.pieces import GIVEN, ITEM, FunctionCut, cut, scope
 from dpest.reading.merged_states import MergedEdge, MergedModel, MergedNode, all_disjoint, settle
+from dpest.reading.refusals import remembered
 from dpest.reading.rewrites.readings import Plan, RereadError, words
 from dpest.reading.rewrites.signs import signs_among
-from dpest.reading.tracing.running import in_run, remembered
+from dpest.reading.tracing.running import in_run
 from dpest.reading.tracing.states import copied, signature
 from dpest.reading.tracing.symbolic import TracedReal, TracedTruth, settled
+from dpest.reading.world import World
 from dpest.running.watchdog import Deadline
 
 _MOST_NODES = 20_000

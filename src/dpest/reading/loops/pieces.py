@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from dpest.errors import UntraceableError
 from dpest.reading.loops.counted_loops import with_counted_loops
-from dpest.reading.tracing.roots import with_units
+from dpest.reading.tracing.math_for_units import with_units
 from dpest.running.places import code_of, is_user_file, undeclared
 
 ITEM = "__dpest_item__"

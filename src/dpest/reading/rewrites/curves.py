@@ -21,6 +21,7 @@ from dpest.noise.geometric import Geometric
 from dpest.noise.laplace import Laplace
 from dpest.noise.parameters import exact, is_number
 from dpest.noise.uniform import Uniform
+from dpest.reading.refusals import SAMPLING, refuse, remembered
 from dpest.reading.rewrites.curve_pieces import (
     BESIDE,
     COMPARED,
@@ -34,7 +35,7 @@ from dpest.reading.rewrites.curve_pieces import (
 )
 from dpest.reading.rewrites.readings import NO_LOGARITHM, Curve, Plan, RereadError, Site, can_change
 from dpest.reading.rewrites.rounding import How
-from dpest.reading.tracing.running import SAMPLING, refuse, remembered, running
+from dpest.reading.tracing.running import running
 from dpest.reading.tracing.symbolic import (
     TracedReal,
     TracedTruth,

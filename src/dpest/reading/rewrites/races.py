@@ -29,11 +29,11 @@ from dpest.geometry.linear import Condition, Form, Symbol, rational
 from dpest.noise.exponential import Exponential
 from dpest.noise.gumbel import Gumbel
 from dpest.noise.uniform import Uniform
-from dpest.reading.loops.loop_graph import END, LoopEdge
+from dpest.reading.domains.unit import Unit
+from dpest.reading.loop_graph import END, LoopEdge
 from dpest.reading.loops.passes import POOL, TURN, PlacesLeft
 from dpest.reading.rewrites.named_values import NamedValues, Share
 from dpest.reading.rewrites.softmax import Chance, ScaledScore, Weight
-from dpest.reading.tracing.unit import Unit
 
 Exponent = tuple[tuple[int, Form], ...]
 """A score: for each power of eps the form that it multiplies."""

@@ -25,8 +25,8 @@ from dpest.noise.gumbel import Gumbel
 from dpest.noise.laplace import Laplace
 from dpest.noise.parameters import is_number
 from dpest.noise.uniform import Uniform
-from dpest.reading.tracing.running import SAMPLING
-from dpest.reading.tracing.unit import Unit
+from dpest.reading.domains.unit import Unit
+from dpest.reading.refusals import SAMPLING
 from dpest.running.places import shown, user_call
 
 _HALF = Fraction(1, 2)

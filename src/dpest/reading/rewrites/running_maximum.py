@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpest.geometry.linear import Form
-from dpest.reading.loops.loop_graph import LoopEdge
+from dpest.reading.loop_graph import LoopEdge
 from dpest.reading.rewrites.order_statistics import Selected
 from dpest.reading.tracing.symbolic import TracedReal
 

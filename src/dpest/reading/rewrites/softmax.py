@@ -15,10 +15,10 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from dpest.geometry.linear import Form
+from dpest.reading.domains.unit import NO_VALUE
+from dpest.reading.refusals import refuse
 from dpest.reading.rewrites.named_values import Share, named_values
-from dpest.reading.tracing.running import refuse
 from dpest.reading.tracing.symbolic import TracedReal
-from dpest.reading.tracing.unit import NO_VALUE
 
 _ONLY = (
     "a proof follows weights exp(c·score), divided by their sum or by the greatest, as chances of "

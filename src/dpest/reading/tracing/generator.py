@@ -30,10 +30,10 @@ from dpest.noise import (
 from dpest.noise.discrete_uniform import DiscreteUniform
 from dpest.noise.family import Noise
 from dpest.noise.parameters import exact, is_number
+from dpest.reading.refusals import refuse
 from dpest.reading.rewrites.curves import drawn_value
 from dpest.reading.rewrites.lazy_arrays import LazyArray, Shuffled
 from dpest.reading.rewrites.readings import site_of_draw
-from dpest.reading.tracing.running import refuse
 from dpest.reading.tracing.selections import chosen
 from dpest.reading.tracing.symbolic import (
     TracedReal,

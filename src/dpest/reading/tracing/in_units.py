@@ -12,10 +12,11 @@ from typing import Any
 from dpest.geometry.linear import Form, Symbol
 from dpest.noise.family import Noise
 from dpest.noise.parameters import is_number
+from dpest.reading.domains.unit import NO_VALUE, Unit
+from dpest.reading.refusals import refuse, remembered
 from dpest.reading.rewrites.readings import SCALED, Curve, Plan, RereadError, Site, scale_of
-from dpest.reading.tracing.running import refuse, remembered, running
+from dpest.reading.tracing.running import running
 from dpest.reading.tracing.symbolic import TracedReal, as_real
-from dpest.reading.tracing.unit import NO_VALUE, Unit
 
 
 class InUnits(TracedReal):

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from dpest.reading.decision_path import Block
-from dpest.reading.loops.loop_graph import LoopEdge
+from dpest.reading.loop_graph import LoopEdge
 from dpest.reading.paths import Path
 
 Dead = tuple[int, bool, tuple[Block, ...], tuple[Any, ...]]

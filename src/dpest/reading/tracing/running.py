@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 from dpest.errors import DpestError, UntraceableError
 from dpest.geometry.linear import Condition, Symbol
 from dpest.noise.family import Noise
-from dpest.running.places import innermost, shown, source_line, user_place
-
-SAMPLING = "dpest audit falls back to sampling for this mechanism"
+from dpest.reading.refusals import SAMPLING, collecting, refuse
+from dpest.running.places import innermost, shown
 
 
 class RunDecider(Protocol):
@@ -42,7 +41,6 @@ class RunDecider(Protocol):
 
 class _Local(threading.local):
     run: RunDecider | None = None
-    raised: list[BaseException] | None = None
 
 
 _local = _Local()
@@ -75,43 +73,20 @@ def in_run(run: RunDecider) -> Iterator[None]:
     An error of ours that the user's function caught is raised again at its end: what the function
     did after it is not what a plain run does.
     """
-    before = _local.run, _local.raised
-    raised: list[BaseException] = []
-    _local.run, _local.raised = run, raised
+    before, _local.run = _local.run, run
     try:
-        yield
-    except (DpestError, KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException as error:
-        _raise_swallowed([e for e in raised if e is not error])
-        raise
-    else:
-        _raise_swallowed(raised)
+        with collecting() as raised:
+            try:
+                yield
+            except (DpestError, KeyboardInterrupt, SystemExit, GeneratorExit):
+                raise
+            except BaseException as error:
+                _raise_swallowed([e for e in raised if e is not error])
+                raise
+            else:
+                _raise_swallowed(raised)
     finally:
-        _local.run, _local.raised = before
-
-
-def remembered(error: BaseException) -> BaseException:
-    """The error, to be raised now, and again should the user's function catch it."""
-    if _local.raised is not None:
-        _local.raised.append(error)
-    return error
-
-
-def arrived(error: BaseException) -> None:
-    """A remembered error has come to whom it was meant for."""
-    if _local.raised is not None:
-        _local.raised[:] = [e for e in _local.raised if e is not error]
-
-
-@contextmanager
-def forgetting() -> Iterator[None]:
-    """Inside of this, dpest itself catches what symbolic values refuse."""
-    before, _local.raised = _local.raised, None
-    try:
-        yield
-    finally:
-        _local.raised = before
+        _local.run = before
 
 
 def _raise_swallowed(errors: Sequence[BaseException]) -> None:
@@ -124,15 +99,3 @@ def _raise_swallowed(errors: Sequence[BaseException]) -> None:
         f"write `except Exception:` instead of `except:`; {SAMPLING}",
         shown(innermost(errors[0].__traceback__)),
     ) from None
-
-
-def refuse(operation: str, advice: str = "") -> NoReturn:
-    """The one error of what can't be traced: the user's line, what stood there, what to do."""
-    place = user_place()
-    text = source_line(place)
-    what = f"{operation}, in `{text}`" if text else operation
-    raise remembered(
-        UntraceableError(
-            what, f"{advice}; or leave it: {SAMPLING}" if advice else SAMPLING, shown(place)
-        )
-    )

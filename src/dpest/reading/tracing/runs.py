@@ -14,10 +14,10 @@ from dpest.geometry.masses import mass_bound
 from dpest.geometry.regions import Point, Region, Supports
 from dpest.noise.family import Noise
 from dpest.reading.paths import Choice
+from dpest.reading.refusals import forgetting, remembered
 from dpest.reading.rewrites.readings import Plan, Site
 from dpest.reading.rewrites.returning import Moment, Watch
 from dpest.reading.tracing.joining import state_key
-from dpest.reading.tracing.running import forgetting, remembered
 from dpest.reading.tracing.symbolic import TracedReal, TracedTruth
 from dpest.running.places import Place, inside_while, shown, user_call, user_place
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from dpest.geometry.linear import Condition, Form
+from dpest.reading.refusals import refuse
 from dpest.reading.rewrites.curves import Curved, chosen_of_curves
 from dpest.reading.tracing.in_units import chosen_in_units
-from dpest.reading.tracing.running import has_run, refuse, running
+from dpest.reading.tracing.running import has_run, running
 from dpest.reading.tracing.symbolic import (
     TracedReal,
     TracedTruth,

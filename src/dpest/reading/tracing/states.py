@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from dpest.errors import UntraceableError
-from dpest.reading.tracing.roots import Complement, Root
+from dpest.reading.domains.roots import Complement, Root
+from dpest.reading.domains.unit import Unit
 from dpest.reading.tracing.symbolic import TracedReal, TracedTruth
-from dpest.reading.tracing.unit import Unit
 
 _ATOMS = (
     bool,

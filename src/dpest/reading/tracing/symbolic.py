@@ -21,8 +21,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dpest.geometry.linear import Condition, Form, Relation, Symbol, rational
+from dpest.reading.refusals import refuse, remembered
 from dpest.reading.rewrites.rounding import How, rounded
-from dpest.reading.tracing.running import has_run, refuse, remembered, running
+from dpest.reading.tracing.running import has_run, running
 
 _NUMBERS = (int, float, Fraction, np.integer, np.floating, np.bool_)
 _INTEGERS = (int, np.integer, np.bool_)

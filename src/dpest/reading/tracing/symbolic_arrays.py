@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from dpest.geometry.linear import Form, Symbol
+from dpest.reading.refusals import refuse
 from dpest.reading.rewrites.curves import logarithm, logarithm_of_more
 from dpest.reading.rewrites.rounding import How
-from dpest.reading.tracing.running import refuse
 from dpest.reading.tracing.selections import chosen, clipped, converted, extreme, sign_of, with_sign
 from dpest.reading.tracing.symbolic import (
     TracedReal,

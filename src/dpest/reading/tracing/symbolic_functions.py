@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from dpest.reading.refusals import refuse
 from dpest.reading.rewrites.lazy_arrays import LazyArray, Ranks
-from dpest.reading.tracing.running import refuse
 from dpest.reading.tracing.selections import chosen, extreme, ordering, ranked
 from dpest.reading.tracing.symbolic import TracedReal, TracedTruth, is_symbolic, joined
 from dpest.reading.tracing.symbolic_arrays import (

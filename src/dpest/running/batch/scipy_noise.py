@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from dpest.noise.discrete_laplace import DiscreteLaplace
-from dpest.reading.tracing.running import has_run, refuse
+from dpest.reading.refusals import refuse
+from dpest.reading.tracing.running import has_run
 from dpest.reading.tracing.symbolic import is_symbolic
 from dpest.running.handed import Handed
 

@@ -9,8 +9,8 @@ from typing import Any
 from dpest.geometry.linear import Form, Symbol
 from dpest.noise.family import Noise
 from dpest.reading.decision_path import Block
-from dpest.reading.loops.piece_runs import World
 from dpest.reading.rewrites.order_statistics import Selected, TracedGap
+from dpest.reading.world import World
 
 END = -1
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpest.geometry.linear import rational
-from dpest.reading.tracing.running import refuse
+from dpest.reading.refusals import refuse
 
 NO_VALUE = "which has no value here"
 # Modules of ours that are a program, or that look up what a program does.
@@ -163,7 +163,7 @@ class Unit:
 
     def sqrt(self) -> Any:
         """NumPy calls this for np.sqrt."""
-        from dpest.reading.tracing.roots import Root
+        from dpest.reading.domains.roots import Root
 
         return Root(self)
 
