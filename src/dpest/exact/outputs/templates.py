@@ -240,7 +240,7 @@ def independent_parts(trace: Trace) -> list[Trace]:
 
 
 def _several_results(trace: Trace) -> list[Trace]:
-    """A single path that returns several lists, cut where those before share no draw with others."""
+    """A single path that returns several lists, cut where no draw is on both sides."""
     (path,) = trace.paths
     outermost = path.skeleton
     if path.conditions or path.choices or trace.leftover or isinstance(outermost, Leaf):
