@@ -33,6 +33,10 @@ class Decider(Protocol):
 
     def holds(self, truth: Truth) -> bool: ...
 
+    def truth(self, condition: Condition, kind: type) -> Any:
+        """A comparison that is open, as a value."""
+        ...
+
     def indicator(self, truth: Truth) -> Form: ...
 
     def definition(self, indicator: Symbol) -> Truth: ...
@@ -84,9 +88,13 @@ def _narrow(kinds: Kinds) -> bool:
 
 def binary(decider: Decider, op: str, a: Any, b: Any) -> Any:
     """`a op b`, one of them symbolic and the other a number."""
+    function = OPERATORS.get(op)
+    if op in _OF_BITS and function is not None:
+        found = _of_one_bit(decider, function, a, b)
+        if found is not None:
+            return found
     if op in ("&", "|", "^"):
         return _logic(decider, op, a, b)
-    function = OPERATORS.get(op)
     if function is None:
         raise Refused(f"`{op}` on a symbolic number", NOT_LINEAR)
     truths = (Truth, bool, np.bool_)
@@ -99,6 +107,32 @@ def binary(decider: Decider, op: str, a: Any, b: Any) -> Any:
     if _narrow((*kinds_of(a), *kinds_of(b), *kinds)):
         raise Refused("arithmetic with a narrow type of numbers, which wraps or rounds")
     return as_number(_linear(decider, op, a, b), kinds)
+
+
+_OF_BITS = ("&", "|", "^", "<<", ">>", "%", "//")
+
+
+def _of_one_bit(decider: Decider, function: Any, a: Any, b: Any) -> Any:
+    """An operator on whole numbers of which one is known, and the other has two values."""
+    values = [v for v in (a, b) if is_symbolic(v)]
+    kinds = (*kinds_of(a), *kinds_of(b))
+    if len(values) != 1 or len(kinds) != 2 or not is_integral(kinds) or _narrow(kinds):
+        return None
+    if all(issubclass(k, (bool, np.bool_)) for k in kinds):
+        return None  # between truths
+    form, (kind,) = form_of(decider, values[0]), kinds_of(values[0])
+    bit = next(iter(form.terms), None)
+    if len(form.terms) != 1 or bit is None or bit.kind != "indicator":
+        return None
+    results = []
+    for value in (0, 1):
+        number = kind(int(form.substitute({bit: Form.number(value)}).constant))
+        try:
+            results.append(function(*(number if is_symbolic(v) else v for v in (a, b))))
+        except (ArithmeticError, ValueError, TypeError):
+            return None
+    no, yes = (Form.number(result) for result in results)
+    return as_number(no.plus(Form.of(bit), yes.constant - no.constant), (type(results[0]),))
 
 
 def _linear(decider: Decider, op: str, a: Any, b: Any) -> Form:
@@ -246,7 +280,8 @@ def _with_bits_written_out(
 ) -> Any:
     """A condition without truths in it: for a few of them as a formula, for more by decisions."""
     if not bits:
-        return _truth(condition, kind)
+        known = condition.decided()
+        return decider.truth(condition, kind) if known is None else kind(known)
     bit, *rest = bits
     truth = decider.definition(bit)
     ways = [
@@ -268,11 +303,6 @@ def _beside_infinity(op: str, value: float, other_side: bool) -> bool:
     """A finite number compared with infinity or NaN: 0 stands for it."""
     a, b = (0.0, value) if other_side else (value, 0.0)
     return bool(COMPARISONS[op](a, b))
-
-
-def _truth(condition: Condition, kind: type) -> Any:
-    known = condition.decided()
-    return Truth(condition, kind=kind) if known is None else kind(known)
 
 
 def _logic(decider: Decider, op: str, a: Any, b: Any) -> Any:

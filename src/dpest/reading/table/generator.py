@@ -55,6 +55,7 @@ _SAMPLES: dict[str, Any] = {
 _MOST_OUTCOMES = 32  # finite draws with more outcomes stay symbols
 _MOST_JOINT = 4096
 _MOST_DRAWS = 100_000
+_MOST_ORDERS = 5040  # of what is shuffled
 _PRIVATE = "draw with a fixed scale, or choose between fixed scales by an `if`"
 
 
@@ -195,8 +196,16 @@ def standard_exponential(m: Machine, rng: Any, size: Any = None) -> Any:
     return exponential(m, rng, 1.0, size)
 
 
-def random(m: Machine, rng: Any, size: Any = None) -> Any:
-    return uniform(m, rng, 0.0, 1.0, size)
+def random(m: Machine, rng: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+    if np.dtype(dtype) != np.float64:
+        raise Refused("uniform draws of a narrow type")
+    if out is None:
+        return uniform(m, rng, 0.0, 1.0, size)
+    if size is not None or not isinstance(out, Array) or out.dtype != np.float64:
+        raise Refused("draws that are put into this")
+    drawn = uniform(m, rng, 0.0, 1.0, out.shape)
+    m.arrays.write(m, out, m.arrays.content(m, drawn))
+    return out
 
 
 def rand(m: Machine, rng: Any, *shape: Any) -> Any:
