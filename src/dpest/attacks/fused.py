@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpest.ask.declaration import Mechanism
 from dpest.attacks.features import Bins, Coder
-from dpest.attacks.models.classifiers import AdditiveScorer
+from dpest.attacks.models.classifiers import AdditiveScorer, NumberScorer
 from dpest.attacks.thresholds import ThresholdAttack
 from dpest.running.batch.arrays import block_rows
 from dpest.running.batch.batch import blocks_in
@@ -57,6 +57,11 @@ def rule_of(attack: ThresholdAttack, layout: Layout) -> ScoreRule:
         scores = sign * attack.scorer.scores(layout.possible(codes))
         none = np.zeros((0, len(codes)), dtype=np.int64)
         return ScoreRule(scores, (), attack.t, attack.low, none)
+    if isinstance(attack.scorer, NumberScorer):
+        if layout.codes != 1 or layout.width != 1:
+            raise NotCompiled("outputs other than one number")
+        only = np.zeros((1, 1), dtype=np.int64)
+        return ScoreRule(np.zeros(1), (), attack.t, attack.low, only, line=int(sign))
     if not isinstance(attack.scorer, AdditiveScorer):
         raise NotCompiled("a score of reals that is no additive model")
     return _additive_rule(attack, attack.scorer, layout, codes, sign)

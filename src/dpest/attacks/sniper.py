@@ -26,24 +26,33 @@ from dpest.attacks.fused import count_scores
 from dpest.attacks.models.classifiers import (
     QUICK,
     AdditiveTrainer,
+    NumberScorer,
     ProbabilityTrainer,
     Scorer,
     Trainer,
 )
 from dpest.attacks.models.networks import PaperLogistic, PaperNetwork
-from dpest.attacks.readable import KEPT, EventScorer, as_readable, event_scorer
+from dpest.attacks.outcomes import (
+    OutcomeCounts,
+    count_outcomes,
+    countable,
+    outcome_scorers,
+    scores_of,
+)
+from dpest.attacks.readable import KEPT, EventScorer, event_scorer
 from dpest.attacks.sampler import MechanismSampler, Sampler, runners_of
 from dpest.attacks.thresholds import (
     CAUTION,
     RANKING,
     Counts,
+    OrderedScores,
     ThresholdAttack,
     best_threshold,
     paper_threshold,
 )
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure, Witness, confidence
-from dpest.running.native.runs import compiled_for
+from dpest.running.native.runs import WORTHWHILE, compiled_for
 from dpest.running.native.signals import NotCompiled
 from dpest.running.samples import Samples
 
@@ -253,6 +262,25 @@ class _SniperRun:
                 self.sample.draw(x, sizes[0], int(seeds[0][part])),
                 self.sample.draw(x2, sizes[1], int(seeds[1][part])),
             )
+
+    def counts_outcomes(self, pair: Pair, options: _Options) -> bool:
+        """Can outputs be counted one by one, in native loops that the final stage needs anyway?"""
+        if options.classifier is not None or options.paper or not self.may_fuse:
+            return False
+        assert isinstance(self.sample, MechanismSampler)
+        mechanism = self.sample.mechanism
+        return options.plan.final >= WORTHWHILE and all(countable(mechanism, x) for x in pair)
+
+    def outcomes(self, x: Any, sizes: tuple[int, int], stage: str) -> list[OutcomeCounts]:
+        """How often each output came up in so many runs, and in so many others."""
+        assert isinstance(self.sample, MechanismSampler)
+        sample = self.sample
+        draws = [(x, size, self.seed()) for size in sizes]
+        found = count_outcomes(sample.mechanism, draws, sample.map_blocks)
+        sample.counted(sum(sizes), "native, counted")
+        self.meter.runs += sum(sizes)
+        self.report(stage)
+        return found
 
     def outputs(self, x: Any, size: int, stage: str) -> Samples:
         samples = self.sample.draw(x, size, self.seed())
@@ -508,8 +536,15 @@ def _quick(
     run: _SniperRun, pairs: Sequence[Pair], size: int, options: _Options
 ) -> Iterator[ThresholdAttack]:
     """An attack on each pair, from `size` outputs of each input to train and as many to choose."""
+    counted: dict[str, list[OutcomeCounts]] = {}
     outputs: dict[str, tuple[Samples, Samples]] = {}
     for pair in pairs:
+        if run.counts_outcomes(pair, options):
+            for x in pair:
+                if repr(x) not in counted:
+                    counted[repr(x)] = run.outcomes(x, (size, size), "comparing pairs")
+            yield _by_outcomes([counted[repr(x)] for x in pair], options, quick=True)
+            continue
         for x in pair:
             if repr(x) not in outputs:
                 drawn = run.outputs(x, 2 * size, "comparing pairs")
@@ -523,23 +558,45 @@ def _quick(
         yield _choose(trainer.finish(), [(first_rest, second_rest)], options, RANKING)
 
 
+def _by_outcomes(
+    sides: Sequence[list[OutcomeCounts]], options: _Options, quick: bool = False
+) -> ThresholdAttack:
+    """Outputs are ordered by the first counts of both inputs, and chosen by the second."""
+    (first, first_rest), (second, second_rest) = sides
+    scored = [
+        (scorer, scores_of(scorer, first_rest), scores_of(scorer, second_rest))
+        for scorer in outcome_scorers(first, second, quick)
+    ]
+    return _best_of(scored, options, RANKING if quick else CAUTION)
+
+
 def _find(
     run: _SniperRun, pair: Pair, train: int, choose: int, options: _Options, *, quick: bool = False
 ) -> ThresholdAttack:
     """Train on `train` runs of each input, then choose model and threshold on `choose` others."""
+    stage = "comparing pairs" if quick else "training"
+    if run.counts_outcomes(pair, options):
+        # Odds are as easily counted as thresholds: each gets half of the runs.
+        half = (train + choose) // 2
+        started = run.meter.seconds
+        sides = [run.outcomes(x, (half, half), stage) for x in pair]
+        run.a_run = (run.meter.seconds - started) / (4 * half)
+        return _by_outcomes(sides, options)
     # Drawing takes about half of the time.
     seconds = run.left(_COMPARING if quick else _LEARNING)
     each = None if seconds is None else 0.5 * seconds
     trainer = _trainer(options.classifier, options.paper, run.seed(), quick, each)
-    stage = "comparing pairs" if quick else "training"
+    ours = not (quick or options.paper) and options.classifier is None
+    looks = ours and run.call_by_call(pair[0])
     in_words: EventScorer | None = None
-    looks = not (quick or options.paper) and options.classifier is None
-    looks = looks and run.call_by_call(pair[0])
+    number: NumberScorer | None = None
     for first, second in run.draw(pair, train, stage):
         trainer.add(first, second)
         if looks and in_words is None:
             in_words = event_scorer(first, second)
-    scorers = [*trainer.finish(), *([in_words] if in_words is not None else [])]
+        if ours and number is None:
+            number = NumberScorer.of(first)
+    scorers = [*trainer.finish(), *(s for s in (number, in_words) if s is not None)]
     rest = run.draw(pair, choose, stage if quick else "choosing the attack")
     started = run.meter.seconds
     attack = _choose(scorers, rest, options)
@@ -560,19 +617,34 @@ def _choose(
         for number, scorer in enumerate(scorers):
             ones[number].append(scorer.scores(first))
             twos[number].append(scorer.scores(second))
-    found = []
-    for scorer, one_parts, two_parts in zip(scorers, ones, twos, strict=True):
-        one, two = np.concatenate(one_parts), np.concatenate(two_parts)
-        if options.paper:
-            found.append(_paper_attack(scorer, one, two, options.c))
-        else:
-            final, alpha, delta = options.plan.final, options.alpha, options.delta
-            found.append(
-                best_threshold(scorer, one, two, final, alpha, delta, coin=True, caution=caution)
-            )
-    best = max(found, key=lambda a: a.expected)
+    if options.paper:
+        return max(
+            (
+                _paper_attack(scorer, np.concatenate(one), np.concatenate(two), options.c)
+                for scorer, one, two in zip(scorers, ones, twos, strict=True)
+            ),
+            key=lambda attack: attack.expected,
+        )
+    scored = (
+        (scorer, OrderedScores.of(np.concatenate(one)), OrderedScores.of(np.concatenate(two)))
+        for scorer, one, two in zip(scorers, ones, twos, strict=True)
+    )
+    return _best_of(scored, options, caution)
+
+
+def _best_of(
+    scored: Iterable[tuple[Scorer, OrderedScores, OrderedScores]],
+    options: _Options,
+    caution: float,
+) -> ThresholdAttack:
+    final, alpha, delta = options.plan.final, options.alpha, options.delta
+    found = [
+        best_threshold(scorer, one, two, final, alpha, delta, coin=True, caution=caution)
+        for scorer, one, two in scored
+    ]
+    best = max(found, key=lambda attack: attack.expected)
     in_words = [a for a in found if isinstance(a.scorer, EventScorer) and a.expected > 0]
-    return replace(best, in_words=as_readable(in_words[0])) if in_words else best
+    return replace(best, in_words=in_words[0]) if in_words else best
 
 
 def _paper_attack(scorer: Scorer, one: Floats, two: Floats, c: float) -> ThresholdAttack:

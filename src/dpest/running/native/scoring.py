@@ -50,7 +50,8 @@ class ScoreRule:
     """Scores of outputs, and the two thresholds that runs are counted by.
 
     `sources[rank, code]` is the column of the output where the number of a rank stands, -1 where
-    there is none; from the number of columns on, it is one of `constants`.
+    there is none; from the number of columns on, it is one of `constants`. `line`: 1 or -1 times
+    the first number is added to the score, which every output must have.
     """
 
     by_code: NDArray[np.float64]
@@ -59,6 +60,7 @@ class ScoreRule:
     below: float
     sources: NDArray[np.int64]
     constants: tuple[float, ...] = ()
+    line: int = 0
 
     def table(self) -> NDArray[np.float64]:
         """All numbers of the rule, in the order that `places` says."""
@@ -93,6 +95,10 @@ def score_sum(text: KernelText, rule: ScoreRule, ending: Ending, leaves: Sequenc
     code = text.code(ending, leaves)
     score = _entry(text, code, 0)
     numbers = _NumbersOfOutput(text, rule, ending, leaves, code)
+    if rule.line:
+        value, _ = numbers.of(0)
+        assert value is not None
+        score = text.emit(f"{'fadd' if rule.line > 0 else 'fsub'} double {score}, {value}")
     for cells, (rows_at, weights_at) in zip(rule.cells, rule.places(), strict=True):
         value, missing = numbers.of(cells.rank)
         if cells.difference and value is not None:
