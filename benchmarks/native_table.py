@@ -26,6 +26,8 @@ from dpest import zoo
 from dpest.attacks.sampler import MechanismSampler
 from dpest.attacks.sniper import SniperPlan, sniper_attack
 
+# Runs on each side that choose an attack where outputs are few: a second or two of a core.
+COUNTED = 200_000_000
 SLOW_TO_CHOOSE = {"SVT34Parallel", "OneTimeRappor", "Rappor", "LaplaceParallel"}
 
 
@@ -36,8 +38,9 @@ def row(name: str, runs: int, device: str, scale: float, seed: int) -> tuple[flo
     pairs = pairs_for(mechanism, backwards=name != "SVT34Parallel")
     screen, train, choose, _ = (int(scale * n) for n in OTHER_SIZES.get(name, SIZES))
     if name not in SLOW_TO_CHOOSE:  # rare events are trusted only where many runs chose them
-        choose = max(choose, min(runs // 4, 50_000_000))
-    plan = SniperPlan(screen // len(pairs) if len(pairs) > 1 else 0, train, choose, runs)
+        choose = max(choose, min(runs // 10, 20_000_000))
+    screen = screen // len(pairs) if len(pairs) > 1 else 0
+    plan = SniperPlan(screen, train, choose, runs, counted=int(scale * COUNTED))
     sampler = MechanismSampler(mechanism, count_on=device)
     found = sniper_attack(sampler, pairs, plan=plan, seed=seed)
     details = found.details

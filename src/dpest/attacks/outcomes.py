@@ -68,9 +68,11 @@ class OutcomeScorer:
         held = np.flatnonzero((low < self._odds) & (self._odds < high))
         few = len(held) <= _SHOWN + 1
         shown = list(map(repr, self._outputs.take(held if few else held[:_SHOWN]).to_list()))
-        if few:
-            return f"the output is {' or '.join(shown)}" if shown else "no output"
-        return f"the output is one of {len(held)}, such as {', '.join(shown)}"
+        listed = " or ".join(shown) if few else f"one of {len(held)}, such as {', '.join(shown)}"
+        if low < 0.0 < high:  # the score of an output that never came up
+            rest = f"none of the {len(self._odds)} that were counted"
+            return f"the output is {listed}, or {rest}" if shown else f"the output is {rest}"
+        return f"the output is {listed}" if shown else "no output"
 
 
 def keys_of(samples: Samples) -> list[str]:

@@ -49,6 +49,7 @@ from dpest.attacks.thresholds import (
     ThresholdAttack,
     best_threshold,
     paper_threshold,
+    promise_of,
 )
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure, Witness, confidence
@@ -99,6 +100,9 @@ class SniperPlan:
     portion: int = 1 << 18
     check: int = 0
     """DD-Search: runs on each input that compare the attacks of all pairs, and do nothing else."""
+    counted: int = 0
+    """Where native loops count outputs: instead of `train` and `choose`, and to compare pairs (all
+    of them together), if that is more."""
 
     @staticmethod
     def for_runs(runs: int, pairs: int) -> SniperPlan:
@@ -109,7 +113,7 @@ class SniperPlan:
         screen = 0 if pairs == 1 else min(200_000, half // (10 * pairs))
         left = half - screen * pairs
         train, choose = min(3_000_000, left // 7), min(6_000_000, left // 5)
-        return SniperPlan(screen, train, choose, left - train - choose)
+        return SniperPlan(screen, train, choose, left - train - choose, counted=left // 8)
 
     @staticmethod
     def paper(c: float = 0.01) -> SniperPlan:
@@ -271,7 +275,7 @@ class _SniperRun:
         mechanism = self.sample.mechanism
         return options.plan.final >= WORTHWHILE and all(countable(mechanism, x) for x in pair)
 
-    def outcomes(self, x: Any, sizes: tuple[int, int], stage: str) -> list[OutcomeCounts]:
+    def outcomes(self, x: Any, sizes: Sequence[int], stage: str) -> list[OutcomeCounts]:
         """How often each output came up in so many runs, and in so many others."""
         assert isinstance(self.sample, MechanismSampler)
         sample = self.sample
@@ -383,10 +387,11 @@ class _Shot:
         candidates = _best_pairs(run, pairs, options)
         share = min(1.0, _SEVERAL / len(candidates))
         train, choose = (max(int(share * size), 50) for size in (plan.train, plan.choose))
+        counted, several = int(share * plan.counted), len(candidates) > 1
         for candidate in candidates:
             if self.attack is not None and run.left(_LEARNING) == 0.0:
                 break
-            found = _find(run, candidate, train, choose, options)
+            found = _find(run, candidate, train, choose, options, counted=counted, several=several)
             if self.attack is None or found.expected > self.attack.expected:
                 self.attack = found
                 self.pair = candidate[::-1] if found.flipped else candidate
@@ -480,9 +485,11 @@ def _best_pairs(run: _SniperRun, pairs: Sequence[Pair], options: _Options) -> li
         return [_dd_search(run, pairs, size, size, size, options, quick=True)[0]]
     left = list(pairs)
     rounds = math.ceil(math.log(len(left), 3))
-    each_round = screen * len(left) // rounds
+    each_round, most = screen * len(left) // rounds, _MOST_COMPARED
+    if all(run.counts_outcomes(pair, options) for pair in pairs):
+        each_round = most = max(each_round, options.plan.counted // rounds)
     for last in range(rounds - 1, -1, -1):
-        size = min(max(each_round // len(left) // 2, 50), _MOST_COMPARED)
+        size = min(max(each_round // len(left) // 2, 50), most)
         promises = np.full(len(left), -np.inf)
         for place, attack in enumerate(_quick(run, left, size, options)):
             promises[place] = attack.expected
@@ -561,26 +568,47 @@ def _quick(
 def _by_outcomes(
     sides: Sequence[list[OutcomeCounts]], options: _Options, quick: bool = False
 ) -> ThresholdAttack:
-    """Outputs are ordered by the first counts of both inputs, and chosen by the second."""
-    (first, first_rest), (second, second_rest) = sides
+    """Outputs are ordered by the first counts of both inputs, and chosen by the second.
+
+    Where there are third ones, they say what the attack promises: nothing was chosen by them.
+    """
+    (first, first_rest, *first_new), (second, second_rest, *second_new) = sides
     scored = [
         (scorer, scores_of(scorer, first_rest), scores_of(scorer, second_rest))
         for scorer in outcome_scorers(first, second, quick)
     ]
-    return _best_of(scored, options, RANKING if quick else CAUTION)
+    best = _best_of(scored, options, RANKING if quick else CAUTION)
+    for new in zip(first_new, second_new, strict=True):
+        ones, twos = (scores_of(best.scorer, counts) for counts in new)
+        final, alpha, delta = options.plan.final, options.alpha, options.delta
+        best = replace(best, expected=promise_of(best, ones, twos, final, alpha, delta))
+    return best
 
 
 def _find(
-    run: _SniperRun, pair: Pair, train: int, choose: int, options: _Options, *, quick: bool = False
+    run: _SniperRun,
+    pair: Pair,
+    train: int,
+    choose: int,
+    options: _Options,
+    *,
+    quick: bool = False,
+    counted: int = 0,
+    several: bool = False,
 ) -> ThresholdAttack:
-    """Train on `train` runs of each input, then choose model and threshold on `choose` others."""
+    """Train on `train` runs of each input, then choose model and threshold on `choose` others.
+
+    Where outputs are few and native loops count them, on `counted` runs in all if that is more;
+    half of those compare this attack with those on other pairs, where there are `several`.
+    """
     stage = "comparing pairs" if quick else "training"
     if run.counts_outcomes(pair, options):
-        # Odds are as easily counted as thresholds: each gets half of the runs.
-        half = (train + choose) // 2
+        # Odds are as easily counted as thresholds: each gets as many runs.
+        part = max(train + choose, counted) // (4 if several else 2)
+        sizes = (part, part, 2 * part) if several else (part, part)
         started = run.meter.seconds
-        sides = [run.outcomes(x, (half, half), stage) for x in pair]
-        run.a_run = (run.meter.seconds - started) / (4 * half)
+        sides = [run.outcomes(x, sizes, stage) for x in pair]
+        run.a_run = (run.meter.seconds - started) / (2 * sum(sizes))
         return _by_outcomes(sides, options)
     # Drawing takes about half of the time.
     seconds = run.left(_COMPARING if quick else _LEARNING)

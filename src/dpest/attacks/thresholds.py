@@ -139,7 +139,9 @@ class OrderedScores:
         return self._before(np.searchsorted(self.values, levels, side="left"))
 
     def levels(self) -> Floats:
-        """Scores that some shares of the runs exceed."""
+        """Scores that some shares of the runs exceed; all of them, where they are few."""
+        if self.upto is not None and len(self.values) <= len(_CANDIDATES):
+            return self.values
         runs = np.minimum(((1.0 - _CANDIDATES) * self.size).astype(np.int64), self.size - 1)
         if self.upto is None:
             return self.values[runs]
@@ -276,10 +278,9 @@ def _two_sided(
     right, wrong = above1[:, None] + below2, above2[:, None] + below1
     apart = (levels[:, None] >= levels) & (np.minimum(right, wrong) >= _MANY)
     apart &= (np.minimum(above1, above2) > 0)[:, None] & (np.minimum(below1, below2) > 0)
-    right, wrong = np.maximum(right, 1), np.maximum(wrong, 1)
-    spread = np.sqrt(1.0 / right + 1.0 / wrong)
-    cost = caution - float(ndtri(alpha)) * math.sqrt(one.size / final)
-    promise = np.where(apart, np.log(right / wrong) - cost * spread, -np.inf)
+    promise = np.where(
+        apart, _promise_of_both(right, wrong, one.size, final, alpha, caution), -np.inf
+    )
     i, j = np.unravel_index(int(np.argmax(promise)), promise.shape)
     if not promise[i, j] > -np.inf:
         return start
@@ -295,6 +296,41 @@ def _two_sided(
         low=-float(levels[i]),
         c=float(below1[j] / one.size),
     )
+
+
+def promise_of(
+    attack: ThresholdAttack,
+    first: OrderedScores,
+    second: OrderedScores,
+    final: int,
+    alpha: float,
+    delta: float = 0.0,
+) -> float:
+    """The bound after `final` runs that an attack promises by scores that did not choose it."""
+    one, two = (second.negated(), first.negated()) if attack.flipped else (first, second)
+    t, low = np.array([attack.t]), np.array([attack.low])
+    above1, above2 = one.above(t), two.above(t)
+    if not attack.two_sided:
+        promise = _promise(above1, one.size, above2, two.size, final, alpha, delta, 0.0)
+    else:
+        right, wrong = above1 + two.below(low), above2 + one.below(low)
+        promise = _promise_of_both(right, wrong, one.size, final, alpha, 0.0)
+    return float(promise[0])
+
+
+def _promise_of_both(
+    right: NDArray[np.int64],
+    wrong: NDArray[np.int64],
+    runs: int,
+    final: int,
+    alpha: float,
+    caution: float,
+) -> Floats:
+    """What runs that are right or wrong about their input promise, of `runs` on each."""
+    right, wrong = np.maximum(right, 1), np.maximum(wrong, 1)
+    cost = caution - float(ndtri(alpha)) * math.sqrt(runs / final)
+    promise: Floats = np.log(right / wrong) - cost * np.sqrt(1.0 / right + 1.0 / wrong)
+    return promise
 
 
 def _promise(
