@@ -49,7 +49,6 @@ from dpest.attacks.thresholds import (
     ThresholdAttack,
     best_threshold,
     paper_threshold,
-    promise_of,
 )
 from dpest.errors import InputError
 from dpest.evidence import Evidence, Measure, Witness, confidence
@@ -59,6 +58,7 @@ from dpest.running.samples import Samples
 
 Floats = NDArray[np.float64]
 Pair = tuple[Any, Any]
+Scored = tuple[Scorer, OrderedScores, OrderedScores]
 
 _METHOD = "sniper"
 # Runs on each input that are counted at a time where only counts come back.
@@ -73,6 +73,11 @@ _MEASURING = 0.2
 _SEVERAL = 1.5
 # A pair that promises this much less than the best may still be the better one.
 _NEARLY = 0.25
+# Attacks that fresh runs compare: one as it would be chosen without those, a bolder one, and one
+# that is more careful about rare outputs.
+_CAUTIONS = CAUTION, RANKING, 2 * CAUTION
+# Runs on each input from which on attacks are compared, and how many of them a second time.
+_COMPARABLE, _COMPARED_AGAIN = 16 * WORTHWHILE, 3
 
 
 def guideline_size(c: float = 0.01, omega: float = 0.005, alpha: float = 0.05) -> int:
@@ -101,8 +106,8 @@ class SniperPlan:
     check: int = 0
     """DD-Search: runs on each input that compare the attacks of all pairs, and do nothing else."""
     counted: int = 0
-    """Where native loops count outputs: instead of `train` and `choose`, and to compare pairs (all
-    of them together), if that is more."""
+    """Where native loops count, and this is more: instead of `train` and `choose` where outputs are
+    few; to compare pairs, all together; half of it to compare attacks, all together."""
 
     @staticmethod
     def for_runs(runs: int, pairs: int) -> SniperPlan:
@@ -120,6 +125,11 @@ class SniperPlan:
         """Algorithm 2 with N of the guideline to train, to set thresholds and to check them."""
         size = guideline_size(c)
         return SniperPlan(0, size, size, 200_000_000, check=size)
+
+    @property
+    def comparable(self) -> int:
+        """Runs on each input that choose where native loops count; half as many compare."""
+        return max(self.choose, self.counted)
 
     def total(self, pairs: int) -> int:
         if self.check:
@@ -215,14 +225,12 @@ class _SniperRun:
 
         Beside them those of the attack in words, where there is one.
         """
-        counts, named, coin = Counts(), Counts(), attack.uses_coin
+        counts, named = Counts(), Counts()
         fused = self.may_fuse
         portion = _FUSED_PORTION if fused else self.portion
         for begin in range(0, size, portion):
             count = min(portion, size - begin)
-            ahead = int(self._seeds.binomial(2 * count, 0.5)) if coin else count
-            sizes = ahead, 2 * count - ahead
-            draws = [(x, n, self.seed()) for x, n in zip(pair, sizes, strict=True)]
+            draws = self._draws(pair, count, attack.uses_coin)
             found = self._fused(attack, draws, rng) if fused else None
             if found is None:
                 fused = False
@@ -236,6 +244,26 @@ class _SniperRun:
             self.meter.runs += 2 * count
             self.report("measuring")
             yield counts, named
+
+    def count(self, pair: Pair, size: int, attack: ThresholdAttack) -> Counts | None:
+        """The counts of an attack on `size` native runs of each input; None if there are none."""
+        rng = np.random.default_rng(self.seed())
+        counts, parts = Counts(), -(-size // _FUSED_PORTION)
+        for part in range(parts):
+            count = size * (part + 1) // parts - size * part // parts
+            found = self._fused(attack, self._draws(pair, count, attack.uses_coin), rng)
+            if found is None:
+                return None
+            counts = counts.joined(found)
+            self.meter.runs += 2 * count
+            self.report("comparing attacks")
+        return counts
+
+    def _draws(self, pair: Pair, count: int, coin: bool) -> list[tuple[Any, int, int]]:
+        """`count` runs on each input, or twice as many on what a coin picks: x, size and seed."""
+        ahead = int(self._seeds.binomial(2 * count, 0.5)) if coin else count
+        sizes = ahead, 2 * count - ahead
+        return [(x, n, self.seed()) for x, n in zip(pair, sizes, strict=True)]
 
     def _fused(
         self,
@@ -274,6 +302,15 @@ class _SniperRun:
         assert isinstance(self.sample, MechanismSampler)
         mechanism = self.sample.mechanism
         return options.plan.final >= WORTHWHILE and all(countable(mechanism, x) for x in pair)
+
+    def compares(self, pair: Pair, options: _Options) -> bool:
+        """Can native loops compare attacks on fresh runs, enough of them to tell them apart?"""
+        return (
+            options.classifier is None
+            and not options.paper
+            and min(options.plan.comparable, options.plan.final) >= _COMPARABLE
+            and not any(self.call_by_call(x) for x in pair)
+        )
 
     def outcomes(self, x: Any, sizes: Sequence[int], stage: str) -> list[OutcomeCounts]:
         """How often each output came up in so many runs, and in so many others."""
@@ -387,14 +424,18 @@ class _Shot:
         candidates = _best_pairs(run, pairs, options)
         share = min(1.0, _SEVERAL / len(candidates))
         train, choose = (max(int(share * size), 50) for size in (plan.train, plan.choose))
-        counted, several = int(share * plan.counted), len(candidates) > 1
+        counted = int(share * plan.counted)
+        aimed: list[_Aimed] = []
         for candidate in candidates:
             if self.attack is not None and run.left(_LEARNING) == 0.0:
                 break
-            found = _find(run, candidate, train, choose, options, counted=counted, several=several)
-            if self.attack is None or found.expected > self.attack.expected:
-                self.attack = found
-                self.pair = candidate[::-1] if found.flipped else candidate
+            found = _find(run, candidate, train, choose, options, counted=counted)
+            aimed += [_Aimed(candidate[::-1] if one.flipped else candidate, one) for one in found]
+            if self.attack is None or found[0].expected > self.attack.expected:
+                self.pair, self.attack = aimed[-len(found)].pair, found[0]
+        best = _compared(run, aimed, options)
+        if best is not None:
+            self.pair, self.attack = best.pair, best.attack
 
     def measure(self, run: _SniperRun, options: _Options) -> None:
         """Count on fresh runs."""
@@ -452,6 +493,41 @@ class _Shot:
         if attack.two_sided:
             details["right_and_wrong"] = (counts.right, counts.wrong)
         return value, p, q, details
+
+
+@dataclass
+class _Aimed:
+    """An attack, the pair that it is aimed at, and fresh counts that compare it with others."""
+
+    pair: Pair
+    attack: ThresholdAttack
+    counts: Counts = field(default_factory=Counts)
+
+    def promise(self, options: _Options) -> float:
+        return self.counts.promise(self.attack, options.plan.final, options.alpha, options.delta)
+
+
+def _compared(run: _SniperRun, aimed: list[_Aimed], options: _Options) -> _Aimed | None:
+    """The attack that promises most by native runs that chose none of them, in two rounds.
+
+    None where there is nothing to compare, or nothing to compare it with.
+    """
+    runs = options.plan.comparable // 4  # in each of the rounds
+    if len(aimed) < 2 or runs // len(aimed) < 2 * WORTHWHILE:
+        return None
+    left = aimed
+    for _ in range(2):
+        size, started = runs // len(left), run.meter.seconds
+        for one in left:
+            counts = run.count(one.pair, size, one.attack)
+            if counts is None:
+                return None
+            one.counts = one.counts.joined(counts)
+            if run.left(_LEARNING) == 0.0:
+                break
+        run.a_run = (run.meter.seconds - started) / (2 * size * len(left))
+        left = sorted(left, key=lambda one: one.promise(options), reverse=True)[:_COMPARED_AGAIN]
+    return left[0]
 
 
 def _keeps(
@@ -525,7 +601,7 @@ def _dd_search(
     """
     best: tuple[float, Pair, ThresholdAttack] | None = None
     for pair in [ordered for both in pairs for ordered in (both, both[::-1])]:
-        attack = _find(run, pair, train, choose, options, quick=quick)
+        attack = _find(run, pair, train, choose, options, quick=quick)[0]
         rng = np.random.default_rng(run.seed())
         counts = Counts()
         for first, second in run.draw(pair, check, "checking attacks"):
@@ -550,7 +626,8 @@ def _quick(
             for x in pair:
                 if repr(x) not in counted:
                     counted[repr(x)] = run.outcomes(x, (size, size), "comparing pairs")
-            yield _by_outcomes([counted[repr(x)] for x in pair], options, quick=True)
+            scored = _by_outcomes([counted[repr(x)] for x in pair], quick=True)
+            yield _best_of(scored, options, (RANKING,))[0]
             continue
         for x in pair:
             if repr(x) not in outputs:
@@ -562,27 +639,14 @@ def _quick(
         each = None if seconds is None else seconds / len(pairs)
         trainer = _trainer(options.classifier, options.paper, run.seed(), True, each)
         trainer.add(first, second)
-        yield _choose(trainer.finish(), [(first_rest, second_rest)], options, RANKING)
+        yield _choose(trainer.finish(), [(first_rest, second_rest)], options, (RANKING,))[0]
 
 
-def _by_outcomes(
-    sides: Sequence[list[OutcomeCounts]], options: _Options, quick: bool = False
-) -> ThresholdAttack:
-    """Outputs are ordered by the first counts of both inputs, and chosen by the second.
-
-    Where there are third ones, they say what the attack promises: nothing was chosen by them.
-    """
-    (first, first_rest, *first_new), (second, second_rest, *second_new) = sides
-    scored = [
-        (scorer, scores_of(scorer, first_rest), scores_of(scorer, second_rest))
-        for scorer in outcome_scorers(first, second, quick)
-    ]
-    best = _best_of(scored, options, RANKING if quick else CAUTION)
-    for new in zip(first_new, second_new, strict=True):
-        ones, twos = (scores_of(best.scorer, counts) for counts in new)
-        final, alpha, delta = options.plan.final, options.alpha, options.delta
-        best = replace(best, expected=promise_of(best, ones, twos, final, alpha, delta))
-    return best
+def _by_outcomes(sides: Sequence[list[OutcomeCounts]], *, quick: bool = False) -> Iterator[Scored]:
+    """Outputs are ordered by the first counts of both inputs; the second are to choose by."""
+    (first, first_rest), (second, second_rest) = sides
+    for scorer in outcome_scorers(first, second, quick):
+        yield scorer, scores_of(scorer, first_rest), scores_of(scorer, second_rest)
 
 
 def _find(
@@ -594,22 +658,21 @@ def _find(
     *,
     quick: bool = False,
     counted: int = 0,
-    several: bool = False,
-) -> ThresholdAttack:
+) -> list[ThresholdAttack]:
     """Train on `train` runs of each input, then choose model and threshold on `choose` others.
 
-    Where outputs are few and native loops count them, on `counted` runs in all if that is more;
-    half of those compare this attack with those on other pairs, where there are `several`.
+    Where outputs are few and native loops count them, on `counted` runs in all if that is more.
+    The attack to take is the first; others follow where native runs can compare them.
     """
     stage = "comparing pairs" if quick else "training"
+    cautions = _CAUTIONS if not quick and run.compares(pair, options) else (CAUTION,)
     if run.counts_outcomes(pair, options):
-        # Odds are as easily counted as thresholds: each gets as many runs.
-        part = max(train + choose, counted) // (4 if several else 2)
-        sizes = (part, part, 2 * part) if several else (part, part)
+        # Odds are as easily counted as thresholds: each gets half of the runs.
+        half = max(train + choose, counted) // 2
         started = run.meter.seconds
-        sides = [run.outcomes(x, sizes, stage) for x in pair]
-        run.a_run = (run.meter.seconds - started) / (2 * sum(sizes))
-        return _by_outcomes(sides, options)
+        sides = [run.outcomes(x, (half, half), stage) for x in pair]
+        run.a_run = (run.meter.seconds - started) / (4 * half)
+        return _best_of(_by_outcomes(sides), options, cautions)
     # Drawing takes about half of the time.
     seconds = run.left(_COMPARING if quick else _LEARNING)
     each = None if seconds is None else 0.5 * seconds
@@ -627,18 +690,18 @@ def _find(
     scorers = [*trainer.finish(), *(s for s in (number, in_words) if s is not None)]
     rest = run.draw(pair, choose, stage if quick else "choosing the attack")
     started = run.meter.seconds
-    attack = _choose(scorers, rest, options)
+    attacks = _choose(scorers, rest, options, cautions)
     run.a_run = (run.meter.seconds - started) / (2 * choose)
-    return attack
+    return attacks
 
 
 def _choose(
     scorers: Sequence[Scorer],
     outputs: Iterable[tuple[Samples, Samples]],
     options: _Options,
-    caution: float = CAUTION,
-) -> ThresholdAttack:
-    """The most promising attack of these scorers, on outputs that did not train them."""
+    cautions: Sequence[float],
+) -> list[ThresholdAttack]:
+    """The most promising attacks of these scorers, on outputs that did not train them."""
     ones: list[list[Floats]] = [[] for _ in scorers]
     twos: list[list[Floats]] = [[] for _ in scorers]
     for first, second in outputs:
@@ -646,33 +709,36 @@ def _choose(
             ones[number].append(scorer.scores(first))
             twos[number].append(scorer.scores(second))
     if options.paper:
-        return max(
-            (
-                _paper_attack(scorer, np.concatenate(one), np.concatenate(two), options.c)
-                for scorer, one, two in zip(scorers, ones, twos, strict=True)
-            ),
-            key=lambda attack: attack.expected,
+        attacks = (
+            _paper_attack(scorer, np.concatenate(one), np.concatenate(two), options.c)
+            for scorer, one, two in zip(scorers, ones, twos, strict=True)
         )
+        return [max(attacks, key=lambda attack: attack.expected)]
     scored = (
         (scorer, OrderedScores.of(np.concatenate(one)), OrderedScores.of(np.concatenate(two)))
         for scorer, one, two in zip(scorers, ones, twos, strict=True)
     )
-    return _best_of(scored, options, caution)
+    return _best_of(scored, options, cautions)
 
 
 def _best_of(
-    scored: Iterable[tuple[Scorer, OrderedScores, OrderedScores]],
-    options: _Options,
-    caution: float,
-) -> ThresholdAttack:
+    scored: Iterable[Scored], options: _Options, cautions: Sequence[float]
+) -> list[ThresholdAttack]:
+    """The best attack with each of these cautions, in their order, without those that are one."""
     final, alpha, delta = options.plan.final, options.alpha, options.delta
-    found = [
-        best_threshold(scorer, one, two, final, alpha, delta, coin=True, caution=caution)
-        for scorer, one, two in scored
-    ]
-    best = max(found, key=lambda attack: attack.expected)
-    in_words = [a for a in found if isinstance(a.scorer, EventScorer) and a.expected > 0]
-    return replace(best, in_words=in_words[0]) if in_words else best
+    found: list[list[ThresholdAttack]] = [[] for _ in cautions]
+    for scorer, one, two in scored:
+        for some, caution in zip(found, cautions, strict=True):
+            some.append(
+                best_threshold(scorer, one, two, final, alpha, delta, coin=True, caution=caution)
+            )
+    kept: dict[Any, ThresholdAttack] = {}
+    for some in found:
+        best = max(some, key=lambda attack: attack.expected)
+        in_words = [a for a in some if isinstance(a.scorer, EventScorer) and a.expected > 0]
+        best = replace(best, in_words=in_words[0]) if in_words else best
+        kept.setdefault((best.flipped, best.two_sided, best.c), best)
+    return list(kept.values())
 
 
 def _paper_attack(scorer: Scorer, one: Floats, two: Floats, c: float) -> ThresholdAttack:
@@ -698,7 +764,7 @@ def algorithm_one(
     plan = SniperPlan(0, size, size, size)
     run = _SniperRun(sample, seed, Meter(Budget()), None, plan.portion)
     options = _Options(plan, 0.05, 0.0, classifier, True, c)
-    return _find(run, pair, size, size, options)
+    return _find(run, pair, size, size, options)[0]
 
 
 def _final_size(plan: SniperPlan, run: _SniperRun, coin: bool) -> int:

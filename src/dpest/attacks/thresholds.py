@@ -221,6 +221,17 @@ class Counts:
         kind = ratio.split if paper else ratio.unconditional
         return kind(self.above1, self.n1, self.above2, self.n2, alpha, delta)
 
+    def promise(self, attack: ThresholdAttack, final: int, alpha: float, delta: float) -> float:
+        """The bound to expect after `final` runs on each input, by counts that chose nothing."""
+        if self.n1 == 0 or self.n2 == 0:
+            return -math.inf
+        if attack.two_sided:
+            right, wrong = np.array([self.right]), np.array([self.wrong])
+            runs = (self.n1 + self.n2) // 2
+            return float(_promise_of_both(right, wrong, runs, final, alpha, 0.0)[0])
+        k1, k2 = np.array([self.above1]), np.array([self.above2])
+        return float(_promise(k1, self.n1, k2, self.n2, final, alpha, delta, 0.0)[0])
+
 
 def best_threshold(
     scorer: Scorer,
@@ -296,26 +307,6 @@ def _two_sided(
         low=-float(levels[i]),
         c=float(below1[j] / one.size),
     )
-
-
-def promise_of(
-    attack: ThresholdAttack,
-    first: OrderedScores,
-    second: OrderedScores,
-    final: int,
-    alpha: float,
-    delta: float = 0.0,
-) -> float:
-    """The bound after `final` runs that an attack promises by scores that did not choose it."""
-    one, two = (second.negated(), first.negated()) if attack.flipped else (first, second)
-    t, low = np.array([attack.t]), np.array([attack.low])
-    above1, above2 = one.above(t), two.above(t)
-    if not attack.two_sided:
-        promise = _promise(above1, one.size, above2, two.size, final, alpha, delta, 0.0)
-    else:
-        right, wrong = above1 + two.below(low), above2 + one.below(low)
-        promise = _promise_of_both(right, wrong, one.size, final, alpha, 0.0)
-    return float(promise[0])
 
 
 def _promise_of_both(
