@@ -61,8 +61,8 @@ Pair = tuple[Any, Any]
 Scored = tuple[Scorer, OrderedScores, OrderedScores]
 
 _METHOD = "sniper"
-# Runs on each input that are counted at a time where only counts come back.
-_FUSED_PORTION = 1 << 22
+# Runs on each input that are counted at a time where only counts come back: on cores, on a GPU.
+_FUSED_PORTION, _GPU_PORTION = 1 << 22, 1 << 30
 # Outputs of one input that are held to compare pairs.
 _MOST_COMPARED = 1 << 20
 # Of a budget in seconds: when the comparison of pairs, and all learning, should be over.
@@ -118,7 +118,8 @@ class SniperPlan:
         screen = 0 if pairs == 1 else min(200_000, half // (10 * pairs))
         left = half - screen * pairs
         train, choose = min(3_000_000, left // 7), min(6_000_000, left // 5)
-        return SniperPlan(screen, train, choose, left - train - choose, counted=left // 8)
+        counted = min(50_000_000, left // 8)
+        return SniperPlan(screen, train, choose, left - train - choose, counted=counted)
 
     @staticmethod
     def paper(c: float = 0.01) -> SniperPlan:
@@ -192,6 +193,11 @@ class _SniperRun:
     def may_fuse(self) -> bool:
         return isinstance(self.sample, MechanismSampler) and self.sample.counts_natively
 
+    @property
+    def _fused_portion(self) -> int:
+        on_cores = isinstance(self.sample, MechanismSampler) and self.sample.counts_on_cores
+        return _FUSED_PORTION if on_cores else _GPU_PORTION
+
     def call_by_call(self, x: Any) -> bool:
         """Is this code that no native loop counts? Outputs are then at hand in every stage."""
         if not self.may_fuse:
@@ -227,7 +233,7 @@ class _SniperRun:
         """
         counts, named = Counts(), Counts()
         fused = self.may_fuse
-        portion = _FUSED_PORTION if fused else self.portion
+        portion = self._fused_portion if fused else self.portion
         for begin in range(0, size, portion):
             count = min(portion, size - begin)
             draws = self._draws(pair, count, attack.uses_coin)
@@ -248,7 +254,7 @@ class _SniperRun:
     def count(self, pair: Pair, size: int, attack: ThresholdAttack) -> Counts | None:
         """The counts of an attack on `size` native runs of each input; None if there are none."""
         rng = np.random.default_rng(self.seed())
-        counts, parts = Counts(), -(-size // _FUSED_PORTION)
+        counts, parts = Counts(), -(-size // self._fused_portion)
         for part in range(parts):
             count = size * (part + 1) // parts - size * part // parts
             found = self._fused(attack, self._draws(pair, count, attack.uses_coin), rng)
@@ -279,7 +285,7 @@ class _SniperRun:
             )
         except (NotCompiled, pickle.PicklingError):
             return None
-        where = "native, fused" if sample.count_on in ("numpy", "cpu") else "GPU, fused"
+        where = "native, fused" if sample.counts_on_cores else "GPU, fused"
         sample.counted(sum(part.size for part in found), where)
         return Counts.of_scores(attack, found[0], found[1], rng)
 
