@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpest.noise.bernoulli import Bernoulli
 from dpest.noise.exponential import Exponential
 from dpest.noise.laplace import Laplace
 from dpest.noise.parameters import exact, is_number
@@ -67,8 +66,11 @@ def is_fair(truth: Holds) -> bool:
     if not isinstance(drawn, Drawn):
         return False
     border, noise = -value.constant / slope, drawn.noise
-    if isinstance(noise, Bernoulli):
-        return is_number(noise.p) and exact(noise.p) == _HALF and 0 < border < 1
+    outcomes = noise.outcomes
+    if outcomes is not None and len(outcomes) == 2:
+        (first, chance), (second, _) = outcomes
+        between = min(first, second) < border < max(first, second)
+        return between and is_number(chance) and exact(chance) == _HALF
     if not isinstance(noise, Uniform) or not (is_number(noise.low) and is_number(noise.high)):
         return False
     return 2 * border == exact(noise.low) + exact(noise.high) and noise.low < noise.high
