@@ -16,7 +16,7 @@ from dpest.noise.family import Noise
 from dpest.reading.calls import caller, fresh
 from dpest.reading.fixed import FixedRun
 from dpest.reading.paths import Path, Trace
-from dpest.reading.tracing.generator import SymbolicGenerator
+from dpest.reading.answering import AnsweringGenerator
 from dpest.reading.tracing.patches import Overlay, patched
 from dpest.running.skeleton import flatten, raised_output
 
@@ -60,8 +60,8 @@ class Recorder:
         self.outcomes.append(outcomes[place][0])
         return outcomes[place][0]
 
-    def generator(self) -> SymbolicGenerator:
-        return SymbolicGenerator(FixedRun(self.value, self.outcome))
+    def generator(self) -> AnsweringGenerator:
+        return AnsweringGenerator(FixedRun(self.value, self.outcome))
 
 
 def holds(path: Path, recorder: Recorder) -> bool:

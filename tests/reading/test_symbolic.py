@@ -299,13 +299,6 @@ def test_units_are_exact_powers() -> None:
             wrong()
 
 
-def test_a_unit_is_a_scale() -> None:
-    found = trace(lambda x, rng, eps: x + rng.laplace(scale=2 / eps), 1, params={"eps": Unit()})
-    assert list(found.noises.values()) == [Laplace(Unit(2, -1))]
-    with pytest.raises(UntraceableError, match="combined with eps"):
-        trace(lambda x, rng, eps: eps * rng.laplace(), 1, params={"eps": Unit()})
-
-
 def test_floats_stand_for_the_decimals_they_print_as() -> None:
     assert rational(0.1) + rational(0.2) == rational(0.3)
     found = trace(lambda x, rng: 1 if x + rng.laplace() >= 0.3 else 0, 0.1)

@@ -14,6 +14,7 @@ import numpy as np
 from dpest.ask.declaration import Mechanism, data_first, parameters_of
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.reading.domains.numbers import FLOAT, NUMBER, NUMPY_FLOAT, Real, Truth
+from dpest.reading.machine import prelude
 from dpest.reading.machine.adopting import adopt, new_array
 from dpest.reading.machine.execute import begun
 from dpest.reading.machine.executor import Machine
@@ -21,16 +22,16 @@ from dpest.reading.machine.exploring.explorer import (
     Exploration,
     FewReleases,
     Limits,
-    ManyPaths,
     few_releases,
 )
 from dpest.reading.machine.exploring.merging import Way, explore_merged
 from dpest.reading.machine.heap import Heap
-from dpest.reading.machine.signals import Refused
+from dpest.reading.machine.signals import OutOfLimits, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource
 from dpest.reading.made_noise import with_made_noise
 from dpest.reading.merged_paths import draws_differ, merged_model
+from dpest.reading.merged_regions import regions_of_releases
 from dpest.reading.merged_replay import MergedReplay
 from dpest.reading.model import Model
 from dpest.reading.paths import Choice, Path, Trace
@@ -38,8 +39,12 @@ from dpest.reading.replay import Replay
 from dpest.reading.table.registry import load
 from dpest.reading.tracing import symbolic as tracing
 from dpest.reading.tracing.symbolic_arrays import SymbolicArray
+from dpest.reading.turns.reading import read_turns
+from dpest.reading.turns.replay import TurnReplay
 
 _FEW = 32
+_IN_BETWEEN = 10.0  # seconds in which turns and merging must have shown that they are of use
+_SOON = 2.0
 GENERATOR = RandomSource("generator", np.random.Generator)
 
 
@@ -70,13 +75,17 @@ def _machine(limits: Limits, assume: Sequence[Condition]) -> Machine:
     machine = Machine(limits.instructions)
     machine.assumed = tuple(assume)
     machine.makes_noise = True
+    machine.may_leave = limits.leftover > 0
     return machine
 
 
 def _read_paths(machine: Machine, limits: Limits, target: Mechanism, x: Any) -> Trace:
     first = first_state(machine, target, x)
     with without_collector():
-        model, replay = _read(machine, first, limits, target, x)
+        try:
+            model, replay = _read(machine, first, limits, target, x)
+        except OutOfLimits as limit:
+            raise (limit if limit.advice else machine.named(limit)) from None
         replay.check()
         return as_trace(model, x)
 
@@ -98,36 +107,59 @@ def _read(
 ) -> tuple[Model, Replay]:
     """Path by path where there are few of them; otherwise by merging equal states, if that helps.
 
-    Nobody merges what has few paths: they are cheap, and their conditions are what they are.
+    Nobody merges what has few paths: they are cheap, and their conditions are what they are. Loops
+    without a bound are summed up where they come back to a state. Otherwise they are followed as
+    far as it takes, if nothing else has shown that they have a bound after all.
     """
     exploration = Exploration(machine, first.fork())
     try:
         model = exploration.model(replace(limits, paths=min(limits.paths, _FEW)))
-    except ManyPaths as many:
-        few = isinstance(many, FewReleases)
-        merged = _by_merging(machine, first, limits, few=few)
+    except OutOfLimits as many:
+        in_between = replace(limits, seconds=min(limits.seconds / 4, _IN_BETWEEN))
+        turned = read_turns(machine, first, in_between)
+        if turned is not None and turned.is_summed_up:
+            return turned.model, TurnReplay(machine, *turned, target, x, machine.assumed)
+        if turned is not None and turned.has_no_bound:
+            # This is what there is, unless all is soon read after all.
+            limits = in_between = replace(limits, seconds=min(in_between.seconds, _SOON))
+        merged = _by_merging(machine, first, in_between, few=isinstance(many, FewReleases))
         if merged is not None:
-            return merged[1], MergedReplay(machine, *merged, target, x, machine.assumed)
-        if few:
-            raise
-        model = exploration.model(replace(limits, merge_at=0))
+            graph, model, is_folded = merged
+            replay = MergedReplay(
+                machine, graph, model, target, x, machine.assumed, is_folded=is_folded
+            )
+            return model, replay
+        try:
+            model = exploration.model(replace(limits, merge_at=0))
+        except OutOfLimits:
+            if turned is None or not turned.has_no_bound:
+                raise
+            return turned.model, TurnReplay(machine, *turned, target, x, machine.assumed)
     model = with_made_noise(machine, model)
     return model, Replay(machine, model, target, x, machine.assumed)
 
 
 def _by_merging(
     machine: Machine, first: State, limits: Limits, *, few: bool
-) -> tuple[list[list[Way]], Model] | None:
-    """The graph of merged states, and its paths; `few`: not if they have few releases again."""
+) -> tuple[list[list[Way]], Model, bool] | None:
+    """The graph of merged states, its paths, and whether these are not simply its ways.
+
+    `few`: there are few releases. A path for each of them is best; paths that have few releases
+    again are of no use.
+    """
     for by_order in (False, True) if few else (False,):
         graph = _graph(machine, first, limits, by_order)
         if graph is None:
             continue
         if machine.has_made_noise:
             return None  # noise that is made of several draws is replayed path by path
+        if few and not by_order:
+            regions = regions_of_releases(machine, graph)
+            if regions is not None:
+                return graph, regions, True
         model = _paths_of(machine, graph, limits)
         if model is not None and not (few and few_releases(model.edges)):
-            return graph, model
+            return graph, model, any(s.kind == "indicator" for s in model.definitions)
         if not draws_differ(graph):
             break
     return None
@@ -150,7 +182,7 @@ def _graph(
 def _paths_of(machine: Machine, graph: list[list[Way]], limits: Limits) -> Model | None:
     """The paths of a graph; None where there are too many."""
     try:
-        return merged_model(machine, graph, limits.paths, limits.merged_paths)
+        return merged_model(machine, graph, min(limits.paths, limits.fold_at), limits.merged_paths)
     except Refused:
         return None
 
@@ -163,7 +195,12 @@ def first_state(machine: Machine, target: Mechanism, x: Any) -> State:
     params = {k: lifted(state, v, outside=True) for k, v in target.params.items()}
     called = adopt(state, target.function, outside=True)
     args, kwargs = arguments(target, given, params, GENERATOR)
-    return begun(machine, state, called, args, kwargs)
+    begin = begun(machine, state, called, args, kwargs)
+    outcome = begin.outcome
+    if outcome is not None and not outcome.raised and machine.is_iterator(outcome.value):
+        begin.outcome = None
+        return begun(machine, state, prelude.consumed_, (outcome.value,), {})
+    return begin
 
 
 def arguments(
@@ -214,13 +251,17 @@ def as_trace(model: Model, x: Any) -> Trace:
     used: set[Symbol] = set()
     for edge in model.edges:
         assert edge.release is not None
-        choices = tuple(Choice(p.site, p.noise, p.outcome, p.probability) for p in edge.picks)
+        choices = tuple(
+            Choice(p.site, p.noise, p.outcome, p.probability, p.rounded) for p in edge.picks
+        )
         path = Path(edge.conditions, edge.release.skeleton, edge.release.leaves, choices)
         if model.definitions:
             used.update(s for form in path.forms for s in form.symbols("indicator"))
         paths.append(path)
     indicators = {s: as_formula(model.definitions[s]) for s in used}
-    return Trace(tuple(paths), dict(model.noises), indicators, inputs=x, notes=model.notes)
+    return Trace(
+        tuple(paths), dict(model.noises), indicators, model.leftover, inputs=x, notes=model.notes
+    )
 
 
 def as_formula(truth: Truth) -> tracing.TracedTruth:

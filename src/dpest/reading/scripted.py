@@ -19,15 +19,15 @@ import numpy as np
 
 from dpest.errors import ReplayError
 from dpest.noise.family import Noise
-from dpest.reading.tracing.generator import SymbolicGenerator
+from dpest.reading.answering import AnsweringGenerator
 from dpest.running.batch.scipy_noise import scipy_replacement
 
 _LEGACY = np.random.mtrand.RandomState
 _RANDOM, _SYSTEM = random.Random, random.SystemRandom
 _NAMES = [
     name
-    for name in vars(SymbolicGenerator)
-    if not name.startswith("_") and name not in ("dpest_signature",)
+    for name in vars(AnsweringGenerator)
+    if not name.startswith("_")
 ]
 
 
@@ -36,7 +36,7 @@ class DrawScript:
 
     def __init__(self) -> None:
         self.log: list[tuple[Noise, Any]] = []
-        self.draws = SymbolicGenerator(_ScriptedRun(self))
+        self.draws = AnsweringGenerator(_ScriptedRun(self))
 
     def value(self, index: int, noise: Noise) -> Any:
         raise NotImplementedError
@@ -56,16 +56,13 @@ class ScriptStage:
         self.script: DrawScript | None = None
 
     @property
-    def draws(self) -> SymbolicGenerator:
+    def draws(self) -> AnsweringGenerator:
         assert self.script is not None
         return self.script.draws
 
 
 class _ScriptedRun:
-    """What the generator of `tracing` asks; it gives numbers where the script has them."""
-
-    plan: Any = None
-    eps: Any = None
+    """What the generator asks; it gives numbers where the script has them."""
 
     def __init__(self, script: DrawScript) -> None:
         self.script = script

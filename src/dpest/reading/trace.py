@@ -23,7 +23,7 @@ from dpest.reading.machine.exploring.explorer import Limits
 from dpest.reading.machine.signals import Refused
 from dpest.reading.paths import Path, Trace
 from dpest.reading.paths_of_code import read_paths
-from dpest.reading.refusals import SAMPLING
+from dpest.reading.refusals import SAMPLING, error_of
 from dpest.reading.release import released
 from dpest.reading.rewrites.laws.joining import with_joined_noises
 from dpest.reading.rewrites.readings import Plan, RereadError, words
@@ -39,7 +39,6 @@ from dpest.running.watchdog import Deadline, TimeUp, watched
 __all__ = ["expand_indicators", "instantiate", "noise_free", "trace"]
 
 _FEW_PATHS = 32
-_MACHINE_PATHS = 4096
 _MOST_TURNS = 1500  # paths of a loop without a bound before a larger leftover is tried
 _MOST_LEFTOVER = 1e-3
 _CHECKED_PATHS = 8  # paths on which the untouched function is run, beside all that raise
@@ -77,9 +76,14 @@ def trace(
     given = symbols_for(x) if symbolic else x
     size = data_size(x)
     limits = TraceLimits(max_paths, seconds, leftover, 200 + 8 * size + min(size**2, 10_000), size)
-    by_machine = None if target.takes_size else _by_the_machine(target, given, limits, assume)
-    if by_machine is not None:
-        return by_machine
+    refused: ReadingError | None = None
+    if not target.takes_size:
+        try:
+            return _by_the_machine(target, given, limits, assume)
+        except Refused as refusal:
+            refused = error_of(refusal, place_of(target.function))
+            if refusal.final:
+                raise refused from None
     if target.black_box:
         raise UntraceableError(
             f"{target.name} has no parameter called rng",
@@ -106,25 +110,21 @@ def _read(target: Mechanism, x: Any, limits: TraceLimits, assume: Sequence[Condi
 
 def _by_the_machine(
     target: Mechanism, x: Any, limits: TraceLimits, assume: Sequence[Condition]
-) -> Trace | None:
-    """The machine's reading; None where it merely has no rule, so that `tracing` may be asked.
+) -> Trace:
+    """The machine's reading; raises Refused where it has no rule, so that `tracing` may be asked.
 
     Where it has seen that types, text, structure or hidden state matter, nobody else is asked.
     """
     patience = min(limits.patience, 400 + 4 * limits.data_size)
-    few = Limits(
-        min(limits.paths, _MACHINE_PATHS),
-        min(limits.seconds / 4, 10),
+    within = Limits(
+        limits.paths,
+        limits.seconds,
         patience,
         merge_at=_FEW_PATHS,
+        leftover=limits.leftover,
+        data_size=limits.data_size,
     )
-    try:
-        return with_joined_noises(read_paths(target, x, assume, few))
-    except Refused as refusal:
-        if not refusal.final:
-            return None
-        advice = refusal.advice or f"write it in another way; {SAMPLING}"
-        raise UntraceableError(refusal.reason, advice, refusal.where) from None
+    return with_joined_noises(read_paths(target, x, assume, within))
 
 
 class _TooManyTurnsError(Exception):

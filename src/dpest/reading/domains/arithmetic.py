@@ -41,16 +41,14 @@ class Decider(Protocol):
 
     def has_continuous_noise(self, form: Form) -> bool: ...
 
-    def has_density(self, form: Form) -> bool:
-        """Whether it has each single value with probability 0."""
-        ...
-
-    def without_truths(self, form: Form) -> Form:
-        """A form in which the truths are decided."""
-        ...
+    def is_null(self, form: Form) -> bool: ...
 
     def make(self, function: str, arguments: Sequence[Form], refusal: Refused) -> Form:
         """What a function gives of noise alone, by a law; raises the refusal where none is."""
+        ...
+
+    def is_positive(self, form: Form) -> bool:
+        """Whether a number of noise is positive here, by a decision where it is open."""
         ...
 
     def is_of_one_draw(self, forms: Sequence[Form]) -> bool:
@@ -95,7 +93,8 @@ def binary(decider: Decider, op: str, a: Any, b: Any) -> Any:
     function = OPERATORS.get(op)
     if function is None:
         raise Refused(f"`{op}` on a symbolic number", NOT_LINEAR)
-    if isinstance(a, Truth) and isinstance(b, Truth) and np.bool_ in (a.kind, b.kind):
+    truths = (Truth, bool, np.bool_)
+    if isinstance(a, truths) and isinstance(b, truths) and np.bool_ in (*kinds_of(a), *kinds_of(b)):
         # NumPy's truths are not numbers: + is `or`, * is `and`, - is an error.
         if op in ("+", "*"):
             return _logic(decider, "|" if op == "+" else "&", a, b)
@@ -147,11 +146,20 @@ def _product(decider: Decider, a: Any, b: Any) -> Form:
     try:
         return decider.make("*", (left, right), refusal)
     except Refused:
-        # A number of finitely many values times another: decisions make it linear.
         for one, other in ((left, right), (right, left)):
-            if all(s.kind == "indicator" for s in one.terms):
-                return other.times(decider.without_truths(one).constant)
+            if _is_of_truths(one):
+                return other.times(_decided(decider, one))
         raise
+
+
+def _is_of_truths(form: Form) -> bool:
+    return all(s.kind == "indicator" for s in form.terms)
+
+
+def _decided(decider: Decider, form: Form) -> Fraction:
+    """A number that is made of truths alone, by decisions about them."""
+    known = {s: Form.number(int(decider.holds(decider.definition(s)))) for s in form.terms}
+    return form.substitute(known).constant
 
 
 def _division(decider: Decider, op: str, a: Any, b: Any) -> Form:
@@ -183,13 +191,6 @@ def applied(decider: Decider, name: str, value: Any, kinds: Kinds) -> Any:
     return as_number(decider.make(name, (form_of(decider, value),), refusal), kinds)
 
 
-def rounded(decider: Decider, name: str, value: Real, kinds: Kinds, refusal: Refused) -> Any:
-    """floor, ceil or trunc; a number that is whole stays as it is."""
-    if decider.divisible(value.form, 1) is not None:
-        return as_number(value.form, kinds)
-    return as_number(decider.make(name, (value.form,), refusal), kinds)
-
-
 def sign_of(decider: Decider, value: Real, kinds: Kinds) -> Any:
     """1 or −1, for a number that is 0 with probability 0."""
     positive = compare(decider, ">", value, 0)
@@ -204,7 +205,7 @@ def unary(decider: Decider, op: str, a: Any) -> Any:
     if op == "~" and isinstance(a, Truth):
         if a.kind is np.bool_:
             return a.negated()
-        raise Refused("`~` of a bool, which gives -1 or -2")
+        return as_number(form_of(decider, a).times(-1).minus(Form.number(1)), (int,))
     if op == "~":
         raise Refused("`~` of a symbolic number")
     function = operator.neg if op == "-" else operator.pos
@@ -237,9 +238,9 @@ def compare(decider: Decider, op: str, a: Any, b: Any) -> Any:
     relation, sign = RELATIONS[op]
     form = form_of(decider, a).minus(form_of(decider, b)).times(sign)
     if relation in ("==", "!=") and decider.has_continuous_noise(form):
-        if not decider.has_density(form):
-            raise Refused("equality of noisy values, which has probability 0")
-        return kind(relation == "!=")
+        if decider.is_null(form):
+            return kind(relation == "!=")
+        raise Refused("equality of noisy values, which has probability 0", "use >= or <")
     bits = [s for s in form.terms if s.kind == "indicator"]
     return _with_bits_written_out(decider, Condition(form, relation), bits, kind)
 
@@ -282,7 +283,7 @@ def _logic(decider: Decider, op: str, a: Any, b: Any) -> Any:
     """& | ^ between truth values."""
     truths = [v for v in (a, b) if isinstance(v, (Truth, bool, np.bool_))]
     if len(truths) != 2:
-        raise Refused(f"`{op}` on a symbolic number")
+        return _logic_of_numbers(decider, op, a, b)
     kind: type = np.bool_ if np.bool_ in (kinds_of(a)[0], kinds_of(b)[0]) else bool
     if op == "^":
         for one, other in ((a, b), (b, a)):
@@ -299,6 +300,34 @@ def _logic(decider: Decider, op: str, a: Any, b: Any) -> Any:
             kind,
         )
     return _joined((a, b), op == "&", kind)
+
+
+def _logic_of_numbers(decider: Decider, op: str, a: Any, b: Any) -> Any:
+    """& | ^ between whole numbers that are made of truths: bits stay bits."""
+    kinds = result_kinds(OPERATORS[op], kinds_of(a), kinds_of(b))
+    if not is_integral((*kinds_of(a), *kinds_of(b))) or _narrow(kinds):
+        raise Refused(f"`{op}` on a symbolic number")
+    forms = [form_of(decider, v) for v in (a, b)]
+    if not all(map(_is_of_truths, forms)):
+        raise Refused(f"`{op}` on a symbolic number")
+    bits = [_bit(decider, form) for form in forms]
+    if all(bit is not None for bit in bits):
+        return as_number(form_of(decider, _logic(decider, op, *bits)), kinds)
+    known = [int(_decided(decider, form)) for form in forms]
+    return kinds[0](OPERATORS[op](*known))
+
+
+def _bit(decider: Decider, form: Form) -> Any:
+    """A number that is 0 or 1 as a truth; None where it isn't one."""
+    if not form.terms:
+        return bool(form.constant) if form.constant in (0, 1) else None
+    if len(form.terms) > 1:
+        return None
+    ((symbol, factor),) = form.terms.items()
+    truth = decider.definition(symbol).typed(bool)
+    if (factor, form.constant) == (1, 0):
+        return truth
+    return truth.negated() if (factor, form.constant) == (-1, 1) else None
 
 
 def _joined(parts: tuple[Any, ...], conjunction: bool, kind: type) -> Any:

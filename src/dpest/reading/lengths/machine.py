@@ -69,6 +69,8 @@ _SECOND = "a second pass over data of any length"
 class LengthMachine(ScaledNoise):
     """Executes states whose data have any length, with what the plan says is to be known."""
 
+    is_whole = False
+
     def __init__(
         self,
         world: World,

@@ -6,6 +6,7 @@ not known, gives shape, type and errors; the numbers are new noise.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from fractions import Fraction
@@ -379,12 +380,52 @@ def _without_replacement(m: Machine, pool: list[Any], chances: list[Any], count:
     return picks
 
 
-def permutation(m: Machine, rng: Any, x: Any) -> Any:
-    raise Refused("a permutation, which has as many outcomes as there are orders")
+def _random_order(m: Machine, count: int) -> list[int]:
+    """A random order, place by place, each equally likely."""
+    if math.factorial(count) > _MOST_JOINT:
+        raise Refused(f"a random order of {count}, which has as many outcomes as there are orders")
+    rest = list(range(count))
+    found = []
+    while rest:
+        place = pick_place(m, rest, [Fraction(1, len(rest))] * len(rest))
+        rest.remove(place)
+        found.append(place)
+    return found
 
 
-def shuffle(m: Machine, rng: Any, x: Any) -> Any:
-    raise Refused("a shuffle, which has as many outcomes as there are orders")
+def permutation(m: Machine, rng: Any, x: Any, axis: Any = 0) -> Any:
+    if axis != 0:
+        raise Refused("rng.permutation with axis=", "move the axis to the front")
+    pool: Any = m.adopted(np.arange(int(x))) if is_number(x) else x
+    pool = pool if isinstance(pool, Array) else array(m, pool)
+    order = np.array(_random_order(m, pool.shape[0]), dtype=int)
+    return m.arrays.item(m, pool, m.adopted(order))
+
+
+def shuffle(m: Machine, rng: Any, x: Any, axis: Any = 0) -> Any:
+    items = m.sequence(x) if isinstance(x, Ref) else None
+    if axis != 0 or not (items is not None or (isinstance(x, Array) and x.shape)):
+        raise Refused(f"a shuffle of a {m.type_name(x)}")
+    if isinstance(x, Array):
+        order = np.array(_random_order(m, x.shape[0]), dtype=int)
+        m.arrays.set_item(m, x, ..., m.arrays.item(m, x, m.adopted(order)))
+        return None
+    assert items is not None
+    places = _random_order(m, len(items))
+    moved = [items[k] for k in places]
+    m.state.heap.write(x).items[:] = moved
+    return None
+
+
+def multinomial(m: Machine, rng: Any, n: Any, pvals: Any, size: Any = None) -> Any:
+    """One trial; more of them would be as many outcomes."""
+    if size is not None or not is_number(n) or n != 1:
+        raise Refused("rng.multinomial of more than one trial", "draw them with rng.choice")
+    known = [float(v) for v in np.asarray(_parameter(m, "multinomial", pvals)).reshape(-1)]
+    chances = chances_of(m, len(known), tuple([*known[:-1], 1 - sum(known[:-1])]))
+    possible = [i for i, c in enumerate(chances) if c != 0]
+    place = pick_place(m, possible, [chances[i] for i in possible])
+    return m.adopted(np.eye(len(known), dtype=np.int64)[place])
 
 
 _OWN: dict[str, dict[str, Any]] = {
@@ -399,7 +440,7 @@ for _library, _functions in _OWN.items():
         "exponential": exponential, "uniform": uniform, "standard_normal": standard_normal,
         "standard_exponential": standard_exponential, "gamma": gamma, "geometric": geometric,
         "poisson": poisson, "binomial": binomial, "choice": choice, "permutation": permutation,
-        "shuffle": shuffle,
+        "shuffle": shuffle, "multinomial": multinomial,
     }  # fmt: skip
     for _name, _function in {**_shared, **_functions}.items():
         entry(Method(_library, _name))(_function)

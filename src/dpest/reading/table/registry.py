@@ -29,7 +29,10 @@ class Entry(Protocol):
 
 TABLE: dict[Any, Entry] = {}
 NATIVE: set[Any] = set()
-_FILES = ("python", "containers", "iterating", "math", "numpy_arrays", "numpy_functions")
+_FILES = (
+    *("python", "containers", "iterating", "math", "numpy_arrays", "numpy_functions", "orders"),
+    "rounding",
+)
 _FILES_OF_NOISE = ("generator", "random", "scipy")
 _LIBRARIES = ("numpy", "scipy", "pandas", "dataclasses", "functools", "typing", "torch", "sklearn")
 

@@ -7,6 +7,7 @@ anything, which is checked here.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,6 +36,7 @@ class Decisions:
         self._indicators: dict[Any, Symbol] = {}
         self._answers: dict[frozenset[Condition], bool] = {}
         self.assumed: tuple[Condition, ...] = ()
+        self.notes: dict[str, None] = {}
 
     # Truths
 
@@ -67,6 +69,10 @@ class Decisions:
         values = {s: Form.number(int(self.holds(self._definitions[s]))) for s in bits}
         return form.substitute(values) if values else form
 
+    def settled(self, form: Form) -> Form:
+        """The form, with the truths that it speaks of decided."""
+        return self.without_indicators(Condition(form, ">=")).form
+
     def indicator(self, truth: Truth) -> Form:
         """A truth as a number: a symbol that is 0 or 1."""
         key = truth.key
@@ -86,8 +92,13 @@ class Decisions:
 
     # Choices between several
 
-    def decide(self, options: Sequence[tuple[Condition, ...]]) -> int:
-        """Which of several conjunctions holds; they exclude each other, and one of them does."""
+    def decide(
+        self, options: Sequence[tuple[Condition, ...]], *, endless: bool = False
+    ) -> int:
+        """Which of several conjunctions holds; they exclude each other, and one of them does.
+
+        `endless`: some of them lead to more such decisions, without a bound.
+        """
         state = self.state
         if self.taken == len(state.pending):
             if state.heap.changes != self.changes_before:
@@ -96,12 +107,12 @@ class Decisions:
             if not alive:
                 raise Dead
             if len(alive) > 1:
-                raise Fork(options, alive)
+                raise Fork(options, alive, endless=endless)
             state.pending = (*state.pending, alive[0])
         self.taken += 1
         return state.pending[self.taken - 1]
 
-    def _answered(self, forms: Sequence[Form]) -> int | None:
+    def answered(self, forms: Sequence[Form]) -> int | None:
         """The answer of a decision that was made before a fork: nobody has to ask again.
 
         Indicators in the forms are decided first, so that there may be decisions before this one.
@@ -128,7 +139,7 @@ class Decisions:
 
     def one_of(self, form: Form, candidates: Sequence[Any]) -> int | None:
         """Which of the candidates a number is, or None."""
-        answer = self._answered([form])
+        answer = self.answered([form])
         if answer is not None:
             return answer if answer < len(candidates) else None
         options: list[tuple[Condition, ...]] = [
@@ -141,7 +152,7 @@ class Decisions:
 
     def greatest(self, forms: Sequence[Form], *, first: bool = True) -> int:
         """The place of the greatest of several numbers; of equal ones the first (or the last)."""
-        answer = self._answered(forms)
+        answer = self.answered(forms)
         if answer is not None:
             return answer
         options = []
@@ -154,6 +165,34 @@ class Decisions:
                     wins.append(self.without_indicators(difference))
             options.append(tuple(wins))
         return self.decide(options)
+
+    def at_rank(self, forms: Sequence[Form], rank: int) -> tuple[int, list[int]]:
+        """Which number has `rank` others before it in a stable order, and those that follow it.
+
+        One decision between n·C(n−1, rank) cells, where an order of all has n!.
+        """
+        count = len(forms)
+        ways = [
+            (k, set(before))
+            for k in range(count)
+            for before in itertools.combinations([j for j in range(count) if j != k], rank)
+        ]
+        answer = self.answered(forms)
+        if answer is None:
+            if len(ways) > _MOST_PLACES:
+                raise Refused("the middle of many noisy or private values")
+            answer = self.decide([self._between(forms, k, before) for k, before in ways])
+        place, before = ways[answer]
+        return place, [j for j in range(count) if j != place and j not in before]
+
+    def _between(self, forms: Sequence[Form], k: int, before: set[int]) -> tuple[Condition, ...]:
+        found = []
+        for j in range(len(forms)):
+            if j != k:
+                first, last = (j, k) if j in before else (k, j)
+                gap = Condition(forms[last].minus(forms[first]), ">=" if first < last else ">")
+                found.append(self.without_indicators(gap))
+        return tuple(found)
 
     # What is possible
 
@@ -221,6 +260,28 @@ class Decisions:
 
     def has_continuous_noise(self, form: Form) -> bool:
         return any(s.kind == "noise" and not self.supports.integral(s) for s in form.terms)
+
+    def is_null(self, form: Form) -> bool:
+        """Whether a number is 0 with probability 0, and no float of it would be meant to be.
+
+        Two noisy values that tie, or a noise at an end of its support: leaving that out changes no
+        probability of any output. One noisy value that equals a number is another matter: whoever
+        writes that thinks of floating point.
+        """
+        if not self.has_continuous_noise(form):
+            return False
+        noises = [s for s in form.terms if s.kind == "noise"]
+        if len(noises) > 1:
+            self.notes["ties between continuous noises have probability zero and are left out"] = None
+            return True
+        if len(form.terms) > 1:
+            return False
+        low, high = self.supports.bounds(noises[0])
+        place = -form.constant / form.terms[noises[0]]
+        at_end = (low is not None and place <= low) or (high is not None and place >= high)
+        if at_end:
+            self.notes["the ends of a noise have probability zero and are left out"] = None
+        return at_end
 
     def known_noise(self, symbol: Symbol, noise: Noise) -> None:
         self.supports.noises[symbol] = noise

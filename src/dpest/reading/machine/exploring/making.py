@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from dpest.geometry.linear import Form, Symbol
+from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
+from dpest.reading.domains.numbers import Truth
 from dpest.reading.machine.exploring.drawing import NoiseDrawing
 from dpest.reading.machine.signals import Refused
-from dpest.reading.rewrites.laws.curves import range_of
+from dpest.reading.rewrites.laws.curves import is_positive, range_of
 from dpest.reading.rewrites.laws.protocol import (
     Applied,
     Combination,
@@ -75,8 +76,10 @@ class Making(NoiseDrawing):
         self.makes_noise = False  # whoever reads the model has to know of it
         self.makes_curves = False  # signs and sizes of draws are parts of noise, too
         self.has_made_curves = False
+        self.may_leave = False  # whoever explores may leave what is improbable
         self.made: dict[Symbol, Made] = {}
         self.unfinished: dict[Symbol, Unfinished] = {}
+        self.null_forms: set[Form] = set()  # what was taken not to be 0, since that is improbable
         self._known: dict[Expression, Form] = {}
 
     def make(self, function: str, arguments: Sequence[Form], refusal: Refused) -> Form:
@@ -129,15 +132,28 @@ class Making(NoiseDrawing):
     def has_continuous_noise(self, form: Form) -> bool:
         return any(s in self.unfinished for s in form.terms) or super().has_continuous_noise(form)
 
-    def has_density(self, form: Form) -> bool:
-        """Whether a draw of continuous noise stands in it beside nothing that is made of it."""
+    def is_null(self, form: Form) -> bool:
+        """Beside what is made of draws only where a draw stands that it is not made of."""
         made = [s for s in form.terms if s in self.made or s in self.unfinished]
         behind = {root for s in made for root in self.roots(s)}
-        return any(
+        apart = any(
             s.kind == "noise" and self.supports.continuous(s) and s not in behind
             for s in form.terms
             if s not in made
         )
+        if not apart or not super().is_null(form):
+            return False
+        self.null_forms.add(form)
+        return True
+
+    def is_positive(self, form: Form) -> bool:
+        """Whether a number is positive here, by a decision where it is open."""
+        if not any(s in self.unfinished for s in form.terms):
+            return self.holds(Truth(Condition(form, ">")))
+        made = self._expression(form, True)
+        if made is None or not is_positive(made):
+            raise Refused("a number made of draws that may be negative")
+        return True
 
     # Expressions
 

@@ -33,12 +33,10 @@ class Case(Protocol):
 
 
 class Change(Protocol):
-    draw: Symbol
+    """`keeps_draw`: the conditions on the draw stay as they are."""
 
-    @property
-    def keeps_draw(self) -> bool:
-        """Whether the conditions on the draw stay as they are."""
-        ...
+    draw: Symbol
+    keeps_draw: bool
 
     @property
     def cases(self) -> Sequence[Case]: ...
