@@ -108,8 +108,16 @@ class Replay:
                 if all(c.holds(moved) for c in (*tight, *bounds)):
                     found = moved
                     break
-            if all(v.denominator == 1 for s, v in found.items() if supports.integral(s)):
+            whole = all(v.denominator == 1 for s, v in found.items() if supports.integral(s))
+            if whole and not self._is_improbable(found):
                 yield found
+
+    def _is_improbable(self, point: Mapping[Symbol, Fraction]) -> bool:
+        """Whether noises tie in a point where the model says that they don't."""
+        return any(
+            form.terms.keys() <= point.keys() and form.at(point) == 0
+            for form in self.machine.null_forms
+        )
 
     def _inside(self, conditions: Sequence[Condition]) -> dict[Symbol, Fraction] | None:
         """A point where all hold; those without a common symbol are looked at one by one."""

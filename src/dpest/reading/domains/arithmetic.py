@@ -51,6 +51,10 @@ class Decider(Protocol):
         """What a function gives of noise alone, by a law; raises the refusal where none is."""
         ...
 
+    def is_positive(self, form: Form) -> bool:
+        """Whether a number of noise is positive here, by a decision where it is open."""
+        ...
+
     def is_of_one_draw(self, forms: Sequence[Form]) -> bool:
         """Whether all is made of one uniform draw, so that decisions about it may wait."""
         ...

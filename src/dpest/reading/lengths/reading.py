@@ -382,7 +382,7 @@ class _Reading:
         selections = [Selected(a.element, a.least) for r in self.releases for a in r.greatest]  # type: ignore[arg-type]
         gaps = [released.TracedGap(g.vector) for r in self.releases for g in r.gaps]  # type: ignore[arg-type]
         chosen = [s.element.form for s in selections] + [g.vector.element.form for g in gaps]
-        if any(form.symbols("indicator") for form in chosen):
+        if any(s.kind == "indicator" for form in chosen for s in form.terms):
             raise Refused("the greatest of values with a truth in them")
         if self.machine.named.among(chosen):
             raise Refused("a weight, or the greatest of the data, otherwise than in chances")

@@ -10,7 +10,7 @@ from dpest.reading.domains import arithmetic
 from dpest.reading.domains.numbers import FLOAT, Real, Truth
 from dpest.reading.machine import prelude
 from dpest.reading.machine.calling import Enter
-from dpest.reading.machine.signals import Refused
+from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.table.registry import TABLE, entry, native
 
 if TYPE_CHECKING:
@@ -52,25 +52,44 @@ def _curved(name: str) -> Any:
     return made
 
 
-for _function in (math.log, math.exp, math.sqrt, math.sin, math.cos, math.tan):
+for _function in (math.exp, math.sqrt, math.sin, math.cos, math.tan):
     entry(_function)(_curved(_function.__name__))
+
+
+@entry(math.log)
+def log(m: Machine, value: Any, base: Any = None) -> Any:
+    found = arithmetic.applied(m, "log", value, FLOAT)
+    if isinstance(value, Real) and not m.is_positive(value.form):
+        raise _outside()
+    if base is None:
+        return found
+    if not arithmetic.is_number(base):
+        raise Refused("math.log with a noisy or private base")
+    return arithmetic.binary(m, "/", found, math.log(base))
+
+
+def _outside() -> Thrown:
+    """What a logarithm of Python's raises for a number that is not positive."""
+    try:
+        math.log(-1.0)
+    except ValueError as error:
+        return Thrown(error)
+    raise AssertionError
 
 
 @entry(math.log1p)
 def log1p(m: Machine, value: Any) -> Any:
-    return arithmetic.applied(m, "log", arithmetic.binary(m, "+", value, 1), FLOAT)
+    return log(m, arithmetic.binary(m, "+", value, 1))
 
 
-def _other_logarithm(base: int) -> Any:
-    def made(m: Machine, value: Any) -> Any:
-        found = arithmetic.applied(m, "log", value, FLOAT)
-        return arithmetic.binary(m, "/", found, math.log(base))
-
-    return made
+@entry(math.log2)
+def log2(m: Machine, value: Any) -> Any:
+    return log(m, value, 2)
 
 
-entry(math.log2)(_other_logarithm(2))
-entry(math.log10)(_other_logarithm(10))
+@entry(math.log10)
+def log10(m: Machine, value: Any) -> Any:
+    return log(m, value, 10)
 
 
 @entry(math.copysign)

@@ -56,7 +56,7 @@ def _multiple(m: Machine, form: Form, how: How, step: Fraction, refusal: Refused
 
 def _whole(m: Machine, value: Real, how: How, what: str) -> Any:
     """A whole number, as Python gives it."""
-    if value.integral:
+    if value.integral or m.divisible(value.form, 1) is not None:
         return as_number(value.form, INT)
     form = m.settled(value.form)
     refusal = _refusal(what)

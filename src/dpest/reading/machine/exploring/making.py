@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from dpest.geometry.linear import Form, Symbol
+from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
+from dpest.reading.domains.numbers import Truth
 from dpest.reading.machine.exploring.drawing import NoiseDrawing
 from dpest.reading.machine.signals import Refused
-from dpest.reading.rewrites.laws.curves import range_of
+from dpest.reading.rewrites.laws.curves import is_positive, range_of
 from dpest.reading.rewrites.laws.protocol import (
     Applied,
     Combination,
@@ -78,6 +79,7 @@ class Making(NoiseDrawing):
         self.may_leave = False  # whoever explores may leave what is improbable
         self.made: dict[Symbol, Made] = {}
         self.unfinished: dict[Symbol, Unfinished] = {}
+        self.null_forms: set[Form] = set()  # what was taken not to be 0, since that is improbable
         self._known: dict[Expression, Form] = {}
 
     def make(self, function: str, arguments: Sequence[Form], refusal: Refused) -> Form:
@@ -139,7 +141,19 @@ class Making(NoiseDrawing):
             for s in form.terms
             if s not in made
         )
-        return apart and super().is_null(form)
+        if not apart or not super().is_null(form):
+            return False
+        self.null_forms.add(form)
+        return True
+
+    def is_positive(self, form: Form) -> bool:
+        """Whether a number is positive here, by a decision where it is open."""
+        if not any(s in self.unfinished for s in form.terms):
+            return self.holds(Truth(Condition(form, ">")))
+        made = self._expression(form, True)
+        if made is None or not is_positive(made):
+            raise Refused("a number made of draws that may be negative")
+        return True
 
     # Expressions
 

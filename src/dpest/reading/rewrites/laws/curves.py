@@ -265,6 +265,23 @@ def pieces_of(
     return None
 
 
+def is_positive(made: Expression) -> bool:
+    """Whether a function of one uniform draw is known to be positive wherever the draw lies."""
+    drawn = list(drawn_in(made))
+    whole = range_of(drawn[0]) if len(drawn) == 1 else None
+    pieces = None if whole is None else pieces_of(made, whole)
+    return pieces is not None and all(_shape_is_positive(shape, at) for at, shape in pieces)
+
+
+def _shape_is_positive(shape: Shape, piece: Range) -> bool:
+    if isinstance(shape, Line):
+        ends = [shape.constant + shape.slope * p for p in (piece.low, piece.high)]
+        return min(ends) >= 0 and max(ends) > 0
+    if isinstance(shape, Bend):  # log w lies below 0
+        return shape.depth == 1 and shape.constant >= 0 and shape.slope < 0
+    return False
+
+
 class Curves:
     name = "curves"
     lemma = (
