@@ -12,7 +12,7 @@ from dpest.reading.machine.adopting import new_array, to_python
 from dpest.reading.machine.heap import ListObject
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.values import Array, BoundMethod, Known
-from dpest.reading.table.registry import NATIVE, TABLE, entry, native
+from dpest.reading.table.registry import NATIVE, entry, native
 
 if TYPE_CHECKING:
     from dpest.reading.machine.executor import Machine
