@@ -60,6 +60,7 @@ def read_paths(
     machine.assumed = tuple(assume)
     machine.makes_noise = True
     first = first_state(machine, target, x)
+    first.constrained = frozenset(s for c in machine.assumed for s in c.form.terms)
     with without_collector():
         model, replay = _read(machine, first, limits, target, x)
         replay.check()

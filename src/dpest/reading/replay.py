@@ -79,8 +79,10 @@ class Replay:
             for edge in _few_long_ones(self.chosen()):
                 for turn, point in enumerate(self._points(edge)):
                     self._run(point, edge, turn)
+            # Data that are assumed to be so and so are so in every run.
+            given = (self._inside(self.assumed) or {}) if self.assumed else {}
             for seed in range(_RUNS_OF_MADE_NOISE if self.model.made else _RANDOM_RUNS):
-                self._run({}, None, seed)
+                self._run(given, None, seed)
 
     def chosen(self) -> list[Edge]:
         """The paths at whose points the function is run: some from first to last, and errors."""
