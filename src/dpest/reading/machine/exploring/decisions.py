@@ -20,6 +20,8 @@ from dpest.reading.machine.signals import Dead, Fork, Refused, Thrown
 from dpest.reading.machine.state import State
 
 _MOST_PLACES = 4096
+_TIES = "ties between continuous noises have probability zero and are left out"
+_ENDS = "the ends of a noise have probability zero and are left out"
 
 
 class Decisions:
@@ -284,7 +286,7 @@ class Decisions:
         place = -form.constant / form.terms[noises[0]]
         at_end = (low is not None and place <= low) or (high is not None and place >= high)
         if at_end:
-            self.notes["the ends of a noise have probability zero and are left out"] = None
+            self.notes[_ENDS] = None
         return at_end
 
     def known_noise(self, symbol: Symbol, noise: Noise) -> None:
