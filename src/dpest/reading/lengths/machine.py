@@ -561,9 +561,11 @@ class LengthMachine(Machine):
         if isinstance(thing, OrderedPlaces) and type(index) is int and index in (0, -1):
             return Argmax(thing.element, thing.backwards == (index == -1))
         if isinstance(thing, OrderedPlaces) and index == slice(None, 1):
-            return OneDraw(Argmax(thing.element, thing.backwards))
+            return OneDraw(Argmax(thing.element, not thing.backwards))
         if isinstance(thing, OrderedPlaces) and index == slice(None, None, -1):
             return OrderedPlaces(thing.element, not thing.backwards)
+        if isinstance(thing, (Ordered, OrderedPlaces)):
+            raise Refused("an entry of an order of the data, but the first or the last")
         if isinstance(thing, Lazy) or isinstance(index, Lazy):
             raise Refused("an entry of data of any length, but that of this turn")
         return None
