@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 _SAME = Method("lengths", "same")
 _LISTED = Method("lengths", "tolist")
 _PLACE_OF = Method("lengths", "index")
+_COPY = Method("lengths", "copy")
 _ONE_OF = Method("lengths", "one")
 _ENTRY = Method("lengths", "entry")
 EVERY_LENGTH: dict[Any, Callable[..., Any]] = {}
@@ -315,7 +317,9 @@ def attribute(m: LengthMachine, thing: Any, name: str) -> Any:
             return 1
         if name in _METHODS:
             return BoundMethod(_METHODS[name], thing)
-        if name in ("copy", "ravel", "flatten"):
+        if name in ("copy", "flatten"):
+            return BoundMethod(_COPY, thing)
+        if name == "ravel":
             return BoundMethod(_SAME, thing)
     if isinstance(thing, Vector) and thing.kind is list and name == "index":
         return BoundMethod(_PLACE_OF, thing)
@@ -334,6 +338,12 @@ def attribute(m: LengthMachine, thing: Any, name: str) -> Any:
     if isinstance(thing, Vector) and name == "__getitem__":
         return BoundMethod(_ENTRY, thing)
     raise Refused(f"the attribute `{name}` of data of any length")
+
+
+@entry(_COPY)
+def copy(m: LengthMachine, value: Vector) -> Vector:
+    """Another array, which may be changed in place."""
+    return replace(value)
 
 
 @entry(_ONE_OF)
