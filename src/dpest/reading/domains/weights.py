@@ -142,6 +142,8 @@ class Share:
 class CandidatesLeft:
     """How many candidates a list still has from which some were taken: 0 or more."""
 
+    source: str
+
 
 @dataclass
 class NamedValues:
@@ -170,8 +172,8 @@ class NamedValues:
         key = ("share", noise, total.weight.key)
         return Form.of(self.symbol(key, Share(noise, total.weight)))
 
-    def left(self) -> Form:
-        return Form.of(self.symbol("left", CandidatesLeft()))
+    def left(self, source: str) -> Form:
+        return Form.of(self.symbol(("left", source), CandidatesLeft(source)))
 
     def greatest(self, form: Form) -> Form:
         """The greatest value of a form over all elements.

@@ -254,12 +254,14 @@ class Abstraction:
             return Kept(path) if value.path else value
         if isinstance(value, (RandomPlace, Chosen)):
             return self._random_place(value, path)
-        if isinstance(value, (Count, Scale, Left)):
+        if isinstance(value, (Count, Scale)):
             say(value)
             return value
         if isinstance(value, Order):
             say(value.key)
             return value
+        if isinstance(value, Left):
+            return self._left(value, path, where)
         if isinstance(value, Places):
             say(("places", value.first))
             return value
@@ -269,6 +271,13 @@ class Abstraction:
         if isinstance(value, Vector):
             return self._vector(value, path)
         raise Refused("the place of the greatest of the data, kept over a loop")
+
+    def _left(self, value: Left, path: str, where: str) -> Left:
+        if self.old.heap.read(value.candidates).taken != value.taken:
+            raise Refused("how many candidates were left earlier")
+        self.parts.append("left")
+        self._object(value.candidates, path, where)
+        return Left(value.candidates, 0)
 
     def _random_place(self, value: RandomPlace | Chosen, path: str) -> Chosen:
         if isinstance(value, RandomPlace):
@@ -382,7 +391,7 @@ class Abstraction:
 
         if isinstance(thing, Candidates):
             say(thing.key)
-            return thing.copied()
+            return replace(thing, taken=0)
         if isinstance(thing, PlacedList):
             say((thing.items.name, thing.kind))
             fill = self._of(thing.fill, f"{path}.fill", "")
@@ -517,7 +526,7 @@ def placed_values(thing: PlacedList, log: PassLog) -> list[Any]:
 
 _LENGTHS = (
     *(ElementPlace, Kept, Count, Scale, Places, Sums, Vector, Argmax),
-    *(RandomPlace, Chosen, Left, Order),
+    *(RandomPlace, Chosen, Order, Left),
 )
 _CODE = (Method, Closure, BoundMethod, Partial, Distribution, DictView, Super)
 

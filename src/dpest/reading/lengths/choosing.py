@@ -136,7 +136,7 @@ def integers(m: LengthMachine, rng: Any, low: Any, high: Any = None) -> Any:
     """A place that is drawn uniformly, where the numbers are those of all places."""
     first, last = (0, low) if high is None else (low, high)
     if is_number(first) and first == 0 and isinstance(last, Left):
-        return places.drawn_index(m)
+        return places.drawn_index(m, last)
     if is_number(first) and first == 0 and last == Count():
         return places.drawn_place(m)
     raise Refused("a whole number that is drawn up to the length of the data in this way")

@@ -10,6 +10,7 @@ import builtins
 import inspect
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +60,7 @@ _SAME = Method("lengths", "same")
 _LISTED = Method("lengths", "tolist")
 _PLACE_OF = Method("lengths", "index")
 _FINITE = ("choice", "integers", "binomial", "randint")
+_COPY = Method("lengths", "copy")
 _ONE_OF = Method("lengths", "one")
 _ENTRY = Method("lengths", "entry")
 EVERY_LENGTH: dict[Any, Callable[..., Any]] = {}
@@ -349,7 +351,9 @@ def attribute(m: LengthMachine, thing: Any, name: str) -> Any:
             return 1
         if name in _METHODS:
             return BoundMethod(_METHODS[name], thing)
-        if name in ("copy", "ravel", "flatten"):
+        if name in ("copy", "flatten"):
+            return BoundMethod(_COPY, thing)
+        if name == "ravel":
             return BoundMethod(_SAME, thing)
     if isinstance(thing, Vector) and thing.kind is list and name == "index":
         return BoundMethod(_PLACE_OF, thing)
@@ -368,6 +372,12 @@ def attribute(m: LengthMachine, thing: Any, name: str) -> Any:
     if isinstance(thing, Vector) and name == "__getitem__":
         return BoundMethod(_ENTRY, thing)
     raise Refused(f"the attribute `{name}` of data of any length")
+
+
+@entry(_COPY)
+def copy(m: LengthMachine, value: Vector) -> Vector:
+    """Another array, which may be changed in place."""
+    return replace(value)
 
 
 @entry(_ONE_OF)

@@ -42,6 +42,7 @@ from dpest.reading.lengths.places import (
     Order,
     RandomPlace,
 )
+from dpest.reading.lengths.turns import Turns
 from dpest.reading.lengths.values import (
     Argmax,
     Count,
@@ -73,7 +74,6 @@ from dpest.reading.machine.control import END
 from dpest.reading.machine.signals import Fork, Refused, Thrown
 from dpest.reading.machine.state import Draw, Frame, State
 from dpest.reading.machine.values import Array, Lazy, Ref, is_plain
-from dpest.reading.rewrites.races import TURN
 from dpest.reading.world import ELEMENT, Coin, World
 
 _PRIVATE = (
@@ -84,7 +84,7 @@ _PRIVATE = (
 _SECOND = "a second pass over data of any length"
 
 
-class LengthMachine(ScaledNoise):
+class LengthMachine(Turns, ScaledNoise):
     """Executes states whose data have any length, with what the plan says is to be known."""
 
     is_whole = False
@@ -336,7 +336,7 @@ class LengthMachine(ScaledNoise):
         thing = self.state.heap.read(it) if isinstance(it, Ref) else None
         return thing if isinstance(thing, DataIterator) else None
 
-    def _more(self, it: DataIterator) -> bool:
+    def more(self, it: DataIterator) -> bool:
         """Whether there is an element for an iterator: a new one of this edge, or the same."""
         log, state = self.log, self.state
         if it.at != log.at:
@@ -377,55 +377,10 @@ class LengthMachine(ScaledNoise):
         if isinstance(source, Order):
             return places.item_of(self, source)
         self.look(IN_ORDER)
-        self._use(source.own)
+        self.use(source.own)
         return source.element
 
-    # Turns that come to a random place
-
-    def begin_turn(self, source: str) -> None:
-        """A place is drawn: that is where an edge begins."""
-        if not self.log.fresh:
-            self.cut()
-        changed = self.change_log()
-        changed.fresh, changed.begun, changed.turn = False, True, source
-
-    def redrawn(self, source: str) -> None:
-        """The place that was drawn on this edge is one of a list."""
-        if self.log.looked or not self.log.turn:
-            raise Refused("a place that was looked at before it is taken out of a list")
-        self.change_log().turn = source
-
-    def look(self, source: str) -> None:
-        """The data of one element alone may be looked at on an edge: `q` is its datum."""
-        if self.log.looked not in ("", source):
-            raise Refused("a second entry, beside the one of this turn")
-        if self.log.looked != source:
-            self.change_log().looked = source
-
-    def reach(self, place: ElementPlace) -> None:
-        """The element at a place is that of this edge: it was read, or it is the next one."""
-        log = self.log
-        if place.offset == 0 and log.at:
-            return
-        if place.offset != log.at:
-            raise Refused("another entry than that of this turn")
-        if not self._more(DataIterator(None, place.offset)):
-            raise Thrown(IndexError("list index out of range"))
-
-    def _entry_at(self, vector: Vector, place: RandomPlace) -> Any:
-        """What a vector has at a random place of this edge."""
-        if place.offset:
-            raise Refused("the entry beside a random place")
-        in_turn = place.source.startswith(TURN)
-        if not in_turn and vector.own:
-            raise Refused("noise at a place that may be drawn again")
-        if not in_turn and place.source != self.log.turn:
-            raise Refused("an entry at a place that was drawn before")
-        self.look(place.source)
-        self._use(vector.own)
-        return vector.element
-
-    def _use(self, own: frozenset[Symbol]) -> None:
+    def use(self, own: frozenset[Symbol]) -> None:
         """The own noises of the element of this edge are looked at."""
         if not own <= self.log.used:
             changed = self.change_log()
@@ -435,7 +390,7 @@ class LengthMachine(ScaledNoise):
         found = self._data_iterator(it)
         if found is None:
             return None
-        if not self._more(found):
+        if not self.more(found):
             return END
         item = self._item(found)
         self.lazy_step(it)
@@ -445,7 +400,7 @@ class LengthMachine(ScaledNoise):
         found = self._data_iterator(it)
         if found is None:
             return None
-        return self._item(found) if self._more(found) else END
+        return self._item(found) if self.more(found) else END
 
     def lazy_step(self, it: Any) -> bool:
         found = self._data_iterator(it)
@@ -474,8 +429,9 @@ class LengthMachine(ScaledNoise):
         if isinstance(value, ElementPlace):
             return self._place_compared("!=", value, 0)
         candidates = places.candidates_of(self, value)
-        if isinstance(value, Left) or (candidates is not None and candidates.partial):
-            return places.some_left(self)
+        length = value if candidates is None else places.length_of(candidates, value)
+        if isinstance(length, Left):
+            return places.some_left(self, length)
         return True if candidates is not None else super().truth_value(value)
 
     def sequence(self, value: Any) -> Any:
@@ -498,7 +454,7 @@ class LengthMachine(ScaledNoise):
             raise Refused("the length of this")
         candidates = places.candidates_of(self, value)
         if candidates is not None:
-            return places.length_of(candidates)
+            return places.length_of(candidates, value)
         return None
 
     def lazy_range(self, *ends: Any) -> Any:
@@ -565,7 +521,7 @@ class LengthMachine(ScaledNoise):
             return (placed.current or placed.fill)[0]
         candidates = places.candidates_of(self, thing)
         if type(index) is int and (isinstance(thing, Vector) or candidates is not None):
-            self._need_place()
+            self.need_place()
         if candidates is not None:
             return places.entry_of(self, thing, index)
         if isinstance(index, CHOSEN) and not isinstance(thing, Vector):
@@ -573,11 +529,11 @@ class LengthMachine(ScaledNoise):
             if label is not None:
                 return label
         if isinstance(index, RandomPlace) and isinstance(thing, Vector):
-            return self._entry_at(thing, index)
+            return self.entry_at(thing, index)
         if isinstance(index, ElementPlace) and isinstance(thing, Vector):
             self.reach(index)
             self.look(IN_ORDER)
-            self._use(thing.own)
+            self.use(thing.own)
             return thing.element
         if isinstance(index, Argmax) and isinstance(thing, Vector):
             return weighing.entry_at(self, thing, index)
@@ -595,9 +551,11 @@ class LengthMachine(ScaledNoise):
         if isinstance(thing, OrderedPlaces) and type(index) is int and index in (0, -1):
             return Argmax(thing.element, thing.backwards == (index == -1))
         if isinstance(thing, OrderedPlaces) and index == slice(None, 1):
-            return OneDraw(Argmax(thing.element, thing.backwards))
+            return OneDraw(Argmax(thing.element, not thing.backwards))
         if isinstance(thing, OrderedPlaces) and index == slice(None, None, -1):
             return OrderedPlaces(thing.element, not thing.backwards)
+        if isinstance(thing, (Ordered, OrderedPlaces)):
+            raise Refused("an entry of an order of the data, but the first or the last")
         if isinstance(thing, Lazy) or isinstance(index, Lazy):
             raise Refused("an entry of data of any length, but that of this turn")
         return None
@@ -608,14 +566,6 @@ class LengthMachine(ScaledNoise):
             if label is not None:
                 return label
         return super().item(thing, index)
-
-    def _need_place(self) -> None:
-        """A variable that the data are indexed by is the place of an element from here on."""
-        name = self._variable()
-        if name and name not in self.plan.indices:
-            raise NeedsIndex(name)
-        if name:
-            self.cut()
 
     def lazy_map(self, function: Any, *values: Any) -> Any:
         if not any(isinstance(v, Lazy) for v in values):
@@ -705,7 +655,7 @@ class LengthMachine(ScaledNoise):
     def op_inplace(self, frame: Frame, i: Instruction) -> None:
         """An array that is changed in place is changed for all that hold it."""
         value = self.get(frame, i.uses[0])
-        if isinstance(value, (Vector, Sums)) and not held_once(self, value):
+        if isinstance(value, (Vector, Sums)) and not self.is_held_once(value):
             raise Refused("data of any length that are changed in place")
         super().op_inplace(frame, i)
 
@@ -750,7 +700,7 @@ class LengthMachine(ScaledNoise):
 
     def _count_compared(self, op: str, count: Count, number: int) -> bool:
         """There is an entry, at least: where there is none, two neighbours are the same."""
-        name = self._variable()
+        name = self.variable_looked_at()
         if name in self.plan.indices:
             self.cut()  # it is a place from there on
         if number < count.offset + 1:
@@ -759,7 +709,7 @@ class LengthMachine(ScaledNoise):
             return op == ">="
         raise NeedsIndex(name) if name else Refused("a comparison of the length with a number")
 
-    def _variable(self) -> str:
+    def variable_looked_at(self) -> str:
         """The variable with a whole number that an instruction looks at, over all readings."""
         frame, i = self.frame, self.instruction
         if i.op in ("compare", "item"):
@@ -796,7 +746,7 @@ class LengthMachine(ScaledNoise):
         if op not in ("<", ">=", "!=", "=="):
             raise Refused("a place that is compared with the length in this way")
         log = self.log
-        before = True if place.offset < log.at else self._more(DataIterator(None, place.offset))
+        before = True if place.offset < log.at else self.more(DataIterator(None, place.offset))
         return before if op in ("<", "!=") else not before
 
     def _remainder(self, place: ElementPlace, modulus: int) -> int:
@@ -874,34 +824,6 @@ class LengthMachine(ScaledNoise):
 
     def released(self, value: Any) -> Any:
         return value if isinstance(value, (Vector, Sums, Places)) else None
-
-
-def held_once(machine: LengthMachine, value: Any) -> bool:
-    """Whether only the variable that is changed holds an array: then a new one is as good.
-
-    Nodes hold copies, and the caller holds the data.
-    """
-    frames = machine.state.frames
-    if machine.log.begun or value is machine.data:
-        return False
-    held = 0
-    for frame in frames:
-        live = frame.code.live[frame.pc]
-        held += sum(v is value for name, v in frame.registers.items() if name in live)
-    return held == 1 and not any(_holds(thing, value) for _, thing in machine.state.heap.items())
-
-
-def _holds(thing: Any, value: Any) -> bool:
-    parts = list(vars(thing).values())
-    while parts:
-        part = parts.pop()
-        if part is value:
-            return True
-        if isinstance(part, (list, tuple)):
-            parts += part
-        elif isinstance(part, dict):
-            parts += part.values()
-    return False
 
 
 _FILLING = (list.append, list.extend, isinstance, type)

@@ -90,12 +90,20 @@ class OneHot(Lazy):
 
 @dataclass(frozen=True)
 class Left(Lazy):
-    """How many candidates a list still has from which some were taken."""
+    """How many candidates a list still has from which some were taken.
+
+    `taken` tells whether the number is that of now.
+    """
+
+    candidates: Ref
+    taken: int
 
 
 @dataclass(frozen=True)
 class IndexLeft(Lazy):
     """A uniformly drawn index of such a list."""
+
+    candidates: Ref
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +156,8 @@ class Candidates(ListObject):
     """Which random order it is in; 0 for the order of the data."""
     partial: bool = False
     iterated: bool = False
+    taken: int = 0
+    """How many were taken out on this edge."""
 
     def copied(self) -> Candidates:
         return replace(self)
@@ -297,9 +307,16 @@ def drawn_from(m: LengthMachine, value: Ref) -> RandomPlace:
     return RandomPlace(_source(value))
 
 
-def drawn_index(m: LengthMachine) -> IndexLeft:
+def drawn_index(m: LengthMachine, left: Left) -> IndexLeft:
+    _need_current(m, left)
     m.begin_turn(f"{POOL} index 0")
-    return IndexLeft()
+    return IndexLeft(left.candidates)
+
+
+def _need_current(m: LengthMachine, left: Left) -> None:
+    found = candidates_of(m, left.candidates)
+    if found is None or found.taken != left.taken:
+        raise Refused("how many candidates were left earlier")
 
 
 def pop(m: LengthMachine, value: Ref, key: Any = -1) -> RandomPlace:
@@ -312,7 +329,7 @@ def pop(m: LengthMachine, value: Ref, key: Any = -1) -> RandomPlace:
         if type(key) is not int or key not in (0, -1):
             raise Refused("pop() of a random order, but at its end")
         m.begin_turn(_source(value))
-    elif isinstance(key, IndexLeft) or (key == RandomPlace(UNIFORM) and not found.partial):
+    elif key in (IndexLeft(value), *(() if found.partial else (RandomPlace(UNIFORM),))):
         m.redrawn(_source(value))
     else:
         raise Refused("pop() but at a random place")
@@ -333,17 +350,19 @@ def _take(m: LengthMachine, value: Ref) -> None:
     if log.removed:
         raise Refused("two candidates that are taken out in one turn")
     log.removed = value.address
-    m.state.heap.write(value).partial = True
+    changed = m.state.heap.write(value)
+    changed.partial, changed.taken = True, changed.taken + 1
 
 
-def some_left(m: LengthMachine) -> Any:
+def some_left(m: LengthMachine, left: Left) -> Any:
     """Whether candidates are left, which is not known at any length: both ways are followed.
 
     Only before a turn draws: then none are left only if all were tried.
     """
+    _need_current(m, left)
     if not m.log.fresh:
         m.cut()
-    return Truth(Condition(m.named.left(), ">"))
+    return Truth(Condition(m.named.left(_source(left.candidates).rpartition(" ")[0]), ">"))
 
 
 def copied(m: LengthMachine, value: Ref, kind: type) -> Ref:
@@ -370,8 +389,8 @@ def entry_of(m: LengthMachine, value: Ref, index: Any) -> Any:
     return item_of(m, Order(found.item, found.order))
 
 
-def length_of(found: Candidates) -> Any:
-    return Left() if found.partial else Count()
+def length_of(found: Candidates, value: Ref) -> Any:
+    return Left(value, found.taken) if found.partial else Count()
 
 
 _METHODS = ("pop", "remove", "copy", "tolist", "flatten", "ravel", "astype", "item")
@@ -379,7 +398,8 @@ _METHODS = ("pop", "remove", "copy", "tolist", "flatten", "ravel", "astype", "it
 
 def attribute(found: Candidates, value: Ref, name: str) -> Any:
     if found.kind is np.ndarray and name in ("size", "shape", "ndim"):
-        return {"size": length_of(found), "shape": (length_of(found),), "ndim": 1}[name]
+        length = length_of(found, value)
+        return {"size": length, "shape": (length,), "ndim": 1}[name]
     if name in _METHODS:
         return BoundMethod(Method("candidates", name), value)
     raise Refused(f"the attribute `{name}` of a list with an item for each of the data")
@@ -420,7 +440,7 @@ def number_operation(m: LengthMachine, op: str, a: Any, b: Any) -> Any:
     if op in ("==", "!=") and any(v is None or isinstance(v, str) for v in (a, b)):
         return op == "!="
     if isinstance(a, Left) and type(b) is int and b == 0 and op in (">", "!=", "=="):
-        left = some_left(m)
+        left = some_left(m, a)
         return left.negated() if op == "==" else left
     if isinstance(a, (RandomPlace, Chosen)) and type(b) is int and op in ("+", "-"):
         return moved(a, b if op == "+" else -b)

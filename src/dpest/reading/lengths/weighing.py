@@ -229,7 +229,7 @@ def place_in_sums(m: LengthMachine, sums: Sums, share: Any) -> Drawn:
     ((symbol, slope), *more) = [*form.terms.items(), (None, None)]
     if sums.vector.own or m.log.begun or len(more) != 1 or form.constant or slope != 1:
         raise refused("np.searchsorted, but for a uniform share of all the weights")
-    meaning = m.named.meanings.get(symbol)  # type: ignore[arg-type]
+    meaning = m.named.meanings.get(symbol)
     if isinstance(element, Weight) and meaning is not None:
         fits = getattr(meaning, "weight", None) is not None and meaning.weight.key == element.key
         noise, weight = getattr(meaning, "noise", None), element

@@ -164,7 +164,7 @@ def _meanings(named: NamedValues) -> weights.NamedValues:
             return weights.Share(value.noise, of(value.weights))
         if isinstance(value, Form):
             return weights.Greatest(value)
-        return weights.CandidatesLeft() if isinstance(value, PlacesLeft) else value
+        return weights.CandidatesLeft("") if isinstance(value, PlacesLeft) else value
 
     return weights.NamedValues({s: of(v) for s, v in named.meanings.items()})
 

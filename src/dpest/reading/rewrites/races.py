@@ -104,6 +104,7 @@ class _RaceReader:
         self.noises = noises
         self.values = values
         self.trying = {e.source for e in edges if e.looked}
+        self.sources = {e.looked.rpartition(" ")[0] for e in edges if e.looked}
 
     def law(self) -> ArgmaxLaw:
         loop = self._start()
@@ -146,6 +147,8 @@ class _RaceReader:
                 return node
             if len(here) != 1 or here[0].blocks or here[0].released:
                 raise _NoLaw("there is a branch, or a release, before it")
+            if here[0].removed:
+                raise _NoLaw("a candidate is taken out before it")
             node = here[0].target
         raise _NoLaw("it is not reached")
 
@@ -187,10 +190,11 @@ class _RaceReader:
 
     def _about_left(self, condition: Condition) -> int:
         """1 for "some are left", −1 for "none are left", 0 for anything else."""
-        signs = [
-            c for s, c in condition.form.terms.items()
-            if isinstance(self.values.meanings.get(s), CandidatesLeft)
-        ]  # fmt: skip
+        signs = []
+        for symbol, sign in condition.form.terms.items():
+            left = self.values.meanings.get(symbol)
+            if isinstance(left, CandidatesLeft) and left.source in ("", *self.sources):
+                signs.append(sign)
         if len(signs) != 1 or len(condition.form.terms) != 1 or condition.form.constant:
             return 0
         return 1 if signs[0] > 0 else -1

@@ -6,6 +6,8 @@ import builtins
 import collections
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpest.reading.domains.numbers import Real
 from dpest.reading.machine import known, operators, prelude
 from dpest.reading.machine.adopting import NotConcrete, to_python
@@ -245,7 +247,7 @@ def copy(m: Machine, ref: Ref) -> Any:
     return m.state.heap.new(made)
 
 
-@entry(list.__getitem__, tuple.__getitem__, dict.__getitem__)
+@entry(list.__getitem__, tuple.__getitem__, dict.__getitem__, np.ndarray.__getitem__)
 def getitem(m: Machine, thing: Any, index: Any) -> Any:
     return m.item(thing, index)
 
