@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 
 from dpest.errors import UntraceableError
-from dpest.reading import guard
 from dpest.reading.trace import trace
-from dpest.reading.tracing.patches import patched
 from reading.conformance import check_conformance
 
 
@@ -32,11 +30,11 @@ def in_its_own_process(code: str) -> subprocess.CompletedProcess[str]:
 # Compiled code that makes arrays
 
 
-def test_global_randomness_in_compiled_code_is_refused_and_does_not_crash() -> None:
+def test_a_function_without_a_source_is_refused() -> None:
     done = in_its_own_process(
         """
         import numpy as np
-        from dpest.errors import ReplayError
+        from dpest.errors import UntraceableError
         from dpest.reading.trace import trace
 
         def f(x, rng):
@@ -44,12 +42,12 @@ def test_global_randomness_in_compiled_code_is_refused_and_does_not_crash() -> N
 
         try:
             trace(f, [1.0])
-        except ReplayError as error:
+        except UntraceableError as error:
             print(error)
         """
     )
     assert done.returncode == 0, done.stderr
-    assert "global random generator" in done.stdout
+    assert "has no source" in done.stdout
 
 
 def test_arrays_of_compiled_code_are_plain() -> None:
@@ -64,30 +62,6 @@ def test_arrays_of_compiled_code_are_plain() -> None:
     for function, expected in ((seeded, constant), (solved, 1.0)):
         (path,) = trace(function, [2.0]).paths
         assert float(path.leaves[0].constant) == pytest.approx(expected + 2)
-
-
-def test_numpy_is_untouched_while_a_trace_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "check", lambda *_, **__: None)  # it writes to a list of the test
-    monkeypatch.setattr("dpest.reading.trace._by_the_machine", lambda *_: None)
-    originals = (np.empty, np.zeros, np.array, np.random.default_rng)
-    module = sys.modules["numpy"]
-    seen = []
-
-    def f(x, rng):
-        seen.append((module.empty, module.zeros, module.array, module.random.default_rng))
-        return x + rng.laplace()
-
-    # `module` is a name of the user's as any other: look from a library's side.
-    def g(x, rng):
-        seen.append([vars(sys.modules["numpy"])[n] for n in ("empty", "zeros", "array")])
-        return x + rng.laplace()
-
-    trace(f, 0.0)
-    seen.clear()
-    trace(g, 0.0)
-    assert all(tuple(row) == originals[:3] for row in seen)
-    assert np.empty is originals[0]
-    assert module is np
 
 
 def test_numpy_imported_in_the_function_and_by_name() -> None:
@@ -159,8 +133,6 @@ def test_names_are_put_back_after_errors() -> None:
     before = dict(globals())
     with pytest.raises(UntraceableError):
         trace(fails, 0.0)
-    with patched(fails), patched(fails):
-        assert np is not before["np"]
     assert all(globals()[name] is value for name, value in before.items())
 
 
@@ -232,11 +204,11 @@ def suppressed(x, rng):
      suppressed],
 )  # fmt: skip
 def test_what_is_refused_stays_refused_when_the_function_catches_it(function) -> None:
-    with pytest.raises(UntraceableError, match=r"float\(\)"):
+    with pytest.raises(UntraceableError, match="`exp` of a noisy"):
         trace(function, 0.0)
 
 
-def test_a_bare_except_around_a_loop_without_a_bound_is_refused() -> None:
+def test_a_bare_except_around_a_loop_without_a_bound_catches_nothing() -> None:
     def catches_everything(x, rng):
         k = 0
         try:
@@ -246,8 +218,8 @@ def test_a_bare_except_around_a_loop_without_a_bound_is_refused() -> None:
             k = -1
         return k
 
-    with pytest.raises(UntraceableError, match="except Exception"):
-        trace(catches_everything, 0.0)
+    # Signals of the machine are no exceptions of the program.
+    assert -1 not in {path.leaves[0] for path in trace(catches_everything, 0.0).paths}
 
 
 def test_errors_of_the_users_own_may_be_caught() -> None:
@@ -416,5 +388,5 @@ def test_numpy_has_no_minus_for_truth_values() -> None:
         return z[0] - z[1]
 
     # The text of the error is released, too, and NumPy's is another: not read, and not mistaken.
-    with pytest.raises(UntraceableError, match="can't be used here"):
+    with pytest.raises(UntraceableError, match="between truth values of NumPy"):
         trace(minus, 0.0)

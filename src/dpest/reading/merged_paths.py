@@ -32,7 +32,7 @@ def merged_model(
 
     Raises Refused where there are more than `most_paths` even so.
     """
-    ways, order = graph, _topological(graph)
+    ways, order = graph, topological(graph)
     if _number_of_paths(ways, order) > many:
         ways = _Folding(machine, ways, order).folded()
         if _number_of_paths(ways, order) > most_paths:
@@ -56,7 +56,7 @@ def draws_differ(graph: Sequence[Sequence[Way]]) -> bool:
     )
 
 
-def _topological(ways: Sequence[Sequence[Way]]) -> list[int]:
+def topological(ways: Sequence[Sequence[Way]]) -> list[int]:
     """The nodes that can be reached, each before those that it leads to."""
     behind: list[int] = []
     done: set[int] = set()

@@ -35,10 +35,12 @@ class MergedReplay(Replay):
         target: Mechanism,
         x: Any,
         assumed: Sequence[Condition],
+        *,
+        is_folded: bool,
     ) -> None:
         super().__init__(machine, model, target, x, assumed)
         self.graph = graph
-        self.is_folded = any(s.kind == "indicator" for s in model.definitions)
+        self.is_folded = is_folded  # its paths are not the ways of the graph
 
     def chosen(self) -> list[Edge]:
         """Ways to some of the ends, to errors, and some at random."""

@@ -10,15 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from dpest.geometry.linear import Condition, Symbol, distinct
 from dpest.geometry.polyhedra import Premises, feasible
-from dpest.geometry.regions import Point
+from dpest.geometry.regions import Point, Supports
 from dpest.noise.family import Noise
 from dpest.reading.decision_path import Block
 from dpest.reading.world import World
 from dpest.running.skeleton import Skeleton
+
+
+class KnowsSupports(Protocol):
+    """Whoever knows the ranges of all noises."""
+
+    supports: Supports
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ class MergedModel:
         return self.world.noises
 
 
-def settle(node: MergedNode, nodes: Mapping[int, MergedNode], world: World) -> None:
+def settle(node: MergedNode, nodes: Mapping[int, MergedNode], world: KnowsSupports) -> None:
     """What holds at a node, where all ways to it are known; `nodes` by their number."""
     ways = []
     for edge in node.incoming:

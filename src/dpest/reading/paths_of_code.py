@@ -13,7 +13,9 @@ import numpy as np
 
 from dpest.ask.declaration import Mechanism, data_first, parameters_of
 from dpest.geometry.linear import Condition, Form, Symbol
-from dpest.reading.domains.numbers import FLOAT, NUMBER, NUMPY_FLOAT, Real, Truth
+from dpest.reading.calls import symbolic_in
+from dpest.reading.domains.numbers import FLOAT, NUMPY_FLOAT, Real
+from dpest.reading.machine import prelude
 from dpest.reading.machine.adopting import adopt, new_array
 from dpest.reading.machine.execute import begun
 from dpest.reading.machine.executor import Machine
@@ -31,13 +33,12 @@ from dpest.reading.machine.state import State
 from dpest.reading.machine.values import RandomSource
 from dpest.reading.made_noise import with_made_noise
 from dpest.reading.merged_paths import draws_differ, merged_model
+from dpest.reading.merged_regions import regions_of_releases
 from dpest.reading.merged_replay import MergedReplay
 from dpest.reading.model import Model
-from dpest.reading.paths import Choice, Path, Trace
+from dpest.reading.paths import Choice, Formula, Path, Trace
 from dpest.reading.replay import Replay
 from dpest.reading.table.registry import load
-from dpest.reading.tracing import symbolic as tracing
-from dpest.reading.tracing.symbolic_arrays import SymbolicArray
 
 _FEW = 32
 GENERATOR = RandomSource("generator", np.random.Generator)
@@ -51,7 +52,7 @@ def read_paths(
 ) -> Trace:
     """All paths of `mechanism(x, rng, **params)`; raises Refused where the machine has no rule.
 
-    Numbers in `x` and parameters may be symbolic (Forms, Symbols, the reals of `tracing`).
+    Numbers in `x` and parameters may be symbolic (Forms, Symbols, Reals).
     """
     load()
     limits = limits or Limits()
@@ -59,6 +60,7 @@ def read_paths(
     machine.assumed = tuple(assume)
     machine.makes_noise = True
     first = first_state(machine, target, x)
+    first.constrained = frozenset(s for c in machine.assumed for s in c.form.terms)
     with without_collector():
         model, replay = _read(machine, first, limits, target, x)
         replay.check()
@@ -91,9 +93,11 @@ def _read(
         few = isinstance(many, FewReleases)
         merged = _by_merging(machine, first, limits, few=few)
         if merged is not None:
-            return merged[1], MergedReplay(machine, *merged, target, x, machine.assumed)
-        if few:
-            raise
+            graph, model, is_folded = merged
+            replay = MergedReplay(
+                machine, graph, model, target, x, machine.assumed, is_folded=is_folded
+            )
+            return model, replay
         model = exploration.model(replace(limits, merge_at=0))
     model = with_made_noise(machine, model)
     return model, Replay(machine, model, target, x, machine.assumed)
@@ -101,17 +105,25 @@ def _read(
 
 def _by_merging(
     machine: Machine, first: State, limits: Limits, *, few: bool
-) -> tuple[list[list[Way]], Model] | None:
-    """The graph of merged states, and its paths; `few`: not if they have few releases again."""
+) -> tuple[list[list[Way]], Model, bool] | None:
+    """The graph of merged states, its paths, and whether these are not simply its ways.
+
+    `few`: there are few releases. A path for each of them is best; paths that have few releases
+    again are of no use.
+    """
     for by_order in (False, True) if few else (False,):
         graph = _graph(machine, first, limits, by_order)
         if graph is None:
             continue
         if machine.has_made_noise:
             return None  # noise that is made of several draws is replayed path by path
+        if few and not by_order:
+            regions = regions_of_releases(machine, graph)
+            if regions is not None:
+                return graph, regions, True
         model = _paths_of(machine, graph, limits)
         if model is not None and not (few and few_releases(model.edges)):
-            return graph, model
+            return graph, model, any(s.kind == "indicator" for s in model.definitions)
         if not draws_differ(graph):
             break
     return None
@@ -134,7 +146,7 @@ def _graph(
 def _paths_of(machine: Machine, graph: list[list[Way]], limits: Limits) -> Model | None:
     """The paths of a graph; None where there are too many."""
     try:
-        return merged_model(machine, graph, limits.paths, limits.merged_paths)
+        return merged_model(machine, graph, min(limits.paths, limits.fold_at), limits.merged_paths)
     except Refused:
         return None
 
@@ -147,7 +159,12 @@ def first_state(machine: Machine, target: Mechanism, x: Any) -> State:
     params = {k: lifted(state, v, outside=True) for k, v in target.params.items()}
     called = adopt(state, target.function, outside=True)
     args, kwargs = arguments(target, given, params, GENERATOR)
-    return begun(machine, state, called, args, kwargs)
+    begin = begun(machine, state, called, args, kwargs)
+    outcome = begin.outcome
+    if outcome is not None and not outcome.raised and machine.is_iterator(outcome.value):
+        begin.outcome = None
+        return begun(machine, state, prelude.consumed_, (outcome.value,), {})
+    return begin
 
 
 def arguments(
@@ -166,20 +183,15 @@ def arguments(
 
 def lifted(state: State, value: Any, *, outside: bool = False) -> Any:
     """An input or parameter as a value; the caller's own, unless it is `outside`."""
-    if isinstance(value, tracing.TracedReal):
-        if value.form.terms:
-            return Real(value.form, NUMPY_FLOAT if value.numpy else NUMBER)
-        return value.plain
     if isinstance(value, (Symbol, Form)):
         form = Form.of(value) if isinstance(value, Symbol) else value
         return Real(form, FLOAT)
-    if isinstance(value, SymbolicArray):
+    if isinstance(value, np.ndarray) and value.dtype == object and symbolic_in(value):
         data = np.empty(value.size, dtype=object)
         for i, part in enumerate(value.reshape(-1)):
             found = lifted(state, part)
-            data[i] = (
-                Real(found.form, NUMPY_FLOAT) if isinstance(found, Real) else np.float64(found)
-            )
+            is_real = isinstance(found, Real)
+            data[i] = Real(found.form, NUMPY_FLOAT) if is_real else np.float64(found)
         return new_array(state, data.reshape(value.shape), np.dtype(float), outside=outside)
     if type(value) is list:
         made = [lifted(state, v, outside=outside) for v in value]
@@ -203,10 +215,5 @@ def as_trace(model: Model, x: Any) -> Trace:
         if model.definitions:
             used.update(s for form in path.forms for s in form.symbols("indicator"))
         paths.append(path)
-    indicators = {s: as_formula(model.definitions[s]) for s in used}
+    indicators = {s: Formula.of(model.definitions[s]) for s in used}
     return Trace(tuple(paths), dict(model.noises), indicators, inputs=x, notes=model.notes)
-
-
-def as_formula(truth: Truth) -> tracing.TracedTruth:
-    parts = tuple(as_formula(p) for p in truth.parts)
-    return tracing.TracedTruth(truth.condition, parts, truth.conjunction, truth.kind is np.bool_)

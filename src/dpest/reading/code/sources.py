@@ -6,11 +6,13 @@ a file that has changed since it was loaded is not what runs.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import copy
 import functools
 import linecache
+import operator
 import types
 from dataclasses import dataclass
 from typing import Any
@@ -30,11 +32,18 @@ class SourceFile:
     compiled: dict[tuple[str, int], list[types.CodeType]]
 
 
+_FUTURE = functools.reduce(
+    operator.or_,
+    (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
+)
+
+
 @functools.lru_cache(maxsize=256)
-def _file(name: str, text: str) -> SourceFile:
+def _file(name: str, text: str, flags: int) -> SourceFile:
+    """`flags`: the `from __future__ import …` that a text was compiled with, but doesn't say."""
     try:
         tree = ast.parse(text)
-        module = compile(text, name, "exec", dont_inherit=True)
+        module = compile(text, name, "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         raise NotLowered("its source can't be parsed", None, name) from None
     functions: dict[int, list[tuple[ast.FunctionDef | ast.Lambda, str | None]]] = {}
@@ -58,11 +67,11 @@ def _file(name: str, text: str) -> SourceFile:
     return SourceFile(name, functions, compiled)
 
 
-def _source_file(name: str) -> SourceFile:
-    lines = linecache.getlines(name)
+def _source_file(code: types.CodeType) -> SourceFile:
+    lines = linecache.getlines(code.co_filename)
     if not lines:
-        raise NotLowered("it has no source", None, name)
-    return _file(name, "".join(lines))
+        raise NotLowered("it has no source", None, code.co_filename)
+    return _file(code.co_filename, "".join(lines), code.co_flags & _FUTURE)
 
 
 _MADE: dict[types.CodeType, ast.FunctionDef] = {}
@@ -91,7 +100,7 @@ def lowered(code: types.CodeType) -> Code:
     if made is not None:
         free = frozenset(code.co_freevars)
         return lower(made, code.co_name, code.co_filename, free, None, code.co_qualname)
-    source = _source_file(code.co_filename)
+    source = _source_file(code)
     same = source.compiled.get((code.co_name, code.co_firstlineno), [])
     if not any(_same_code(code, other) for other in same):
         raise NotLowered(
@@ -117,7 +126,7 @@ def lambda_text(function: Any) -> str | None:
     if code is None:
         return None
     try:
-        node, _ = _definition(_source_file(code.co_filename), code)
+        node, _ = _definition(_source_file(code), code)
     except NotLowered:
         return None
     return ast.unparse(node)
@@ -150,8 +159,16 @@ def _definition(
         if isinstance(node, ast.FunctionDef):
             if node.name == code.co_name and _parameter_count(node) == _arguments(code):
                 found.append((node, inside))
-        elif code.co_name == "<lambda>" and _stands_at(code, node.body):
+        elif code.co_name == "<lambda>" and _stands_in(code, node.body):
             found.append((node, inside))
+    # Of lambdas inside of each other, all of the code lies in the body of the innermost alone.
+    bodies = [node.body for node, _ in found if isinstance(node, ast.Lambda)]
+    found = [
+        (node, inside)
+        for node, inside in found
+        if not isinstance(node, ast.Lambda)
+        or not any(body is not node.body and _covers(node.body, body) for body in bodies)
+    ]
     if len(found) != 1:
         raise NotLowered(
             f"`{code.co_name}` can't be told from others on its line",
@@ -169,13 +186,21 @@ def _arguments(code: types.CodeType) -> int:
     return code.co_argcount + code.co_kwonlyargcount
 
 
-def _stands_at(code: types.CodeType, body: ast.expr) -> bool:
-    """Whether the code covers exactly this expression."""
-    begin = (body.lineno, body.col_offset)
-    end = (body.end_lineno or 0, body.end_col_offset or 0)
+def _span(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
+
+
+def _covers(outer: ast.expr, inner: ast.expr) -> bool:
+    (begin, end), (first, last) = _span(outer), _span(inner)
+    return begin <= first and last <= end
+
+
+def _stands_in(code: types.CodeType, body: ast.expr) -> bool:
+    """Whether all of the code comes from this expression."""
+    begin, end = _span(body)
     spans = [
         ((line, column), (end_line, end_column))
         for line, end_line, column, end_column in code.co_positions()
         if line and end_line and end_column and column is not None
     ]
-    return (begin, end) in spans and all(begin <= a and b <= end for a, b in spans)
+    return bool(spans) and all(begin <= a and b <= end for a, b in spans)

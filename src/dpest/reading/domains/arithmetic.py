@@ -45,6 +45,8 @@ class Decider(Protocol):
 
     def has_continuous_noise(self, form: Form) -> bool: ...
 
+    def is_null(self, form: Form) -> bool: ...
+
     def make(self, function: str, arguments: Sequence[Form], refusal: Refused) -> Form:
         """What a function gives of noise alone, by a law; raises the refusal where none is."""
         ...
@@ -79,15 +81,12 @@ def _narrow(kinds: Kinds) -> bool:
 def binary(decider: Decider, op: str, a: Any, b: Any) -> Any:
     """`a op b`, one of them symbolic and the other a number."""
     function = OPERATORS.get(op)
-    if op in _OF_BITS and function is not None:
-        found = _of_one_bit(decider, function, a, b)
-        if found is not None:
-            return found
     if op in ("&", "|", "^"):
         return _logic(decider, op, a, b)
     if function is None:
         raise Refused(f"`{op}` on a symbolic number", NOT_LINEAR)
-    if isinstance(a, Truth) and isinstance(b, Truth) and np.bool_ in (a.kind, b.kind):
+    truths = (Truth, bool, np.bool_)
+    if isinstance(a, truths) and isinstance(b, truths) and np.bool_ in (*kinds_of(a), *kinds_of(b)):
         # NumPy's truths are not numbers: + is `or`, * is `and`, - is an error.
         if op in ("+", "*"):
             return _logic(decider, "|" if op == "+" else "&", a, b)
@@ -96,32 +95,6 @@ def binary(decider: Decider, op: str, a: Any, b: Any) -> Any:
     if _narrow((*kinds_of(a), *kinds_of(b), *kinds)):
         raise Refused("arithmetic with a narrow type of numbers, which wraps or rounds")
     return as_number(_linear(decider, op, a, b), kinds)
-
-
-_OF_BITS = ("&", "|", "^", "<<", ">>", "%", "//")
-
-
-def _of_one_bit(decider: Decider, function: Any, a: Any, b: Any) -> Any:
-    """An operator on whole numbers of which one is known, and the other has two values."""
-    values = [v for v in (a, b) if is_symbolic(v)]
-    kinds = (*kinds_of(a), *kinds_of(b))
-    if len(values) != 1 or len(kinds) != 2 or not is_integral(kinds) or _narrow(kinds):
-        return None
-    if all(issubclass(k, (bool, np.bool_)) for k in kinds):
-        return None  # between truths
-    form, (kind,) = form_of(decider, values[0]), kinds_of(values[0])
-    bit = next(iter(form.terms), None)
-    if len(form.terms) != 1 or bit is None or bit.kind != "indicator":
-        return None
-    results = []
-    for value in (0, 1):
-        number = kind(int(form.substitute({bit: Form.number(value)}).constant))
-        try:
-            results.append(function(*(number if is_symbolic(v) else v for v in (a, b))))
-        except (ArithmeticError, ValueError, TypeError):
-            return None
-    no, yes = (Form.number(result) for result in results)
-    return as_number(no.plus(Form.of(bit), yes.constant - no.constant), (type(results[0]),))
 
 
 def _linear(decider: Decider, op: str, a: Any, b: Any) -> Form:
@@ -162,7 +135,23 @@ def _product(decider: Decider, a: Any, b: Any) -> Form:
     if not right.terms:
         return left.times(right.constant)
     refusal = Refused("a product of two noisy or private numbers", NOT_LINEAR)
-    return decider.make("*", (left, right), refusal)
+    try:
+        return decider.make("*", (left, right), refusal)
+    except Refused:
+        for one, other in ((left, right), (right, left)):
+            if _is_of_truths(one):
+                return other.times(_decided(decider, one))
+        raise
+
+
+def _is_of_truths(form: Form) -> bool:
+    return all(s.kind == "indicator" for s in form.terms)
+
+
+def _decided(decider: Decider, form: Form) -> Fraction:
+    """A number that is made of truths alone, by decisions about them."""
+    known = {s: Form.number(int(decider.holds(decider.definition(s)))) for s in form.terms}
+    return form.substitute(known).constant
 
 
 def _division(decider: Decider, op: str, a: Any, b: Any) -> Form:
@@ -198,7 +187,7 @@ def unary(decider: Decider, op: str, a: Any) -> Any:
     if op == "~" and isinstance(a, Truth):
         if a.kind is np.bool_:
             return a.negated()
-        raise Refused("`~` of a bool, which gives -1 or -2")
+        return as_number(form_of(decider, a).times(-1).minus(Form.number(1)), (int,))
     if op == "~":
         raise Refused("`~` of a symbolic number")
     function = operator.neg if op == "-" else operator.pos
@@ -231,7 +220,9 @@ def compare(decider: Decider, op: str, a: Any, b: Any) -> Any:
     relation, sign = RELATIONS[op]
     form = form_of(decider, a).minus(form_of(decider, b)).times(sign)
     if relation in ("==", "!=") and decider.has_continuous_noise(form):
-        raise Refused("equality of noisy values, which has probability 0")
+        if decider.is_null(form):
+            return kind(relation == "!=")
+        raise Refused("equality of noisy values, which has probability 0", "use >= or <")
     bits = [s for s in form.terms if s.kind == "indicator"]
     return _with_bits_written_out(decider, Condition(form, relation), bits, kind)
 
@@ -270,7 +261,7 @@ def _logic(decider: Decider, op: str, a: Any, b: Any) -> Any:
     """& | ^ between truth values."""
     truths = [v for v in (a, b) if isinstance(v, (Truth, bool, np.bool_))]
     if len(truths) != 2:
-        raise Refused(f"`{op}` on a symbolic number")
+        return _logic_of_numbers(decider, op, a, b)
     kind: type = np.bool_ if np.bool_ in (kinds_of(a)[0], kinds_of(b)[0]) else bool
     if op == "^":
         for one, other in ((a, b), (b, a)):
@@ -287,6 +278,34 @@ def _logic(decider: Decider, op: str, a: Any, b: Any) -> Any:
             kind,
         )
     return _joined((a, b), op == "&", kind)
+
+
+def _logic_of_numbers(decider: Decider, op: str, a: Any, b: Any) -> Any:
+    """& | ^ between whole numbers that are made of truths: bits stay bits."""
+    kinds = result_kinds(OPERATORS[op], kinds_of(a), kinds_of(b))
+    if not is_integral((*kinds_of(a), *kinds_of(b))) or _narrow(kinds):
+        raise Refused(f"`{op}` on a symbolic number")
+    forms = [form_of(decider, v) for v in (a, b)]
+    if not all(map(_is_of_truths, forms)):
+        raise Refused(f"`{op}` on a symbolic number")
+    bits = [_bit(decider, form) for form in forms]
+    if all(bit is not None for bit in bits):
+        return as_number(form_of(decider, _logic(decider, op, *bits)), kinds)
+    known = [int(_decided(decider, form)) for form in forms]
+    return kinds[0](OPERATORS[op](*known))
+
+
+def _bit(decider: Decider, form: Form) -> Any:
+    """A number that is 0 or 1 as a truth; None where it isn't one."""
+    if not form.terms:
+        return bool(form.constant) if form.constant in (0, 1) else None
+    if len(form.terms) > 1:
+        return None
+    ((symbol, factor),) = form.terms.items()
+    truth = decider.definition(symbol).typed(bool)
+    if (factor, form.constant) == (1, 0):
+        return truth
+    return truth.negated() if (factor, form.constant) == (-1, 1) else None
 
 
 def _joined(parts: tuple[Any, ...], conjunction: bool, kind: type) -> Any:

@@ -53,6 +53,8 @@ def read_model(
 class _Machine(LengthMachine):
     """All data are at hand, all the time."""
 
+    is_whole = True
+
     def need_at_hand(self, symbols: set[Symbol]) -> None:
         return
 

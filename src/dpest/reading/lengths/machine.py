@@ -68,6 +68,8 @@ _SECOND = "a second pass over data of any length"
 class LengthMachine(Machine):
     """Executes states whose data have any length, with what the plan says is to be known."""
 
+    is_whole = False
+
     def __init__(
         self,
         world: World,

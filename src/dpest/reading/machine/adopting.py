@@ -7,6 +7,7 @@ the same one. `to_python` is the way back, for a native call on values that are 
 from __future__ import annotations
 
 import collections
+import copy
 import enum
 import functools
 import random
@@ -32,16 +33,19 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
+    Known,
     Lazy,
     Method,
     Partial,
     RandomSource,
     Ref,
     is_plain,
+    root_of_module,
 )
 
 ATOMS = (type, types.ModuleType, *FUNCTIONS, np.dtype, property, enum.Enum)
-MACHINE_VALUES = (Real, Truth, Ref, Array, Closure, BoundMethod, Partial, RandomSource, Lazy)
+MACHINE_VALUES = (Real, Truth, Ref, Array, Closure, BoundMethod, Partial, RandomSource, Lazy, Known)
+TABLES = ("pandas", "polars")
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 _CACHE = type(functools.lru_cache(maxsize=1)(lambda: None))
 
@@ -100,6 +104,8 @@ def _adopted(state: State, value: Any, outside: bool) -> Any:
         return Partial(inner(value.func), tuple(inner(v) for v in value.args), kwargs)
     if kind is np.ndarray:
         return _adopted_array(state, value, outside)
+    if root_of_module(kind) in TABLES:
+        return Known(value if outside else copy.deepcopy(value))
     return _adopted_container(state, value, outside)
 
 
@@ -150,6 +156,7 @@ def _slots(kind: type) -> list[str]:
     return [s for s in found if s not in ("__dict__", "__weakref__")]
 
 
+_PRELUDE = "dpest.reading.machine.prelude"
 _UNREAD = (
     *("__getattribute__", "__getattr__", "__del__", "__new__", "__setattr__", "__delattr__"),
     *("__class_getitem__", "__init_subclass__", "__set_name__", "__instancecheck__"),
@@ -160,7 +167,7 @@ def readable_class(kind: type) -> bool:
     """A class written in Python, whose objects have attributes and nothing hidden."""
     if type(kind) is not type and type(kind).__module__ != "abc":
         return False
-    if kind.__module__.startswith("dpest.reading"):
+    if kind.__module__.startswith("dpest.reading") and kind.__module__ != _PRELUDE:
         return False  # symbolic values of other readings
     for base in kind.__mro__:
         if base is object or base.__module__ in ("typing", "abc", "collections.abc"):
@@ -247,15 +254,19 @@ def to_python(state: State, value: Any) -> Any:
         return array_content(state, value)
     if kind is Ref:
         return _object_to_python(state, state.heap.read(value))
+    if kind is Known:
+        return value.thing
     raise NotConcrete
 
 
 def array_content(state: State, value: Array) -> np.ndarray:
     """A copy of what an array shows, of its own dtype; NotConcrete where a value is symbolic."""
-    data = state.heap.read(value.buffer).data
-    if data.dtype != value.dtype or value.dtype == object:
+    buffer = state.heap.read(value.buffer)
+    if value.dtype == object or (not buffer.undecided and buffer.data.dtype != value.dtype):
         raise NotConcrete
-    found = data[value.places]
+    found = np.asarray(buffer.at(value.places))
+    if found.dtype != value.dtype:
+        raise NotConcrete
     return np.array(found, order="K", copy=True)
 
 

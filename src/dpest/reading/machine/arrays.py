@@ -28,8 +28,7 @@ EXACT = frozenset(map(np.dtype, ("float64", "int64", "bool")))
 
 def content(m: Machine, array: Array) -> np.ndarray:
     """What an array shows: of its dtype if all is known, of objects otherwise."""
-    data = m.state.heap.read(array.buffer).data
-    found = data[array.places]
+    found = m.state.heap.read(array.buffer).at(array.places)
     return found if isinstance(found, np.ndarray) else _zero_dimensional(found)
 
 
@@ -40,8 +39,10 @@ def _zero_dimensional(value: Any) -> np.ndarray:
 
 
 def is_known(m: Machine, array: Array) -> bool:
-    data = m.state.heap.read(array.buffer).data
-    return bool(data.dtype == array.dtype) and array.dtype != object
+    buffer = m.state.heap.read(array.buffer)
+    if buffer.undecided:
+        return array.dtype != object and buffer.at(array.places).dtype == array.dtype
+    return bool(buffer.data.dtype == array.dtype) and array.dtype != object
 
 
 def elements(m: Machine, array: Array) -> list[Any]:
@@ -291,10 +292,10 @@ def item(m: Machine, array: Array, index: Any) -> Any:
     except (IndexError, ValueError, TypeError) as error:
         raise Thrown(error) from None
     if not isinstance(found, np.ndarray):
-        return m.state.heap.read(array.buffer).data[found]
+        return m.state.heap.read(array.buffer).at(found)
     if np.shares_memory(found, array.places) or not found.size:
         return Array(array.buffer, found, array.dtype)
-    shown = m.state.heap.read(array.buffer).data[found]
+    shown = m.state.heap.read(array.buffer).at(found)
     return new_array(m.state, np.array(shown), array.dtype)
 
 
@@ -379,7 +380,7 @@ def view(m: Machine, array: Array, change: Callable[[np.ndarray], Any]) -> Any:
         return array
     if np.shares_memory(found, array.places) or not found.size:
         return Array(array.buffer, found, array.dtype)
-    return new_array(m.state, np.array(m.state.heap.read(array.buffer).data[found]), array.dtype)
+    return new_array(m.state, np.array(m.state.heap.read(array.buffer).at(found)), array.dtype)
 
 
 def known_content(m: Machine, array: Array) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpest.reading.domains.numbers import Real, Truth
+from dpest.reading.machine import known
 from dpest.reading.machine.adopting import adopt, frozen_dataclass
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.classes import class_of, find_in_class, is_object, type_of
@@ -27,6 +28,7 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
+    Known,
     Method,
     Partial,
     RandomSource,
@@ -51,6 +53,8 @@ def get(m: Machine, thing: Any, name: str) -> Any:
         return m.array_attribute(thing, name)
     if isinstance(thing, (Real, Truth)):
         return _of_number(m, thing, name)
+    if isinstance(thing, Known):
+        return known.attribute(m, thing, name)
     if isinstance(thing, Super):
         return _of_super(m, thing, name)
     if isinstance(thing, Closure):

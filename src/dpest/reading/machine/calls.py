@@ -14,7 +14,7 @@ import numpy as np
 from dpest.reading.code.instructions import Code, Instruction, Parameters
 from dpest.reading.code.refusal import NotLowered
 from dpest.reading.code.sources import lowered
-from dpest.reading.machine import prelude
+from dpest.reading.machine import known, prelude
 from dpest.reading.machine.adopting import NotConcrete, adopt, readable_class, to_python
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.classes import find_in_class, local_order
@@ -88,6 +88,8 @@ class Calls:
             return self._resumed(*args)
         if isinstance(f, Ref):
             return self._call_object(f, args, kwargs)
+        if isinstance(f, known.KnownMethod) or known.is_of_library(f):
+            return known.call(self, f, args, kwargs)
         if _known_to_table(f):
             return self.call_table(f, args, kwargs)
         if isinstance(f, types.FunctionType):

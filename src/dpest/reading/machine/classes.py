@@ -27,6 +27,7 @@ from dpest.reading.machine.values import (
     Array,
     BoundMethod,
     Closure,
+    Known,
     Lazy,
     Partial,
     RandomSource,
@@ -104,6 +105,8 @@ def type_of(state: State, value: Any) -> Any:
         return value.kind
     if isinstance(value, Array):
         return np.ndarray
+    if isinstance(value, Known):
+        return type(value.thing)
     if isinstance(value, (Closure,)):
         return types.FunctionType
     if isinstance(value, RandomSource):

@@ -10,7 +10,7 @@ import numpy as np
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.domains import arithmetic
 from dpest.reading.domains.numbers import Real, Truth
-from dpest.reading.machine import prelude
+from dpest.reading.machine import known, prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.classes import class_of, find_in_class, is_class, is_object
 from dpest.reading.machine.heap import (
@@ -25,9 +25,10 @@ from dpest.reading.machine.heap import (
     SequenceIterator,
     SetObject,
 )
+from dpest.reading.machine.orders import check_decided
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.state import Frame
-from dpest.reading.machine.values import Array, DictView, Ref, is_plain
+from dpest.reading.machine.values import Array, DictView, Known, Ref, is_plain
 
 END = object()
 
@@ -62,6 +63,8 @@ class Control:
             return found.typed(bool) if isinstance(found, Truth) else bool(found)
         if isinstance(value, (tuple, frozenset)):
             return bool(len(value))
+        if isinstance(value, Known):
+            return known.native(self, bool, (value,), {}, "the truth of a table")
         if isinstance(value, DictView):
             return bool(self.state.heap.read(value.owner).items)
         if isinstance(value, Array):
@@ -110,6 +113,8 @@ class Control:
         if isinstance(value, DictView):
             keys = tuple(heap.read(value.owner).items)
             return heap.new(KeysIterator(value.owner, keys, value.name))
+        if isinstance(value, Known):
+            return known.iterator(self, value)
         if isinstance(value, frozenset):
             return heap.new(SequenceIterator(self.set_order(dict.fromkeys(value))))
         if isinstance(value, (tuple, str, bytes, range)):
@@ -126,6 +131,11 @@ class Control:
         if isinstance(value, (Real, Truth)) or is_plain(value):
             raise Thrown(TypeError(f"'{self.type_name(value)}' object is not iterable"))
         raise Refused(f"going through a {self.type_name(value)}")
+
+    def is_iterator(self: Any, value: Any) -> bool:
+        """Whether it is something that gives its elements once, and can be gone through."""
+        thing = self.state.heap.read(value) if isinstance(value, Ref) else None
+        return isinstance(thing, (SequenceIterator, KeysIterator, RowIterator, GeneratorObject))
 
     def _iterator_of_object(self: Any, value: Ref, thing: Instance) -> Any:
         method = find_in_class(self.state, thing.cls, "__iter__")
@@ -298,6 +308,11 @@ class Control:
                 frame.pc = len(frame.code.instructions) - 1
                 self.enter(Enter(prelude.list_, (forced,)))
                 return
+            if self.is_whole and self.is_iterator(value):
+                frame.pc = len(frame.code.instructions) - 1
+                self.enter(Enter(prelude.consumed_, (value,)))
+                return
+            check_decided(self.state.heap, value)
             self.end(False, value)
             return
         self.state.frames.pop()

@@ -13,8 +13,10 @@ from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.calls import Calls
 from dpest.reading.machine.control import Control
 from dpest.reading.machine.exploring.making import Making
+from dpest.reading.machine.heap import Undecided
 from dpest.reading.machine.objects import Objects
-from dpest.reading.machine.signals import Dead, Fork, Refused, Thrown
+from dpest.reading.machine.orders import settle
+from dpest.reading.machine.signals import Dead, Fork, OutOfLimits, Refused, Thrown
 from dpest.reading.machine.state import Frame, Outcome, State
 
 _MOST_INSTRUCTIONS = 20_000_000
@@ -67,6 +69,12 @@ class Machine(Control, Objects, Calls, Making):
             except Fork as fork:
                 state.draws, state.reads, state.picks = done
                 return self.forked(state, fork)
+            except Undecided as undecided:
+                state.draws, state.reads, state.picks = done
+                after = self._settled(state, undecided)
+                if after is not None:
+                    return after
+                continue
             except Dead:
                 return []
             except Refused as refusal:
@@ -74,11 +82,27 @@ class Machine(Control, Objects, Calls, Making):
             if state.outcome is not None:
                 return None
 
+    def _settled(self, state: State, undecided: Undecided) -> list[State] | None:
+        """Decides what an instruction has found open, so that it can be executed again."""
+        if state.heap.changes != self.changes_before:
+            raise self.placed(Refused("an order that is looked at in the middle of a change"))
+        before = state.pending[: self.taken]
+        try:
+            settle(self, undecided)
+        except Fork as fork:
+            return self.forked(state, fork)
+        except Dead:
+            return []
+        except Refused as refusal:
+            raise self.placed(refusal) from None
+        state.pending = before
+        return None
+
     def _check_limits(self) -> None:
         if self.instructions_done > self.most_instructions:
-            raise self.placed(Refused(f"more than {self.most_instructions} instructions"))
+            raise self.placed(OutOfLimits(f"more than {self.most_instructions} instructions"))
         if self.deadline is not None and time.monotonic() > self.deadline:
-            raise self.placed(Refused("more time than there is for a reading"))
+            raise self.placed(OutOfLimits("more time than there is for a reading"))
 
     def forked(self, state: State, fork: Fork) -> list[State]:
         made = []

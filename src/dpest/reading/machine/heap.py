@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ class HeapObject:
     """`outside`: it was there before the call (a global, a default), so that it is not changed."""
 
     outside: bool = field(default=False, kw_only=True)
+    undecided: ClassVar[bool] = False  # whether some of its content is an order that is left open
 
     def copied(self) -> HeapObject:
         return replace(self)
@@ -50,6 +51,18 @@ class OpenListRead(BaseException):
     def __init__(self, origin: Any) -> None:
         super().__init__()
         self.origin = origin
+
+
+class Undecided(BaseException):
+    """Something looks at places of an order that are left open (`machine/orders.py`).
+
+    The machine decides them and executes the instruction again. `ranks`: None for all of them.
+    """
+
+    def __init__(self, address: int, ranks: Iterable[int] | None = None) -> None:
+        super().__init__()
+        self.address = address
+        self.ranks = None if ranks is None else tuple(ranks)
 
 
 class OpenList(ListObject):
@@ -149,6 +162,10 @@ class Buffer(HeapObject):
     def symbolic(self) -> bool:
         return self.data.dtype == object
 
+    def at(self, places: Any) -> Any:
+        """What is in these places: an array of their shape, or the element of one place."""
+        return self.data[places]
+
     def copied(self) -> Buffer:
         return replace(self, data=self.data.copy())
 
@@ -238,6 +255,8 @@ class Heap:
 
     def new(self, thing: HeapObject) -> Ref:
         self._next += 1
+        if thing.undecided:
+            thing.address = self._next  # type: ignore[attr-defined]
         self._objects[self._next] = thing
         self._owned.add(self._next)
         return Ref(self._next)
@@ -254,6 +273,8 @@ class Heap:
                 "a mechanism must not keep anything from one call to the next",
                 final=True,
             )
+        if thing.undecided:
+            raise Undecided(ref.address)
         if ref.address not in self._owned:
             thing = self._objects[ref.address] = thing.copied()
             self._owned.add(ref.address)

@@ -12,7 +12,7 @@ import numpy as np
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.domains.arithmetic import disjunction_of
 from dpest.reading.domains.numbers import Real, Truth
-from dpest.reading.machine import attributes, operators, prelude
+from dpest.reading.machine import attributes, known, operators, prelude
 from dpest.reading.machine.adopting import NotConcrete, adopt, to_python
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.classes import (
@@ -32,9 +32,10 @@ from dpest.reading.machine.heap import (
     SequenceIterator,
     SetObject,
 )
+from dpest.reading.machine.orders import RankedItems
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.state import Frame
-from dpest.reading.machine.values import Array, DictView, Ref, is_plain
+from dpest.reading.machine.values import Array, DictView, Known, Ref, is_plain
 
 
 class Objects:
@@ -118,6 +119,9 @@ class Objects:
         search = Enter(prelude.contains_none_ if negated else prelude.contains_, (container, item))
         if self.is_lazy(container):
             return search
+        if isinstance(container, Known):
+            found = known.native(self, operator.contains, (container, item), {}, "`in` of a table")
+            return found != negated
         if isinstance(container, (str, bytes)) or (is_plain(container) and is_plain(item)):
             if not is_plain(item):
                 raise Refused("text that is looked for in text, and is not known")
@@ -193,6 +197,8 @@ class Objects:
     def item(self: Any, thing: Any, index: Any) -> Any:
         if isinstance(thing, Array):
             return self.arrays.item(self, thing, index)
+        if isinstance(thing, Known):
+            return known.native(self, operator.getitem, (thing, index), {}, "an element of a table")
         lazy = self.lazy_item(thing, index)
         if lazy is not None:
             return lazy
@@ -218,7 +224,10 @@ class Objects:
             index = self.holds(index)
         if isinstance(index, Real):
             return items[self.position(index, len(items))]
-        found = operators.native(operator.getitem, items, self.plain_index(index))
+        where = self.plain_index(index)
+        if isinstance(items, RankedItems) and isinstance(where, slice):
+            return self.state.heap.new(items.owner.sliced(where))
+        found = operators.native(operator.getitem, items, where)
         return (
             self.state.heap.new(ListObject(found))
             if isinstance(found, list) and isinstance(index, slice)
@@ -263,7 +272,7 @@ class Objects:
             if isinstance(thing, (tuple, str, bytes, range)):
                 text = f"'{self.type_name(thing)}' object does not support item assignment"
                 raise Thrown(TypeError(text))
-            raise Refused(f"setting an element of a {self.type_name(thing)}")
+            raise Refused(f"setting an element of a {self.type_name(thing)}", final=True)
         found = self.state.heap.read(thing)
         if isinstance(found, Instance):
             method = find_in_class(self.state, found.cls, "__setitem__")
@@ -473,10 +482,10 @@ class Objects:
 
     def op_format(self: Any, frame: Frame, i: Instruction) -> None:
         value, *spec = (self.get(frame, u) for u in i.uses)
-        known = self.for_text(value)
+        text = self.for_text(value)
         makers: dict[int, Any] = {-1: lambda v: v, 115: str, 114: repr, 97: ascii}
         convert = makers[i.extra]
-        self.put(frame, i, operators.native(lambda: format(convert(known), *spec)))
+        self.put(frame, i, operators.native(lambda: format(convert(text), *spec)))
 
     def for_text(self: Any, value: Any) -> Any:
         """A value whose text Python may make."""
@@ -573,7 +582,7 @@ class Objects:
                 else tuple(map(self.key, value))
             )
         if isinstance(value, Real):
-            raise Refused("a symbolic number as a key")
+            raise Refused("a noisy or private number as a key of a dict or set")
         if isinstance(value, Array):
             raise Thrown(TypeError("unhashable type: 'numpy.ndarray'"))
         if isinstance(value, Ref):
@@ -606,6 +615,8 @@ class Objects:
         new = self.all_items(values, "extending by")
         self.state.heap.write(ref).extend(new)
         return True
+
+    is_whole = True  # all data are at hand: a list may be filled, and then be looked at
 
     # Data of any length would come in here; this machine has none of them, and refuses.
 

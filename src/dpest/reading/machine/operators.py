@@ -12,12 +12,12 @@ import numpy as np
 from dpest.reading.domains import arithmetic
 from dpest.reading.domains.arithmetic import COMPARISONS, OPERATORS, conjunction_of
 from dpest.reading.domains.numbers import Real, Truth
-from dpest.reading.machine import prelude
+from dpest.reading.machine import known, prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.classes import class_of, find_in_class, is_object
 from dpest.reading.machine.heap import DequeObject, DictObject, ListObject, SetObject
 from dpest.reading.machine.signals import Refused, Thrown
-from dpest.reading.machine.values import Array, Lazy, Ref, is_plain
+from dpest.reading.machine.values import Array, Known, Lazy, Ref, is_plain
 
 if TYPE_CHECKING:
     from dpest.reading.machine.executor import Machine
@@ -56,6 +56,8 @@ def binary(m: Machine, op: str, a: Any, b: Any) -> Any:
         if op in ("*", "**", "<<"):
             _not_too_large(op, a, b)
         return native(OPERATORS[op], a, b)
+    if isinstance(a, Known) or isinstance(b, Known):
+        return known.native(m, OPERATORS[op], (a, b), {}, f"`{op}` of a table")
     if isinstance(a, Array) or isinstance(b, Array):
         return m.arrays.operate(m, op, a, b)
     if is_scalar(a) and is_scalar(b):
@@ -191,6 +193,8 @@ def unary(m: Machine, op: str, a: Any) -> Any:
         if isinstance(truth, Enter):
             return Enter(prelude.not_, (truth.function, *truth.args))
         return not truth if isinstance(truth, bool) else truth.negated().typed(bool)
+    if isinstance(a, Known):
+        return known.native(m, _UNARY[op], (a,), {}, f"`{op}` of a table")
     if isinstance(a, Array):
         return m.arrays.operate_unary(m, op, a)
     if is_scalar(a):
@@ -219,6 +223,8 @@ def compare(m: Machine, op: str, a: Any, b: Any) -> Any:
         return m.contains(b, a, negated=op == "not in")
     if is_plain(a) and is_plain(b):
         return native(COMPARISONS[op], a, b)
+    if isinstance(a, Known) or isinstance(b, Known):
+        return known.native(m, COMPARISONS[op], (a, b), {}, f"`{op}` of a table")
     if isinstance(a, Array) or isinstance(b, Array):
         return m.arrays.compare(m, op, a, b)
     if is_scalar(a) and is_scalar(b):

@@ -10,6 +10,19 @@ from __future__ import annotations
 # ruff: noqa: SIM110, UP028
 
 
+class Suppressing:
+    """contextlib.suppress."""
+
+    def __init__(self, *kinds):
+        self.kinds = kinds
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, kind, error, trace):
+        return kind is not None and issubclass(kind, self.kinds)
+
+
 def one_way_(method, a, b, op):
     result = method(a, b)
     if result is NotImplemented:
@@ -88,6 +101,16 @@ def list_(values):
     for v in values:
         made.append(v)
     return made
+
+
+def consumed_(values):
+    """What a receiver gets of an iterator, by going through it."""
+    return generated_(list_(values))
+
+
+def generated_(values):
+    """A list as what a generator gave, by the table."""
+    raise NotImplementedError
 
 
 def tuple_(values):
@@ -203,6 +226,54 @@ def sorted_(values, key, reverse):
         made.insert(at, v)
         keys.insert(at, k)
     return made
+
+
+def best_of_all_(values, key, largest, has_default, default, message):
+    items = []
+    keys = []
+    for v in values:
+        items.append(v)
+        keys.append(v if key is None else key(v))
+    if not items:
+        if has_default:
+            return default
+        raise ValueError(message)
+    return items[place_of_best_(keys, largest)]
+
+
+def place_of_best_(keys, largest):
+    """The place of the first greatest or least key, by the table."""
+    raise NotImplementedError
+
+
+def place_by_comparing_(keys, largest):
+    place = 0
+    i = 0
+    for k in keys:
+        if i > 0 and (k > keys[place] if largest else k < keys[place]):
+            place = i
+        i = i + 1
+    return place
+
+
+def sorted_by_keys_(values, key, reverse):
+    items = list(values)
+    keys = items if key is None else [key(v) for v in items]
+    return in_order_of_(items, keys, reverse)
+
+
+def in_order_of_(items, keys, reverse):
+    """The items in the order of their keys, by the table."""
+    raise NotImplementedError
+
+
+def ordered_by_comparing_(items, keys, reverse):
+    pairs = sorted_(list(zip(keys, items, strict=True)), first_, reverse)
+    return [v for _, v in pairs]
+
+
+def first_(pair):
+    return pair[0]
 
 
 def outermost_(count, values, key, largest):
@@ -360,8 +431,9 @@ def vectorized_(f, values):
 
 
 def sort_in_place_(made, key, reverse):
-    order = sorted_(made, key, reverse)
-    i = 0
-    for v in order:
-        made[i] = v
-        i = i + 1
+    replace_content_(made, sorted(made, key=key, reverse=reverse))
+
+
+def replace_content_(made, values):
+    """The list gets the elements of another one, which nobody else holds; by the table."""
+    raise NotImplementedError

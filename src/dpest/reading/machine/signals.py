@@ -23,6 +23,10 @@ class Refused(Exception):
         self.where: str | None = None
 
 
+class OutOfLimits(Refused):
+    """There are more paths, turns or instructions than a reading has time for."""
+
+
 class Thrown(Exception):
     """An exception of the user's program, as a value of the machine or as Python's own."""
 

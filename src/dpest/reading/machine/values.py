@@ -120,6 +120,18 @@ class DictView:
     name: str
 
 
+@dataclass(frozen=True, eq=False)
+class Known:
+    """An object of a library of tables that is known, and that nobody changes (`known.py`)."""
+
+    thing: Any
+
+
+def root_of_module(value: Any) -> str:
+    """The package that a class or function comes from."""
+    return str(getattr(value, "__module__", "") or "").split(".")[0]
+
+
 class Lazy:
     """A value that depends on how long the data are; only a machine that knows it may use it.
 

@@ -7,7 +7,7 @@ import collections
 from typing import TYPE_CHECKING, Any
 
 from dpest.reading.domains.numbers import Real
-from dpest.reading.machine import operators, prelude
+from dpest.reading.machine import known, operators, prelude
 from dpest.reading.machine.adopting import NotConcrete, to_python
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.classes import find_in_class, is_object, type_of
@@ -20,8 +20,9 @@ from dpest.reading.machine.heap import (
     SetObject,
 )
 from dpest.reading.machine.signals import Refused, Thrown
-from dpest.reading.machine.values import Array, DictView, Ref, is_plain
+from dpest.reading.machine.values import Array, DictView, Known, Ref, is_plain
 from dpest.reading.table.registry import entry
+from dpest.running.skeleton import Generated
 
 if TYPE_CHECKING:
     from dpest.reading.machine.executor import Machine
@@ -47,6 +48,11 @@ def list_(m: Machine, *values: Any) -> Any:
     if not is_simple(m, values[0]):
         return Enter(prelude.list_, values)
     return m.state.heap.new(ListObject(m.all_items(values[0], "list of")))
+
+
+@entry(prelude.generated_)
+def generated(m: Machine, values: Ref) -> Any:
+    return m.state.heap.new(ListObject(list(_items(m, values)), Generated))
 
 
 @entry(builtins.tuple)
@@ -138,6 +144,8 @@ def len_(m: Machine, value: Any) -> Any:
         return lazy
     if isinstance(value, (tuple, str, bytes, range, frozenset)):
         return len(value)
+    if isinstance(value, Known):
+        return known.native(m, len, (value,), {}, "the length of a table")
     if isinstance(value, DictView):
         return len(m.state.heap.read(value.owner).items)
     if isinstance(value, Array):
@@ -235,6 +243,11 @@ def copy(m: Machine, ref: Ref) -> Any:
     made = m.state.heap.read(ref).copied()
     made.outside = False
     return m.state.heap.new(made)
+
+
+@entry(list.__getitem__, tuple.__getitem__, dict.__getitem__)
+def getitem(m: Machine, thing: Any, index: Any) -> Any:
+    return m.item(thing, index)
 
 
 @entry(list.index, tuple.index)
@@ -347,10 +360,10 @@ for _name in ("keys", "values", "items"):
 @entry(collections.Counter.most_common)
 def most_common(m: Machine, ref: Ref, *n: Any) -> Any:
     try:
-        known = to_python(m.state, ref)
+        counts = to_python(m.state, ref)
     except NotConcrete:
         raise Refused("most_common() of noisy or private counts") from None
-    return m.adopted(known.most_common(*n))
+    return m.adopted(counts.most_common(*n))
 
 
 # Sets

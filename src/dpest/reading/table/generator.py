@@ -54,7 +54,6 @@ _SAMPLES: dict[str, Any] = {
 _MOST_OUTCOMES = 32  # finite draws with more outcomes stay symbols
 _MOST_JOINT = 4096
 _MOST_DRAWS = 100_000
-_MOST_ORDERS = 5040  # of what is shuffled
 _PRIVATE = "draw with a fixed scale, or choose between fixed scales by an `if`"
 
 
@@ -195,9 +194,7 @@ def standard_exponential(m: Machine, rng: Any, size: Any = None) -> Any:
     return exponential(m, rng, 1.0, size)
 
 
-def random(
-    m: Machine, rng: Any, size: Any = None, dtype: Any = np.float64, out: Any = None
-) -> Any:
+def random(m: Machine, rng: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
     if np.dtype(dtype) != np.float64:
         raise Refused("uniform draws of a narrow type")
     if out is None:
@@ -390,49 +387,51 @@ def _without_replacement(m: Machine, pool: list[Any], chances: list[Any], count:
     return picks
 
 
-def _in_some_order(m: Machine, pool: list[Any]) -> list[Any]:
-    if math.factorial(len(pool)) > _MOST_ORDERS:
-        raise Refused("a random order, which has as many outcomes as there are orders")
-    equal = [Fraction(1, max(len(pool), 1))] * len(pool)
-    return _without_replacement(m, pool, equal, len(pool))
+def _random_order(m: Machine, count: int) -> list[int]:
+    """A random order, place by place, each equally likely."""
+    if math.factorial(count) > _MOST_JOINT:
+        raise Refused(f"a random order of {count}, which has as many outcomes as there are orders")
+    rest = list(range(count))
+    found = []
+    while rest:
+        place = pick_place(m, rest, [Fraction(1, len(rest))] * len(rest))
+        rest.remove(place)
+        found.append(place)
+    return found
 
 
-def permutation(m: Machine, rng: Any, x: Any) -> Any:
-    order = _in_some_order(m, pool_of(m, x))
-    return array(m, m.state.heap.new(ListObject(order)))
+def permutation(m: Machine, rng: Any, x: Any, axis: Any = 0) -> Any:
+    if axis != 0:
+        raise Refused("rng.permutation with axis=", "move the axis to the front")
+    pool: Any = m.adopted(np.arange(int(x))) if is_number(x) else x
+    pool = pool if isinstance(pool, Array) else array(m, pool)
+    order = np.array(_random_order(m, pool.shape[0]), dtype=int)
+    return m.arrays.item(m, pool, m.adopted(order))
 
 
-def shuffle(m: Machine, rng: Any, x: Any) -> Any:
-    """A list, or an array of one dimension, in another order; in place."""
+def shuffle(m: Machine, rng: Any, x: Any, axis: Any = 0) -> Any:
+    items = m.sequence(x) if isinstance(x, Ref) else None
+    if axis != 0 or not (items is not None or (isinstance(x, Array) and x.shape)):
+        raise Refused(f"a shuffle of a {m.type_name(x)}")
     if isinstance(x, Array):
-        if x.places.ndim != 1:
-            raise Refused("a shuffle of the rows of a matrix")
-        order = _in_some_order(m, m.arrays.elements(m, x))
-        values = np.empty(len(order), dtype=object)
-        values[:] = order
-        m.arrays.write(m, x, values)
+        order = np.array(_random_order(m, x.shape[0]), dtype=int)
+        m.arrays.set_item(m, x, ..., m.arrays.item(m, x, m.adopted(order)))
         return None
-    thing = m.state.heap.read(x) if isinstance(x, Ref) else None
-    if type(thing) is not ListObject or thing.kind is not list:
-        raise Refused("a shuffle of something that is no list")
-    order = _in_some_order(m, list(thing.items))
-    m.state.heap.write(x).items[:] = order
+    assert items is not None
+    places = _random_order(m, len(items))
+    moved = [items[k] for k in places]
+    m.state.heap.write(x).items[:] = moved
     return None
 
 
 def multinomial(m: Machine, rng: Any, n: Any, pvals: Any, size: Any = None) -> Any:
-    """One trial; more of them would be as many forks."""
+    """One trial; more of them would be as many outcomes."""
     if size is not None or not is_number(n) or n != 1:
-        raise Refused("multinomial draws of more than one trial", "draw them with rng.choice")
+        raise Refused("rng.multinomial of more than one trial", "draw them with rng.choice")
     known = [float(v) for v in np.asarray(_parameter(m, "multinomial", pvals)).reshape(-1)]
-    try:
-        np.random.default_rng(0).multinomial(1, known)
-    except ValueError as error:
-        raise Thrown(error) from None
-    chances = dict(
-        Categorical(tuple(range(len(known))), (*known[:-1], 1 - sum(known[:-1]))).outcomes
-    )
-    place = pick_place(m, list(chances), list(chances.values()))
+    chances = chances_of(m, len(known), (*known[:-1], 1 - sum(known[:-1])))
+    possible = [i for i, c in enumerate(chances) if c != 0]
+    place = pick_place(m, possible, [chances[i] for i in possible])
     return m.adopted(np.eye(len(known), dtype=np.int64)[place])
 
 

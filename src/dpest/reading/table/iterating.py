@@ -12,6 +12,7 @@ import numpy as np
 
 from dpest.reading.domains import arithmetic
 from dpest.reading.domains.arithmetic import is_number, is_symbolic
+from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.machine import operators, prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.control import END, RESUME
@@ -66,7 +67,7 @@ def _extreme(largest: bool) -> Any:
         message = f"{name}() arg is an empty sequence"
         has = "default" in options
         arguments = (many, key, largest, has, options.get("default"), message)
-        return Enter(prelude.best_, arguments)
+        return Enter(prelude.best_of_all_ if m.is_whole else prelude.best_, arguments)
 
     return made
 
@@ -123,9 +124,11 @@ def sorted_(m: Machine, values: Any, *, key: Any = None, reverse: Any = False) -
             return m.adopted(operators.native(lambda: sorted(items, reverse=reverse)))
         if keys is not None:
             raise Refused("sorted(…) of these keys")
-        if sum(map(is_symbolic, items)) > _MOST_ORDERED:
+        if not m.is_whole and sum(map(is_symbolic, items)) > _MOST_ORDERED:
             raise Refused("an order of many noisy or private values")
-    return Enter(prelude.sorted_, (values, key, reverse))
+    if isinstance(reverse, (Real, Truth)):
+        raise Refused("an order that noise turns around")
+    return Enter(prelude.sorted_by_keys_ if m.is_whole else prelude.sorted_, (values, key, reverse))
 
 
 @entry(heapq.nlargest)

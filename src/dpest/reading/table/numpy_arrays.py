@@ -11,8 +11,8 @@ from dpest.reading.domains.numbers import Real, Truth, kinds_of
 from dpest.reading.machine.adopting import new_array, to_python
 from dpest.reading.machine.heap import ListObject
 from dpest.reading.machine.signals import Refused, Thrown
-from dpest.reading.machine.values import Array, BoundMethod
-from dpest.reading.table.registry import NATIVE, TABLE, entry, native
+from dpest.reading.machine.values import Array, BoundMethod, Known
+from dpest.reading.table.registry import NATIVE, entry, native
 
 if TYPE_CHECKING:
     from dpest.reading.machine.executor import Machine
@@ -62,6 +62,8 @@ def array(m: Machine, value: Any, dtype: Any = None, copy: Any = True, **options
     if isinstance(value, Array):
         made = m.call_table(np.copy, (value,))
         return made if dtype is None else astype(m, made, dtype)
+    if isinstance(value, Known):
+        return m.adopted(np.array(value.thing, dtype))
     if m.is_lazy(value):
         return m.lazy_array(value, dtype)
     nested = _listed(m, value)
@@ -237,8 +239,8 @@ def _moved(function: Any) -> Any:
             places = np.asarray(function(shown.places, *known, **named))
         except Exception as error:
             raise Thrown(error) from None
-        data = m.state.heap.read(shown.buffer).data
-        return new_array(m.state, np.array(data[places]), shown.dtype)
+        found = m.state.heap.read(shown.buffer).at(places)
+        return new_array(m.state, np.array(found), shown.dtype)
 
     return made
 
@@ -338,17 +340,6 @@ def item(m: Machine, value: Array, *index: Any) -> Any:
 @entry(np.ndarray.fill)
 def fill(m: Machine, value: Array, filling: Any) -> Any:
     m.arrays.set_item(m, value, ..., filling)
-    return None
-
-
-@entry(np.ndarray.sort)
-def sort(m: Machine, value: Array, *args: Any) -> Any:
-    made = (
-        TABLE[np.sort](m, value)
-        if not m.arrays.is_known(m, value)
-        else m.adopted(np.sort(m.arrays.known_content(m, value)))
-    )
-    m.arrays.write(m, value, m.arrays.content(m, made))
     return None
 
 

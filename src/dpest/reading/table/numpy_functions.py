@@ -16,7 +16,7 @@ from dpest.reading.machine import operators
 from dpest.reading.machine.signals import Refused, Thrown
 from dpest.reading.machine.values import Array
 from dpest.reading.table.iterating import extreme_of, extreme_place
-from dpest.reading.table.numpy_arrays import _as_array, array
+from dpest.reading.table.numpy_arrays import _as_array, array, astype
 from dpest.reading.table.registry import TABLE, entry, native
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ native(
         *(np.flatnonzero, np.nonzero, np.argwhere, np.isin, np.interp, np.nansum, np.nanmean),
         *(np.linalg.norm, np.linalg.det, np.linalg.inv, np.linalg.solve, np.matmul, np.fix),
         *(np.cov, np.corrcoef, np.trace, np.nan_to_num, np.polyfit, np.polyval, np.convolve),
-        *(np.power, np.sign, np.cross, np.kron, np.partition, np.argpartition, np.setdiff1d),
+        *(np.power, np.sign, np.tril, np.triu, np.cross, np.kron, np.partition, np.argpartition),
+        *(np.setdiff1d,),
         *(np.intersect1d, np.union1d, np.isscalar, np.broadcast_shapes, np.lexsort),
     ]
 )
@@ -102,7 +103,11 @@ def _sign(m: Machine, value: Any) -> Any:
     if not is_symbolic(value):
         return np.sign(value)
     kind: type = np.int64 if isinstance(value, Real) and value.integral else np.float64
-    if m.holds(arithmetic.compare(m, ">", value, 0)):
+    above = arithmetic.compare(m, ">", value, 0)
+    if m.has_continuous_noise(arithmetic.form_of(m, value)):
+        m.notes["a noisy value that is 0 has probability zero and is left out"] = None
+        return m.chosen(above, kind(1), kind(-1), (kind,))
+    if m.holds(above):
         return kind(1)
     return kind(0) if m.holds(arithmetic.compare(m, "==", value, 0)) else kind(-1)
 
@@ -178,7 +183,6 @@ def clip(m: Machine, value: Any, low: Any = None, high: Any = None, **options: A
 
 
 _NONE = object()
-_MOST_ORDERED = 3  # values whose orders are told apart: as many as there are permutations
 
 
 @entry(np.where)
@@ -188,12 +192,52 @@ def where(m: Machine, test: Any, *ways: Any) -> Any:
 
     def one(m: Machine, t: Any, a: Any, b: Any) -> Any:
         truth = m.truth_value(t)
-        plain = arithmetic.is_number(a) and arithmetic.is_number(b) and type(a) is type(b)
-        if isinstance(truth, Truth) and plain and not isinstance(a, (bool, np.bool_)):
+        if not isinstance(truth, Truth):
+            return a if truth else b
+        if all(isinstance(v, (bool, np.bool_, Truth)) for v in (a, b)):
+            return _either(m, _both(m, truth, a), _both(m, truth.negated(), b))
+        if arithmetic.is_number(a) and arithmetic.is_number(b) and type(a) is type(b):
             return m.chosen(truth, a, b, (type(a),))
         return a if m.holds(truth) else b
 
     return _elementwise(one, np.where)(m, test, *ways)
+
+
+@entry(np.select)
+def select(m: Machine, tests: Any, values: Any, default: Any = 0) -> Any:
+    """The first of the values whose test holds."""
+    ways = list(zip(m.all_items(tests, "tests"), m.all_items(values, "values"), strict=True))
+    found = default
+    for test, value in reversed(ways):
+        found = where(m, test, value, found)
+    return found
+
+
+def _step(m: Machine, value: Any, at_zero: Any) -> Any:
+    form = arithmetic.form_of(m, value)
+    above = arithmetic.compare(m, ">", value, 0)
+    if m.has_continuous_noise(form):
+        m.notes["a noisy value that is 0 has probability zero and is left out"] = None
+        return m.chosen(above, np.float64(1), np.float64(0), NUMPY_FLOAT)
+    if m.holds(above):
+        return np.float64(1)
+    return at_zero if m.holds(arithmetic.compare(m, "==", value, 0)) else np.float64(0)
+
+
+entry(np.heaviside)(_elementwise(_step, np.heaviside))
+
+
+@entry(np.isclose)
+def isclose(m: Machine, a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8) -> Any:
+    def one(m: Machine, x: Any, y: Any) -> Any:
+        if is_symbolic(y):
+            raise Refused("np.isclose to a noisy or private number")
+        near = atol + rtol * abs(y)
+        return _both(
+            m, operators.compare(m, "<=", x, y + near), operators.compare(m, ">=", x, y - near)
+        )
+
+    return _elementwise(one, np.isclose)(m, a, b)
 
 
 @entry(np.round, np.around, np.rint, np.floor, np.ceil, np.trunc)
@@ -204,24 +248,29 @@ def rounding(m: Machine, value: Any, *_: Any, **__: Any) -> Any:
 # Along an axis
 
 
-def _reduced(function: Callable[..., Any]) -> Any:
+def reduced(function: Callable[..., Any]) -> Any:
     """A function of the elements of a vector, as one of arrays with an axis."""
 
     def made(m: Machine, value: Any, axis: Any = None, **options: Any) -> Any:
         keep = options.pop("keepdims", False)
-        if any(v is not None for v in options.values()) or keep:
+        if any(v is not None for v in options.values()):
             raise Refused("an option of a function of NumPy")
         lazy = m.lazy_reduction(function, value)
         if lazy is not None:
             return lazy
         shown = _as_array(m, value)
+        if keep:
+            found = made(m, shown, axis)
+            shape = np.sum(np.zeros(shown.shape), axis, keepdims=True).shape
+            row = found if isinstance(found, Array) else array(m, (found,))
+            return m.arrays.view(m, row, lambda places: places.reshape(shape))
         if axis is None:
             return function(m, m.arrays.elements(m, shown), shown.dtype)
         if isinstance(axis, tuple):
             raise Refused("several axes at once")
         places = np.moveaxis(shown.places, axis, -1)
-        data = m.state.heap.read(shown.buffer).data
-        rows = [list(data[row]) for row in places.reshape(-1, places.shape[-1])]
+        buffer = m.state.heap.read(shown.buffer)
+        rows = [list(buffer.at(row)) for row in places.reshape(-1, places.shape[-1])]
         found = [function(m, row, shown.dtype) for row in rows]
         if places.ndim == 1:
             return found[0]
@@ -257,15 +306,21 @@ def mean_of(m: Machine, items: list[Any], dtype: np.dtype[Any]) -> Any:
     return np.float64(total / len(items))
 
 
-entry(np.sum)(_reduced(sum_of))
-entry(np.mean)(_reduced(mean_of))
+entry(np.sum)(reduced(sum_of))
+entry(np.mean)(reduced(mean_of))
 
 
 @entry(np.average)
 def average(m: Machine, value: Any, axis: Any = None, weights: Any = None) -> Any:
-    if weights is not None:
-        raise Refused("np.average with weights")
-    return TABLE[np.mean](m, value, axis)
+    if weights is None:
+        return TABLE[np.mean](m, value, axis)
+    known = _as_array(m, weights)
+    if axis is not None or not m.arrays.is_known(m, known):
+        raise Refused("np.average with an axis, or with noisy or private weights")
+    total = np.sum(m.arrays.known_content(m, known))
+    if total == 0:
+        raise Thrown(ZeroDivisionError("Weights sum to zero, can't be normalized"))
+    return numpy_kind(operators.binary(m, "/", dot(m, value, known), total))
 
 
 def _extreme(largest: bool) -> Any:
@@ -274,7 +329,7 @@ def _extreme(largest: bool) -> Any:
             raise Thrown(ValueError("zero-size array to reduction operation has no identity"))
         return numpy_kind(extreme_of(m, items, largest))
 
-    return _reduced(found)
+    return reduced(found)
 
 
 def _place(largest: bool) -> Any:
@@ -283,13 +338,35 @@ def _place(largest: bool) -> Any:
             raise Thrown(ValueError("attempt to get argmax of an empty sequence"))
         return np.int64(extreme_place(m, items, largest))
 
-    return _reduced(found)
+    return reduced(found)
 
 
 entry(np.max, np.amax)(_extreme(True))
 entry(np.min, np.amin)(_extreme(False))
 entry(np.argmax)(_place(True))
 entry(np.argmin)(_place(False))
+
+
+def _range(m: Machine, items: list[Any], dtype: np.dtype[Any]) -> Any:
+    if not items:
+        raise Thrown(ValueError("zero-size array to reduction operation has no identity"))
+    return numpy_kind(
+        operators.binary(m, "-", extreme_of(m, items, True), extreme_of(m, items, False))
+    )
+
+
+def _product_of(m: Machine, items: list[Any], dtype: np.dtype[Any]) -> Any:
+    kind = np.prod(np.ones(1, dtype)).dtype.type
+    if dtype.kind == "b":
+        return as_number(arithmetic.form_of(m, _all(m, items, dtype)), (kind,))
+    total: Any = kind(1)
+    for value in items:
+        total = operators.binary(m, "*", total, value)
+    return total
+
+
+entry(np.ptp)(reduced(_range))
+entry(np.prod)(reduced(_product_of))
 
 
 def _any(m: Machine, items: list[Any], dtype: np.dtype[Any]) -> Any:
@@ -300,8 +377,8 @@ def _all(m: Machine, items: list[Any], dtype: np.dtype[Any]) -> Any:
     return conjunction_of(tuple(_truth(m, v) for v in items), np.bool_)
 
 
-entry(np.any)(_reduced(_any))
-entry(np.all)(_reduced(_all))
+entry(np.any)(reduced(_any))
+entry(np.all)(reduced(_all))
 
 
 def _count(m: Machine, items: list[Any], dtype: np.dtype[Any]) -> Any:
@@ -311,7 +388,7 @@ def _count(m: Machine, items: list[Any], dtype: np.dtype[Any]) -> Any:
     return as_number(total, (int,))
 
 
-entry(np.count_nonzero)(_reduced(_count))
+entry(np.count_nonzero)(reduced(_count))
 
 
 @entry(np.cumsum)
@@ -363,54 +440,9 @@ def _inner(m: Machine, a: Array, b: Array) -> Any:
     if a.shape != b.shape:
         raise Thrown(ValueError(f"shapes {a.shape} and {b.shape} not aligned"))
     product = m.arrays.operate(m, "*", a, b)
+    if product.dtype.kind == "b":
+        return TABLE[np.any](m, product)
     return TABLE[np.sum](m, product)
-
-
-# Orders
-
-
-@entry(np.sort)
-def sort(m: Machine, value: Any, axis: Any = -1) -> Any:
-    shown = _as_array(m, value)
-    if shown.places.ndim != 1:
-        raise Refused("np.sort of a matrix")
-    items = m.arrays.elements(m, shown)
-    order = _order(m, items)
-    return m.arrays.made_of(m, [items[i] for i in order], shown.shape, shown.dtype)
-
-
-@entry(np.argsort)
-def argsort(m: Machine, value: Any, axis: Any = -1, kind: Any = None) -> Any:
-    shown = _as_array(m, value)
-    if shown.places.ndim != 1:
-        raise Refused("np.argsort of a matrix")
-    order = _order(m, m.arrays.elements(m, shown))
-    return m.adopted(np.array(order, dtype=np.int64))
-
-
-def _order(m: Machine, items: list[Any]) -> list[int]:
-    if sum(map(is_symbolic, items)) > _MOST_ORDERED:
-        raise Refused("an order of many noisy or private values")
-    left = list(range(len(items)))
-    found = []
-    while left:
-        k = extreme_place(m, [items[i] for i in left], False) if len(left) > 1 else 0
-        found.append(left.pop(k))
-    return found
-
-
-@entry(np.median)
-def median(m: Machine, value: Any, axis: Any = None) -> Any:
-    shown = _as_array(m, value)
-    items = m.arrays.elements(m, shown)
-    if axis is not None or not items:
-        raise Refused("np.median of this")
-    ordered = [items[i] for i in _order(m, items)]
-    half = len(ordered) // 2
-    if len(ordered) % 2:
-        return numpy_kind(ordered[half])
-    both = operators.binary(m, "+", ordered[half - 1], ordered[half])
-    return numpy_kind(operators.binary(m, "/", both, 2))
 
 
 # Tests and others
@@ -447,11 +479,11 @@ def ufunc_accumulate(m: Machine, ufunc: Any, value: Any) -> Any:
     shown = _as_array(m, value)
     if shown.places.ndim != 1 or not shown.places.size:
         raise Refused("accumulate along an axis")
-    items = m.arrays.elements(m, shown)
+    kind = ufunc.accumulate(np.ones(1, shown.dtype)).dtype
+    items = m.arrays.elements(m, shown if kind == shown.dtype else astype(m, shown, kind))
     found = [items[0]]
     for item in items[1:]:
         found.append(m.call_table(ufunc, (found[-1], item)))
-    kind = ufunc.accumulate(np.ones(1, shown.dtype)).dtype
     return m.arrays.made_of(m, found, shown.shape, kind)
 
 

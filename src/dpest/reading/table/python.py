@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import copy
 import fractions
 import functools
@@ -283,6 +284,11 @@ def rewrapped(m: Machine, wrapped: Any, wrapper: Any) -> Any:
 @entry(functools.lru_cache, functools.cache, functools.cached_property)
 def cache(m: Machine, *_: Any, **__: Any) -> Any:
     raise Refused("a cache", "take the cache away", final=True)
+
+
+@entry(contextlib.suppress)
+def suppress(m: Machine, *kinds: Any) -> Any:
+    return Enter(prelude.Suppressing, kinds)
 
 
 @entry(typing.cast)

@@ -30,7 +30,7 @@ class Entry(Protocol):
 
 TABLE: dict[Any, Entry] = {}
 NATIVE: set[Any] = set()
-_FILES = ("python", "containers", "iterating", "math", "numpy_arrays", "numpy_functions")
+_FILES = ("python", "containers", "iterating", "math", "numpy_arrays", "numpy_functions", "orders")
 _FILES_OF_NOISE = ("generator", "random")
 _FILES_OF_LIBRARIES = {"scipy.special": "scipy_functions"}  # heavy ones
 _LIBRARIES = ("numpy", "scipy", "pandas", "dataclasses", "functools", "typing", "torch", "sklearn")

@@ -34,6 +34,7 @@ from dpest.reading.machine.heap import (
     SequenceIterator,
     SetObject,
 )
+from dpest.reading.machine.orders import Order, SortedBuffer, SortedList
 from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.state import Frame, State
 from dpest.reading.machine.values import (
@@ -41,6 +42,7 @@ from dpest.reading.machine.values import (
     BoundMethod,
     Closure,
     DictView,
+    Known,
     Partial,
     RandomSource,
     Ref,
@@ -246,6 +248,8 @@ class CanonicalWalk:
             return ("method", self.value(value.function), self.value(value.owner))
         if kind in (Array, Closure, Partial, DictView, RandomSource):
             return self._identified(value)
+        if kind is Known:
+            return ("known", id(value.thing))
         if kind is slice:
             return ("slice", *map(self.value, (value.start, value.stop, value.step)))
         if kind is frozenset:
@@ -304,6 +308,11 @@ class CanonicalWalk:
         return (thing.outside, self._content(thing))
 
     def _content(self, thing: HeapObject) -> Any:
+        if isinstance(thing, SortedList):
+            view = (thing.view.start, thing.view.stop, thing.view.step)
+            return ("sorted", self._order(thing.order), view, self._all(thing.values))
+        if isinstance(thing, SortedBuffer):
+            return ("sorted buffer", self._order(thing.order), self._all(thing.values))
         if isinstance(thing, ListObject):
             plain = self.contents.of(thing, thing.items)
             return ("list", thing.kind, plain or self._all(thing.items))
@@ -332,6 +341,11 @@ class CanonicalWalk:
         if isinstance(thing, GeneratorObject):
             return ("generator", thing.started, thing.running, self._generator_frame(thing))
         raise Unmergeable(f"states with a {type(thing).__name__} can't be compared")
+
+    def _order(self, order: Order) -> Any:
+        for form in order.forms:
+            self._speaks_of(form)
+        return order.key
 
     def _all(self, values: Iterable[Any]) -> Any:
         return tuple([self.value(v) for v in values])

@@ -7,6 +7,7 @@ anything, which is checked here.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ from dpest.reading.machine.signals import Dead, Fork, Refused, Thrown
 from dpest.reading.machine.state import State
 
 _MOST_PLACES = 4096
+_TIES = "ties between continuous noises have probability zero and are left out"
+_ENDS = "the ends of a noise have probability zero and are left out"
 
 
 class Decisions:
@@ -35,6 +38,7 @@ class Decisions:
         self._indicators: dict[Any, Symbol] = {}
         self._answers: dict[frozenset[Condition], bool] = {}
         self.assumed: tuple[Condition, ...] = ()
+        self.notes: dict[str, None] = {}
 
     # Truths
 
@@ -156,6 +160,34 @@ class Decisions:
             options.append(tuple(wins))
         return self.decide(options)
 
+    def at_rank(self, forms: Sequence[Form], rank: int) -> tuple[int, list[int]]:
+        """Which number has `rank` others before it in a stable order, and those that follow it.
+
+        One decision between n·C(n−1, rank) cells, where an order of all has n!.
+        """
+        count = len(forms)
+        ways = [
+            (k, set(before))
+            for k in range(count)
+            for before in itertools.combinations([j for j in range(count) if j != k], rank)
+        ]
+        answer = self._answered(forms)
+        if answer is None:
+            if len(ways) > _MOST_PLACES:
+                raise Refused("the middle of many noisy or private values")
+            answer = self.decide([self._between(forms, k, before) for k, before in ways])
+        place, before = ways[answer]
+        return place, [j for j in range(count) if j != place and j not in before]
+
+    def _between(self, forms: Sequence[Form], k: int, before: set[int]) -> tuple[Condition, ...]:
+        found = []
+        for j in range(len(forms)):
+            if j != k:
+                first, last = (j, k) if j in before else (k, j)
+                gap = Condition(forms[last].minus(forms[first]), ">=" if first < last else ">")
+                found.append(self.without_indicators(gap))
+        return tuple(found)
+
     # What is possible
 
     def possible(self, option: Sequence[Condition]) -> bool:
@@ -222,6 +254,30 @@ class Decisions:
 
     def has_continuous_noise(self, form: Form) -> bool:
         return any(s.kind == "noise" and not self.supports.integral(s) for s in form.terms)
+
+    def is_null(self, form: Form) -> bool:
+        """Whether a number is 0 with probability 0, and no float of it would be meant to be.
+
+        Two noisy values that tie, or a noise at an end of its support: leaving that out changes no
+        probability of any output. One noisy value that equals a number is another matter: whoever
+        writes that thinks of floating point.
+        """
+        if not self.has_continuous_noise(form):
+            return False
+        noises = [s for s in form.terms if s.kind == "noise"]
+        if len(noises) > 1:
+            self.notes["ties between continuous noises have probability zero and are left out"] = (
+                None
+            )
+            return True
+        if len(form.terms) > 1:
+            return False
+        low, high = self.supports.bounds(noises[0])
+        place = -form.constant / form.terms[noises[0]]
+        at_end = (low is not None and place <= low) or (high is not None and place >= high)
+        if at_end:
+            self.notes[_ENDS] = None
+        return at_end
 
     def known_noise(self, symbol: Symbol, noise: Noise) -> None:
         self.supports.noises[symbol] = noise

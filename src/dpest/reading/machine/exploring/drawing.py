@@ -26,7 +26,6 @@ class NoiseDrawing(Decisions):
         super().__init__()
         self._symbols: dict[tuple[int, Noise], Symbol] = {}
         self._names: set[str] = set()
-        self.notes: dict[str, None] = {}
 
     def _next_draw(self) -> int:
         return self.state.drawn_before + len(self.state.draws) + len(self.state.picks)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.exploring.releasing import released
-from dpest.reading.machine.signals import Refused
+from dpest.reading.machine.signals import OutOfLimits
 from dpest.reading.machine.state import State
 from dpest.reading.model import END, Edge, Model, Node
 
@@ -26,10 +26,11 @@ class Limits:
     forks: int = 400
     instructions: int = 20_000_000
     merge_at: int = 0  # at so many paths it is asked whether they have half as many releases
-    merged_paths: int = 20_000  # of a graph of merged states
+    fold_at: int = 4096  # paths of a graph of merged states whose parallel ways are made one
+    merged_paths: int = 20_000  # of such a graph, after that
 
 
-class ManyPaths(Refused):
+class ManyPaths(OutOfLimits):
     """More paths than were asked for, or many paths to few releases: equal states may be many."""
 
 
@@ -60,9 +61,11 @@ class Exploration:
                 continue
             if len(edges) >= limits.paths:
                 pending.append(state)
-                raise ManyPaths(f"more than {limits.paths} paths")
+                raise self._at_the_fork(ManyPaths(f"more than {limits.paths} paths"), state)
             if time.monotonic() > machine.deadline:
-                raise Refused(f"more than {limits.seconds:g} s of reading")
+                raise self._at_the_fork(
+                    OutOfLimits(f"more than {limits.seconds:g} s of reading"), state
+                )
             release = released(machine, state)
             if limits.merge_at and len(edges) + 1 == limits.merge_at and few_releases(edges):
                 pending.append(state)
@@ -74,6 +77,18 @@ class Exploration:
         noises = {d.symbol: d.noise for e in edges for d in e.draws}
         notes, done = tuple(machine.notes), machine.instructions_done
         return Model([node], edges, noises, machine.definitions, notes, done)
+
+    def _at_the_fork(self, refusal: OutOfLimits, state: State) -> OutOfLimits:
+        """With the line where most of the decisions on the way were made."""
+        places = [
+            (count, code.file, code.instructions[pc].place.line)
+            for (number, pc), count in state.forks.items()
+            if (code := self.machine.seen_codes.get(number)) is not None
+        ]
+        if places:
+            _, file, line = max(places)
+            refusal.where = f"{file}:{line}"
+        return refusal
 
 
 def few_releases(edges: Sequence[Edge]) -> bool:
@@ -95,5 +110,5 @@ def count_fork(machine: Machine, state: State, limits: Limits) -> None:
     place = (id(frame.code), frame.pc)
     count = state.forks.get(place, 0) + 1
     if count > limits.forks:
-        raise machine.placed(Refused("a loop that may go on without a bound"))
+        raise machine.placed(OutOfLimits("a loop that may go on without a bound"))
     state.forks[place] = count

@@ -24,12 +24,20 @@ from dpest.reading.machine.heap import (
     ListObject,
     OpenList,
     SetObject,
+    Undecided,
 )
 from dpest.reading.machine.signals import Refused
-from dpest.reading.machine.state import State
-from dpest.reading.machine.values import Array, Ref
+from dpest.reading.machine.state import Outcome, State
+from dpest.reading.machine.values import Array, Known, Ref
 from dpest.reading.model import Release
-from dpest.running.skeleton import PLAIN_LEAVES, LeafKind, Skeleton, flatten, raised_output
+from dpest.running.skeleton import (
+    PLAIN_LEAVES,
+    Generated,
+    LeafKind,
+    Skeleton,
+    flatten,
+    raised_output,
+)
 
 
 class Unknown:
@@ -58,6 +66,13 @@ def released(machine: Machine, state: State) -> Release:
     assert outcome is not None
     machine.state = state
     _no_generator_left(state)
+    try:
+        return _released(machine, state, outcome)
+    except Undecided:
+        raise Refused("an order of noisy values that is part of an error") from None
+
+
+def _released(machine: Machine, state: State, outcome: Outcome) -> Release:
     if outcome.raised:
         skeleton, leaves = flatten(raised_output(_error(machine, state, outcome.value)))
         return Release(skeleton, tuple(leaves), True)
@@ -124,6 +139,8 @@ def _rebuilt(m: Machine, state: State, value: Any, made: dict[int, Any]) -> Any:
         return made[value.address]
     if isinstance(value, frozenset):
         return value
+    if isinstance(value, Known):
+        return value.thing
     if type(value).__module__.startswith("dpest.reading"):
         raise Refused(f"a {m.type_name(value)} is returned", final=True)
     return value
@@ -152,7 +169,7 @@ def _rebuilt_array(m: Machine, state: State, value: Array, made: dict[int, Any])
 def _rebuild_object(m: Machine, state: State, ref: Ref, made: dict[int, Any]) -> None:
     thing = state.heap.read(ref)
     if isinstance(thing, ListObject):
-        items = made[ref.address] = []
+        items = made[ref.address] = Generated() if thing.kind is Generated else []
         if isinstance(thing, OpenList):
             items.append(Before(thing.slot))
             items.extend([_rebuilt(m, state, v, made) for v in thing.added])
