@@ -26,7 +26,7 @@ from dpest.errors import (
 )
 from dpest.evidence import EPSILON, Measure
 from dpest.kernel.approximate.stages import MOVED
-from dpest.proofs import composition, older_reader
+from dpest.proofs import composition
 from dpest.proofs.approximate.proving import contributions, proof_of
 from dpest.proofs.enumeration.each_entry import each_entry_proof
 from dpest.proofs.enumeration.enumerating import enumerated_proof
@@ -298,7 +298,6 @@ def _at_lengths(question: ProofGoal, fallback: int | None) -> Proof:
 def _composed(question: ProofGoal) -> Proof | None:
     """A program that hands its data to mechanisms of its own: their budgets add up."""
     try:
-        older_reader.check(question)  # tokens run inside of the function
         called = composition.calls_of(question.mechanism, question.unit)
         proofs = []
         for part, given in called:
