@@ -86,10 +86,6 @@ class ScriptedGenerator(np.random.Generator):
         super().__init__(np.random.PCG64(0))
         self.stage = stage
 
-    def permutation(self, x: Any, axis: int = 0) -> Any:
-        """Drawn at once, as the machine does it."""
-        return np.array(list(self.stage.draws.permutation(x, axis)))
-
 
 class ScriptedState(_LEGACY):
     """numpy.random.RandomState by a script."""

@@ -93,10 +93,6 @@ def _narrow(kinds: Kinds) -> bool:
 def binary(decider: Decider, op: str, a: Any, b: Any) -> Any:
     """`a op b`, one of them symbolic and the other a number."""
     function = OPERATORS.get(op)
-    if op in _OF_BITS and function is not None:
-        found = _of_one_bit(decider, function, a, b)
-        if found is not None:
-            return found
     if op in ("&", "|", "^"):
         return _logic(decider, op, a, b)
     if function is None:
@@ -111,32 +107,6 @@ def binary(decider: Decider, op: str, a: Any, b: Any) -> Any:
     if _narrow((*kinds_of(a), *kinds_of(b), *kinds)):
         raise Refused("arithmetic with a narrow type of numbers, which wraps or rounds")
     return as_number(_linear(decider, op, a, b), kinds)
-
-
-_OF_BITS = ("&", "|", "^", "<<", ">>", "%", "//")
-
-
-def _of_one_bit(decider: Decider, function: Any, a: Any, b: Any) -> Any:
-    """An operator on whole numbers of which one is known, and the other has two values."""
-    values = [v for v in (a, b) if is_symbolic(v)]
-    kinds = (*kinds_of(a), *kinds_of(b))
-    if len(values) != 1 or len(kinds) != 2 or not is_integral(kinds) or _narrow(kinds):
-        return None
-    if all(issubclass(k, (bool, np.bool_)) for k in kinds):
-        return None  # between truths
-    form, (kind,) = form_of(decider, values[0]), kinds_of(values[0])
-    bit = next(iter(form.terms), None)
-    if len(form.terms) != 1 or bit is None or bit.kind != "indicator":
-        return None
-    results = []
-    for value in (0, 1):
-        number = kind(int(form.substitute({bit: Form.number(value)}).constant))
-        try:
-            results.append(function(*(number if is_symbolic(v) else v for v in (a, b))))
-        except (ArithmeticError, ValueError, TypeError):
-            return None
-    no, yes = (Form.number(result) for result in results)
-    return as_number(no.plus(Form.of(bit), yes.constant - no.constant), (type(results[0]),))
 
 
 def _linear(decider: Decider, op: str, a: Any, b: Any) -> Form:

@@ -55,7 +55,6 @@ _SAMPLES: dict[str, Any] = {
 _MOST_OUTCOMES = 32  # finite draws with more outcomes stay symbols
 _MOST_JOINT = 4096
 _MOST_DRAWS = 100_000
-_MOST_ORDERS = 5040  # of what is shuffled
 _PRIVATE = "draw with a fixed scale, or choose between fixed scales by an `if`"
 
 
