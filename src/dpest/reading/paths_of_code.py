@@ -23,6 +23,7 @@ from dpest.reading.machine.exploring.explorer import (
     Exploration,
     FewReleases,
     Limits,
+    ManyPaths,
     few_releases,
 )
 from dpest.reading.machine.exploring.merging import Way, explore_merged
@@ -84,7 +85,7 @@ def _read_paths(machine: Machine, limits: Limits, target: Mechanism, x: Any) -> 
         try:
             model, replay = _read(machine, first, limits, target, x)
         except OutOfLimits as limit:
-            raise (limit if limit.advice else machine.named(limit)) from None
+            raise (limit if limit.advice else machine.explained(limit)) from None
         replay.check()
         return as_trace(model, x)
 

@@ -409,8 +409,8 @@ class _Reading:
                 raise Refused("the place of an element that is kept, or a count without a bound")
             graph.selections.append(found)
             graph.recognised = True
-        drawn = {s for e in self.edges for s, _ in e.order if s not in made.drawn}
-        keep_noises(self.world, (*drawn, *made.roots))
+        kept_draws = {s for e in self.edges for s, _ in e.order if s not in made.drawn}
+        keep_noises(self.world, (*kept_draws, *made.roots))
         return graph
 
     def _only_law(self, laws: list[ArgmaxLaw]) -> ArgmaxLaw:

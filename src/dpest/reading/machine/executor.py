@@ -129,7 +129,7 @@ class Machine(Control, Objects, Calls, Making):
             made.append(one)
         return made
 
-    def named(self, limit: OutOfLimits) -> OutOfLimits:
+    def explained(self, limit: OutOfLimits) -> OutOfLimits:
         """The limit, with the line of the user's own code that has forked most often."""
         lines: Counter[str] = Counter()
         for (number, pc), count in self.forks.items():

@@ -13,7 +13,6 @@ from typing import Any
 
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
-from dpest.reading.instances import substituted
 from dpest.reading.machine.exploring.making import Made
 from dpest.reading.paths import Formula, Path, Trace
 from dpest.reading.rewrites.laws.protocol import (
