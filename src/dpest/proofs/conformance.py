@@ -19,16 +19,12 @@ from dpest.ask.declaration import Mechanism, in_order
 from dpest.errors import RefusedError, ReplayError, UntraceableError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.noise.family import Noise
-from dpest.noise.gumbel import Gumbel
 from dpest.reading.answering import AnsweringGenerator
 from dpest.reading.domains.roots import Root
 from dpest.reading.domains.unit import Unit
 from dpest.reading.fixed import FixedRun
 from dpest.reading.loop_graph import END, Graph, LoopEdge
-from dpest.reading.loops.conforming import PlannedRun
 from dpest.reading.merged_states import MergedEdge, MergedModel
-from dpest.reading.rewrites.readings import SCALED, Plan, scale_of, value_of
-from dpest.reading.tracing.generator import SymbolicGenerator
 from dpest.reading.world import ELEMENT, Coin, World
 from dpest.running.landmarks import places
 from dpest.running.places import code_of
@@ -59,39 +55,20 @@ class Draws:
     source: random.Random
     values: list[Fraction] = field(default_factory=list)
     noises: list[Noise] = field(default_factory=list)
-    choice: float | None = None
-    """The scale of the Gumbel noises that the model has in place of a choice."""
-    plan: Plan = field(default_factory=dict)
-    """The draws that the model reads as curves over other noises, made from those here."""
-    eps: Any = None
-    """What the unit of the proof stands for."""
     made: bool = False
     """Whether the model has noise that the function makes of what it draws."""
 
     def generator(self) -> Any:
-        if self.plan:
-            return SymbolicGenerator(PlannedRun(self._draw, self._choose, self.plan, self.eps))
         return AnsweringGenerator(FixedRun(self._draw, self._choose))
 
     def _draw(self, _: int, noise: Noise) -> Any:
-        # Not so far out that a draw that is made from it would lose digits.
-        reach = 2.5 if self.plan else 20.0
-        if self.plan and noise.family in SCALED and isinstance(scale_of(noise), Unit):
-            reach *= value_of(scale_of(noise), self.eps)
-        # And no ties, which the last bit of such a draw would decide.
-        value = _random_value(
-            noise, self.source, reach, 1 << (44 if self.plan or self.made else 10)
-        )
+        # No ties, which the last bit of a value that is made of it would decide.
+        value = _random_value(noise, self.source, steps=1 << (44 if self.made else 10))
         self.values.append(value)
         self.noises.append(noise)
         return int(value) if noise.discrete else float(value)
 
     def _choose(self, _: int, noise: Noise, outcomes: Sequence[tuple[Any, Any]]) -> Any:
-        if self.choice is not None:
-            drawn = [_random_value(Gumbel(1.0), self.source) for _ in outcomes]
-            self.values += drawn
-            chances = [self.choice * math.log(chance) for _, chance in outcomes]
-            return outcomes[max(range(len(drawn)), key=lambda i: chances[i] + float(drawn[i]))][0]
         place = self.source.randrange(len(outcomes))
         self.values.append(Fraction(place))
         self.noises.append(noise)
@@ -184,7 +161,7 @@ def check_model(
     size = len(inputs) // len(ranges)
     for x in itertools.chain(usual, special_inputs((size,), marks, source, integers, ranges)):
         eps = model.world.eps
-        draws = Draws(source, plan=model.world.plan, eps=eps, made=bool(model.made))
+        draws = Draws(source, made=bool(model.made))
         output = run_on(function, x, draws.generator(), where)
         data = dict(zip(inputs, map(Fraction, x), strict=True))
         values = with_derived(data, model.world)
@@ -286,7 +263,6 @@ def check_graph(
     where: Any,
     entry: Sequence[Symbol] = (ELEMENT,),
     lengths: Sequence[int] = _LENGTHS,
-    choice: float | None = None,
     ranges: Sequence[tuple[Any, Any]] = ((-math.inf, math.inf),),
     marks: Sequence[float] = (),
 ) -> None:
@@ -294,9 +270,9 @@ def check_graph(
     source = random.Random(21)
     wanted = []
     for trial in range(_TRIALS):
-        length = lengths[trial % len(lengths)] + (2 if choice is not None else 0)
+        length = lengths[trial % len(lengths)]
         if graph.table is not None:
-            length = len(graph.table) if choice is not None else min(length, len(graph.table))
+            length = min(length, len(graph.table))
         if not graph.gaps or length >= 2:
             wanted.append(length)
     if graph.table is None and lengths == _LENGTHS:  # else it is a graph of one length
@@ -305,14 +281,9 @@ def check_graph(
     usual = (random_input(n * len(entry), source, integers, ranges) for n in wanted)
     short = sorted(set(wanted))[:2]
     for x in itertools.chain(usual, special_inputs(short, marks, source, integers, entries)):
-        draws = Draws(
-            source, choice=choice, plan=graph.world.plan, eps=graph.world.eps, made=bool(graph.made)
-        )
+        draws = Draws(source, made=bool(graph.made))
         output = run_on(function, x, draws.generator(), where)
-        walk = _Walk(graph, x, entry, draws.values, where)
-        if graph.reader:
-            walk.noises = draws.noises
-        walk.run(output)
+        _Walk(graph, x, entry, draws, where).run(output)
 
 
 class _Walk:
@@ -321,7 +292,7 @@ class _Walk:
         graph: Graph,
         x: Sequence[Any],
         entry: Sequence[Symbol],
-        drawn: Sequence[Fraction],
+        drawn: Draws,
         where: Any,
     ) -> None:
         self.graph = graph
@@ -329,7 +300,7 @@ class _Walk:
         self.x = [
             dict(zip(entry, values[i : i + size], strict=True)) for i in range(0, len(x), size)
         ]
-        self.rest = list(drawn)
+        self.rest, self.noises = list(drawn.values), drawn.noises
         self.where = where
         self.vectors: dict[Symbol, list[Fraction]] = {}
         self.slots: dict[Symbol, Fraction] = {}
@@ -339,8 +310,6 @@ class _Walk:
             self.fixed[cases.slots[t]] = statistic.at([cases.at(record)[t] for record in self.x])
         self.read = 0
         self.released: list[Any] = []
-        self.noises: Sequence[Noise] | None = None
-        """What the function drew, where the families of its draws are compared, too."""
 
     def run(self, output: Any) -> None:
         node = 0
@@ -382,8 +351,6 @@ class _Walk:
 
     def _drawn_alike(self, symbol: Symbol, at: int, count: int) -> bool:
         """Whether the next draws are of the family, and with the parameters, of the model's."""
-        if self.noises is None:
-            return True
         first = len(self.noises) - len(self.rest) + at
         model, eps = self.graph.made.drawn.get(symbol), self.graph.world.eps
         model = self.graph.noises[symbol] if model is None else model
@@ -425,13 +392,13 @@ class _Walk:
         if self.graph.selections or self.graph.gaps:
             least = any(s.least for s in self.graph.selections)
             found = [s.element for s in self.graph.selections]
-            found += [g.vector.element for g in self.graph.gaps]
+            found += [g.element for g in self.graph.gaps]
             values = []
             for i, datum in enumerate(self.x):
                 here = {s: v[i] for s, v in self.vectors.items()}
                 self.graph.made.fill(here, self.graph.made.roots, self.graph.world.eps)
                 here = with_derived({**here, **datum}, self.graph.world)
-                form = found[0].form
+                form = found[0]
                 shared = {s: Fraction(0) for s in form.terms if s not in here}
                 values.append(form.at({**shared, **here}))
             ordered = sorted(values, reverse=not least)
@@ -477,9 +444,9 @@ def same_noise(model: Noise, drawn: Noise, eps: Any, factor: float = 1.0) -> boo
     for part in fields(model):
         expected, actual = getattr(model, part.name), getattr(drawn, part.name)
         if isinstance(expected, Unit):
-            expected = value_of(expected, eps)
+            expected = expected.at(eps)
         elif isinstance(expected, Root) and isinstance(expected.square, Unit):
-            expected = math.sqrt(value_of(expected.square, eps))
+            expected = math.sqrt(expected.square.at(eps))
         if not _same(float(expected) * factor, float(actual)):
             return False
     return True

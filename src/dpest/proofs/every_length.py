@@ -11,7 +11,6 @@ from dpest.ask.domains import ANY
 from dpest.errors import (
     DpestError,
     RefusedError,
-    ReplayError,
     UntraceableError,
 )
 from dpest.evidence import Measure
@@ -41,7 +40,6 @@ from dpest.proofs.question import (
     with_claim,
 )
 from dpest.reading.cases.records import RecordError
-from dpest.reading.domains.unit import Unit
 from dpest.reading.loop_graph import Graph
 from dpest.reading.rewrites.races import ChanceError
 from dpest.reading.world import ELEMENT
@@ -97,27 +95,7 @@ def every_length(question: ProofGoal, lengths: tuple[int, ...] = (2, 3)) -> Proo
 
 
 def _by_graph(question: ProofGoal, lengths: tuple[int, ...]) -> Proof:
-    """By the graph of the machine; where that has no proof, by that of the reader before it.
-
-    Both are held against runs. The older one knows laws, such as a random sign's, that the
-    machine's graph spells out as ways.
-    """
-    found = _graph_of(question, False)
-    other = replace(question, reader="before")
-    alone = found.reader != "machine" or bool(question.reader)
-    try:
-        proof = _proof_of(question, found, lengths)
-    except ReplayError:
-        if alone:
-            raise
-        return _proof_of(other, _graph_of(other, False), lengths)
-    if alone or proof.bound is not None:
-        return proof
-    try:
-        again = _proof_of(other, _graph_of(other, False), lengths)
-    except DpestError:
-        return proof
-    return again if again.bound is not None else proof
+    return _proof_of(question, _graph_of(question, False), lengths)
 
 
 def tells(error: DpestError) -> bool:
@@ -157,7 +135,6 @@ def _proof_of(question: ProofGoal, found: Graph, lengths: tuple[int, ...] = (2, 
                 integers=integers,
                 where=where,
                 entry=question.entry,
-                choice=_choice_scale(question, found),
                 ranges=question.record.ranges,
                 marks=landmarks(question.mechanism),
             )
@@ -225,28 +202,13 @@ def _squares(question: ProofGoal, found: Graph, rated: Rates) -> Proof:
     return with_claim(question, proof)
 
 
-def _choice_scale(question: ProofGoal, found: Graph) -> float | None:
-    """The scale of the Gumbel noise that stands for a choice, at the parameters' values."""
-    scales = {found.noises[s].scale for s in found.world.chosen}  # type: ignore[attr-defined]
-    if not scales:
-        return None
-    if len(scales) > 1:
-        raise RefusedError("several choices with different weights: give a length instead of ANY")
-    (scale,) = scales
-    if not isinstance(scale, Unit):
-        return float(scale)
-    assert question.unit is not None
-    value = float(question.mechanism.all_params[question.unit])
-    return float(scale.factor) * value**scale.power
-
-
 def _selected(question: ProofGoal, found: Graph, rated: Rates, lengths: tuple[int, ...]) -> Proof:
     chosen = selection(found, rated.draws, question.adjacency, question.domain)
     if chosen.plan.cost is None:
         return without_bound(question)
     epsilon = chosen.plan.cost
     head = head_of(question, "selection", epsilon, ANY, found.noises, rated.draws, found.world)
-    rule = found.rule or ("choice" if found.world.chosen else "")
+    rule = found.rule
     certificate = certified(lambda: certificates.selection(head, chosen, rule))
     lower = small_lower(question, epsilon, lengths) if not rule else None
     model = _of_model(question, found, chosen.element) if lower is None else None
@@ -289,7 +251,7 @@ def small_lower(
 ) -> Lower | None:
     """The best lower bound at a few small lengths; a bound for every length is at least that."""
     best: Lower | None = None
-    for length in () if question.reader == "machine" else lengths:
+    for length in lengths:
         try:
             proof = with_either_input(
                 replace(question, length=length), lambda q: at_length(q, length, certify)

@@ -16,7 +16,7 @@ from dpest.errors import (
 )
 from dpest.evidence import Measure
 from dpest.notions.claims import ZCDP, PureDP
-from dpest.proofs import certificates, conformance, older_reader
+from dpest.proofs import certificates, conformance
 from dpest.proofs.alignments import gaussian
 from dpest.proofs.alignments.adjacency_faces import faces, radius_of, relevant, whole_data
 from dpest.proofs.alignments.planning import plan
@@ -39,17 +39,11 @@ from dpest.proofs.question import (
     with_claim,
 )
 from dpest.reading.lengths.fixed import ManyWays, read_model
-from dpest.reading.loops import inputs
-from dpest.reading.loops.merging import build
-from dpest.reading.loops.vector_functions import LISTS
 from dpest.reading.machine.signals import Refused
 from dpest.reading.merged_states import MergedModel
 from dpest.running.landmarks import landmarks
 
 _MOST_REGIONS = 150
-_MOST_NODES = 3_000
-_Modelled = Callable[["ProofGoal", int, float], "MergedModel"]
-_BUILDING = 8.0  # seconds; a length with more states than that needs the loop graph
 
 
 def with_either_input(question: ProofGoal, ask: Callable[[ProofGoal], Proof]) -> Proof:
@@ -72,24 +66,9 @@ def with_either_input(question: ProofGoal, ask: Callable[[ProofGoal], Proof]) ->
 
 
 def at_length(question: ProofGoal, length: int, certify: bool = True) -> Proof:
-    """`certify=False`: for what is said from below alone, of a model that no source defines.
-
-    Where the machine's model has no bound the builder before it is asked: it reads noise that is
-    made of other noise as one.
-    """
-    proof = _at_length(question, length, certify, _model)
-    if proof.bound is not None or proof.status == "refuted":
-        return proof
+    """`certify=False`: for what is said from below alone, of a model that no source defines."""
     try:
-        again = _at_length(question, length, certify, _built)
-    except DpestError:
-        return proof
-    return proof if again.bound is None else again
-
-
-def _at_length(question: ProofGoal, length: int, certify: bool, modelled: _Modelled) -> Proof:
-    try:
-        model = modelled(question, length, _MOST_REGIONS)
+        model = _model(question, length)
         if len(model.leaves) > _MOST_REGIONS:
             raise PathLimitError(f"{len(model.leaves)} regions", "Use a smaller length", None)
     except PathLimitError as many:
@@ -97,7 +76,7 @@ def _at_length(question: ProofGoal, length: int, certify: bool, modelled: _Model
             return unrolled(question, length, many)
         except (RefusedError, PathLimitError) as error:
             try:
-                model = modelled(question, length, math.inf)
+                model = _model(question, length)
             except PathLimitError:
                 raise error from None
             if len(model.leaves) > _MOST_REGIONS:
@@ -251,31 +230,16 @@ def _by_samples(question: ProofGoal, model: MergedModel, length: int) -> Proof:
     )
 
 
-def _model(question: ProofGoal, length: int, width: float) -> MergedModel:
-    """The machine's model; of what it can't read, the builder's."""
-    if isinstance(question.mechanism.function, FunctionType):
-        variables, data = question.variables(), question.data(length)
-        try:
-            return read_model(question.mechanism, variables, data, question.world)
-        except ManyWays as many:
-            raise PathLimitError(many.reason, "Use a smaller length", many.where) from None
-        except Refused as refusal:
-            if refusal.final:
-                advice = refusal.advice or "write it in another way"
-                raise UntraceableError(refusal.reason, advice, refusal.where) from None
-    return _built(question, length, width)
-
-
-def _built(question: ProofGoal, length: int, width: float) -> MergedModel:
-    older_reader.check(question)
-    variables = question.variables()
-    variables[question.argument] = inputs.fresh(question.data(length), lenient=False)
-    return build(
-        question.mechanism.function,
-        variables,
-        question.world,
-        replacements=LISTS,
-        nodes=_MOST_NODES,
-        width=width,
-        seconds=_BUILDING,
-    )
+def _model(question: ProofGoal, length: int) -> MergedModel:
+    """The model of the releases."""
+    if not isinstance(question.mechanism.function, FunctionType):
+        raise RefusedError("what has no source of its own (a partial, an object) has no model")
+    try:
+        return read_model(
+            question.mechanism, question.variables(), question.data(length), question.world
+        )
+    except ManyWays as many:
+        raise PathLimitError(many.reason, "Use a smaller length", many.where) from None
+    except Refused as refusal:
+        advice = refusal.advice or "write it in another way"
+        raise UntraceableError(refusal.reason, advice, refusal.where) from None

@@ -40,8 +40,7 @@ from dpest.proofs.question import (
     unknown,
     with_claim,
 )
-from dpest.reading.domains.roots import UnitExponential
-from dpest.reading.domains.unit import NO_VALUE, Unit
+from dpest.reading.domains.unit import NO_VALUE
 from dpest.reading.rewrites.post_processing import before_processing, described
 
 _DELTA = 1e-6  # where nothing is claimed, and a bound needs one
@@ -231,8 +230,6 @@ def answer(question: ProofGoal, fallback: int | None = None) -> Proof:
         attempts.append(replace(question, unit=None, notes=(note,)))
     first: DpestError | None = None
     for attempt in attempts:
-        before = Unit.exponential
-        Unit.exponential = UnitExponential
         try:
             proof = _enumerated(attempt) or _of_table(attempt) or _at_lengths(attempt, fallback)
             if proof.status == "unknown" and attempt is not attempts[-1]:
@@ -243,8 +240,6 @@ def answer(question: ProofGoal, fallback: int | None = None) -> Proof:
         except DpestError as error:
             if first is None or NO_VALUE in str(first):
                 first = error  # what is wrong apart from eps having no value
-        finally:
-            Unit.exponential = before
     assert first is not None
     return unknown(question, str(first))
 

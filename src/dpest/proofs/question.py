@@ -49,10 +49,6 @@ class ProofGoal:
     form: Form = "list"
     filled: tuple[str, ...] = ()
     """Parameters that nobody gave a value: a proof must then be for every value of them."""
-    reader: str = ""
-    """"machine": it alone may read it, as the guard has found what the other can't; "before": the
-    other one alone, as runs differ from what the machine has read.
-    """
 
     def world(self) -> World:
         """A fresh reading, of private data."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition
 from dpest.geometry.regions import Region
-from dpest.reading.refusals import remembered
 
 Block = tuple[Condition, ...]
 """One decision: a single condition, or all the conditions that make one of several the first."""
@@ -55,7 +54,7 @@ class DecisionPath:
         points = [self.region.meet(cell) for cell in cells]
         possible = [i for i, point in enumerate(points) if point is not None]
         if not possible:
-            raise remembered(RefusedError("a path that was possible has no possible continuation"))
+            raise RefusedError("a path that was possible has no possible continuation")
         self.dead += [(*self.blocks, cells[i]) for i, p in enumerate(points) if p is None]
         choice = possible[0] if len(possible) == 1 else self._taken_of(possible)
         self.blocks.append(cells[choice])

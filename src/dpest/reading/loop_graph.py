@@ -10,10 +10,24 @@ from dpest.geometry.linear import Form, Symbol
 from dpest.noise.family import Noise
 from dpest.reading.decision_path import Block
 from dpest.reading.rewrites.draws.made_values import MadeNoises
-from dpest.reading.rewrites.order_statistics import Selected, TracedGap
 from dpest.reading.world import World
 
 END = -1
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The place of the greatest (or least) of the data's elements, each of which is a form."""
+
+    element: Form
+    least: bool
+
+
+@dataclass(frozen=True)
+class ReleasedGap:
+    """The greatest of the data's elements minus the second greatest."""
+
+    element: Form
 
 
 @dataclass(frozen=True)
@@ -65,14 +79,12 @@ class Graph:
     """Whether the released elements stand for their running sums."""
     recognised: bool = False
     """Whether the selection is a loop with a running maximum: its edges are that loop."""
-    gaps: list[TracedGap] = field(default_factory=list)
+    gaps: list[ReleasedGap] = field(default_factory=list)
     """Gaps between the greatest element and the next that are released."""
     rule: str = ""
     """Which rule of `races` made this graph an argmax, where the function takes none."""
     table: tuple[Any, ...] | None = None
     """The public list whose entry at the chosen place is released, if not the place itself."""
-    reader: str = ""
-    """"machine" where `reading.lengths` made it: replay then compares the noise of draws, too."""
 
     made: MadeNoises = field(default_factory=MadeNoises)
     """The noises that the function makes of its draws."""

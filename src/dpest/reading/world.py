@@ -9,12 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpest.errors import RefusedError
 from dpest.geometry.linear import Condition, Form, Symbol
 from dpest.geometry.regions import Supports
 from dpest.noise.family import Noise
 from dpest.reading.decision_path import Block
-from dpest.reading.rewrites.readings import Plan, Site
 
 ELEMENT = Symbol("input", "q")
 """The datum of the element that is read on an edge."""
@@ -65,10 +63,6 @@ class Coin(Noise):
         return generator.choice(len(chances), size=size, p=chances / chances.sum())
 
 
-class PrivateBranchError(RefusedError):
-    """A branch is decided by private data alone."""
-
-
 class World:
     """What all runs of one reading share: the noises, and the names of everything symbolic."""
 
@@ -78,17 +72,12 @@ class World:
         """Whether input symbols stand for private data, so that branches on them are refused."""
         self.derived: dict[Symbol, DerivedDatum] = {}
         self.notes: dict[str, None] = {}
-        self.chosen: set[Symbol] = set()
-        """Gumbel noises that stand for one choice with probabilities (see `rewrites.softmax`)."""
         self.cases: Any = None
         """What one record adds to all sums, case by case (see `reading.cases`)."""
         self.sized: dict[Symbol, int] = {}
         """Noises that the function multiplies by this power of the public length."""
-        self.plan: Plan = {}
-        """Which draws are read in another way (see `rewrites.curves`), and where they are made."""
         self.eps: Any = None
         """What the unit of a proof stands for in runs with numbers."""
-        self.draw_sites: dict[Symbol, Site | None] = {}
         self._names: dict[tuple[str, Noise], Symbol] = {}
         self._taken: dict[str, int] = {}
         self._indicators: dict[Any, Symbol] = {}

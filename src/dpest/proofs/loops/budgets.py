@@ -15,7 +15,7 @@ from dpest.errors import (
     RefusedError,
     UntraceableError,
 )
-from dpest.proofs import certificates, conformance, older_reader
+from dpest.proofs import certificates, conformance
 from dpest.proofs.alignments.adjacency_faces import faces
 from dpest.proofs.alignments.linear_program import InexactError, InfeasibleError
 from dpest.proofs.alignments.regions_of_release import Rates
@@ -42,8 +42,6 @@ from dpest.reading.contributions.forms import Unread
 from dpest.reading.contributions.reading import Data, RecordField, bounds
 from dpest.reading.lengths.reading import read_graph
 from dpest.reading.loop_graph import Graph
-from dpest.reading.loops import inputs
-from dpest.reading.loops.loops import graph
 from dpest.reading.machine.signals import Refused
 from dpest.reading.world import ELEMENT
 from dpest.running.landmarks import landmarks
@@ -53,35 +51,20 @@ _SHORT = 10
 
 
 def graph_of(question: ProofGoal, length: int | None = None, by_cases: bool = False) -> Graph:
-    """The graph of the mechanism; `by_cases`: each record is looked at case by case.
-
-    The machine is asked first; the reader that came before it, where the machine has no rule.
-    """
+    """The graph of the mechanism; `by_cases`: each record is looked at case by case."""
     if by_cases:
         return _cases_of(question)
-    # What has no source of its own (a partial, an object) has no certificate.
-    plain = isinstance(question.mechanism.function, types.FunctionType)
-    if plain and not question.fields and question.reader != "before":
-        try:
-            return _read_by_machine(question, length)
-        except Refused as refusal:
-            if refusal.final or question.reader:
-                advice = refusal.advice or "give a length instead of ANY"
-                raise UntraceableError(refusal.reason, advice, refusal.where) from None
-    elif question.reader == "machine":
-        raise RefusedError("the machine reads functions that go through numbers")
-    older_reader.check(question)
-    return graph(
-        question.mechanism.function,
-        question.argument,
-        question.variables(),
-        question.world,
-        length,
-        inputs.fresh(question.element, lenient=False),
-    )
+    if question.fields or not isinstance(question.mechanism.function, types.FunctionType):
+        # What has no source of its own (a partial, an object) has no certificate.
+        raise RefusedError("only a function that goes through numbers has a graph")
+    try:
+        return _read(question, length)
+    except Refused as refusal:
+        advice = refusal.advice or "give a length instead of ANY"
+        raise UntraceableError(refusal.reason, advice, refusal.where) from None
 
 
-def _read_by_machine(question: ProofGoal, length: int | None) -> Graph:
+def _read(question: ProofGoal, length: int | None) -> Graph:
     """Of a list; where the function asks an array's questions, of an array."""
 
     def read(form: str) -> Graph:

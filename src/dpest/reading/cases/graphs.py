@@ -194,7 +194,6 @@ class _Builder:
             edges,
             [(1, False, blocks, draws) for blocks, draws in dead.items()],
             self.world,
-            reader="machine",
         )
 
     # Sums

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +13,7 @@ from dpest.reading.refusals import refuse
 
 NO_VALUE = "which has no value here"
 # Modules of ours that are a program, or that look up what a program does.
-_THE_PROGRAM = ("dpest.zoo.", "dpest.reading.rewrites.labels", "dpest.reading.contributions.")
-
-# Modules that compare the scales of noise, and ask whether they are written alike.
-_REWRITES = {
-    "dpest.reading.rewrites.readings",
-    "dpest.reading.rewrites.curves",
-    "dpest.reading.tracing.in_units",
-}
+_THE_PROGRAM = ("dpest.zoo.", "dpest.reading.contributions.")
 
 
 class Unit:
@@ -37,9 +29,6 @@ class Unit:
     __slots__ = ("factor", "power")
     __array_priority__ = 2000
 
-    # What e^(c·eps^p) is; set by whoever can compute with it.
-    exponential: ClassVar[Callable[[Unit], Any] | None] = None
-
     def __init__(self, factor: Any = 1, power: int = 1) -> None:
         self.factor = rational(factor)
         self.power = power if self.factor else 0
@@ -49,8 +38,6 @@ class Unit:
         return self.factor if self.power == 0 else self
 
     def __mul__(self, other: Any) -> Any:
-        if getattr(other, "leaf_kind", None) is not None:
-            return _scaled(self, other)
         found = _unit(other)
         if found is NotImplemented:
             return NotImplemented
@@ -65,8 +52,6 @@ class Unit:
         return Unit(self.factor / found.factor, self.power - found.power)._plain()
 
     def __rtruediv__(self, other: Any) -> Any:
-        if getattr(other, "leaf_kind", None) is not None:
-            return _scaled(1 / self, other)
         found = _unit(other)
         return found if found is NotImplemented else found / self
 
@@ -137,8 +122,6 @@ class Unit:
         found = _unit(other)
         if found is NotImplemented:
             return False
-        if asked_by_a_rewrite():
-            return (self.factor, self.power) == (found.factor, found.power)
         return bool(self._gap(found) == 0)
 
     def __hash__(self) -> int:
@@ -155,11 +138,15 @@ class Unit:
             refuse(f"float() of eps, {NO_VALUE}", "give eps a value")
         return float(self.factor)
 
+    def at(self, eps: Any) -> float:
+        """Its value where eps has one."""
+        return float(self.factor) * float(eps) ** self.power
+
     def exp(self) -> Any:
         """NumPy calls this for np.exp of an array of units."""
-        if Unit.exponential is None:
-            refuse(f"exp of eps, {NO_VALUE}", "give eps a value")
-        return Unit.exponential(self)
+        from dpest.reading.domains.roots import UnitExponential
+
+        return UnitExponential(self)
 
     def sqrt(self) -> Any:
         """NumPy calls this for np.sqrt."""
@@ -192,38 +179,6 @@ def not_looked_up() -> None:
         refuse(f"a look-up by eps, {NO_VALUE}", "give eps a value")
 
 
-def asked_by_a_rewrite() -> bool:
-    """Whether an `__eq__` was called by a rewrite, which asks for what is written, not for values.
-
-    Programs never compare through these modules; all others get an answer for every eps, or none.
-    """
-    return sys._getframe(2).f_globals.get("__name__", "") in _REWRITES
-
-
-def _scaled(unit: Unit, value: Any) -> Any:
-    """eps times private data: only the weights of a choice may hold such a thing."""
-    from dpest.reading.rewrites.softmax import ScaledScore
-    from dpest.reading.tracing.running import has_run, running
-    from dpest.reading.tracing.symbolic import TracedReal
-
-    world = getattr(running(), "world", None) if has_run() else None
-    private = world is not None and world.private and unit.power
-    if private and isinstance(value, TracedReal):
-        from dpest.reading.tracing.in_units import InUnits, in_units
-
-        if isinstance(value, InUnits):
-            return value * unit
-        if type(value) is not TracedReal or not _is_data(value):
-            return in_units(unit, value)
-        return ScaledScore(unit, value)
-    _unit(value)
-    raise AssertionError
-
-
-def _is_data(value: Any) -> bool:
-    return all(s.kind in ("input", "state") for s in value.form.terms)
-
-
 def _shaped(value: Any) -> bool:
     return isinstance(value, (np.ndarray, list, tuple))
 
@@ -240,9 +195,4 @@ def _unit(value: Any) -> Any:
         return value
     if isinstance(value, (int, float, Fraction, np.integer, np.floating)):
         return Unit(value, 0)
-    if hasattr(value, "leaf_kind"):
-        refuse(
-            f"a noisy or symbolic value is combined with eps, {NO_VALUE}",
-            "let eps scale the noise only, or give eps a value",
-        )
     return NotImplemented

@@ -41,13 +41,11 @@ from dpest.reading.lengths.values import (
     Plan,
     Restart,
 )
-from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode
+from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode, ReleasedGap, Selected
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
-from dpest.reading.rewrites import order_statistics as released
 from dpest.reading.rewrites.draws.made_values import MadeNoises
 from dpest.reading.rewrites.draws.rereading import Held
-from dpest.reading.rewrites.order_statistics import Selected
 from dpest.reading.rewrites.races import ArgmaxLaw, ChanceError, law_of
 from dpest.reading.rewrites.running_maximum import greatest_so_far
 from dpest.reading.table.registry import load
@@ -379,9 +377,9 @@ class _Reading:
             ]
             return self._lawful(law_of(edges, self.world.noises, self.machine.named))
         made = self._rewritten()
-        selections = [Selected(a.element, a.least) for r in self.releases for a in r.greatest]  # type: ignore[arg-type]
-        gaps = [released.TracedGap(g.vector) for r in self.releases for g in r.gaps]  # type: ignore[arg-type]
-        chosen = [s.element.form for s in selections] + [g.vector.element.form for g in gaps]
+        selections = [Selected(a.element.form, a.least) for r in self.releases for a in r.greatest]
+        gaps = [ReleasedGap(g.vector.element.form) for r in self.releases for g in r.gaps]
+        chosen = [s.element for s in selections] + [g.element for g in gaps]
         if any(s.kind == "indicator" for form in chosen for s in form.terms):
             raise Refused("the greatest of values with a truth in them")
         if self.machine.named.among(chosen):
@@ -397,7 +395,6 @@ class _Reading:
             faithful=self._faithful(),
             selections=selections,
             gaps=gaps,
-            reader="machine",
         )
         graph.table = self._table()
         kept = [r for r in self.releases if r.kept]
@@ -425,17 +422,16 @@ class _Reading:
         world = World(private=True)
         world.derived, world.notes = self.world.derived, self.world.notes
         noise = world.noise_symbol("0_0", law.noise)
-        element = Real(law.form.plus(Form.of(noise)))
+        element = law.form.plus(Form.of(noise))
         edge = LoopEdge(0, END, False, (), (), {}, (), ((noise, True),))
         return Graph(
             [LoopNode(0, ())],
             [edge],
             [],
             world,
-            selections=[Selected(element, False)],  # type: ignore[arg-type]
+            selections=[Selected(element, False)],
             rule=law.rule,
             table=self._table(),
-            reader="machine",
         )
 
     def _table(self) -> tuple[Any, ...] | None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpest.geometry.linear import Form
-from dpest.reading.loop_graph import LoopEdge
-from dpest.reading.rewrites.order_statistics import Selected
-from dpest.reading.tracing.symbolic import TracedReal
+from dpest.reading.loop_graph import LoopEdge, Selected
 
 
 def greatest_so_far(edges: Sequence[LoopEdge], one_release: bool) -> Selected | None:
@@ -52,4 +50,4 @@ def greatest_so_far(edges: Sequence[LoopEdge], one_release: bool) -> Selected | 
     noises = {s for s in form.terms if s.kind == "noise"}
     if any(set(e.draws) != noises for e in turns):
         return None
-    return Selected(TracedReal(form), least)
+    return Selected(form, least)

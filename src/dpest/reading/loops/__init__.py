@@ -1,1 +1,0 @@
-"""Functions that pass over data of any length, as finite graphs."""

@@ -1,1 +1,0 @@
-"""Symbolic values that run inside of the function: the trace of one input."""
