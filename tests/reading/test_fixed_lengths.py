@@ -14,9 +14,6 @@ from dpest.proofs import prove
 from dpest.proofs.conformance import check_model
 from dpest.proofs.question import ProofGoal, asked
 from dpest.reading.lengths.fixed import read_model
-from dpest.reading.loops import inputs
-from dpest.reading.loops.merging import build
-from dpest.reading.loops.vector_functions import LISTS
 from dpest.reading.machine.signals import Refused
 from dpest.reading.merged_states import MergedModel
 from proofs import proof_mechanisms as m
@@ -48,27 +45,6 @@ def test_runs_of_the_function_follow_the_model(target: Any, length: int) -> None
         where=None,
         marks=(0.0, 0.5, 1.0),
     )
-
-
-@pytest.mark.parametrize("target", [*map(zoo.get, NAMES), *FUNCTIONS], ids=lambda f: f.__name__)
-def test_the_builder_before_it_finds_the_same_releases(target: Any) -> None:
-    """Two readings that share no code: as many releases, with the same numbers in them."""
-    question = goal(target, 3)
-    found = model_of(question, 3)
-    variables = question.variables()
-    variables[question.argument] = inputs.fresh(question.data(3), lenient=False)
-    other = build(question.mechanism.function, variables, question.world, replacements=LISTS)
-
-    def shapes(model: MergedModel) -> list[str]:
-        return sorted(
-            repr(
-                [type(v).__name__ if not isinstance(v, (bool, int)) else v for v in leaf.release[1]]
-            )
-            for leaf in model.leaves
-            if leaf.release is not None
-        )
-
-    assert shapes(found) == shapes(other)
 
 
 def running_maximum(x: Any, rng: Any, *, eps: float = 1.0) -> Any:
