@@ -14,6 +14,7 @@ from dpest.noise.family import Noise
 from dpest.reading.answering import AnsweringGenerator
 from dpest.reading.calls import caller, fresh, place_of
 from dpest.reading.replay import leaf_agrees
+from dpest.reading.scripted import ScriptStage, StandIns
 from dpest.running.skeleton import flatten
 
 
@@ -75,12 +76,14 @@ class _Another(np.random.Generator):
 
 def check_generator(target: Mechanism, x: Any) -> None:
     """The function must not tell NumPy's own generator from one that stands in for it."""
+    elsewhere = StandIns(ScriptStage(), target.function)  # it may draw from others, too
 
     def output(kind: type[np.random.Generator], seed: int) -> Any:
-        try:
-            return flatten(caller(target)(fresh(x), kind(np.random.PCG64(seed))))
-        except Exception as error:
-            return type(error)
+        with elsewhere.drawing(np.random.Generator(np.random.PCG64(seed + 2))):
+            try:
+                return flatten(caller(target)(fresh(x), kind(np.random.PCG64(seed))))
+            except Exception as error:
+                return type(error)
 
     for seed in range(2):
         first, second = output(np.random.Generator, seed), output(_Another, seed)
