@@ -9,6 +9,7 @@ from typing import Any
 from dpest.geometry.linear import Form, Symbol
 from dpest.noise.family import Noise
 from dpest.reading.decision_path import Block
+from dpest.reading.rewrites.draws.made_values import MadeNoises
 from dpest.reading.rewrites.order_statistics import Selected, TracedGap
 from dpest.reading.world import World
 
@@ -72,6 +73,9 @@ class Graph:
     """The public list whose entry at the chosen place is released, if not the place itself."""
     reader: str = ""
     """"machine" where `reading.lengths` made it: replay then compares the noise of draws, too."""
+
+    made: MadeNoises = field(default_factory=MadeNoises)
+    """The noises that the function makes of its draws."""
 
     @property
     def noises(self) -> dict[Symbol, Noise]:

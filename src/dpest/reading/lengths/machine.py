@@ -21,9 +21,10 @@ from dpest.noise.family import Noise
 from dpest.noise.parameters import exact, is_number
 from dpest.reading.code.instructions import Instruction
 from dpest.reading.code.operators import COMPARISONS, OPERATORS
-from dpest.reading.domains.numbers import Real, Truth
+from dpest.reading.domains.numbers import Kinds, Real, Truth
 from dpest.reading.domains.roots import Complement, Root, UnitExponential
 from dpest.reading.domains.unit import Unit
+from dpest.reading.lengths.scaling import ScaledNoise
 from dpest.reading.lengths.values import (
     Argmax,
     Count,
@@ -52,7 +53,6 @@ from dpest.reading.lengths.values import (
 from dpest.reading.machine import operators, prelude
 from dpest.reading.machine.calling import Enter
 from dpest.reading.machine.control import END
-from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.signals import Fork, Refused, Thrown
 from dpest.reading.machine.state import Draw, Frame, State
 from dpest.reading.machine.values import Lazy, Ref, is_plain
@@ -60,12 +60,13 @@ from dpest.reading.world import ELEMENT, Coin, World
 
 _PRIVATE = (
     "a branch on private data alone: two neighbouring inputs may take different ways here",
-    "add noise before the comparison",
+    "add noise before the comparison; to bound or count data use np.clip and sums of comparisons, "
+    "whose sensitivity is known",
 )
 _SECOND = "a second pass over data of any length"
 
 
-class LengthMachine(Machine):
+class LengthMachine(ScaledNoise):
     """Executes states whose data have any length, with what the plan says is to be known."""
 
     is_whole = False
@@ -77,6 +78,7 @@ class LengthMachine(Machine):
         most_instructions: int,
     ) -> None:
         super().__init__(most_instructions)
+        self.makes_noise = True
         self.plan = plan
         self.world = world
         self.supports = world.supports
@@ -85,6 +87,7 @@ class LengthMachine(Machine):
         self.dead: dict[Any, None] = {}
         self._sites: dict[tuple[int, int], int] = {}
         self.log_ref: Ref
+        self._for_each = False  # whether what is drawn is drawn for each of the data
 
     @property
     def log(self) -> PassLog:
@@ -177,6 +180,27 @@ class LengthMachine(Machine):
             return made
         return self.elementwise(lambda a, b: operators.binary(self, "+", a, b), made, loc)
 
+    def draw(self, noise: Noise, kinds: Kinds) -> Any:
+        if not self._for_each or noise.constant is not None:
+            return super().draw(noise, kinds)
+        symbol = self.symbol_of_each(noise)
+        self.state.draws = (*self.state.draws, Draw(symbol, noise, "each"))
+        return Real(Form.of(symbol), kinds)
+
+    def drawn_for_each(self, draw: Callable[[], Any]) -> Vector:
+        """What a draw gives, for each of the data, before the pass over them."""
+        if self.log.begun:
+            raise Refused("noise for each of the data that is drawn after some of them were read")
+        before = len(self.state.draws)
+        self._for_each = True
+        try:
+            found = draw()
+        finally:
+            self._for_each = False
+        if not isinstance(found, Real):
+            raise Refused("draws for each of the data that are no numbers")
+        return Vector(found, frozenset(d.symbol for d in self.state.draws[before:]))
+
     # Decisions
 
     def _condition_holds(self, condition: Condition) -> bool:
@@ -218,6 +242,7 @@ class LengthMachine(Machine):
         """Only what belongs to this edge may be looked at."""
         log = self.log
         drawn = {d.symbol for d in self.state.draws if d.column is None}
+        symbols = {root for symbol in symbols for root in self.roots(symbol)}
         for symbol in symbols - drawn - self.slots - log.used:
             if symbol.kind == "indicator" or (symbol.kind == "input" and log.at):
                 continue
@@ -355,6 +380,10 @@ class LengthMachine(Machine):
     def is_lazy(self, value: Any) -> bool:
         return isinstance(value, Lazy)
 
+    def lazy_sample(self, value: Any) -> Any:
+        """Every value of eps that is admitted is a float."""
+        return 1.0 if isinstance(value, Scale) else super().lazy_sample(value)
+
     def truth_value(self, value: Any) -> Any:
         if isinstance(value, Count):
             return self._count_compared("!=", value, 0)
@@ -460,6 +489,8 @@ class LengthMachine(Machine):
             raise NeedsIndex(name)
         if isinstance(thing, Ordered) and type(index) is int and index in (-1, -2):
             return Ranked(thing.vector, -index)
+        if isinstance(thing, Vector) and isinstance(index, Argmax) and index.is_greatest_of(thing):
+            return Ranked(thing, 1)
         if isinstance(thing, OrderedPlaces) and type(index) is int and index in (0, -1):
             return Argmax(thing.element, thing.backwards == (index == -1))
         if isinstance(thing, OrderedPlaces) and index == slice(None, None, -1):
@@ -491,21 +522,32 @@ class LengthMachine(Machine):
                 if any(s.kind == "input" for s in mine) or mine & self.log.used:
                     raise Refused("each of the data together with the one of this turn")
                 row.append(value)
-            elif is_number(value) or isinstance(value, (bool, np.bool_)):
+            elif is_number(value) or isinstance(value, (bool, np.bool_, Scale)):
                 row.append(value)
             else:
                 raise Refused("arithmetic with data of any length and this")
         found = function(*row)
         if not isinstance(found, (Real, Truth)) and not is_number(found):
             raise Refused("a function of each of the data that gives no number")
-        return Vector(found, own)
+        return Vector(found, own | self._made_of(own, found))
+
+    def _made_of(self, own: frozenset[Symbol], value: Any) -> set[Symbol]:
+        """The noises of each element that are made of others of its own."""
+        made = set()
+        for symbol in symbols_of(value) - own:
+            roots = self.roots(symbol)
+            if roots <= own:
+                made.add(symbol)
+            elif not roots.isdisjoint(own):
+                raise Refused("noise that is made of draws for each of the data, and of another")
+        return made
 
     def lazy_operation(self, op: str, *values: Any) -> Any:
         if not any(isinstance(v, Lazy) for v in values):
             return None
         if any(isinstance(v, Ranked) for v in values):
             return _gap(op, *values)
-        if op == "*" and Count() in values:
+        if op == "*" and any(isinstance(v, Count) and not v.offset for v in values):
             return self._repeated(*values)
         if any(isinstance(v, Vector) for v in values):
             if len(values) == 1:
@@ -513,6 +555,8 @@ class LengthMachine(Machine):
             how = operators.compare if op in COMPARISONS else operators.binary
             return self.elementwise(lambda a, b: how(self, op, a, b), *values)
         if any(isinstance(v, Scale) for v in values):
+            if len(values) == 2 and any(isinstance(v, Real) for v in values):
+                return self.times_unit(op, *(_unscaled(v) for v in values))
             return _in_units(op, *values)
         return self._counted(op, *values)
 
@@ -701,9 +745,13 @@ def _gap(op: str, *values: Any) -> Gap:
     raise Refused("the value of the greatest of the data")
 
 
+def _unscaled(value: Any) -> Any:
+    return value.unit if isinstance(value, Scale) else value
+
+
 def _in_units(op: str, *values: Any) -> Any:
     """Arithmetic with powers of eps: exact, or refused."""
-    plain = [v.unit if isinstance(v, Scale) else v for v in values]
+    plain = [_unscaled(v) for v in values]
     if not all(isinstance(v, Scale) or is_number(v) for v in values):
         if op in ("==", "!=") and any(v is None or isinstance(v, str) for v in values):
             return op == "!="

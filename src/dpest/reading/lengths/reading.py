@@ -8,19 +8,30 @@ released at the end. A reading that finds out that it needs to know more begins 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from dpest.ask.declaration import Mechanism
 from dpest.geometry.linear import Form, Symbol
+from dpest.reading.domains.numbers import Real
 from dpest.reading.lengths.abstraction import Abstraction
 from dpest.reading.lengths.gathering import gather
 from dpest.reading.lengths.machine import LengthMachine, new_data
+from dpest.reading.lengths.made_noise import Dead as DeadWay
+from dpest.reading.lengths.made_noise import (
+    MadeReading,
+    held_way,
+    keep_noises,
+    with_curves,
+    with_forms,
+)
 from dpest.reading.lengths.releases import Leaves, leaves_of, released_at_end
 from dpest.reading.lengths.starting import first_state
 from dpest.reading.lengths.values import (
     Cut,
     FilledList,
+    Gap,
     NeedsCounters,
     NeedsIndex,
     NeedsList,
@@ -33,6 +44,8 @@ from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode
 from dpest.reading.machine.signals import Dead, Fork, Refused
 from dpest.reading.machine.state import State
 from dpest.reading.rewrites import order_statistics as released
+from dpest.reading.rewrites.draws.made_values import MadeNoises
+from dpest.reading.rewrites.draws.rereading import Held
 from dpest.reading.rewrites.order_statistics import Selected
 from dpest.reading.rewrites.running_maximum import greatest_so_far
 from dpest.reading.table.registry import load
@@ -82,7 +95,9 @@ def _settled(
 ) -> Graph:
     for _ in range(_MOST_READINGS):
         try:
-            return _Reading(target, parameters, world(), form, plan).graph()
+            return with_curves(
+                lambda curves: _Reading(target, parameters, world(), form, plan, curves)
+            )
         except Restart as needed:
             _learn(plan, needed)
         except Refused:
@@ -122,10 +137,12 @@ class _Reading:
         world: World,
         form: str,
         plan: Plan,
+        curves: bool,
     ) -> None:
         self.plan = plan
         self.world = world
         self.machine = LengthMachine(world, plan, _INSTRUCTIONS)
+        self.machine.makes_curves = curves
         self.nodes = [LoopNode(0, (), "start")]
         self.edges: list[LoopEdge] = []
         self.known: dict[Any, int] = {}
@@ -135,7 +152,7 @@ class _Reading:
         self.returned: list[set[str]] = []
         self.shown = True
 
-    def graph(self) -> Graph:
+    def read(self) -> Graph:
         for number, node in enumerate(self.nodes):
             self._expand(number, node)
         return self._made()
@@ -279,9 +296,67 @@ class _Reading:
             )
         )
 
+    def _rewritten(self) -> MadeNoises:
+        """Puts the noise that was made in the place of the draws behind it, everywhere."""
+        machine = self.machine
+        made = MadeReading(machine, [*self._held(), self._held_selections()])
+        if made.roots:
+            self.edges, machine.dead = [], {}
+            for held in made.held:
+                self._take(held, made)
+            self.world.notes.update(made.notes)
+        return made.made
+
+    def _held(self) -> Iterator[Held]:
+        for e in self.edges:
+            rest = (e.source, e.target, tuple(e.updates), e.order, tuple(sorted(e.places.items())))
+            values = (*e.updates.values(), *e.released)
+            yield held_way(e.blocks, values, rest, e, (e.source, e.reads))
+        for dead in self.machine.dead:
+            node, reads, blocks, _ = dead
+            yield held_way(blocks, (), "dead", DeadWay(dead), (node, reads))
+
+    def _held_selections(self) -> Held:
+        """What places of the greatest are released of, as a way of its own."""
+        forms = [a.element.form for r in self.releases for a in r.greatest]
+        forms += [g.vector.element.form for r in self.releases for g in r.gaps]
+        return held_way((), forms, "selections", None, "selections")
+
+    def _take(self, held: Held, made: MadeReading) -> None:
+        """A way as it is now."""
+        forms = iter(held.way.forms)
+        if held.owner is None:
+            if held.way.conditions:
+                raise Refused("the greatest of values of which each has its own case")
+            for r in self.releases:
+                r.greatest = [
+                    replace(a, element=Real(next(forms), a.element.kinds)) for a in r.greatest
+                ]
+            for r in self.releases:
+                r.gaps = [_with_element(g, next(forms)) for g in r.gaps]
+            return
+        is_dead = isinstance(held.owner, DeadWay)
+        before = held.owner.owner if is_dead else held.owner
+        if isinstance(before, LoopEdge):
+            place, blocks, draws = (before.source, before.reads), before.blocks, before.draws
+        else:
+            *place, blocks, draws = before
+        blocks, draws = made.blocks(held, blocks), made.draws(draws)
+        if is_dead:
+            self.machine.dead[(*place, blocks, draws)] = None
+            return
+        updates = dict(zip(before.updates, forms, strict=False))
+        released = with_forms(before.released, forms)
+        edge = replace(before, blocks=blocks, draws=draws, updates=updates, released=released)
+        self.edges.append(edge)
+
     def _made(self) -> Graph:
+        made = self._rewritten()
         selections = [Selected(a.element, a.least) for r in self.releases for a in r.greatest]  # type: ignore[arg-type]
         gaps = [released.TracedGap(g.vector) for r in self.releases for g in r.gaps]  # type: ignore[arg-type]
+        chosen = [s.element.form for s in selections] + [g.vector.element.form for g in gaps]
+        if any(s.kind == "indicator" for form in chosen for s in form.terms):
+            raise Refused("the greatest of values with a truth in them")
         if (selections or gaps) and len(self.nodes) > 1:
             raise Refused("the place of the greatest of the data, with other looks at them")
         graph = Graph(
@@ -289,6 +364,7 @@ class _Reading:
             self.edges,
             list(self.machine.dead),
             self.world,
+            made=made,
             faithful=self._faithful(),
             selections=selections,
             gaps=gaps,
@@ -303,7 +379,8 @@ class _Reading:
                 raise Refused("the place of an element that is kept, or a count without a bound")
             graph.selections.append(found)
             graph.recognised = True
-        self._keep_noises()
+        drawn = {s for e in self.edges for s, _ in e.order if s not in made.drawn}
+        keep_noises(self.world, (*drawn, *made.roots))
         return graph
 
     def _faithful(self) -> bool:
@@ -321,9 +398,7 @@ class _Reading:
         shown = self.shown and all(r.shown for r in self.releases)
         return shown and len(lists) <= 1 and all(lists <= names for names in self.returned)
 
-    def _keep_noises(self) -> None:
-        """Only the noises of ways that are there."""
-        used = {s for e in self.edges for s, _ in e.order}
-        noises = self.world.supports.noises
-        for symbol in [s for s in noises if s not in used]:
-            del noises[symbol]
+
+def _with_element(gap: Gap, form: Form) -> Gap:
+    element = gap.vector.element
+    return Gap(replace(gap.vector, element=Real(form, element.kinds)))

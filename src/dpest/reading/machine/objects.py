@@ -630,6 +630,10 @@ class Objects:
     def is_lazy(self: Any, value: Any) -> bool:
         return False
 
+    def lazy_sample(self: Any, value: Any) -> Any:
+        """A number of the type that a lazy value has in arithmetic with an array."""
+        raise Refused("an array together with a value that is not known")
+
     def lazy_operation(self: Any, op: str, *values: Any) -> Any:
         return None
 

@@ -112,7 +112,8 @@ def _bernoulli(m: Machine, rng: RandomSource, given: _Given) -> Any:
 
 def _between(m: Machine, rng: RandomSource, given: _Given) -> Any:
     name = "integers" if rng.library == "generator" else "randint"
-    return _moved(m, whole(m, rng.library, name, *given.shapes, given.size, False, {}), given.loc)
+    low, high = given.shapes
+    return _moved(m, whole(m, rng.library, name, low, high, given.size, False, {}), given.loc)
 
 
 def _discrete_laplace(m: Machine, rng: RandomSource, given: _Given) -> Any:

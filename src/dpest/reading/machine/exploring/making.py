@@ -269,6 +269,14 @@ class Making(NoiseDrawing):
         refusal.where = made.where or None
         return refusal
 
+    def base_of(self, symbol: Symbol) -> Symbol:
+        """What was made, where a symbol is a multiple of it by a power of eps."""
+        return symbol
+
+    def like(self, symbol: Symbol, form: Form) -> Form:
+        """A form, multiplied by the power of eps by which a symbol is."""
+        return form
+
     def roots(self, symbol: Symbol) -> set[Symbol]:
         """The draws behind a symbol: itself, or those that it was made of."""
         if symbol in self.unfinished:

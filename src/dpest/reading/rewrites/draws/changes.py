@@ -18,8 +18,10 @@ from dpest.reading.domains.numbers import Truth
 class Case(Protocol):
     """One of the ways that a draw may fall."""
 
-    side: tuple[Condition, ...]
-    """When it falls so: conditions on the new noise, or on the draw where it stays."""
+    @property
+    def side(self) -> tuple[Condition, ...]:
+        """When it falls so: conditions on the new noise, or on the draw where it stays."""
+        ...
 
     def holds(self, condition: Condition) -> bool:
         """Whether a condition on the draw alone holds here, where it always or never does."""
@@ -31,9 +33,13 @@ class Case(Protocol):
 
 
 class Change(Protocol):
+    """`keeps_draw`: the conditions on the draw stay as they are."""
+
     draw: Symbol
-    keeps_draw: bool  # the conditions on it stay as they are
-    cases: Sequence[Case]
+    keeps_draw: bool
+
+    @property
+    def cases(self) -> Sequence[Case]: ...
 
 
 class Way(NamedTuple):

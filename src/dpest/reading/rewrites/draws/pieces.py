@@ -67,7 +67,7 @@ class Piece:
                 raise self.reading.refused(symbol, BESIDE)
             if isinstance(shape, Unread):
                 raise self.reading.refused(symbol, shape)
-            self._values[symbol] = self._in_terms_of_noise(shape)
+            self._values[symbol] = self.reading.like(symbol, self._in_terms_of_noise(shape))
         return self._values[symbol]
 
     def _in_terms_of_noise(self, shape: Shape) -> Form:
@@ -91,11 +91,12 @@ class PieceReading:
         ways: Sequence[Way],
         definitions: Mapping[Symbol, Truth],
         refused: Callable[[Symbol, Unread], Refused],
+        like: Callable[[Symbol, Form], Form],
     ) -> None:
         whole = range_of(drawn)
         assert whole is not None
         self.drawn, self.draw, self.whole = drawn, drawn.symbol, whole
-        self.curves, self.refused = curves, refused
+        self.curves, self.refused, self.like = curves, refused, like
         self.noise: Symbol
         self._ways = [(way, list(symbols_in(way, definitions))) for way in ways]
         self.depth = 1

@@ -197,7 +197,7 @@ class _GivenNumbers:
         found = {
             name: self._known.setdefault(value, 0.5 / (1 + len(self._known)))
             for name, value in values.items()
-            if not is_number(value) and not isinstance(value, Collection)
+            if not is_number(value) and not isinstance(value, (Collection, Noise))
         }
         return replace(noise, **found) if found else noise
 

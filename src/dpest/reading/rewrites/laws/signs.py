@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpest.noise.bernoulli import Bernoulli
 from dpest.noise.exponential import Exponential
 from dpest.noise.laplace import Laplace
 from dpest.noise.parameters import exact, is_number
@@ -40,10 +39,10 @@ class Signs:
         (truth,) = truths
         if not is_fair(truth):
             return None
-        ways = [_multiple(_decided(made, truth, value)) for value in (True, False)]
-        if ways[0] is None or ways[1] is None:
+        heads, tails = (_multiple(_decided(made, truth, value)) for value in (True, False))
+        if heads is None or tails is None:
             return None
-        (constant, factor, size), (other, opposite, same) = ways
+        (constant, factor, size), (other, opposite, same) = heads, tails
         if size is None or size != same or size in drawn_in(truth):
             return None
         if constant != other or factor != -opposite or not isinstance(size.noise, Exponential):
@@ -67,8 +66,11 @@ def is_fair(truth: Holds) -> bool:
     if not isinstance(drawn, Drawn):
         return False
     border, noise = -value.constant / slope, drawn.noise
-    if isinstance(noise, Bernoulli):
-        return is_number(noise.p) and exact(noise.p) == _HALF and 0 < border < 1
+    outcomes = noise.outcomes
+    if outcomes is not None and len(outcomes) == 2:
+        (first, chance), (second, _) = outcomes
+        between = min(first, second) < border < max(first, second)
+        return between and is_number(chance) and exact(chance) == _HALF
     if not isinstance(noise, Uniform) or not (is_number(noise.low) and is_number(noise.high)):
         return False
     return 2 * border == exact(noise.low) + exact(noise.high) and noise.low < noise.high
