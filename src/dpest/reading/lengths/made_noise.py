@@ -26,7 +26,8 @@ _Model = TypeVar("_Model", covariant=True)
 
 
 class LengthReading(Protocol[_Model]):
-    machine: LengthMachine
+    @property
+    def machine(self) -> LengthMachine: ...
 
     def read(self) -> _Model: ...
 
@@ -148,7 +149,8 @@ class MadeReading(Rereading):
     @property
     def notes(self) -> dict[str, None]:
         """How draws were read, for people."""
-        noises, found = self.machine.supports.noises, {}
+        noises = self.machine.supports.noises
+        found: dict[str, None] = {}
         for symbol, roots in self.roots.items():
             drawn = " and ".join(dict.fromkeys(self.made.drawn[r].family for r in sorted(roots)))
             if drawn != noises[symbol].family:
