@@ -7,7 +7,6 @@ but that list, not look at it, and draw once at most: then every turn does the s
 
 from __future__ import annotations
 
-from dpest.geometry.linear import Form
 from dpest.reading.domains.numbers import Real
 from dpest.reading.lengths.abstraction import Abstraction
 from dpest.reading.lengths.machine import LengthMachine
@@ -50,8 +49,9 @@ def gather(
     form, own, draws = found.form, log.used, state.draws
     for drawn in turn.draws:
         symbol = machine.symbol_of_each(drawn.noise)
-        form = form.substitute({drawn.symbol: Form.of(symbol)})
+        form = machine.made_again(form, drawn.symbol, symbol)
         own, draws = own | {symbol}, (*draws, Draw(symbol, drawn.noise, "each"))
+        own |= {s for s in form.terms if machine.roots(s) == {symbol}}
     trial = state.fork()
     _replace(trial, address, Vector(Real(form, found.kinds), own, list))
     if address in Abstraction(machine, trial, plan).seen:
