@@ -11,7 +11,9 @@ import pytest
 from scipy import stats
 
 import dpest
-from dpest.errors import UntraceableError
+from dpest.ask.declaration import as_mechanism
+from dpest.reading.machine.signals import Refused
+from dpest.reading.paths_of_code import read_paths
 from dpest.reading.trace import trace
 
 RUNS = 8_000
@@ -154,8 +156,8 @@ def test_what_a_logarithm_raises_is_released_also_where_it_is_not_used() -> None
         math.log(rng.random() - 0.001)
         return bool(rng.random() < 0.3)
 
-    with pytest.raises(UntraceableError, match="a uniform draw between 0 and 999/1000"):
-        trace(mechanism, [0.0])
+    with pytest.raises(Refused, match="a uniform draw between 0 and 999/1000"):
+        read_paths(as_mechanism(mechanism), [0.0])
     found = {o.output: o.probability for o in dpest.distribution(unused, [0.0]).outcomes}
     raised = [p for output, p in found.items() if str(output).startswith("raises ValueError")]
     assert raised == [pytest.approx(0.001)]
@@ -179,9 +181,9 @@ def compared_inside_of_a_piece(x, rng):
     ],
 )
 def test_what_is_used_in_two_ways_is_refused_at_its_line(mechanism: Any, message: str) -> None:
-    with pytest.raises(UntraceableError, match=message) as caught:
-        trace(mechanism, [0.0])
-    assert "test_made_draws.py" in str(caught.value)
+    with pytest.raises(Refused, match=message) as caught:
+        read_paths(as_mechanism(mechanism), [0.0])
+    assert "test_made_draws.py" in str(caught.value.where)
 
 
 def test_numbers_of_scipy_have_its_types() -> None:
