@@ -455,3 +455,21 @@ def test_random_programs_have_the_distribution_of_their_runs(seed: int) -> None:
         p = found.get(output, 0.0)
         spread = math.sqrt(max(p * (1 - p) / runs, 1e-9))
         assert abs(seen[output] / runs - p) < 4.5 * spread, (mechanism.__name__, output)
+
+
+@pytest.mark.parametrize("maker", [by_inverse_cdf, *GUMBEL], ids=lambda m: m.__name__)
+def test_the_greatest_with_noise_by_hand_is_proved_for_every_length(maker: Maker) -> None:
+    def mechanism(x, rng, eps=1.0):
+        return int(np.argmax([v + maker(rng, 2 / eps) for v in x]))
+
+    proof = dpest.prove(mechanism, adjacency=dpest.linf(1))
+    assert (proof.bound, proof.unit, proof.length) == (1, "eps", dpest.ANY)
+
+
+def test_a_draw_that_is_released_beside_its_multiple_of_eps_has_no_proof() -> None:
+    def mechanism(x, rng, eps=0.5):
+        noise = rng.laplace()
+        return x[0] + noise / eps, noise > 0
+
+    proof = dpest.prove(mechanism, adjacency=dpest.linf(1), length=1)
+    assert proof.unit is None or proof.bound is None

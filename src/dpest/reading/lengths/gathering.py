@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpest.geometry.linear import Form
 from dpest.reading.domains.numbers import Real
 from dpest.reading.domains.weights import Chance, Score, Weight
 from dpest.reading.lengths.abstraction import Abstraction
@@ -55,8 +54,10 @@ def gather(
     own, draws = log.used, state.draws
     for drawn in turn.draws:
         symbol = machine.symbol_of_each(drawn.noise)
-        found = Real(found.form.substitute({drawn.symbol: Form.of(symbol)}), found.kinds)
+        form = machine.made_again(found.form, drawn.symbol, symbol)
         own, draws = own | {symbol}, (*draws, Draw(symbol, drawn.noise, "each"))
+        own |= {s for s in form.terms if machine.roots(s) == {symbol}}
+        found = Real(form, found.kinds)
     vector = Vector(found, own, list)
     trial = state.fork()
     _replace(trial, address, vector)

@@ -64,6 +64,7 @@ from dpest.reading.lengths.values import (
     Plan,
     Ranked,
     Scale,
+    SecondPass,
     Sums,
     Vector,
     symbols_of,
@@ -81,7 +82,6 @@ _PRIVATE = (
     "add noise before the comparison; to bound or count data use np.clip and sums of comparisons, "
     "whose sensitivity is known",
 )
-_SECOND = "a second pass over data of any length"
 
 
 class LengthMachine(Turns, ScaledNoise):
@@ -309,8 +309,10 @@ class LengthMachine(Turns, ScaledNoise):
         if isinstance(value, Sums):
             return Enter(prelude.accumulate_, (value.vector, None, None, False))
         if isinstance(value, (Vector, Places)):
-            if self.log.begun:
-                raise self.after_a_pass(_SECOND)
+            if self.plan.totals is not None:
+                self._begin_sum()
+            elif self.log.begun:
+                raise self.after_a_pass(SecondPass())
             return self.state.heap.new(DataIterator(value))
         if isinstance(value, Ref) and isinstance(self.state.heap.read(value), DataIterator):
             return value
@@ -321,12 +323,20 @@ class LengthMachine(Turns, ScaledNoise):
             raise Refused("going through a number that depends on the length of the data")
         return None
 
-    def after_a_pass(self, reason: str) -> BaseException:
+    def after_a_pass(self, refusal: Refused) -> BaseException:
         """What can't be done after a pass: unless that only filled lists that are vectors."""
         for _, thing in self.state.heap.items():
             if type(thing) is FilledList and thing.items.name not in self.plan.vectors:
                 return NeedsList(thing.items.name)
-        return Refused(reason)
+        return refusal
+
+    def _begin_sum(self) -> None:
+        """Another sum over the data: nobody goes on with the iterators of those before."""
+        for address, thing in list(self.state.heap.items()):
+            if isinstance(thing, DataIterator):
+                self.state.heap.write(Ref(address)).at = -1
+        if self.log.ended:
+            self.change_log().ended = False
 
     def iterator(self, value: Any) -> Any:
         lazy = self.lazy_iterator(value)
@@ -342,7 +352,7 @@ class LengthMachine(Turns, ScaledNoise):
         if it.at != log.at:
             if it.at == 0 and log.at == 1:
                 return True  # another look at the element of this edge
-            raise Refused(_SECOND)
+            raise SecondPass()
         if log.ended:
             return False
         if not log.fresh:

@@ -237,7 +237,9 @@ def in_random_order(m: LengthMachine, value: Any) -> Ref:
 
 def _order(m: LengthMachine, item: Any, kind: type) -> Ref:
     if m.log.begun:
-        raise m.after_a_pass("a random order that is drawn after some of the data were read")
+        raise m.after_a_pass(
+            Refused("a random order that is drawn after some of the data were read")
+        )
     return m.state.heap.new(Candidates(kind=kind, item=item, order=_next_order(m)))
 
 

@@ -8,7 +8,7 @@ released at the end. A reading that finds out that it needs to know more begins 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +29,7 @@ from dpest.reading.lengths.made_noise import (
 from dpest.reading.lengths.places import IN_ORDER
 from dpest.reading.lengths.releases import Leaves, leaves_of, released_at_end
 from dpest.reading.lengths.starting import first_state
+from dpest.reading.lengths.totals import total_of, totalled
 from dpest.reading.lengths.values import (
     Cut,
     FilledList,
@@ -37,9 +38,11 @@ from dpest.reading.lengths.values import (
     NeedsIndex,
     NeedsList,
     NeedsPosition,
+    NeedsTotals,
     PassLog,
     Plan,
     Restart,
+    SecondPass,
 )
 from dpest.reading.loop_graph import END, Graph, LoopEdge, LoopNode, ReleasedGap, Selected
 from dpest.reading.machine.signals import Dead, Fork, Refused
@@ -76,6 +79,13 @@ def read_graph(
     plan = Plan(limit=limit, length=length)
     try:
         return _settled(target, parameters, world, form, plan)
+    except SecondPass as second:
+        if length is not None:
+            raise
+        try:
+            return _settled(target, parameters, world, form, Plan(totals=()))
+        except Refused:
+            raise second from None
     except Refused as refusal:
         if not plan.counters:
             raise
@@ -117,6 +127,8 @@ def _learn(plan: Plan, needed: Restart) -> None:
         plan.indices.add(needed.name)
     elif isinstance(needed, NeedsCounters) and needed.names - plan.counters:
         plan.counters |= needed.names
+    elif isinstance(needed, NeedsTotals):
+        plan.totals = tuple(sorted({*(plan.totals or ()), *needed.symbols}))
     elif isinstance(needed, NeedsPosition):
         plan.limit = max(plan.limit, needed.exact)
         if plan.modulus % needed.modulus:
@@ -158,8 +170,11 @@ class _Reading:
         """What else the edges to the end release: places of the data."""
 
     def read(self) -> Graph:
+        if self.plan.totals is not None:
+            self._sum_up_first(self.plan.totals)
         for number, node in enumerate(self.nodes):
-            self._expand(number, node)
+            if number or self.plan.totals is None:
+                self._expand(number, node)
         return self._made()
 
     def _expand(self, number: int, node: LoopNode) -> None:
@@ -187,12 +202,38 @@ class _Reading:
             try:
                 if state.outcome is not None:
                     self._leave(number, state)
+                elif self.plan.totals is not None:
+                    self._arrive_behind_sum(number, state)
                 else:
                     self._arrive(number, state)
             except Fork as fork:  # a truth that is kept or released is decided
                 pending += [(one, True) for one in reversed(machine.forked(state, fork))]
             except Dead:
                 continue
+
+    def _sum_up_first(self, data: Sequence[Symbol]) -> None:
+        """A pass over the data that only sums them up, before the function begins."""
+        totals = {total_of(s): s for s in data}
+        self.nodes.append(LoopNode(1, tuple(sorted(totals)), "sums"))
+        self.states.append(self.states[0])
+        start: dict[Symbol, Form] = {total: Form() for total in totals}
+        step = {total: Form.of(total).plus(Form.of(s)) for total, s in totals.items()}
+        self.edges.append(LoopEdge(0, 1, False, (), (), start, ()))
+        self.edges.append(LoopEdge(1, 1, True, (), (), step, ()))
+
+    def _arrive_behind_sum(self, source: int, state: State) -> None:
+        """An edge to the state in which a sum over the data is known."""
+        found, updates = totalled(self.machine, state, self.plan)
+        updates |= {total_of(s): Form.of(total_of(s)) for s in self.plan.totals or ()}
+        key = ("sum", found.key)
+        target = self.known.get(key)
+        if target is None:
+            target = self.known[key] = len(self.nodes)
+            self.nodes.append(LoopNode(target, tuple(sorted(updates))))
+            behind = found.state
+            behind.heap.place(self.machine.log_ref.address, PassLog(begun=True, ended=True))
+            self.states.append(behind)
+        self._edge(source, target, state, updates, [], {})
 
     def _gathered(self, state: State) -> bool:
         """A loop that puts one value for each element into a list: the list is a vector then."""

@@ -21,7 +21,7 @@ from dpest.reading.domains.numbers import Real, result_kinds
 from dpest.reading.domains.unit import Unit
 from dpest.reading.machine.executor import Machine
 from dpest.reading.machine.signals import Refused
-from dpest.reading.rewrites.laws.protocol import Expression
+from dpest.reading.rewrites.laws.protocol import Drawn, Expression, with_parts
 
 _ONE = Symbol("noise", "one")
 """What stands for the number 1 in a multiple of eps."""
@@ -45,6 +45,12 @@ def rescaled(noise: Noise | None, unit: Unit) -> Noise | None:
     if isinstance(noise, Gaussian):
         return Gaussian(noise.sigma * unit)
     return None
+
+
+def _with_draw(made: Expression, before: Symbol, after: Symbol) -> Expression:
+    if isinstance(made, Drawn):
+        return Drawn(after, made.noise) if made.symbol == before else made
+    return with_parts(made, lambda part: _with_draw(part, before, after))
 
 
 class ScaledNoise(Machine):
@@ -130,6 +136,33 @@ class ScaledNoise(Machine):
         if any(rescaled(self.supports.noises.get(base), Unit()) is None for base in scaled):
             raise Refused(*_WITHOUT_VALUE)
         return behind | scaled
+
+    def made_again(self, form: Form, before: Symbol, after: Symbol) -> Form:
+        """A form in which all that was made of one draw is made of another one like it."""
+        values = {s: self._made_again(s, before, after) for s in form.terms}
+        return form.substitute({s: value for s, value in values.items() if value is not None})
+
+    def _made_again(self, symbol: Symbol, before: Symbol, after: Symbol) -> Form | None:
+        if symbol == before:
+            return Form.of(after)
+        if before not in self.roots(symbol):
+            return None
+        base, power = self.scaled.get(symbol, (symbol, 0))
+        made = self.made.get(base)
+        if made is None:
+            if power and base == before:
+                return self._scaled_symbol(after, power)
+            raise Refused("what is made of a draw in a loop, and is no noise")
+        if made.place or len(made.law.terms) > 1:
+            raise Refused("several noises that are made of a draw in a loop")
+        expression = _with_draw(self.written_out(made.expression), before, after)
+        found = self._known.get(expression)
+        if found is None:
+            found = self._known[expression] = self.by_law(expression, made.law, made.where)
+        # The law is the noise times a factor, plus a constant.
+        factor, _ = made.law.terms[0]
+        noise = found.minus(Form(None, made.law.constant)).times(1 / factor)
+        return self._multiple(noise, Unit(1, power)) if power else noise
 
     def base_of(self, symbol: Symbol) -> Symbol:
         return self.scaled.get(symbol, (symbol, 0))[0]

@@ -16,6 +16,7 @@ from dpest.reading.domains.numbers import Real, Truth
 from dpest.reading.domains.roots import Complement, Root, UnitExponential
 from dpest.reading.domains.unit import Unit
 from dpest.reading.machine.heap import HeapObject, ListObject
+from dpest.reading.machine.signals import Refused
 from dpest.reading.machine.values import Lazy
 
 
@@ -163,6 +164,7 @@ class Plan:
     limit: int = 0
     modulus: int = 1
     length: int | None = None  # of the data, where the graph is unrolled
+    totals: tuple[Symbol, ...] | None = None  # data that are summed up first, if sums are
     widens: bool = True  # whether whole numbers with many values are taken to grow
 
 
@@ -253,6 +255,13 @@ class Cut(BaseException):
     """An instruction wants the next element, and the state is no node yet."""
 
 
+class SecondPass(Refused):
+    """The data are gone through again."""
+
+    def __init__(self) -> None:
+        super().__init__("a second pass over data of any length")
+
+
 class Restart(BaseException):
     """The reading has to begin again and know more."""
 
@@ -280,6 +289,14 @@ class NeedsIndex(Restart):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
+
+
+class NeedsTotals(Restart):
+    """Data whose sums are taken, one after the other."""
+
+    def __init__(self, symbols: frozenset[Symbol]) -> None:
+        super().__init__()
+        self.symbols = symbols
 
 
 class NeedsCounters(Restart):

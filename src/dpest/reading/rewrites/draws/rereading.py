@@ -84,8 +84,9 @@ class Rereading:
                     behind.setdefault(root, []).append(symbol)
         for root, symbols in behind.items():
             drawn = Drawn(root, machine.supports.noises[root])
-            laws = {machine.made[s].expression if s in machine.made else s for s in symbols}
-            alone = root not in used and len(laws) == 1 and symbols[0] in machine.made
+            bases = [machine.base_of(s) for s in symbols]
+            laws = {machine.made[s].expression if s in machine.made else s for s in bases}
+            alone = root not in used and len(laws) == 1 and bases[0] in machine.made
             if alone or range_of(drawn) is None:
                 continue
             if any(len(machine.roots(symbol)) > 1 for symbol in symbols):
