@@ -223,7 +223,9 @@ class LengthMachine(ScaledNoise):
                 return k
         return None
 
-    def decide(self, options: Sequence[tuple[Condition, ...]]) -> int:
+    def decide(self, options: Sequence[tuple[Condition, ...]], *, endless: bool = False) -> int:
+        if endless:
+            raise Refused("a decision without a bound")
         conditions = [c for option in options for c in option]
         self.need_at_hand({s for c in conditions for s in c.form.terms})
         for condition in conditions:
