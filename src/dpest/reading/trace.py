@@ -63,7 +63,7 @@ def trace(
     all inputs of this shape, or for those that satisfy `assume`. Parameters may be Symbols, too.
 
     An exception that the function raises is what it releases there: a leaf "raises ValueError".
-    Loops without a bound that come back to a state are summed up (see `rewrites.returning`). Others
+    Loops without a bound that come back to a state are summed up (see `turns.paths`). Others
     are followed until at most `leftover` of the probability is left, or, if that takes thousands of
     paths, until 0.001 is; the trace says how much.
 
