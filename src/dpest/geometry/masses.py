@@ -18,8 +18,8 @@ _CELLS = 256
 _ROUNDING = 1 + 1e-9  # pays for the floating-point error of the sums below
 
 
-class Probable(Protocol):
-    """A choice that was made, with its probability."""
+class Chosen(Protocol):
+    """A draw of which one outcome was taken."""
 
     @property
     def probability(self) -> Any: ...
@@ -27,7 +27,7 @@ class Probable(Protocol):
 
 def mass_bound(
     conditions: Sequence[Condition],
-    choices: Sequence[Probable],
+    choices: Sequence[Chosen],
     noises: Mapping[Symbol, Noise],
 ) -> float:
     """At least the probability of all conditions and choices together; at most 1.

@@ -57,7 +57,7 @@ class MergedReplay(Replay):
                     parents.setdefault(way.target, (node, way))
         walks = [_ways_to(parents, *end) for end in spread(ends, lambda end: end[1].release)]
         walks += [self._walk_at_random(seed) for seed in range(_WALKS)]
-        return [self.joined(found) for found in walks if found]
+        return [self.joined(walk) for walk in walks if walk]
 
     def _walk_at_random(self, seed: int) -> list[Way]:
         """Ways to an end, or as far as one comes in a loop without a bound."""

@@ -191,6 +191,7 @@ class _Paths:
         refusal = OutOfLimits(
             f"a loop ends with a probability of {max(float(ending), 0.0):.2g} in each turn",
             "look for a condition that hardly ever holds",
+            final=True,
         )
         refusal.where = self.nodes[node].where
         return refusal
